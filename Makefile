@@ -1,0 +1,31 @@
+# Every target works first in a fresh clone: it makes .venv as needed. PYTHON= names the interpreter (3.11, 3.12 or 3.13).
+PY := .venv/bin/python
+PYTEST_ARGS ?=
+
+.PHONY: test demo check bench lock clean venv
+
+test: check
+	$(PY) -m pytest $(PYTEST_ARGS)
+
+demo: venv
+	@$(PY) -m incidents.demo
+
+check: venv
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m mypy $(wildcard autochron bench incidents/*.py)
+	$(PY) -c 'from importlinter.cli import lint_imports_command as main; main()' --no-cache
+	$(PY) -m codespell_lib
+
+bench: venv
+	$(PY) -m bench
+
+lock: venv
+	$(PY) .ci/lock.py
+
+clean:
+	rm -rf .venv .venv-3.* build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+venv:
+	@sh .ci/venv .venv
