@@ -1,0 +1,165 @@
+"""What goes wrong on request goes wrong as it does with a real provider, and is counted."""
+
+import time
+from typing import Any
+
+import anthropic
+import httpx
+import openai
+import pytest
+
+from autochron import provider
+from autochron.provider import Provider, ProviderError, Script, ScriptError, Step
+
+ASK: list[Any] = [{"role": "user", "content": "hello"}]
+
+
+@pytest.fixture
+def client(chance: Provider) -> openai.OpenAI:
+    chance.reset()
+    return openai.OpenAI(base_url=chance.url, api_key="none", max_retries=1)
+
+
+def ask(client: openai.OpenAI, fault: str, **extra: Any) -> Any:
+    return client.chat.completions.create(
+        model="m", messages=ASK, extra_headers={"x-loopback": fault}, **extra
+    )
+
+
+def test_a_rate_limit_and_then_success(client: openai.OpenAI, chance: Provider) -> None:
+    assert ask(client, "429*1").choices
+    assert dict(chance.stats.by_status) == {"200": 1, "429": 1}
+    assert chance.calls == 2
+
+
+def test_attempts_of_a_client_that_does_not_count_them(chance: Provider) -> None:
+    body = {"model": "m", "messages": ASK}
+    headers = {"x-loopback": "429*1", "idempotency-key": "one"}
+    first, second = (
+        httpx.post(f"{chance.url}/chat/completions", json=body, headers=headers) for _ in range(2)
+    )
+    assert (first.status_code, second.status_code) == (429, 200)
+    assert first.headers["retry-after-ms"] == "1"
+    assert first.headers["retry-after"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [
+        ("400", openai.BadRequestError),
+        ("401", openai.AuthenticationError),
+        ("429", openai.RateLimitError),
+        ("500", openai.InternalServerError),
+    ],
+)
+def test_errors_on_request(fault: str, error: type[Exception], client: openai.OpenAI) -> None:
+    with pytest.raises(error, match=f"{fault} on request"):
+        ask(client, fault)
+
+
+def test_errors_in_the_form_of_messages(chance: Provider) -> None:
+    client = anthropic.Anthropic(base_url=chance.origin, api_key="none", max_retries=0)
+    with pytest.raises(anthropic.RateLimitError) as caught:
+        client.messages.create(model="m", max_tokens=9, messages=ASK, extra_headers={"x-loopback": "429"})
+    assert caught.value.body["error"]["type"] == "rate_limit_error"
+
+
+def test_a_whole_answer_that_breaks_off(client: openai.OpenAI, chance: Provider) -> None:
+    with pytest.raises(openai.APIConnectionError):
+        ask(client, "disconnect")
+    assert dict(chance.stats.by_status) == {"disconnect": 2}
+    assert ask(client, "disconnect*1").choices
+
+
+def test_a_stream_that_breaks_off(client: openai.OpenAI) -> None:
+    chunks = iter(ask(client, "disconnect", stream=True))
+    assert next(chunks).choices
+    with pytest.raises(openai.APIConnectionError):
+        list(chunks)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_stall_ends_in_the_clients_timeout(stream: bool, client: openai.OpenAI) -> None:
+    impatient = client.with_options(timeout=0.3, max_retries=0)
+    seen = 0
+    with pytest.raises(openai.APITimeoutError):
+        for _ in ask(impatient, "stall", stream=stream):
+            seen += 1
+    assert bool(seen) == stream
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_compressed_answer(stream: bool, client: openai.OpenAI) -> None:
+    raw = client.chat.completions.with_raw_response.create(
+        model="m", messages=ASK, stream=stream, extra_headers={"x-loopback": "gzip"}
+    )
+    assert raw.headers["content-encoding"] == "gzip"
+    answer = raw.parse()
+    chunks = list(answer) if stream else [answer]
+    assert chunks[-1].choices[0].finish_reason == "stop"
+
+
+def test_an_unknown_fault_is_refused(client: openai.OpenAI) -> None:
+    with pytest.raises(openai.BadRequestError, match="unknown fault 'broken'"):
+        ask(client, "broken")
+
+
+def test_requests_that_are_none(chance: Provider) -> None:
+    post = httpx.post
+    assert post(f"{chance.url}/chat/completions", content=b"{").status_code == 400
+    assert post(f"{chance.url}/chat/completions", json={"messages": []}).status_code == 400
+    assert post(f"{chance.url}/responses", json={}).status_code == 400
+    assert post(f"{chance.url}/messages", json={"messages": ASK}).status_code == 400
+    assert post(f"{chance.url}/files", content=b"").status_code == 400
+    assert post(f"{chance.url}/nothing").json()["error"]["type"] == "not_found_error"
+    assert post(f"{chance.url}/embeddings", json={"input": 5}).status_code == 400
+
+
+def test_a_script_refuses_and_waits(scripted: Provider) -> None:
+    client = openai.OpenAI(base_url=scripted.url, api_key="none", max_retries=2)
+    busy = client.chat.completions.create(model="m", messages=[{"role": "user", "content": "busy"}])
+    assert busy.choices[0].message.content == "at last"
+    begun = time.monotonic()
+    client.chat.completions.create(model="m", messages=[{"role": "user", "content": "slow"}])
+    assert time.monotonic() - begun >= 0.3
+
+
+def test_random_rate_limits_do_not_change_what_is_said() -> None:
+    said = []
+    for rate_limit in (0.0, 0.4):
+        with provider.serve(seed=5, rate_limit=rate_limit) as p:
+            answers = [
+                httpx.post(f"{p.url}/chat/completions", json={"model": "m", "messages": ASK})
+                for _ in range(20)
+            ]
+            said.append([a.json()["choices"] if a.status_code == 200 else None for a in answers])
+            statuses = dict(p.stats.by_status)
+    assert statuses["429"] + statuses["200"] == 20
+    assert None not in said[0]
+    assert all(limited in (None, free) for free, limited in zip(*said, strict=True))
+
+
+@pytest.mark.parametrize("wrong", [{"rate_limit": 2.0}, {"latency": (1.0, 0.5)}])
+def test_settings_that_cannot_be_drawn_from(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ProviderError), provider.serve(**wrong):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ({"step": []}, "did you mean 'steps'"),
+        ({"steps": [{"txt": "a"}]}, "did you mean 'text'"),
+        ({"steps": [{"calls": [{"arguments": {}}]}]}, "a call has no name"),
+        ({"steps": ["a"]}, "a step must be a table"),
+        ({"steps": [{"fault": "slow"}]}, "unknown fault 'slow'"),
+    ],
+)
+def test_scripts_that_are_misspelt(data: dict[str, Any], text: str) -> None:
+    with pytest.raises(ScriptError, match=text):
+        Script.from_data(data)
+
+
+def test_a_script_survives_its_data() -> None:
+    script = Script((Step(("a",), 1, "t", (provider.Call.of("f", a=1),), "429*1", 0.5), Step()))
+    assert Script.from_data(script.to_data()) == script
