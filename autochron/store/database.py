@@ -1,0 +1,182 @@
+"""Connections to the database of a store: made, checked, and explained when they fail."""
+
+# Paths are shown as they were given.
+# ruff: noqa: PTH
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import Literal, TypeAlias
+
+from autochron import _originals
+from autochron.errors import StoreError
+from autochron.store import schema
+
+Durability: TypeAlias = Literal["group", "sync"]
+
+BUSY = 30.0
+"""Seconds to wait for another process that writes the same store."""
+
+
+def check(path: str) -> bool:
+    """Tell whether a store stands at `path`; refuse what is none, and a place where none can be made."""
+    if os.path.isdir(path):
+        raise StoreError(f"{path} is a folder, not a store; give a file in it, such as {path}/traces.db")
+    if os.path.exists(path):
+        return True
+    folder = os.path.dirname(os.path.abspath(path))
+    if os.path.isdir(folder):
+        return False
+    if os.path.exists(folder):
+        raise StoreError(f"{path} can't be made: {folder} is no folder; give another path")
+    if not os.path.isdir(os.path.dirname(folder)):
+        raise StoreError(
+            f"{path} can't be made: {os.path.dirname(folder)} doesn't exist; make it, or give another path"
+        )
+    return False
+
+
+def connect_to_read(path: str) -> sqlite3.Connection:
+    """Open an existing store; text comes as bytes.
+
+    Read-write first, if the file allows it, since only such a connection tidies the WAL away when it closes.
+    In a folder that can't be written SQLite has nowhere to coordinate, so the file is then read as one that
+    nobody writes.
+    """
+    connection = _open(path, "mode=rw")
+    try:
+        version = _version(connection, path)
+    except sqlite3.OperationalError as error:
+        connection.close()
+        if os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal"):
+            raise StoreError(
+                f"{path} can't be read where it is ({error}): it was not closed and its folder is read-only; "
+                f"copy it and {path}-wal to a folder that can be written"
+            ) from error
+        connection = _open(path, "mode=ro&immutable=1")
+        version = _version(connection, path)
+    if 0 < version < schema.VERSION:
+        connection.close()
+        connect_to_write(path, "group").close()
+        connection = _open(path, "mode=rw")
+    connection.execute("PRAGMA query_only=1")
+    connection.text_factory = bytes
+    return connection
+
+
+def connect_to_write(path: str, durability: Durability) -> sqlite3.Connection:
+    """Open a store to write, or make it."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if not check(path) and not os.path.isdir(folder):
+        try:
+            os.mkdir(folder)
+        except FileExistsError:
+            pass  # another process was quicker
+        except OSError as error:
+            raise StoreError(f"{folder} can't be made ({error.strerror}); give another path") from error
+    try:
+        connection = _open(path, "mode=rwc")
+        try:
+            _prepare(connection, path, durability)
+        except BaseException:
+            connection.close()
+            raise
+    except sqlite3.Error as error:
+        raise explained(error, path) from error
+    return connection
+
+
+def explained(error: Exception, path: str) -> StoreError:
+    """Turn what SQLite says into fact, place and remedy."""
+    text = str(error)
+    if "full" in text:
+        remedy = "make room on the disk"
+    elif "readonly" in text or "unable to open" in text:
+        remedy = "make the file and its folder writable, or give another --store"
+    elif "locked" in text or "busy" in text:
+        remedy = "another process holds it; end that one, or give another --store"
+    elif "malformed" in text or "not a database" in text:
+        remedy = "it is damaged; move it away, or save what `sqlite3 FILE .recover` still finds"
+    else:
+        remedy = "check the disk, or give another --store"
+    return StoreError(f"{path} can't be used ({text}); {remedy}")
+
+
+def _open(path: str, options: str) -> sqlite3.Connection:
+    quoted = os.path.abspath(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    try:
+        return sqlite3.connect(
+            f"file:{quoted}?{options}", uri=True, timeout=BUSY, isolation_level=None, check_same_thread=False
+        )
+    except sqlite3.Error as error:
+        raise explained(error, path) from error
+
+
+def _version(connection: sqlite3.Connection, path: str) -> int:
+    """Give the version of the tables, 0 for a database that is empty."""
+    try:
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"{path} is no autochron store ({error}); give the path of another file") from error
+    if not tables:
+        return 0
+    if application != schema.APPLICATION:
+        raise StoreError(
+            f"{path} is no autochron store but another SQLite database; give the path of another file"
+        )
+    if version > schema.VERSION:
+        raise StoreError(
+            f"{path} was written by a newer autochron (schema {version}, this one knows {schema.VERSION}); "
+            "upgrade autochron, or give another --store"
+        )
+    return int(version)
+
+
+def _prepare(connection: sqlite3.Connection, path: str, durability: Durability) -> None:
+    """Make or migrate the tables, and set how writes are made durable."""
+    if _version(connection, path) < schema.VERSION:
+        _patiently(connection, "PRAGMA journal_mode=WAL")
+        connection.execute("BEGIN IMMEDIATE")
+        version = _version(connection, path)  # again: another process may have been quicker
+        steps = [schema.TABLES] if version == 0 else []
+        steps += [schema.MIGRATIONS[step] for step in range(version or schema.VERSION, schema.VERSION)]
+        for script in steps:
+            for statement in _statements(script):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id={schema.APPLICATION}")
+        connection.execute(f"PRAGMA user_version={schema.VERSION}")
+        connection.execute("COMMIT")
+    connection.execute(f"PRAGMA synchronous={'FULL' if durability == 'sync' else 'NORMAL'}")
+    connection.execute("PRAGMA secure_delete=0")
+
+
+def _statements(script: str) -> list[str]:
+    """Split a script; `executescript` would commit the transaction that it is to run in."""
+    found, start = [], 0
+    while (end := script.find(";\n", start)) >= 0:
+        found.append(script[start : end + 1])
+        start = end + 2
+        while not sqlite3.complete_statement(found[-1]):  # a semicolon in a comment
+            end = script.index(";\n", start)
+            found[-1] += script[start - 1 : end + 1]
+            start = end + 2
+    return found
+
+
+def _patiently(connection: sqlite3.Connection, statement: str) -> None:
+    """Run a statement for which SQLite doesn't wait by itself when another process is at it."""
+    attempts = int(BUSY / 0.02)
+    for attempt in range(attempts):
+        try:
+            connection.execute(statement).fetchall()
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or attempt == attempts - 1:
+                raise
+            _originals.sleep(0.02)
+        else:
+            return

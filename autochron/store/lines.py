@@ -1,0 +1,353 @@
+"""The lines of a trace file: envelopes as JSON, with the inputs that grow as patches of the one before."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from autochron.model import (
+    Abandoned,
+    Closed,
+    Envelope,
+    Exchange,
+    Footer,
+    Form,
+    Header,
+    Kind,
+    Outcome,
+    Raised,
+    Returned,
+    Streamed,
+)
+from autochron.store import patches
+
+FORMAT = 1
+
+BOUNDARIES = 256
+"""Boundaries (name and lane) whose last input and request are kept to be patched."""
+
+SHORT = 256
+"""A body of fewer bytes is written whole: a patch wouldn't be easier to read."""
+
+Base: TypeAlias = int | tuple[int, int]
+"""What a patch refers to: the `seq` of an input, or the `seq` and place (from 1) of an exchange's request."""
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+_raw = msgspec.json.Decoder(Raw)
+ABSENT = Raw(b"")
+
+
+class Ending(Struct, forbid_unknown_fields=True):
+    """An outcome: `returned`, `raised`, or `streamed` with its `end`."""
+
+    returned: Raw = ABSENT
+    argument: str | None = None
+    raised: Raw = ABSENT
+    streamed: list[Raw] | UnsetType = UNSET
+    end: Raw = ABSENT
+
+
+class ExchangeLine(Struct, forbid_unknown_fields=True):
+    """An exchange; what is left out has its default."""
+
+    method: str
+    url: str
+    request: Raw
+    status: int = 0
+    headers: tuple[tuple[str, str], ...] = ()
+    body: Raw = ABSENT
+    error: Raw = ABSENT
+    attempts: int = 1
+    complete: bool = True
+
+
+class CrossingLine(Struct, forbid_unknown_fields=True):
+    """An envelope; what is left out has its default."""
+
+    seq: int
+    name: str
+    nth: int
+    kind: Kind
+    lane: str
+    site: str
+    input: Raw
+    outcome: Ending
+    parent: int | None = None
+    form: Form = "value"
+    exchanges: tuple[ExchangeLine, ...] = ()
+    reenters: bool = False
+    changed: Raw = ABSENT
+    meta: Raw = ABSENT
+    started: int = 0
+    duration: int = 0
+    masked: tuple[str, ...] = ()
+    opaque: tuple[str, ...] = ()
+
+
+class HeaderLine(Struct, forbid_unknown_fields=True):
+    """The first line."""
+
+    autochron: int
+    header: Header
+
+
+class DigestLine(Struct, forbid_unknown_fields=True):
+    """The last line: SHA-256 over the bytes before it, and how many lines they are."""
+
+    digest: str
+    lines: int
+
+
+_crossing = msgspec.json.Decoder(CrossingLine)
+_base = msgspec.json.Decoder(Base)
+_ending = msgspec.json.Decoder(Ending)
+
+
+class Latest:
+    """The last input and request of each boundary; writer and reader forget the same ones."""
+
+    __slots__ = ("_kept",)
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str, str], tuple[Base, bytes]] = {}
+
+    def get(self, key: tuple[str, str, str]) -> tuple[Base, bytes] | None:
+        return self._kept.get(key)
+
+    def keep(self, key: tuple[str, str, str], base: Base, body: bytes) -> None:
+        """Make a body the last one of its boundary."""
+        self._kept.pop(key, None)
+        self._kept[key] = (base, body)
+        if len(self._kept) > BOUNDARIES:
+            del self._kept[next(iter(self._kept))]
+
+
+def header_line(header: Header) -> bytes:
+    """Give the first line, without its end."""
+    return _encode({"autochron": FORMAT, "header": header})
+
+
+def footer_line(footer: Footer) -> bytes:
+    """Give the line of the footer, without its end."""
+    fields: dict[str, Any] = msgspec.structs.asdict(footer)
+    for name in ("stdout", "stdin"):
+        fields[name] = value(fields[name])
+    return _encode({"footer": fields})
+
+
+def digest_line(digest: str, lines: int) -> bytes:
+    """Give the last line, without its end."""
+    return _encode({"digest": f"sha256:{digest}", "lines": lines})
+
+
+def value(body: bytes) -> Raw:
+    """Give a body as a value within a line; raises msgspec.DecodeError where it is no JSON."""
+    text = bytes(_raw.decode(body))
+    if b"\n" in text or b"\r" in text:
+        text = msgspec.json.format(text, indent=-1)
+    return Raw(text)
+
+
+class LineWriter:
+    """Write envelopes in ascending order of `seq`."""
+
+    def __init__(self) -> None:
+        self._latest = Latest()
+
+    def line(self, envelope: Envelope) -> bytes:
+        """Give the line of an envelope, without its end."""
+        name, lane, seq = envelope.name, envelope.lane, envelope.seq
+        fields: dict[str, Any] = {
+            "seq": seq,
+            "name": name,
+            "nth": envelope.nth,
+            "kind": envelope.kind,
+            "lane": lane,
+            "site": envelope.site,
+            "input": self._patched(("input", name, lane), seq, envelope.input),
+            "outcome": _outcome_fields(envelope.outcome),
+            "started": envelope.started,
+            "duration": envelope.duration,
+        }
+        if envelope.exchanges:
+            key = ("request", name, lane)
+            fields["exchanges"] = [
+                self._exchange(key, (seq, place), exchange)
+                for place, exchange in enumerate(envelope.exchanges, 1)
+            ]
+        if envelope.parent is not None:
+            fields["parent"] = envelope.parent
+        if envelope.form != "value":
+            fields["form"] = envelope.form
+        if envelope.meta != b"{}":
+            fields["meta"] = value(envelope.meta)
+        if envelope.changed is not None:
+            fields["changed"] = value(envelope.changed)
+        fields.update(
+            {name: found for name in ("reenters", "masked", "opaque") if (found := getattr(envelope, name))}
+        )
+        return _encode(fields)
+
+    def _exchange(self, key: tuple[str, str, str], base: Base, exchange: Exchange) -> dict[str, Any]:
+        fields: dict[str, Any] = {
+            "method": exchange.method,
+            "url": exchange.url,
+            "request": self._patched(key, base, exchange.request),
+            "status": exchange.status,
+            "headers": exchange.headers,
+        }
+        if exchange.body != b"null":
+            fields["body"] = value(exchange.body)
+        if exchange.error is not None:
+            fields["error"] = value(exchange.error)
+        if exchange.attempts != 1:
+            fields["attempts"] = exchange.attempts
+        if not exchange.complete:
+            fields["complete"] = False
+        return fields
+
+    def _patched(self, key: tuple[str, str, str], base: Base, body: bytes) -> Raw:
+        text = bytes(value(body))
+        before = self._latest.get(key)
+        self._latest.keep(key, base, text)
+        if before is not None and len(text) >= SHORT:
+            patch = _patch(before, text)
+            if patch is not None:
+                return Raw(patch)
+        return Raw(patches.literal(text))
+
+
+def _patch(before: tuple[Base, bytes], text: bytes) -> bytes | None:
+    """Give the patch, if it is shorter by a fifth and gives back exactly `text`."""
+    base, old = before
+    mark = b'{"$base":' + _encode(base)
+    if old == text:
+        return mark + b"}"
+    patch = patches.difference(old, text)
+    if len(patch) * 5 > len(text) * 4 or not patch.startswith(b'{"$'):
+        return None
+    if patches.apply(old, patch) != text:
+        return None  # not compact, or a key twice
+    return mark + b"," + patch[1:]
+
+
+def _outcome_fields(outcome: Outcome | Abandoned | Closed) -> dict[str, Any] | str:
+    if isinstance(outcome, Returned):
+        fields: dict[str, Any] = {"returned": value(outcome.value)}
+        if outcome.argument is not None:
+            fields["argument"] = outcome.argument
+        return fields
+    if isinstance(outcome, Raised):
+        return {"raised": value(outcome.error)}
+    if isinstance(outcome, Streamed):
+        return {"streamed": [value(item) for item in outcome.items], "end": _outcome_fields(outcome.end)}
+    return type(outcome).__name__.lower()
+
+
+class LineReader:
+    """Read envelopes back; raises msgspec's errors and PatchError. `compact` takes bodies as a person edits them."""
+
+    def __init__(self, *, compact: bool = False) -> None:
+        self._latest = Latest()
+        self._compact = compact
+
+    def envelope(self, line: bytes) -> Envelope:
+        """Give the envelope of a line."""
+        fields = _crossing.decode(line)
+        name, lane, seq = fields.name, fields.lane, fields.seq
+        key = ("request", name, lane)
+        given = self._whole(("input", name, lane), seq, fields.input)
+        exchanges = [
+            self._exchange(key, (seq, place), item) for place, item in enumerate(fields.exchanges, 1)
+        ]
+        return Envelope(
+            seq=seq,
+            name=name,
+            nth=fields.nth,
+            kind=fields.kind,
+            lane=lane,
+            parent=fields.parent,
+            site=fields.site,
+            input=given,
+            outcome=self._outcome(fields.outcome),
+            form=fields.form,
+            exchanges=tuple(exchanges),
+            reenters=fields.reenters,
+            changed=self._optional(fields.changed),
+            meta=self._optional(fields.meta) or b"{}",
+            started=fields.started,
+            duration=fields.duration,
+            masked=fields.masked,
+            opaque=fields.opaque,
+        )
+
+    def footer(self, raw: Raw) -> Footer:
+        """Give the footer of the value of `footer`."""
+        fields = patches.members(bytes(raw))
+        bodies = {name: self._body(Raw(fields.pop(name))) for name in ("stdout", "stdin") if name in fields}
+        rest = b"{" + b",".join([_encode(name) + b":" + text for name, text in fields.items()]) + b"}"
+        return msgspec.structs.replace(msgspec.json.decode(rest, type=Footer), **bodies)
+
+    def _body(self, raw: Raw) -> bytes:
+        return msgspec.json.format(bytes(raw), indent=-1) if self._compact else bytes(raw)
+
+    def _optional(self, raw: Raw) -> bytes | None:
+        return self._body(raw) or None
+
+    def _exchange(self, key: tuple[str, str, str], base: Base, line: ExchangeLine) -> Exchange:
+        return Exchange(
+            method=line.method,
+            url=line.url,
+            request=self._whole(key, base, line.request),
+            status=line.status,
+            headers=line.headers,
+            body=self._optional(line.body) or b"null",
+            error=self._optional(line.error),
+            attempts=line.attempts,
+            complete=line.complete,
+        )
+
+    def _outcome(self, fields: Ending) -> Outcome:
+        if fields.streamed is UNSET:
+            return self._plain(fields)
+        if bytes(fields.returned) or bytes(fields.raised) or fields.argument is not None:
+            raise patches.PatchError("an outcome is one of returned, raised and streamed")
+        end: Returned | Raised | Abandoned | Closed
+        if bytes(fields.end) == b'"abandoned"':
+            end = Abandoned()
+        elif bytes(fields.end) == b'"closed"':
+            end = Closed()
+        else:
+            end = self._plain(_ending.decode(fields.end))
+        return Streamed(tuple([self._body(item) for item in fields.streamed]), end)
+
+    def _plain(self, fields: Ending) -> Returned | Raised:
+        returned, raised = self._optional(fields.returned), self._optional(fields.raised)
+        if (returned is None) is (raised is None) or bytes(fields.end) or fields.streamed is not UNSET:
+            raise patches.PatchError("an outcome is one of returned, raised and streamed")
+        if returned is not None:
+            return Returned(returned, fields.argument)
+        if raised is None or fields.argument is not None:
+            raise patches.PatchError("what was raised has no argument")
+        return Raised(raised)
+
+    def _whole(self, key: tuple[str, str, str], base: Base, raw: Raw) -> bytes:
+        text = self._body(raw)
+        if text[:1] == b"{" and b"$" in text:
+            marks = patches.members(text)
+            if "$base" in marks:
+                text = self._applied(key, marks)
+            elif any(mark[:1] == "$" for mark in marks):
+                text = patches.apply_marks(b"null", marks)
+        self._latest.keep(key, base, text)
+        return text
+
+    def _applied(self, key: tuple[str, str, str], marks: dict[str, bytes]) -> bytes:
+        wanted = _base.decode(marks.pop("$base"))
+        before = self._latest.get(key)
+        if before is None or before[0] != wanted:
+            found = "there is none" if before is None else f"the one before is {before[0]}"
+            raise patches.PatchError(f"the {key[0]} is a patch of {wanted}, but {found}")
+        return patches.apply_marks(before[1], marks) if marks else before[1]

@@ -1,0 +1,149 @@
+"""Keep traces in memory, as the envelopes they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from autochron import _originals
+from autochron.errors import StoreError
+from autochron.model import Envelope, Footer, Header, Streamed, Trace, TraceSummary
+from autochron.store import forks, lookup
+
+if TYPE_CHECKING:
+    from autochron.ports import Sink
+
+
+class _Kept:
+    """One trace."""
+
+    __slots__ = ("envelopes", "footer", "header", "items")
+
+    def __init__(self, header: Header) -> None:
+        self.header = header
+        self.footer: Footer | None = None
+        self.envelopes: dict[int, Envelope] = {}
+        self.items: dict[int, list[bytes]] = {}
+
+    def whole(self, seq: int) -> Envelope:
+        """Give an envelope with the items that were added to its stream."""
+        envelope = self.envelopes[seq]
+        outcome = envelope.outcome
+        if isinstance(outcome, Streamed) and seq in self.items:
+            return structs.replace(envelope, outcome=Streamed(tuple(self.items[seq]), outcome.end))
+        return envelope
+
+
+class MemorySink:
+    """The sink of one trace in memory; `commit` has nothing to do."""
+
+    __slots__ = ("__weakref__", "_kept", "_lock", "_open", "fork_order")
+
+    def __init__(self, kept: _Kept) -> None:
+        self._kept = kept
+        self._lock = _originals.RLock()
+        self._open = True
+        self.fork_order = 1
+        forks.register(self)
+
+    def put(self, envelope: Envelope) -> None:
+        """Keep an envelope; one with the same `seq` replaces it. See `SqliteSink.put` for streams."""
+        with self._lock:
+            self._check()
+            self._kept.envelopes[envelope.seq] = envelope
+            outcome = envelope.outcome
+            if not isinstance(outcome, Streamed):
+                self._kept.items.pop(envelope.seq, None)
+            elif outcome.items:
+                self._kept.items[envelope.seq] = list(outcome.items)
+
+    def extend(self, seq: int, items: Sequence[bytes]) -> None:
+        """Add items to the stream of an envelope."""
+        with self._lock:
+            self._check()
+            self._kept.items.setdefault(seq, []).extend(items)
+
+    def end(self, footer: Footer) -> None:
+        """Keep the footer."""
+        with self._lock:
+            self._check()
+            self._kept.footer = footer
+
+    def commit(self) -> None:
+        """Do nothing: memory is as durable as it gets."""
+
+    def close(self) -> None:
+        """Take nothing more."""
+        self._open = False
+        forks.unregister(self)
+
+    def _check(self) -> None:
+        if not self._open:
+            raise StoreError(f"trace {self._kept.header.id} in memory is closed; begin another one")
+
+    def before_fork(self) -> None:
+        """Wait for a put that is under way in another thread."""
+        self._lock.acquire(timeout=forks.PATIENCE)
+
+    def after_fork_in_parent(self) -> None:
+        """Go on."""
+        self._lock = _originals.RLock()
+
+    def after_fork_in_child(self) -> None:
+        """Go on with a copy of what the parent had."""
+        self._lock = _originals.RLock()
+
+
+class MemoryStore:
+    """Traces in the memory of this process."""
+
+    def __init__(self) -> None:
+        self._traces: dict[str, _Kept] = {}
+
+    def begin(self, header: Header) -> Sink:
+        """Open a new trace."""
+        if header.id in self._traces:
+            raise StoreError(f"memory holds a trace {header.id} already; give the new one an id of its own")
+        kept = self._traces[header.id] = _Kept(header)
+        return MemorySink(kept)
+
+    def summaries(self) -> list[TraceSummary]:
+        """List the traces, oldest first."""
+        found = []
+        for kept in list(self._traces.values()):
+            seqs = list(kept.envelopes)
+            size = sum(len(kept.envelopes[seq].input) for seq in seqs)
+            status = kept.footer.status if kept.footer else None
+            found.append(TraceSummary(kept.header, len(seqs), status, kept.footer is not None, size))
+        return sorted(found, key=lambda summary: summary.header.created)
+
+    def find(self, reference: str) -> str:
+        """Give the id that a name, an id, its prefix or `last` means."""
+        headers = [summary.header for summary in self.summaries()]
+        return lookup.find(
+            reference, [(header.id, header.name, header.created) for header in headers], "memory"
+        )
+
+    def outline(self, reference: str) -> tuple[Header, Footer | None]:
+        """Give header and footer of a trace."""
+        kept = self._traces[self.find(reference)]
+        return kept.header, kept.footer
+
+    def load(self, reference: str) -> Trace:
+        """Read a trace whole."""
+        header, footer = self.outline(reference)
+        return Trace(header, tuple(self.envelopes(header.id)), footer)
+
+    def envelopes(self, reference: str) -> Iterator[Envelope]:
+        """Read the envelopes of a trace one by one, in order of start."""
+        kept = self._traces[self.find(reference)]
+        return iter([kept.whole(seq) for seq in sorted(kept.envelopes)])
+
+    def delete(self, reference: str) -> None:
+        """Drop a trace."""
+        del self._traces[self.find(reference)]
+
+    def close(self) -> None:
+        """Keep everything: another `memory:` of this process finds it again."""

@@ -1,0 +1,220 @@
+"""Turn rows back into envelopes, in one pass and with the memory of a few bodies."""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import msgspec
+
+from autochron.errors import StoreError
+from autochron.model import Abandoned, Closed, Envelope, Exchange, Footer, Raised, Returned, Streamed
+from autochron.store.rows import SHIFT
+
+Read: TypeAlias = int | bytes | None
+"""A cell as it is read; text comes as bytes."""
+
+BODIES = 2048
+"""Bodies that are kept because others may build on them."""
+
+VOLUME = 96 << 20
+"""Bytes that they may take."""
+
+CROSSINGS = "SELECT * FROM crossing WHERE id BETWEEN ? AND ? ORDER BY id"
+EXCHANGES = "SELECT * FROM exchange WHERE crossing BETWEEN ? AND ? ORDER BY crossing, id"
+ITEMS = "SELECT crossing, items, lengths FROM item WHERE crossing BETWEEN ? AND ? ORDER BY crossing, id"
+BODY = "SELECT base, prefix, suffix, middle, size FROM body WHERE id = ?"
+
+_texts = msgspec.json.Decoder(tuple[str, ...])
+_pairs = msgspec.json.Decoder(tuple[tuple[str, str], ...])
+_lengths = msgspec.json.Decoder(list[int])
+_footer = msgspec.json.Decoder(Footer)
+
+
+class Bodies:
+    """Rebuild bodies from their rows.
+
+    Rows refer to rows that were written before, mostly to the latest of the same boundary, which is still at
+    hand. What isn't is rebuilt along its chain.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: str) -> None:
+        self._connection = connection
+        self._path = path
+        self._kept: dict[int, bytes] = {}
+        self._volume = 0
+
+    def cell(self, cell: Read) -> bytes:
+        """Give the body that a cell holds or refers to."""
+        return self.body(cell) if isinstance(cell, int) else cell or b""
+
+    def body(self, number: int) -> bytes:
+        """Give a body by the id of its row."""
+        kept = self._kept.get(number)
+        if kept is not None:
+            return kept
+        chain: list[tuple[int, int, int, bytes]] = []
+        body: bytes | None = None
+        base: int | None = number
+        while base is not None and body is None:
+            row = self._connection.execute(BODY, (base,)).fetchone()
+            if row is None:
+                raise self._damaged(base)
+            below, prefix, suffix, middle, size = row
+            if size is not None:
+                middle = zlib.decompress(middle)
+            if below is None:
+                body = middle
+            elif below >= base:
+                raise self._damaged(base)
+            else:
+                chain.append((base, prefix, suffix, middle))
+                body = self._take(below)
+            base = below
+        if body is None:
+            raise self._damaged(number)
+        while chain:
+            base, prefix, suffix, middle = chain.pop()
+            if prefix + suffix > len(body):
+                raise self._damaged(base)
+            body = b"".join((body[:prefix], middle, body[len(body) - suffix :]))
+        self._keep(number, body)
+        return body
+
+    def _take(self, number: int) -> bytes | None:
+        """Give a body that is at hand, and let it go: each is the base of one other at most."""
+        body = self._kept.pop(number, None)
+        if body is not None:
+            self._volume -= len(body)
+        return body
+
+    def _keep(self, number: int, body: bytes) -> None:
+        self._kept[number] = body
+        self._volume += len(body)
+        while len(self._kept) > BODIES or (self._volume > VOLUME and len(self._kept) > 1):
+            self._volume -= len(self._kept.pop(next(iter(self._kept))))
+
+    def _damaged(self, number: int) -> StoreError:
+        return StoreError(
+            f"{self._path} is damaged: body {number} can't be rebuilt; restore the file from a copy"
+        )
+
+
+class _Group:
+    """Rows of a table that belong to crossings, taken crossing by crossing in ascending order."""
+
+    __slots__ = ("_cursor", "_row", "_where")
+
+    def __init__(self, cursor: Iterator[tuple[Any, ...]], where: int) -> None:
+        self._cursor = cursor
+        self._where = where
+        self._row = next(cursor, None)
+
+    def take(self, number: int) -> list[tuple[Any, ...]]:
+        """Give the rows of one crossing."""
+        row, where, found = self._row, self._where, []
+        while row is not None and row[where] <= number:
+            if row[where] == number:
+                found.append(row)
+            row = next(self._cursor, None)
+        self._row = row
+        return found
+
+
+class _Names(dict[bytes, str]):
+    """Text by its bytes: names repeat."""
+
+    def __missing__(self, key: bytes) -> str:
+        value = self[key] = key.decode()
+        return value
+
+
+class EnvelopeReader:
+    """Read the envelopes of one trace."""
+
+    def __init__(self, connection: sqlite3.Connection, path: str, number: int) -> None:
+        bounds = (number << SHIFT, (number + 1 << SHIFT) - 1)
+        self._bodies = Bodies(connection, path)
+        self._crossings = connection.execute(CROSSINGS, bounds)
+        self._exchanges = _Group(connection.execute(EXCHANGES, bounds), 1)
+        self._items = _Group(connection.execute(ITEMS, bounds), 0)
+        self._names = _Names()
+
+    def __iter__(self) -> Iterator[Envelope]:
+        """Give the envelopes in order of start."""
+        mask = (1 << SHIFT) - 1
+        names, cell = self._names, self._bodies.cell
+        for row in self._crossings:
+            number, name, nth, kind, lane, parent, site, started, duration, given, *how = row
+            meta, changed, form, reenters, masked, opaque = how[4:]
+            yield Envelope(
+                seq=number & mask,
+                name=names[name],
+                nth=nth,
+                kind=names[kind],  # type: ignore[arg-type] # written from a Kind
+                lane=names[lane],
+                parent=parent,
+                site=names[site],
+                started=started,
+                duration=duration,
+                input=cell(given),
+                outcome=self._outcome(number, how),
+                exchanges=tuple([self._exchange(exchange) for exchange in self._exchanges.take(number)]),
+                meta=b"{}" if meta is None else cell(meta),
+                changed=None if changed is None else cell(changed),
+                form="value" if form is None else names[form],  # type: ignore[arg-type] # written from a Form
+                reenters=reenters == 1,
+                masked=() if masked is None else _texts.decode(masked),
+                opaque=() if opaque is None else _texts.decode(opaque),
+            )
+
+    def _outcome(self, number: int, how: list[Any]) -> Returned | Raised | Streamed:
+        outcome, ending, value, argument = how[:4]
+        body = self._bodies.cell(value)
+        if outcome == b"returned":
+            return Returned(body, None if argument is None else argument.decode())
+        if outcome == b"raised":
+            return Raised(body)
+        end: Returned | Raised | Abandoned | Closed
+        if ending == b"returned":
+            end = Returned(body, None if argument is None else argument.decode())
+        elif ending == b"raised":
+            end = Raised(body)
+        else:
+            end = Closed() if ending == b"closed" else Abandoned()
+        items: list[bytes] = []
+        for _, cell, lengths in self._items.take(number):
+            items += _split(self._bodies.cell(cell), lengths)
+        return Streamed(tuple(items), end)
+
+    def _exchange(self, row: tuple[Any, ...]) -> Exchange:
+        _, _, method, url, request, status, headers, body, error, attempts, complete = row
+        cell = self._bodies.cell
+        return Exchange(
+            method=self._names[method],
+            url=self._names[url],
+            request=cell(request),
+            status=status,
+            headers=() if headers is None else _pairs.decode(cell(headers)),
+            body=b"null" if body is None else cell(body),
+            error=None if error is None else cell(error),
+            attempts=attempts,
+            complete=complete == 1,
+        )
+
+
+def footer(bodies: Bodies, kept: bytes, stdout: Read, stdin: Read) -> Footer:
+    """Put a footer together."""
+    return msgspec.structs.replace(_footer.decode(kept), stdout=bodies.cell(stdout), stdin=bodies.cell(stdin))
+
+
+def _split(lines: bytes, lengths: bytes | None) -> list[bytes]:
+    if lengths is None:
+        return lines.split(b"\n")
+    items, start = [], 0
+    for length in _lengths.decode(lengths):
+        items.append(lines[start : start + length])
+        start += length
+    return items

@@ -1,0 +1,215 @@
+"""Turn envelopes into rows, keeping large bodies once and growing ones as what is new in them."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any, TypeAlias
+
+import msgspec
+
+from autochron.model import Abandoned, Closed, Envelope, Exchange, Footer, Raised, Returned, Streamed
+from autochron.store.sharing import Windows
+
+INLINE = 512
+"""A body of up to so many bytes stands in the row that it belongs to."""
+
+COMPRESSED = 4096
+"""What is new in a body is compressed from so many bytes on, if that saves a quarter."""
+
+DIGESTS = 32768
+"""Whole bodies of which a writer remembers that it has written them."""
+
+SHIFT = 32
+"""A crossing's id is `trace.number << SHIFT | seq`."""
+
+Cell: TypeAlias = int | str | bytes | None
+Operation: TypeAlias = Envelope | tuple[int, Sequence[bytes]]
+"""An envelope that was put, or (seq, items) that a stream was extended by."""
+
+_encode = msgspec.json.encode
+
+
+def text(body: bytes) -> str | bytes:
+    """Give a body as text where it is, so that the sqlite3 shell and its JSON functions read it."""
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return body
+
+
+class Rows:
+    """The rows of one commit."""
+
+    __slots__ = ("bodies", "crossings", "dropped", "exchanges", "footer", "items", "size")
+
+    def __init__(self) -> None:
+        self.crossings: dict[int, tuple[Any, ...]] = {}
+        self.exchanges: dict[int, list[tuple[Any, ...]]] = {}
+        self.items: list[tuple[Any, ...]] = []
+        self.bodies: list[tuple[Any, ...]] = []
+        self.dropped: set[int] = set()
+        """Crossings whose earlier stream items are replaced."""
+        self.footer: tuple[Any, ...] | None = None
+        self.size = 0
+
+
+class RowBuilder:
+    """Make the rows of one trace.
+
+    `last` is the id of the newest body row that it knows of. Whoever finds another one in the store, or could
+    not write the rows, calls `reset`: no row may build on one that isn't there.
+    """
+
+    def __init__(self, number: int) -> None:
+        self._first = number << SHIFT
+        self._windows = Windows()
+        self._digests: dict[bytes, int] = {}
+        self._rows = Rows()
+        self.last = self._first
+
+    def reset(self, last: int) -> None:
+        """Forget every body, and number the next ones from `last` on."""
+        self._windows.clear()
+        self._digests.clear()
+        self.last = last
+
+    def build(self, operations: Sequence[Operation], footer: Footer | None = None) -> Rows:
+        """Make the rows for what was put, in that order."""
+        rows = self._rows = Rows()
+        for operation in operations:
+            if isinstance(operation, Envelope):
+                self._crossing(operation)
+            else:
+                self._items(self._first | operation[0], operation[1])
+        if footer is not None:
+            rest = msgspec.structs.replace(footer, stdout=b"null", stdin=b"null")
+            rows.footer = (
+                _encode(rest).decode(),
+                self.cell(footer.stdout),
+                self.cell(footer.stdin),
+                footer.status,
+            )
+        return rows
+
+    def cell(self, body: bytes | None, key: tuple[str, str, str] | None = None) -> Cell:
+        """Give what stands for a body in a row. A `key` names those that it is likely to continue."""
+        if body is None:
+            return None
+        if len(body) > INLINE:
+            return self._shared(body, key) if key else self._whole(body)
+        self._rows.size += len(body)
+        return text(body)
+
+    def _crossing(self, envelope: Envelope) -> None:
+        rows, number = self._rows, self._first | envelope.seq
+        rows.size += 120
+        name, lane, outcome = envelope.name, envelope.lane, envelope.outcome
+        ending: str | None = None
+        last: Returned | Raised | Abandoned | Closed
+        if isinstance(outcome, Streamed):
+            how, last = "streamed", outcome.end
+            ending = type(last).__name__.lower()
+            if outcome.items:
+                rows.dropped.add(number)
+                if rows.items:
+                    rows.items = [row for row in rows.items if row[0] != number]
+                self._items(number, outcome.items)
+        else:
+            how, last = type(outcome).__name__.lower(), outcome
+        value = argument = None
+        if isinstance(last, Returned):
+            value, argument = self.cell(last.value), last.argument
+        elif isinstance(last, Raised):
+            value = self.cell(last.error)
+        rows.crossings[number] = (
+            number,
+            name,
+            envelope.nth,
+            envelope.kind,
+            lane,
+            envelope.parent,
+            envelope.site,
+            envelope.started,
+            envelope.duration,
+            self.cell(envelope.input, ("input", name, lane)),
+            how,
+            ending,
+            value,
+            argument,
+            None if envelope.meta == b"{}" else self.cell(envelope.meta),
+            self.cell(envelope.changed),
+            None if envelope.form == "value" else envelope.form,
+            envelope.reenters,
+            _encode(envelope.masked).decode() if envelope.masked else None,
+            _encode(envelope.opaque).decode() if envelope.opaque else None,
+        )
+        if envelope.exchanges:
+            key = ("request", name, lane)
+            rows.exchanges[number] = [
+                self._exchange(number, exchange, key) for exchange in envelope.exchanges
+            ]
+        else:
+            rows.exchanges.pop(number, None)
+
+    def _exchange(self, number: int, exchange: Exchange, key: tuple[str, str, str]) -> tuple[Any, ...]:
+        self._rows.size += 30 + len(exchange.url)
+        return (
+            number,
+            exchange.method,
+            exchange.url,
+            self.cell(exchange.request, key),
+            exchange.status,
+            self.cell(_encode(exchange.headers)) if exchange.headers else None,
+            None if exchange.body == b"null" else self.cell(exchange.body),
+            self.cell(exchange.error),
+            exchange.attempts,
+            exchange.complete,
+        )
+
+    def _items(self, number: int, items: Sequence[bytes]) -> None:
+        if not items:
+            return
+        lines = b"\n".join(items)
+        lengths = None
+        if lines.count(b"\n") != len(items) - 1:
+            lines, lengths = b"".join(items), _encode([len(item) for item in items]).decode()
+        self._rows.items.append((number, self.cell(lines), lengths))
+
+    def _shared(self, body: bytes, key: tuple[str, str, str]) -> int:
+        """Keep what is new in a body of a boundary."""
+        match = self._windows.match(key, body)
+        if match is None:
+            number = self._whole(body)
+            self._windows.keep(key, number, body)
+            return number
+        if match.same:
+            return match.base
+        number = self._row(
+            body[match.prefix : len(body) - match.suffix], match.base, match.prefix, match.suffix
+        )
+        self._windows.keep(key, number, body, match)
+        return number
+
+    def _whole(self, body: bytes) -> int:
+        """Keep a body, unless an equal one was kept."""
+        digest = blake2b(body, digest_size=16).digest()
+        number = self._digests.get(digest)
+        if number is None:
+            number = self._digests[digest] = self._row(body, None, None, None)
+            if len(self._digests) > DIGESTS:
+                del self._digests[next(iter(self._digests))]
+        return number
+
+    def _row(self, middle: bytes, base: int | None, prefix: int | None, suffix: int | None) -> int:
+        self.last += 1
+        kept: str | bytes = text(middle)
+        size = None
+        if len(middle) > COMPRESSED:
+            packed = zlib.compress(middle, 1)
+            if len(packed) * 4 <= len(middle) * 3:
+                kept, size = packed, len(middle)
+        self._rows.size += len(kept) + 16
+        self._rows.bodies.append((self.last, base, prefix, suffix, kept, size))
+        return self.last

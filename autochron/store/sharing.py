@@ -1,0 +1,134 @@
+"""Find what a body shares with an earlier one of its boundary, so that only its new middle is kept."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+LATEST = 4
+"""Bodies kept for one boundary: several conversations may take turns in it."""
+
+BOUNDARIES = 256
+"""Boundaries (role, name and lane) whose latest bodies are kept."""
+
+VOLUME = 64 << 20
+"""Bytes that all kept bodies may take."""
+
+FIRST_STEP = 64
+
+
+def common_prefix(first: bytes, second: bytes, limit: int, hint: int = 0) -> int:
+    """Give how many leading bytes two bodies have in common, `limit` at most.
+
+    `startswith` with a view compares in C and copies nothing, so the cost is one memcmp over what is common
+    plus some thirty calls. `hint` is a length that is likely to be common.
+    """
+    view = memoryview(second)
+    low, step, high = 0, FIRST_STEP, limit
+    if 0 < hint <= limit and first.startswith(view[:hint]):
+        low = hint
+    while low < limit:
+        high = min(low + step, limit)
+        if not first.startswith(view[low:high], low):
+            break
+        low = high
+        step += step
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if first.startswith(view[low:middle], low):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def common_suffix(first: bytes, second: bytes, limit: int, hint: int = 0) -> int:
+    """Give how many trailing bytes two bodies have in common, `limit` at most; see `common_prefix`."""
+    view = memoryview(second)
+    end, other_end = len(first), len(second)
+    low, step, high = 0, FIRST_STEP, limit
+    if 0 < hint <= limit and first.startswith(view[other_end - hint :], end - hint):
+        low = hint
+    while low < limit:
+        high = min(low + step, limit)
+        if not first.startswith(view[other_end - high : other_end - low], end - high):
+            break
+        low = high
+        step += step
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if first.startswith(view[other_end - middle : other_end - low], end - middle):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+class Match(Struct, frozen=True):
+    """What a new body shares with a kept one."""
+
+    index: int
+    """Place in the window."""
+    base: int
+    """Number of the kept body."""
+    prefix: int
+    suffix: int
+    same: bool
+
+
+class _Kept(Struct):
+    number: int
+    body: bytes
+    suffix: int
+    """What it shared at its end with its own base: the next body is likely to share as much."""
+
+
+class Windows:
+    """The latest bodies of each boundary, bounded in number and volume.
+
+    Each kept body is the base of one later body at most, which then takes its place: a reader that follows
+    the same rule needs no more memory than the writer.
+    """
+
+    __slots__ = ("_kept", "_volume")
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str, str], list[_Kept]] = {}
+        self._volume = 0
+
+    def clear(self) -> None:
+        """Forget every body."""
+        self._kept.clear()
+        self._volume = 0
+
+    def match(self, key: tuple[str, str, str], body: bytes) -> Match | None:
+        """Give the kept body that shares most with this one, where that is at least half of it."""
+        best: Match | None = None
+        size = len(body)
+        for index, kept in enumerate(self._kept.get(key, ())):
+            other = kept.body
+            limit = min(size, len(other))
+            prefix = common_prefix(body, other, limit, len(other) - kept.suffix)
+            rest = limit - prefix
+            suffix = common_suffix(body, other, rest, kept.suffix) if rest else 0
+            shared = prefix + suffix
+            if best is None or shared > best.prefix + best.suffix:
+                best = Match(index, kept.number, prefix, suffix, prefix == size == len(other))
+            if shared * 10 >= size * 9:
+                break
+        if best is None or (best.prefix + best.suffix) * 2 < size:
+            return None
+        return best
+
+    def keep(self, key: tuple[str, str, str], number: int, body: bytes, match: Match | None = None) -> None:
+        """Make a body a base; it takes the place of the one that it was matched with."""
+        latest = self._kept.pop(key, None) or []
+        if match is not None:
+            self._volume -= len(latest.pop(match.index).body)
+        latest.insert(0, _Kept(number, body, match.suffix if match else 0))
+        self._volume += len(body)
+        if len(latest) > LATEST:
+            self._volume -= len(latest.pop().body)
+        self._kept[key] = latest  # at the end: the order of the dict is that of use
+        while len(self._kept) > BOUNDARIES or (self._volume > VOLUME and len(self._kept) > 1):
+            oldest = self._kept.pop(next(iter(self._kept)))
+            self._volume -= sum(len(kept.body) for kept in oldest)

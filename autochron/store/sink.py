@@ -1,0 +1,210 @@
+"""Write one trace into a SQLite store, from several threads and processes at once."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from autochron import _originals
+from autochron.errors import StoreError
+from autochron.model import Envelope, Footer, Header
+from autochron.store import database, forks
+from autochron.store.rows import SHIFT, Operation, RowBuilder, Rows
+
+PUT_CROSSING = (
+    "INSERT OR REPLACE INTO crossing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+PUT_EXCHANGE = (
+    "INSERT INTO exchange (crossing, method, url, request, status, headers, body, error, attempts, complete)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+PUT_ITEMS = "INSERT INTO item (crossing, items, lengths) VALUES (?, ?, ?)"
+PUT_BODY = "INSERT INTO body VALUES (?, ?, ?, ?, ?, ?)"
+COUNT = "UPDATE trace SET crossings = crossings + ?, bytes = bytes + ? WHERE number = ? AND id = ?"
+END = "UPDATE trace SET footer = ?, stdout = ?, stdin = ?, status = ? WHERE number = ?"
+
+
+class SqliteSink:
+    """The sink of one trace.
+
+    What was put waits in memory for `commit`, which writes it in one transaction: all of it or, when it
+    raises, nothing, and then it is forgotten and the caller may put it again. So commit every few hundred
+    envelopes.
+    """
+
+    def __init__(self, path: str, header: Header, durability: database.Durability) -> None:
+        self.fork_order = 1
+        self._path = path
+        self._id = header.id
+        self._durability = durability
+        self._lock = _originals.RLock()
+        self._pending: list[Operation] = []
+        self._footer: Footer | None = None
+        self._open = True
+        self._resting = False
+        self._connection: sqlite3.Connection | None = database.connect_to_write(path, durability)
+        self._number = self._begin(self._connection, header)
+        self._builder = RowBuilder(self._number)
+        forks.register(self)
+
+    def _begin(self, connection: sqlite3.Connection, header: Header) -> int:
+        row = (header.id, header.name, header.created, msgspec.json.encode(header).decode())
+        try:
+            cursor = connection.execute(
+                "INSERT INTO trace (id, name, created, header) VALUES (?, ?, ?, ?)", row
+            )
+        except sqlite3.IntegrityError as error:
+            connection.close()
+            raise StoreError(
+                f"{self._path} holds a trace {header.id} already; give the new one an id of its own"
+            ) from error
+        except (sqlite3.Error, UnicodeEncodeError) as error:
+            connection.close()
+            raise database.explained(error, self._path) from error
+        return int(cursor.lastrowid or 0)
+
+    def put(self, envelope: Envelope) -> None:
+        """Keep an envelope; one with the same `seq` replaces it.
+
+        Of a stream: if `items` is empty, those that `extend` added before stay; if not, they replace them. So
+        a stream is put when it begins (`Streamed((), Abandoned())`), extended as it is read, and put again,
+        without items, when it ends. An outcome of another kind has no items, whatever was added.
+        """
+        with self._lock:
+            self._check()
+            self._pending.append(envelope)
+
+    def extend(self, seq: int, items: Sequence[bytes]) -> None:
+        """Add items to the stream of an envelope."""
+        with self._lock:
+            self._check()
+            self._pending.append((seq, tuple(items)))
+
+    def end(self, footer: Footer) -> None:
+        """Keep the footer; a later one replaces it."""
+        with self._lock:
+            self._check()
+            self._footer = footer
+
+    def commit(self) -> None:
+        """Write all that was put."""
+        with self._lock:
+            if not self._pending and self._footer is None:
+                return
+            self._check()
+            pending, self._pending = self._pending, []
+            footer, self._footer = self._footer, None
+            try:
+                if self._connection is None:
+                    self._connection = database.connect_to_write(self._path, self._durability)
+                self._write(self._connection, pending, footer)
+            except StoreError:
+                self._disconnect()
+                raise
+            except Exception as error:
+                self._disconnect()
+                raise database.explained(error, self._path) from error
+            except BaseException:  # an interrupt: nothing is wrong with what was put
+                self._disconnect()
+                self._pending, self._footer = pending, footer
+                raise
+
+    def close(self) -> None:
+        """Commit, and let go of the store."""
+        with self._lock:
+            try:
+                self.commit()
+            finally:
+                self._open = False
+                self._disconnect()
+                forks.unregister(self)
+
+    def _check(self) -> None:
+        if not self._open:
+            raise StoreError(f"the sink of trace {self._id} in {self._path} is closed; begin another trace")
+
+    def _disconnect(self) -> None:
+        """Let go of the connection, and of what is believed to be in the store; the next commit is the first."""
+        connection, self._connection = self._connection, None
+        self._builder.reset(-1)
+        if connection is not None:
+            try:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                connection.close()
+            except sqlite3.Error:
+                pass  # the fault that led here is the one to report
+
+    def _write(self, connection: sqlite3.Connection, pending: list[Operation], footer: Footer | None) -> None:
+        builder, first = self._builder, self._number << SHIFT
+        bounds = (first, first | (1 << SHIFT) - 1)
+        built_on = builder.last
+        rows = builder.build(pending, footer) if built_on >= 0 else None
+        connection.execute("BEGIN IMMEDIATE")
+        (last,) = connection.execute("SELECT max(id) FROM body WHERE id BETWEEN ? AND ?", bounds).fetchone()
+        if rows is None or built_on != (last or first):
+            # The first commit after a fault, or a fork of this process wrote in between.
+            builder.reset(last or first)
+            rows = builder.build(pending, footer)
+        (highest,) = connection.execute(
+            "SELECT max(id) FROM crossing WHERE id BETWEEN ? AND ?", bounds
+        ).fetchone()
+        known = [number for number in rows.crossings if number <= (highest or 0)]
+        replaced = [number for number in known if _exists(connection, number)]
+        self._insert(connection, rows, replaced)
+        new = len(rows.crossings) - len(replaced)
+        if rows.footer is not None:
+            connection.execute(END, (*rows.footer, self._number))
+        counted = connection.execute(COUNT, (new, rows.size, self._number, self._id))
+        if not counted.rowcount:
+            raise StoreError(
+                f"trace {self._id} was deleted from {self._path} while it was being written; record it again"
+            )
+        connection.execute("COMMIT")
+
+    def _insert(self, connection: sqlite3.Connection, rows: Rows, replaced: list[int]) -> None:
+        many = connection.executemany
+        if replaced:
+            many("DELETE FROM exchange WHERE crossing = ?", [(number,) for number in replaced])
+        if rows.dropped:
+            many("DELETE FROM item WHERE crossing = ?", [(number,) for number in rows.dropped])
+        many(PUT_BODY, rows.bodies)
+        many(PUT_CROSSING, rows.crossings.values())
+        if rows.exchanges:
+            many(PUT_EXCHANGE, [row for several in rows.exchanges.values() for row in several])
+        if rows.items:
+            many(PUT_ITEMS, rows.items)
+
+    def before_fork(self) -> None:
+        """Wait for a commit in another thread, and close the connection: SQLite must not see a fork."""
+        self._resting = self._lock.acquire(timeout=forks.PATIENCE)
+        if self._connection is not None and not self._connection.in_transaction:
+            self._disconnect()
+
+    def after_fork_in_parent(self) -> None:
+        """Go on; the next commit connects again."""
+        if self._resting:
+            self._resting = False
+            self._lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Write only what the child puts, on a connection of its own; what waited is the parent's."""
+        self._lock = _originals.RLock()
+        self._resting = False
+        self._pending, self._footer = [], None
+        if self._connection is not None:
+            _inherited.append(
+                self._connection
+            )  # never closed: closing would act on locks that are the parent's
+            self._connection = None
+            self._builder.reset(-1)
+
+
+_inherited: list[sqlite3.Connection] = []
+
+
+def _exists(connection: sqlite3.Connection, number: int) -> Any:
+    return connection.execute("SELECT 1 FROM crossing WHERE id = ?", (number,)).fetchone()

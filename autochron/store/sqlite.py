@@ -1,0 +1,153 @@
+"""Keep traces in a SQLite database that several processes may write at once."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from autochron.errors import StoreError, TraceNotFoundError
+from autochron.model import Envelope, Footer, Header, Trace, TraceSummary
+from autochron.store import database, lookup, reading
+from autochron.store.rows import SHIFT
+from autochron.store.sink import SqliteSink
+
+if TYPE_CHECKING:
+    from autochron.ports import Sink
+
+_header = msgspec.json.Decoder(Header)
+
+
+class SqliteStore:
+    """Traces in one file. Each reading has a connection of its own, so that threads and forks share none."""
+
+    def __init__(self, path: str, *, durability: database.Durability = "group") -> None:
+        self.path = path
+        self._durability = durability
+        if database.check(path):
+            with self._connected():
+                pass
+
+    def begin(self, header: Header) -> Sink:
+        """Open a new trace, and make the store if there is none."""
+        return SqliteSink(self.path, header, self._durability)
+
+    def summaries(self) -> list[TraceSummary]:
+        """List the traces, oldest first."""
+        with self._connected() as connection:
+            if connection is None:
+                return []
+            rows = connection.execute(
+                "SELECT header, crossings, status, footer IS NOT NULL, bytes"
+                " FROM trace ORDER BY created, number"
+            ).fetchall()
+        return [
+            TraceSummary(_header.decode(header), crossings, status, complete == 1, size)
+            for header, crossings, status, complete, size in rows
+        ]
+
+    def find(self, reference: str) -> str:
+        """Give the id that a name, an id, its prefix or `last` means."""
+        with self._existing() as connection:
+            return self._find(connection, reference)
+
+    def outline(self, reference: str) -> tuple[Header, Footer | None]:
+        """Give header and footer of a trace."""
+        with self._existing() as connection:
+            return self._outline(connection, self._number(connection, reference))
+
+    def load(self, reference: str) -> Trace:
+        """Read a trace whole, as it was at one moment."""
+        with self._existing() as connection:
+            number = self._number(connection, reference)
+            connection.execute("BEGIN")
+            header, footer = self._outline(connection, number)
+            return Trace(header, tuple(reading.EnvelopeReader(connection, self.path, number)), footer)
+
+    def envelopes(self, reference: str) -> Iterator[Envelope]:
+        """Read the envelopes of a trace one by one, in order of start and as they were at one moment."""
+        number = self.find(reference)
+        return self._envelopes(number)
+
+    def delete(self, reference: str) -> None:
+        """Drop a trace; its room is used again by later ones."""
+        number = self.find(reference)
+        connection = database.connect_to_write(self.path, self._durability)
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            row = connection.execute("SELECT number FROM trace WHERE id = ?", (number,)).fetchone()
+            if row is not None:
+                bounds = (row[0] << SHIFT, (row[0] + 1 << SHIFT) - 1)
+                connection.execute("DELETE FROM crossing WHERE id BETWEEN ? AND ?", bounds)
+                connection.execute("DELETE FROM body WHERE id BETWEEN ? AND ?", bounds)
+                connection.execute("DELETE FROM exchange WHERE crossing BETWEEN ? AND ?", bounds)
+                connection.execute("DELETE FROM item WHERE crossing BETWEEN ? AND ?", bounds)
+                connection.execute("DELETE FROM trace WHERE number = ?", row)
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise database.explained(error, self.path) from error
+        finally:
+            connection.close()
+
+    def close(self) -> None:
+        """Let go of the store; its sinks are closed one by one."""
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection | None]:
+        """Give a connection to read, or None where there is no store yet."""
+        if not database.check(self.path):
+            yield None
+            return
+        try:
+            connection = database.connect_to_read(self.path)
+            try:
+                yield connection if _has_tables(connection) else None
+            finally:
+                connection.close()
+        except sqlite3.Error as error:
+            raise database.explained(error, self.path) from error
+
+    @contextlib.contextmanager
+    def _existing(self) -> Iterator[sqlite3.Connection]:
+        """Give a connection to read what must be there."""
+        with self._connected() as connection:
+            if connection is None:
+                raise TraceNotFoundError(f"{self.path} holds no trace; record one with `autochron run`")
+            yield connection
+
+    def _find(self, connection: sqlite3.Connection, reference: str) -> str:
+        rows = connection.execute("SELECT id, name, created FROM trace ORDER BY created, number")
+        entries = [
+            (number.decode(), name and name.decode(), created.decode()) for number, name, created in rows
+        ]
+        return lookup.find(reference, entries, self.path)
+
+    def _number(self, connection: sqlite3.Connection, reference: str) -> int:
+        found = self._find(connection, reference)
+        row = connection.execute("SELECT number FROM trace WHERE id = ?", (found,)).fetchone()
+        if row is None:
+            raise StoreError(f"trace {found} was deleted from {self.path} just now; list those that are left")
+        return int(row[0])
+
+    def _outline(self, connection: sqlite3.Connection, number: int) -> tuple[Header, Footer | None]:
+        row = connection.execute(
+            "SELECT header, footer, stdout, stdin FROM trace WHERE number = ?", (number,)
+        ).fetchone()
+        header, footer, stdout, stdin = row
+        bodies = reading.Bodies(connection, self.path)
+        return _header.decode(header), None if footer is None else reading.footer(
+            bodies, footer, stdout, stdin
+        )
+
+    def _envelopes(self, found: str) -> Iterator[Envelope]:
+        with self._existing() as connection:
+            number = self._number(connection, found)
+            connection.execute("BEGIN")
+            yield from reading.EnvelopeReader(connection, self.path, number)
+
+
+def _has_tables(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'trace'").fetchone())

@@ -1,0 +1,265 @@
+"""Trace files: a trace as JSON Lines that people read, edit and compare.
+
+The first line is `{"autochron": 1, "header": …}`; then one line an envelope in order of start, one for the
+footer, if the trace has one, and one for the digest over the bytes before it. `lines` tells what is in a
+line, `patches` how an input that continues the one before is written. Both directions stream: memory is that
+of the last bodies of each boundary.
+"""
+
+# Paths are shown as they were given.
+# ruff: noqa: PTH
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NoReturn
+
+import msgspec
+from msgspec import Raw
+
+from autochron import _originals
+from autochron.errors import StoreError, TraceFormatError
+from autochron.model import Envelope, Footer, Header, Trace, TraceSummary
+from autochron.store import lookup, patches
+from autochron.store.lines import (
+    FORMAT,
+    DigestLine,
+    HeaderLine,
+    LineReader,
+    LineWriter,
+    digest_line,
+    footer_line,
+    header_line,
+)
+
+if TYPE_CHECKING:
+    from autochron.ports import Sink
+
+_head = msgspec.json.Decoder(HeaderLine)
+_version = msgspec.json.Decoder(dict[str, Raw])
+_digest = msgspec.json.Decoder(DigestLine)
+
+EDITED = "edited? `autochron traces import FILE --reseal` accepts it"
+
+
+def write_trace(trace: Trace, path: str) -> None:
+    """Write a trace file, whole or not at all."""
+    write_stream(trace.header, trace.envelopes, trace.footer, path)
+
+
+def write_stream(header: Header, envelopes: Iterable[Envelope], footer: Footer | None, path: str) -> None:
+    """Write a trace file from envelopes that come in order of start, whole or not at all."""
+    temporary = f"{path}.{_originals.getpid()}.{_originals.get_ident():x}.tmp"
+    try:
+        with open(temporary, "xb") as file:
+            digest, lines = hashlib.sha256(), 0
+            for line in _lines(header, envelopes, footer):
+                text = line + b"\n"
+                digest.update(text)
+                file.write(text)
+                lines += 1
+            file.write(digest_line(digest.hexdigest(), lines) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        if isinstance(error, OSError):
+            raise StoreError(
+                f"{path} can't be written ({error.strerror}); give another path, or make room"
+            ) from error
+        raise
+
+
+def _lines(header: Header, envelopes: Iterable[Envelope], footer: Footer | None) -> Iterator[bytes]:
+    yield header_line(header)
+    writer, last = LineWriter(), 0
+    for envelope in envelopes:
+        if envelope.seq <= last:
+            raise StoreError(
+                f"{envelope.address} (seq {envelope.seq}) follows seq {last}; give them in order of start"
+            )
+        last = envelope.seq
+        try:
+            yield writer.line(envelope)
+        except msgspec.DecodeError as error:
+            raise StoreError(
+                f"{envelope.address} has a body that is no JSON ({error}); record it again"
+            ) from error
+    if footer is not None:
+        yield footer_line(footer)
+
+
+def read_trace(path: str, *, reseal: bool = False) -> Trace:
+    """Read a trace file whole; with `reseal` its digest may be wrong or missing, and its bodies indented."""
+    return TraceFileStore(path, reseal=reseal).load("last")
+
+
+class TraceFileStore:
+    """A trace file as a store that holds one trace, to read only.
+
+    The digest is checked when it is made, before anything is believed, and lines are read as they are asked
+    for.
+    """
+
+    def __init__(self, path: str, *, reseal: bool = False) -> None:
+        self.path = path
+        self._reseal = reseal
+        self._lines = 0
+        with self._opened() as lines:
+            self.header = self._header(next(lines, b""))
+        self._verify()
+
+    def begin(self, header: Header) -> Sink:
+        """Refuse: a file is exported, not recorded into."""
+        raise StoreError(
+            f"{self.path} is a trace file and can't be recorded into; record into a store and export it"
+        )
+
+    def summaries(self) -> list[TraceSummary]:
+        """List the one trace."""
+        crossings, footer = 0, None
+        for found in self._read():
+            if isinstance(found, Footer):
+                footer = found
+            else:
+                crossings += 1
+        status = footer.status if footer else None
+        return [TraceSummary(self.header, crossings, status, footer is not None, os.path.getsize(self.path))]
+
+    def find(self, reference: str) -> str:
+        """Give the id of the trace, if its name, its id, the id's beginning or `last` is asked for."""
+        header = self.header
+        return lookup.find(reference, [(header.id, header.name, header.created)], self.path)
+
+    def outline(self, reference: str) -> tuple[Header, Footer | None]:
+        """Give header and footer of the trace."""
+        self.find(reference)
+        return self.header, next((found for found in self._read() if isinstance(found, Footer)), None)
+
+    def load(self, reference: str) -> Trace:
+        """Read the trace whole."""
+        self.find(reference)
+        envelopes: list[Envelope] = []
+        footer = None
+        for found in self._read():
+            if isinstance(found, Footer):
+                footer = found
+            else:
+                envelopes.append(found)
+        return Trace(self.header, tuple(envelopes), footer)
+
+    def envelopes(self, reference: str) -> Iterator[Envelope]:
+        """Read the envelopes one by one."""
+        self.find(reference)
+        return (found for found in self._read() if isinstance(found, Envelope))
+
+    def close(self) -> None:
+        """Let go of the file; nothing is held."""
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[Iterator[bytes]]:
+        try:
+            with open(self.path, "rb") as file:
+                yield file
+        except FileNotFoundError as error:
+            raise StoreError(
+                f"there is no trace file {self.path}; make one with `autochron traces export`"
+            ) from error
+        except OSError as error:
+            raise StoreError(f"{self.path} can't be read ({error.strerror}); give another path") from error
+
+    def _refuse(self, line: int, what: str, remedy: str) -> NoReturn:
+        raise TraceFormatError(f"{self.path}:{line}: {what}; {remedy}")
+
+    def _header(self, line: bytes) -> Header:
+        remedy = "export the trace again"
+        if not line.endswith(b"\n"):
+            self._refuse(1, "the file is truncated" if line else "the file is empty", remedy)
+        try:
+            version = _version.decode(line).get("autochron")
+            number = -1 if version is None else msgspec.json.decode(version, type=int)
+        except msgspec.DecodeError as error:
+            self._refuse(1, f"this is no autochron trace ({error})", "give the path of a trace file")
+        if number > FORMAT:
+            newer = f"format {number} was made by a newer autochron (this one knows {FORMAT})"
+            self._refuse(1, newer, "upgrade autochron")
+        if number != FORMAT:
+            self._refuse(1, "this is no autochron trace: no known version", "give the path of a trace file")
+        try:
+            return _head.decode(line).header
+        except msgspec.DecodeError as error:
+            self._refuse(1, f"the header is malformed ({error})", remedy)
+
+    def _verify(self) -> None:
+        """Check the digest, and note how many lines it covers."""
+        digest, lines, last = hashlib.sha256(), 0, b""
+        with self._opened() as file:
+            for line in file:
+                if last:
+                    digest.update(last)
+                    lines += 1
+                last = line
+        if not last.startswith(b'{"digest":'):
+            if not self._reseal:
+                self._refuse(
+                    lines + 1,
+                    "the file is truncated: it doesn't end with its digest",
+                    f"export it again; {EDITED}",
+                )
+            if not last.endswith(b"\n"):
+                self._refuse(lines + 1, "the last line is cut off", "export it again, or delete that line")
+            self._lines = lines + 1
+            return
+        self._lines = lines
+        if self._reseal:
+            return
+        try:
+            said = _digest.decode(last)
+        except msgspec.DecodeError as error:
+            self._refuse(lines + 1, f"the digest is malformed ({error})", EDITED)
+        if said.lines != lines:
+            self._refuse(
+                lines + 1, f"there are {lines} lines and not the {said.lines} that were written", EDITED
+            )
+        if said.digest != f"sha256:{digest.hexdigest()}" or not last.endswith(b"\n"):
+            self._refuse(lines + 1, "the digest is wrong: the file isn't as it was written", EDITED)
+
+    def _read(self) -> Iterator[Envelope | Footer]:
+        """Read the lines between header and digest."""
+        reader, last, ended = LineReader(compact=self._reseal), 0, False
+        remedy = "put the line right, or export the trace again"
+        with self._opened() as file:
+            for number, line in enumerate(file, 1):
+                if number == 1:
+                    continue
+                if number > self._lines:
+                    return
+                if ended:
+                    self._refuse(number, "a line follows the footer", remedy)
+                try:
+                    found = self._parsed(reader, line)
+                except (msgspec.MsgspecError, patches.PatchError, RecursionError) as error:
+                    self._refuse(number, f"the line is malformed ({error})", remedy)
+                if isinstance(found, Footer):
+                    ended = True
+                elif found.seq <= last:
+                    what = "comes twice" if found.seq == last else f"comes after {last}"
+                    self._refuse(
+                        number, f"seq {found.seq} ({found.address}) {what}", "keep lines in order of seq"
+                    )
+                else:
+                    last = found.seq
+                yield found
+
+    def _parsed(self, reader: LineReader, line: bytes) -> Envelope | Footer:
+        if line.startswith(b'{"footer"'):
+            fields = _version.decode(line)
+            if set(fields) != {"footer"}:
+                raise patches.PatchError("a footer stands alone in its line")
+            return reader.footer(fields["footer"])
+        return reader.envelope(line)
