@@ -1,0 +1,123 @@
+"""Reading one `[[boundary]]` table."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any, cast
+
+from autochron.model import KINDS, BoundaryRule, Http, Kind, MetaPaths
+from autochron.rules.names import name_template
+from autochron.rules.paths import parse_path
+from autochron.rules.selectors import SELECTORS, read_selectors
+from autochron.rules.tables import Table
+
+_KEYS = (
+    *("name", "kind", *SELECTORS, "exclude", "when", "capture", "redact", "volatile", "meta"),
+    *("codec", "observe", "state", "argument", "outcome"),
+)
+_META_KEYS = ("model", "sampling", "usage", "tools", "sdk")
+_META_ROOTS = ("request", "response", "input", "outcome")
+_CODECS = ("auto", "http", "value")
+_TITLE = "[[boundary]]"
+
+
+def read_boundaries(table: Table, pack: str | None = None) -> list[BoundaryRule]:
+    """Read one table; it gives several rules where a target or a `when` is a list, all with one id."""
+    allowed = (*_KEYS, "id") if pack else _KEYS
+    # `call` and `within` get a message of their own.
+    table.check_keys((*allowed, *(key for key in ("call", "within") if key in table)))
+    selectors = read_selectors(table)
+    common = _common(table, pack)
+    if isinstance(selectors[0], Http):
+        for key in ("argument", "outcome"):
+            if key in table:
+                table.refuse(key, f"`{key}` needs a call's arguments, which a rule with `http` doesn't have")
+    return [
+        BoundaryRule(selector=selector, when=when, **common)
+        for selector, when in product(selectors, _conditions(table))
+    ]
+
+
+def _common(table: Table, pack: str | None) -> dict[str, Any]:
+    """Read what the rules of one table share."""
+    place = table.place
+    name = table.required("name", 'give one, such as name = "{__name__}"')
+    table.parsed("name", name, name_template)
+    kind = table.required("kind", "it is one of `model`, `tool`, `router`, `ambient`")
+    return {
+        "id": table.required("id", "a pack's rules need one each") if pack else str(place),
+        "name": name,
+        "kind": cast("Kind", table.choice("kind", KINDS, kind)),
+        "place": place,
+        "pack": pack,
+        "capture": _paths(table, "capture"),
+        "redact": _paths(table, "redact"),
+        "volatile": _paths(table, "volatile"),
+        "meta": _meta(table.table("meta", "meta")),
+        "codec": table.choice("codec", _CODECS, table.text("codec") or "auto"),
+        "observe": table.flag("observe"),
+        "state": _state(table),
+        "argument": _argument(table),
+        "outcome": _outcome(table),
+    }
+
+
+def _conditions(table: Table) -> list[tuple[tuple[str, str], ...]]:
+    """Read `when`. A list of globs means any of them, and is spread over several rules."""
+    when = table.table("when", "when")
+    alternatives: list[list[tuple[str, str]]] = []
+    for path, value in when.values.items():
+        try:
+            parse_path(path)
+        except ValueError as error:
+            when.refuse(path, f"`when` path `{path}` {error}")
+        for glob in when.texts(path, single=True):
+            if not glob or "**" in glob:
+                wrong = "holds `**`; `*` is any text already" if glob else "is empty"
+                when.refuse(path, f"`when` glob `{glob}` {wrong}")
+        if value == []:
+            when.refuse(path, f"`when` has no glob for `{path}`")
+        alternatives.append([(path, glob) for glob in when.texts(path, single=True)])
+    return list(product(*alternatives))
+
+
+def _paths(table: Table, key: str) -> tuple[str, ...]:
+    paths = table.texts(key)
+    for path in paths:
+        table.parsed(key, path, parse_path)
+    return paths
+
+
+def _meta(table: Table) -> MetaPaths:
+    table.check_keys(_META_KEYS)
+    found: dict[str, tuple[str, ...]] = {}
+    for key in _META_KEYS[:-1]:
+        found[key] = table.texts(key, single=True)
+        for path in found[key]:
+            steps = table.parsed(key, path, parse_path)
+            if steps[0].key not in _META_ROOTS or len(steps) < 2:
+                roots = ", ".join(f"`{root}.`" for root in _META_ROOTS)
+                table.refuse(key, f"`{key}` `{path}` must start with one of {roots}")
+    return MetaPaths(**found, sdk=table.text("sdk"))
+
+
+def _state(table: Table) -> str | None:
+    return table.required("state", "name the state that tools share") if "state" in table else None
+
+
+def _argument(table: Table) -> str | None:
+    name = table.text("argument")
+    if name is not None and not name.isidentifier():
+        table.refuse("argument", f"`argument` `{name}` is not the name of a parameter")
+    return name
+
+
+def _outcome(table: Table) -> str | None:
+    text = table.text("outcome")
+    if text is None:
+        return None
+    prefix, colon, name = text.partition(":")
+    if prefix != "argument" or not colon or not name.isidentifier():
+        close = f"; nearest is `argument:{text}`" if text.isidentifier() else ""
+        table.refuse("outcome", f"`outcome` `{text}` is not of the form argument:name{close}")
+    return text

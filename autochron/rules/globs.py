@@ -1,0 +1,98 @@
+"""Globs over text and over dotted names. Only `*` is special: URLs and names need no escapes."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from msgspec import Struct
+
+ANY_COMPONENTS = "**"
+
+
+class TextGlob(Struct, frozen=True):
+    """A glob over any text: `*` is any run of characters, slashes and dots too."""
+
+    parts: tuple[str, ...]
+    """What stands between the stars."""
+
+    def fits(self, text: str) -> bool:
+        """Tell whether the whole text fits."""
+        first, *rest = self.parts
+        if not rest:
+            return text == first
+        last = rest.pop()
+        end = len(text) - len(last)
+        if not text.startswith(first) or not text.endswith(last):
+            return False
+        position = len(first)
+        for part in rest:
+            position = text.find(part, position, end)
+            if position < 0:
+                return False
+            position += len(part)
+        return position <= end
+
+
+@lru_cache(maxsize=1024)
+def text_glob(pattern: str) -> TextGlob:
+    """Parse a text glob."""
+    return TextGlob(tuple(pattern.split("*")))
+
+
+class DottedGlob(Struct, frozen=True):
+    """A glob over dotted names: `*` stays within a component, and a component `**` is one or more of them."""
+
+    components: tuple[str, ...]
+    careful: bool
+    """Whether private, dunder and `<locals>` components must be spelled out."""
+
+    def fits(self, name: str) -> bool:
+        """Tell whether the whole name fits."""
+        return _fit(self.components, name.split("."), careful=self.careful)
+
+
+def dotted_glob(pattern: str, *, careful: bool = False) -> DottedGlob:
+    """Parse a dotted glob; `careful` skips private, dunder and nested names that it doesn't spell out."""
+    return DottedGlob(tuple(pattern.split(".")), careful)
+
+
+def dotted_glob_error(pattern: str) -> str | None:
+    """Say what is wrong with a dotted glob; None where nothing is."""
+    if not pattern:
+        return "is empty"
+    for component in pattern.split("."):
+        if not component:
+            return "has an empty component"
+        if ANY_COMPONENTS in component and component != ANY_COMPONENTS:
+            return "joins `**` to other text; it stands for whole components: `shop.**`"
+        if component != "<locals>" and not component.replace("*", "_").isidentifier():
+            return f"holds `{component}`; only names and `*` may stand between the dots"
+    return None
+
+
+def _fit(pattern: tuple[str, ...], name: list[str], *, careful: bool) -> bool:
+    if not pattern:
+        return not name
+    if not name:
+        return False
+    head, rest = pattern[0], pattern[1:]
+    if not _fit_component(head, name[0], careful=careful):
+        return False
+    if _fit(rest, name[1:], careful=careful):
+        return True
+    return head == ANY_COMPONENTS and _fit(pattern, name[1:], careful=careful)
+
+
+def _fit_component(pattern: str, component: str, *, careful: bool) -> bool:
+    if careful and not _spelled_out(pattern, component):
+        return False
+    return text_glob(pattern).fits(component)
+
+
+def _spelled_out(pattern: str, component: str) -> bool:
+    """Tell whether a pattern says itself that it means what is private, a dunder or nested."""
+    if component == "<locals>":
+        return pattern == component
+    if component.startswith("__") and component.endswith("__"):
+        return pattern.startswith("__")
+    return not component.startswith("_") or pattern.startswith("_")

@@ -1,0 +1,163 @@
+"""Reading a project's rule file: `autochron.toml`, or `[tool.autochron]` in `pyproject.toml`."""
+
+# os.path, not pathlib: this runs at the start of every recorded program, and pathlib costs 3 ms there.
+# ruff: noqa: PTH100, PTH110, PTH112, PTH118, PTH119, PTH120, PTH208
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from autochron.config import PROJECT_FILE
+from autochron.errors import RuleError
+from autochron.model import IgnoreRule, Pack, Rules, TraceRule
+from autochron.rules.boundaries import read_boundaries
+from autochron.rules.digest import digest
+from autochron.rules.nearest import hint
+from autochron.rules.packs import load_pack, pack_digests, pack_index
+from autochron.rules.selectors import is_dotted, parse_target
+from autochron.rules.tables import Table, type_name
+from autochron.rules.text import parse_toml, read_text
+
+VERSION = 1
+"""Of the format of rule files."""
+
+AUTO = "auto"
+_KEYS = ("version", "packs", "project", "disable", "boundary", "trace", "ignore")
+
+
+def load_rules(path: str | os.PathLike[str] | None, *, root: str | os.PathLike[str] | None = None) -> Rules:
+    """Read and validate a rule file; without one every shipped pack waits for its library.
+
+    `root` is the folder that relative paths start from: that of the file, or the working folder.
+    RuleError says file, line, what is wrong and the nearest valid spelling.
+    """
+    if path is None:
+        rules = Rules(root=os.path.abspath(root if root is not None else os.curdir))
+        return _sealed(rules, relative=())
+    file = os.path.abspath(path)
+    folder = os.path.abspath(root) if root is not None else os.path.dirname(file)
+    table = _open(file, shown=_shown(file, folder))
+    table.check_keys(_KEYS)
+    _check_version(table)
+    auto, packs = _packs(table)
+    disable = _disabled(table, packs if not auto else tuple(pack_index()))
+    boundaries = [
+        rule for inner in table.tables("boundary", "[[boundary]]") for rule in read_boundaries(inner)
+    ]
+    project = table.texts("project")
+    rules = Rules(
+        boundaries=tuple(boundaries),
+        packs=() if auto else tuple(load_pack(name, disable) for name in packs),
+        auto=auto,
+        disable=disable,
+        project=_project(table, folder),
+        traces=tuple(_trace(inner) for inner in table.tables("trace", "[[trace]]")),
+        ignores=tuple(_ignore(inner) for inner in table.tables("ignore", "[[ignore]]")),
+        root=folder,
+        file=file,
+    )
+    return _sealed(rules, relative=project)
+
+
+def _sealed(rules: Rules, relative: tuple[str, ...]) -> Rules:
+    """Add the digest, in which the project's paths are as they were written."""
+    names = pack_index() if rules.auto else [pack.name for pack in rules.packs]
+    said = msgspec.structs.replace(rules, project=relative)
+    return msgspec.structs.replace(rules, digest=digest(said, pack_digests(names)))
+
+
+def _shown(file: str, folder: str) -> str:
+    """Name the file as ids and messages do: relative to the root where it lies below it."""
+    return (
+        os.path.relpath(file, folder) if file.startswith(os.path.join(folder, "")) else os.path.basename(file)
+    )
+
+
+def _open(file: str, shown: str) -> Table:
+    source, values = parse_toml(shown, read_text(file, shown))
+    if os.path.basename(file) != PROJECT_FILE:
+        return Table(source, (), values, "the rule file")
+    tool = values.get("tool")
+    if not isinstance(tool, dict) or not isinstance(tool.get("autochron"), dict):
+        raise RuleError(f"{shown} has no table [tool.autochron]; add one, or name another rule file")
+    return Table(source, ("tool", "autochron"), tool["autochron"], "[tool.autochron]")
+
+
+def _check_version(table: Table) -> None:
+    if "version" not in table:
+        table.refuse(None, f"{table.title} has no `version`; write version = {VERSION}")
+    version = table.values["version"]
+    if type(version) is not int:
+        table.refuse("version", f"`version` must be an integer, and is {type_name(version)}")
+    if version > VERSION:
+        table.refuse("version", f"`version` is {version}, and this release reads {VERSION}; update autochron")
+    if version < 1:
+        table.refuse("version", f"`version` is {version}; write version = {VERSION}")
+
+
+def _packs(table: Table) -> tuple[bool, tuple[str, ...]]:
+    """Read which packs may apply, and whether that is left to the imports."""
+    names = table.texts("packs") if "packs" in table else (AUTO,)
+    known = pack_index()
+    for index, name in enumerate(names):
+        if name != AUTO and name not in known:
+            where = (*table.path, "packs", index)
+            table.source.refuse(where, f"there is no pack `{name}`{hint((AUTO, *known), name)}")
+    return AUTO in names, tuple(dict.fromkeys(names))
+
+
+def _disabled(table: Table, packs: tuple[str, ...]) -> tuple[str, ...]:
+    """Read `disable`; only the packs that an id may belong to are parsed."""
+    ids = table.texts("disable")
+    for index, rule_id in enumerate(ids):
+        own = rule_id.partition(".")[0]
+        if own in packs and rule_id in _ids(load_pack(own)):
+            continue
+        known = [known for name in packs for known in _ids(load_pack(name))]
+        where = (*table.path, "disable", index)
+        table.source.refuse(where, f"no pack in force has a rule `{rule_id}`{hint(known, rule_id)}")
+    return ids
+
+
+def _ids(pack: Pack) -> list[str]:
+    return list(dict.fromkeys(rule.id for rule in pack.boundaries))
+
+
+def _project(table: Table, folder: str) -> tuple[str, ...]:
+    """Read the files and folders of the user's own code; a missing one would leave its code to nobody."""
+    paths = []
+    for index, text in enumerate(table.texts("project")):
+        path = os.path.normpath(os.path.join(folder, text))
+        if not os.path.exists(path):
+            where = (*table.path, "project", index)
+            beside = os.listdir(os.path.dirname(path)) if os.path.isdir(os.path.dirname(path)) else []
+            near = hint([name for name in beside if not name.startswith(".")], os.path.basename(path))
+            table.source.refuse(
+                where, f"`project` has `{text}`, which isn't there{near if 'nearest' in near else ''}"
+            )
+        paths.append(path)
+    return tuple(paths)
+
+
+def _trace(table: Table) -> TraceRule:
+    table.check_keys(("target",))
+    text = table.required("target", "write module:qualname")
+    return TraceRule(table.parsed("target", text, parse_target), table.place)
+
+
+def _ignore(table: Table) -> IgnoreRule:
+    table.check_keys(("call", "site", "hash", "reason"))
+    call = table.required("call", "write the call, such as `time.perf_counter()`")
+    site = table.required("site", "write path:line, such as `shop/agent.py:31`")
+    reason = table.required("reason", "say why the finding is meant to be there")
+    if not is_dotted(call.partition("(")[0]) or ("(" in call and not call.endswith(")")):
+        table.refuse("call", f"`call` `{call}` is not a call, such as `time.perf_counter()`")
+    path, colon, line = site.rpartition(":")
+    if colon and not (path and line.isdecimal() and int(line)):
+        table.refuse("site", f"`site` `{site}` is not of the form path:line")
+    line_hash = table.text("hash")
+    if line_hash is not None and (len(line_hash) < 8 or set(line_hash) - set("0123456789abcdef")):
+        table.refuse("hash", f"`hash` `{line_hash}` is not 8 or more hexadecimal digits")
+    return IgnoreRule(call=call, site=site, reason=reason, place=table.place, hash=line_hash)

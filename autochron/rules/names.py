@@ -1,0 +1,208 @@
+"""Names of boundaries: literal, or formed from facts of the call. Never a call.
+
+`{__name__}`, `{__qualname__}` and `{__module__}` come from the definition, `{model}` and `{caller}` from the
+call, `{closure.x}` from a variable that the function closes over, and the rest from an argument: `{tool}`,
+`{tool.name}`, `{request[kind]}`, `{args[0]}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from autochron.errors import RuleError
+from autochron.rules.nearest import nearest
+
+_DEFINITION = ("__name__", "__qualname__", "__module__")
+_CALL = ("model", "caller")
+_ALLOWED = "attributes, keys, {caller}, {model} and {closure.x}, never a call"
+
+
+class NameTemplateError(ValueError):
+    """A name template can't be read."""
+
+
+class Access(Struct, frozen=True):
+    """One step from a value to an inner one: `.attribute` or `[key]`."""
+
+    kind: Literal["attribute", "key"]
+    name: str
+
+
+class Field(Struct, frozen=True):
+    """One pair of braces."""
+
+    text: str
+    """As it was written, without the braces."""
+    root: str
+    steps: tuple[Access, ...] = ()
+
+
+class CallFacts(Struct, frozen=True):
+    """What a name may use besides the arguments."""
+
+    name: str
+    qualname: str
+    module: str
+    model: str | None = None
+    caller: str | None = None
+    closure: Mapping[str, Any] = {}
+
+
+class NameTemplate(Struct, frozen=True):
+    """A parsed name."""
+
+    text: str
+    parts: tuple[str | Field, ...]
+
+    def fixed(self, name: str, qualname: str, module: str) -> str | None:
+        """Give the name where it needs nothing of the call; None where it does."""
+        known = {"__name__": name, "__qualname__": qualname, "__module__": module}
+        formed = []
+        for part in self.parts:
+            if isinstance(part, Field):
+                if part.root not in known:
+                    return None
+                formed.append(known[part.root])
+            else:
+                formed.append(part)
+        return "".join(formed)
+
+    def form(self, arguments: Mapping[str, Any], facts: CallFacts) -> str:
+        """Form the name of one call; RuleError says which value is missing or can't be part of a name."""
+        return "".join(
+            self._value(part, arguments, facts) if isinstance(part, Field) else part for part in self.parts
+        )
+
+    def _value(self, field: Field, arguments: Mapping[str, Any], facts: CallFacts) -> str:
+        try:
+            value, steps = _root(field, arguments, facts)
+            for step in steps:
+                value = _follow(value, step)
+        except (LookupError, AttributeError, TypeError) as error:
+            raise RuleError(f"{_where(facts)} can't form `{self.text}`: {field.text} isn't there") from error
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            kind = type(value).__name__
+            raise RuleError(
+                f"{_where(facts)} can't form `{self.text}`: {field.text} is of type {kind}, "
+                "and a name takes text or a number"
+            )
+        if value == "":
+            raise RuleError(f"{_where(facts)} can't form `{self.text}`: {field.text} is empty")
+        return str.__str__(value) if isinstance(value, str) else int.__repr__(value)
+
+
+@lru_cache(maxsize=1024)
+def name_template(text: str) -> NameTemplate:
+    """Parse a name; NameTemplateError says what is wrong with it."""
+    if not text:
+        raise NameTemplateError("is empty")
+    if text.startswith(("kind:", "after:")):
+        raise NameTemplateError("starts as a plan does, with `kind:` or `after:`")
+    parts: list[str | Field] = []
+    position = 0
+    while position < len(text):
+        opening = text.find("{", position)
+        literal = text[position:] if opening < 0 else text[position:opening]
+        if literal:
+            parts.append(_literal(literal))
+        if opening < 0:
+            break
+        closing = text.find("}", opening)
+        if closing < 0:
+            raise NameTemplateError("has a `{` without its `}`")
+        parts.append(_field(text[opening + 1 : closing]))
+        position = closing + 1
+    return NameTemplate(text, tuple(parts))
+
+
+def _where(facts: CallFacts) -> str:
+    return f"{facts.module}:{facts.qualname}"
+
+
+def _literal(text: str) -> str:
+    if "}" in text:
+        raise NameTemplateError("has a `}` without its `{`")
+    for character in text:
+        if character in "[]" or character.isspace() or not character.isprintable():
+            raise NameTemplateError(
+                f"holds {character!r}; an address is written name[1], so use `_`, `.` or `-`"
+            )
+    return text
+
+
+def _field(text: str) -> Field:
+    if "(" in text or ")" in text:
+        raise NameTemplateError(f"calls something in `{{{text}}}`; a name may use {_ALLOWED}")
+    root, rest = _word(text)
+    if not root:
+        raise NameTemplateError(f"has `{{{text}}}`; a name may use {_ALLOWED}")
+    steps: list[Access] = []
+    while rest:
+        if rest.startswith("."):
+            attribute, rest = _word(rest[1:])
+            access = Access("attribute", attribute)
+        elif rest.startswith("[") and "]" in rest:
+            key, rest = rest[1:].split("]", 1)
+            access = Access("key", _unquoted(key))
+        else:
+            raise NameTemplateError(f"has `{rest}` in `{{{text}}}`; a name may use {_ALLOWED}")
+        if not access.name:
+            raise NameTemplateError(f"has an empty {access.kind} in `{{{text}}}`")
+        steps.append(access)
+    _check_root(root, steps)
+    return Field(text, root, tuple(steps))
+
+
+def _check_root(root: str, steps: list[Access]) -> None:
+    if root in (*_DEFINITION, *_CALL) and steps:
+        raise NameTemplateError(f"looks into `{{{root}}}`, which is text")
+    if root == "closure" and not (steps and steps[0].kind == "attribute"):
+        raise NameTemplateError("has `{closure}` without a variable: write `{closure.x}`")
+    if root.startswith("__") and root.endswith("__") and root not in _DEFINITION:
+        close = nearest(_DEFINITION, root) or _DEFINITION[0]
+        raise NameTemplateError(f"has `{{{root}}}`; nearest is `{{{close}}}`")
+
+
+def _word(text: str) -> tuple[str, str]:
+    """Split off an identifier."""
+    end = 0
+    while end < len(text) and text[: end + 1].isidentifier():
+        end += 1
+    return text[:end], text[end:]
+
+
+def _unquoted(key: str) -> str:
+    return key[1:-1] if len(key) > 1 and key[0] == key[-1] and key[0] in "'\"" else key
+
+
+def _root(field: Field, arguments: Mapping[str, Any], facts: CallFacts) -> tuple[Any, tuple[Access, ...]]:
+    match field.root:
+        case "__name__":
+            return facts.name, ()
+        case "__qualname__":
+            return facts.qualname, ()
+        case "__module__":
+            return facts.module, ()
+        case "closure":
+            return facts.closure[field.steps[0].name], field.steps[1:]
+        case "model" if facts.model is not None:
+            return facts.model, ()
+        case "caller" if facts.caller is not None:
+            return facts.caller, ()
+        case argument:
+            return arguments[argument], field.steps
+
+
+def _follow(value: Any, step: Access) -> Any:
+    if step.kind == "attribute":
+        return getattr(value, step.name)
+    try:
+        return value[step.name]
+    except (TypeError, LookupError):
+        if step.name.isdecimal():
+            return value[int(step.name)]
+        raise

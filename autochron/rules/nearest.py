@@ -1,0 +1,26 @@
+"""The nearest valid spelling of something that is not valid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def nearest(names: Iterable[str], wanted: str) -> str | None:
+    """Give the name that is most like `wanted`; None where none is much like it."""
+    import difflib  # noqa: PLC0415  # lazy: only an error needs it
+
+    known = sorted(set(names))
+    folded = {name.casefold(): name for name in known}
+    if wanted.casefold() in folded:
+        return folded[wanted.casefold()]
+    close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.6)
+    return close[0] if close else None
+
+
+def hint(names: Iterable[str], wanted: str) -> str:
+    """Give `; nearest is …`, or the names themselves where none is near."""
+    known = list(names)
+    close = nearest(known, wanted)
+    if close is not None:
+        return f"; nearest is `{close}`"
+    return f"; known are {', '.join(f'`{name}`' for name in known)}" if known else ""

@@ -1,0 +1,135 @@
+"""The shipped packs. A pack is parsed when its library is imported, and known by name and modules before."""
+
+# os.path, not pathlib: this runs at the start of every recorded program, and pathlib costs 3 ms there.
+# ruff: noqa: PTH100, PTH112, PTH118, PTH120, PTH208
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+
+import msgspec
+from msgspec import Struct
+
+from autochron.errors import RuleError
+from autochron.model import Pack, Rules
+from autochron.rules.boundaries import read_boundaries
+from autochron.rules.digest import digest_text
+from autochron.rules.lines import KeyPath
+from autochron.rules.nearest import hint
+from autochron.rules.tables import Table
+from autochron.rules.text import parse_toml, read_text
+
+_PACK_KEYS = ("name", "modules", "distribution", "tested", "credentials", "environment")
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class PackText(Struct, frozen=True):
+    """A pack that is not parsed yet."""
+
+    name: str
+    file: str
+    modules: tuple[str, ...]
+    digest: str
+
+
+def pack_folder() -> str:
+    """Give the folder of the packs: inside the package, or in a checkout beside it."""
+    package = os.path.dirname(_HERE)
+    shipped = os.path.join(package, "packs")
+    return shipped if os.path.isdir(shipped) else os.path.join(os.path.dirname(package), "rules")
+
+
+@lru_cache(maxsize=1)
+def pack_texts() -> Mapping[str, PackText]:
+    """Give every shipped pack by name, unparsed."""
+    folder = pack_folder()
+    try:
+        names = sorted(name.removesuffix(".toml") for name in os.listdir(folder) if name.endswith(".toml"))
+    except FileNotFoundError:
+        names = []
+    return MappingProxyType({name: _peek(name, os.path.join(folder, f"{name}.toml")) for name in names})
+
+
+def pack_index() -> Mapping[str, tuple[str, ...]]:
+    """Give the modules of every shipped pack by its name, without parsing TOML."""
+    return {name: pack.modules for name, pack in pack_texts().items()}
+
+
+def pack_digests(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Give (name, digest of its text) of packs."""
+    return [(name, pack_texts()[name].digest) for name in names]
+
+
+@lru_cache(maxsize=64)
+def load_pack(name: str, disable: tuple[str, ...] = ()) -> Pack:
+    """Parse a pack, without the rules whose ids are in `disable`; RuleError where there is none such."""
+    texts = pack_texts()
+    if name not in texts:
+        raise RuleError(f"there is no pack `{name}`{hint(texts, name)}")
+    pack = read_pack(name, f"{name}.toml", read_text(texts[name].file, f"{name}.toml"))
+    if not disable:
+        return pack
+    kept = tuple(rule for rule in pack.boundaries if rule.id not in disable)
+    return msgspec.structs.replace(pack, boundaries=kept)
+
+
+def with_imported(rules: Rules, module: str) -> Rules:
+    """Add the packs that an import of this module calls for; the same object where none does."""
+    if not rules.auto:
+        return rules
+    present = {pack.name for pack in rules.packs}
+    found = [
+        load_pack(name, rules.disable)
+        for name, modules in pack_index().items()
+        if name not in present and any(module == own or module.startswith(f"{own}.") for own in modules)
+    ]
+    return msgspec.structs.replace(rules, packs=(*rules.packs, *found)) if found else rules
+
+
+def read_pack(name: str, file: str, text: str) -> Pack:
+    """Parse the text of a pack."""
+    source, values = parse_toml(file, text, _tables(text))
+    top = Table(source, (), values, "the pack")
+    top.check_keys(("pack", "boundary", "example"))
+    about = top.table("pack", "[pack]")
+    about.check_keys(_PACK_KEYS)
+    if about.required("name", "it is the file's name") != name:
+        about.refuse("name", f"`name` is `{about.values['name']}`, and the file's name says `{name}`")
+    rules = [read_boundaries(table, name) for table in top.tables("boundary", "[[boundary]]")]
+    ids = [several[0].id for several in rules]
+    for index, rule_id in enumerate(ids):
+        if rule_id in ids[:index]:
+            first = source.place(("boundary", ids.index(rule_id)))
+            source.refuse(("boundary", index, "id"), f"`id` `{rule_id}` is taken by the rule at {first}")
+    return Pack(
+        name=name,
+        modules=about.texts("modules"),
+        distribution=about.required("distribution", "it is the name of the library on the package index"),
+        tested=about.texts("tested"),
+        credentials=about.texts("credentials"),
+        environment=about.texts("environment"),
+        boundaries=tuple(rule for several in rules for rule in several),
+    )
+
+
+def _tables(text: str) -> dict[KeyPath, int]:
+    """Find where the rules of a pack stand: a third of the cost of a pack, if the scanner of all keys did it.
+
+    A pack is ours, so no string in it has a line that starts as a header does; a test compares the two.
+    """
+    headers = (line for line, content in enumerate(text.split("\n"), 1) if content.startswith("[[boundary]]"))
+    return {("boundary", index): line for index, line in enumerate(headers)}
+
+
+def _peek(name: str, file: str) -> PackText:
+    """Read what must be known of a pack before its library is imported: one line, `modules = ["openai"]`."""
+    text = read_text(file, f"{name}.toml")
+    for line in text.splitlines():
+        key, equals, value = line.partition("=")
+        if equals and key.strip() == "modules":
+            modules = msgspec.json.decode(value, type=tuple[str, ...])
+            return PackText(name, file, modules, digest_text(text))
+    raise RuleError(f"{name}.toml:1: the pack has no line `modules = [...]`")

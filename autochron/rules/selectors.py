@@ -1,0 +1,126 @@
+"""What a rule selects: the forms of `target`, `define`, `decorated` and `http`."""
+
+from __future__ import annotations
+
+from autochron.model import Decorated, Define, Http, Selector, Target
+from autochron.rules.globs import dotted_glob_error
+from autochron.rules.nearest import nearest
+from autochron.rules.tables import Table
+
+SELECTORS = ("target", "define", "decorated", "http")
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "*")
+_CALL_SITE_KEYS = ("call", "within")
+
+
+def read_selectors(table: Table) -> tuple[Selector, ...]:
+    """Read the one selector of a table; a list of targets gives several."""
+    for key in _CALL_SITE_KEYS:
+        if key in table:
+            table.refuse(
+                key, f"call-site rules (`{key}`) are not yet supported; select the definition with `target`"
+            )
+    given = [key for key in SELECTORS if key in table]
+    if not given:
+        table.refuse(
+            None, f"{table.title} has no selector; give one of `target`, `define`, `decorated`, `http`"
+        )
+    if len(given) > 1:
+        table.refuse(given[1], f"{table.title} has two selectors, `{given[0]}` and `{given[1]}`; keep one")
+    key = given[0]
+    if key != "define" and "exclude" in table:
+        table.refuse("exclude", f"`exclude` belongs to `define`, and this {table.title} has `{key}`")
+    if key == "target":
+        targets = table.texts(key, single=True)
+        if not targets:
+            table.refuse(key, "`target` is empty; write module:qualname")
+        return tuple(table.parsed(key, text, parse_target) for text in targets)
+    text = table.required(key, _REMEDIES[key])
+    match key:
+        case "define":
+            return (_define(table, text),)
+        case "decorated":
+            return (table.parsed(key, text, _decorated),)
+        case _:
+            return (table.parsed(key, text, _http),)
+
+
+_REMEDIES = {
+    "define": "write module glob:name glob, such as `shop.tools:*`",
+    "decorated": "write the decorator's dotted name, such as `shop.registry.tool`",
+    "http": "write method and URL glob, such as `POST */chat/completions`",
+}
+
+
+def parse_target(text: str) -> Target:
+    """Parse `module:qualname`."""
+    module, colon, qualname = text.partition(":")
+    if not colon and is_dotted(text) and "." in text:
+        raise ValueError(f"has no colon; write module:qualname, nearest is `{_with_colon(text)}`")
+    if not colon or ":" in qualname:
+        raise ValueError("is not of the form module:qualname")
+    if "*" in text:
+        raise ValueError("holds `*`; a pattern is given with `define`")
+    if not is_dotted(module):
+        raise ValueError(f"has `{module}` for a module; write module:qualname")
+    if not is_dotted(qualname.replace("<locals>", "locals")):
+        raise ValueError(f"has `{qualname}` for a qualified name; write module:qualname")
+    return Target(module, qualname)
+
+
+def is_dotted(text: str) -> bool:
+    """Tell whether a text is identifiers joined by dots."""
+    return all(part.isidentifier() for part in text.split("."))
+
+
+def _with_colon(text: str) -> str:
+    """Put the colon where the module most likely ends: before a class, else before the last name."""
+    parts = text.split(".")
+    first_class = next(
+        (index for index, part in enumerate(parts) if part[0].isupper() and index), len(parts) - 1
+    )
+    return f"{'.'.join(parts[:first_class])}:{'.'.join(parts[first_class:])}"
+
+
+def _define(table: Table, text: str) -> Define:
+    modules, qualnames = table.parsed("define", text, _globs)
+    exclude = table.texts("exclude")
+    for glob in exclude:
+        error = dotted_glob_error(glob)
+        if error:
+            table.refuse("exclude", f"`exclude` `{glob}` {error}")
+    return Define(modules, qualnames, exclude)
+
+
+def _globs(text: str) -> tuple[str, str]:
+    modules, colon, qualnames = text.partition(":")
+    if not colon or ":" in qualnames:
+        raise ValueError("is not of the form module glob:name glob, such as `shop.tools:*`")
+    for glob, what in ((modules, "module glob"), (qualnames, "name glob")):
+        error = dotted_glob_error(glob)
+        if error:
+            raise ValueError(f"has a {what} that {error}")
+    return modules, qualnames
+
+
+def _decorated(text: str) -> Decorated:
+    bare = text.removeprefix("@").partition("(")[0].replace(":", ".")
+    if not is_dotted(text):
+        advice = f"nearest is `{bare}`" if is_dotted(bare) else "such as `shop.registry.tool`"
+        raise ValueError(f"is not a dotted name; {advice}")
+    return Decorated(text)
+
+
+def _http(text: str) -> Http:
+    parts = text.split()
+    if len(parts) != 2:
+        raise ValueError("is not a method and a URL glob, such as `POST */chat/completions`")
+    method, url = parts
+    if method not in _METHODS:
+        close = nearest(_METHODS, method)
+        advice = f"nearest is `{close}`" if close else "write it in capitals, or `*` for any"
+        raise ValueError(f"has the method `{method}`; {advice}")
+    if "?" in url:
+        raise ValueError("has a query; the URL is compared without it")
+    if "**" in url:
+        raise ValueError("holds `**`; `*` crosses slashes already")
+    return Http(method, url)

@@ -1,0 +1,137 @@
+"""Reading a TOML table with checks: each refusal names the file, the line and the nearest valid spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn, TypeVar
+
+from autochron.errors import RuleError
+from autochron.model import Place
+from autochron.rules.lines import KeyPath, find_lines, line_of
+from autochron.rules.nearest import hint
+
+T = TypeVar("T")
+
+_TYPE_NAMES = {
+    bool: "a boolean",
+    int: "an integer",
+    float: "a number",
+    str: "a string",
+    list: "an array",
+    dict: "a table",
+}
+
+
+class Source:
+    """The text of one rule file."""
+
+    def __init__(self, file: str, text: str, tables: dict[KeyPath, int] | None = None) -> None:
+        self.file = file
+        self._text = text
+        self._tables = tables or {}
+        self._lines: dict[KeyPath, int] | None = None
+
+    def place(self, path: KeyPath) -> Place:
+        """Tell where a table, key or element stands; what `tables` tells needs no scan of the text."""
+        if path in self._tables:
+            return Place(self.file, self._tables[path])
+        if self._lines is None:
+            self._lines = find_lines(self._text)
+        return Place(self.file, line_of(self._lines, path))
+
+    def refuse(self, path: KeyPath, message: str) -> NoReturn:
+        """Raise RuleError for what stands at a path."""
+        raise RuleError(f"{self.place(path)}: {message}")
+
+
+class Table:
+    """One table of a rule file. Each reader gives a checked value or refuses."""
+
+    def __init__(self, source: Source, path: KeyPath, values: Mapping[str, Any], title: str) -> None:
+        self.source = source
+        self.path = path
+        self.values = values
+        self.title = title
+        """How messages name it: `[[boundary]]`."""
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.values
+
+    @property
+    def place(self) -> Place:
+        return self.source.place(self.path)
+
+    def refuse(self, key: str | None, message: str) -> NoReturn:
+        """Raise RuleError for a key, or for the table itself."""
+        self.source.refuse(self.path if key is None else (*self.path, key), message)
+
+    def check_keys(self, allowed: Sequence[str]) -> None:
+        for key in self.values:
+            if key not in allowed:
+                self.refuse(key, f"{self.title} has no key `{key}`{hint(allowed, key)}")
+
+    def text(self, key: str, default: str | None = None) -> str | None:
+        return self._typed(key, str) if key in self.values else default
+
+    def required(self, key: str, remedy: str) -> str:
+        if key not in self.values:
+            self.refuse(None, f"{self.title} has no `{key}`; {remedy}")
+        text = self._typed(key, str)
+        if not text.strip():
+            self.refuse(key, f"`{key}` is empty; {remedy}")
+        return text
+
+    def flag(self, key: str) -> bool:
+        return self._typed(key, bool) if key in self.values else False
+
+    def texts(self, key: str, *, single: bool = False) -> tuple[str, ...]:
+        """Read an array of strings; `single` allows one string instead."""
+        value = self.values.get(key, [])
+        if single and isinstance(value, str):
+            value = [value]
+        if not isinstance(value, list):
+            wanted = "a string or an array of strings" if single else "an array of strings"
+            self.refuse(key, f"`{key}` must be {wanted}, and is {type_name(value)}")
+        for index, item in enumerate(value):
+            if not isinstance(item, str):
+                self.source.refuse(
+                    (*self.path, key, index), f"`{key}` must hold strings only, and holds {type_name(item)}"
+                )
+        return tuple(value)
+
+    def choice(self, key: str, options: Sequence[str], value: str) -> str:
+        if value not in options:
+            self.refuse(key, f"`{key}` is `{value}`{hint(options, value)}")
+        return value
+
+    def table(self, key: str, title: str) -> Table:
+        return Table(
+            self.source, (*self.path, key), self._typed(key, dict) if key in self.values else {}, title
+        )
+
+    def tables(self, key: str, title: str) -> list[Table]:
+        """Read an array of tables."""
+        value = self.values.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            self.refuse(
+                key, f"`{key}` must be an array of tables, written {title}, and is {type_name(value)}"
+            )
+        return [Table(self.source, (*self.path, key, index), item, title) for index, item in enumerate(value)]
+
+    def parsed(self, key: str, text: str, parse: Callable[[str], T]) -> T:
+        """Parse a value of a key; a ValueError says what is wrong with it, as in "is empty"."""
+        try:
+            return parse(text)
+        except ValueError as error:
+            self.refuse(key, f"`{key}` `{text}` {error}")
+
+    def _typed(self, key: str, wanted: type[T]) -> T:
+        value = self.values[key]
+        if type(value) is not wanted:
+            self.refuse(key, f"`{key}` must be {_TYPE_NAMES[wanted]}, and is {type_name(value)}")
+        return value
+
+
+def type_name(value: Any) -> str:
+    """Name a TOML type with its article."""
+    return _TYPE_NAMES.get(type(value), "a date or time")

@@ -1,0 +1,263 @@
+"""Which definitions the rules fit."""
+
+import sys
+import textwrap
+
+import pytest
+
+from autochron.errors import RuleError
+from autochron.matching import Matcher, definitions, match_definitions, nearest, shape_of
+from autochron.model import BoundaryRule, Decorated, Define, Pack, Place, Rules, Target, TraceRule
+
+
+def rule(selector, line=1, *, pack=None, when=(), kind="tool"):
+    place = Place(f"{pack or 'autochron'}.toml", line)
+    return BoundaryRule(
+        id=str(place), name="n", kind=kind, selector=selector, place=place, pack=pack, when=when
+    )
+
+
+def rules(*boundaries):
+    own = tuple(one for one in boundaries if one.pack is None)
+    packs = tuple(
+        Pack(name, (name,), name, (), (), (), tuple(one for one in boundaries if one.pack == name))
+        for name in dict.fromkeys(one.pack for one in boundaries if one.pack)
+    )
+    return Rules(boundaries=own, packs=packs)
+
+
+def compiled(source, path="shop/tools.py"):
+    source = textwrap.dedent(source)
+    return compile(source, path, "exec", dont_inherit=True), source
+
+
+SOURCE = """
+import os
+from os.path import join
+class Desk:
+    table = [x for x in (1, 2)]
+    key = lambda self: self
+    def sell(self):
+        def inner(): pass
+        return (i for i in [])
+    def _hidden(self): pass
+    def __init__(self): pass
+    class Drawer:
+        async def open(self): pass
+if os:
+    def refund(): yield
+else:
+    def refund(): return
+async def feed(): yield 1
+def _private(): pass
+(lambda: [d for d in ()])()
+"""
+
+
+def test_definitions_are_functions_only():
+    assert [(name, shape_of(code)) for name, code in definitions(compiled(SOURCE)[0])] == [
+        ("Desk.sell", "function"),
+        ("Desk.sell.<locals>.inner", "function"),
+        ("Desk._hidden", "function"),
+        ("Desk.__init__", "function"),
+        ("Desk.Drawer.open", "coroutine"),
+        ("refund", "generator"),
+        ("refund", "function"),
+        ("feed", "async_generator"),
+        ("_private", "function"),
+    ]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="type parameters are new in 3.12")
+def test_annotation_scopes_are_no_definitions():
+    source = """
+    type Alias = int
+    type G[T: int] = list[T]
+    def f[T: str](x: T) -> T:
+        def inner(): pass
+    def T(): pass
+    class C[T]:
+        def m(self): pass
+        type Z = int
+    names = ("m", "f")
+    """
+    assert [name for name, _ in definitions(compiled(source)[0])] == ["f", "f.<locals>.inner", "T", "C.m"]
+
+
+def found(selector, source=SOURCE, module="shop.tools", *, is_project=True, path="shop/tools.py"):
+    code, text = compiled(source, path)
+    matches = match_definitions(rules(rule(selector)), module, is_project, code, text)
+    return [match.qualname for match in matches]
+
+
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        (Target("shop.tools", "refund"), ["refund", "refund"]),
+        (Target("shop.tools", "Desk.sell"), ["Desk.sell"]),
+        (Target("shop", "refund"), []),
+        (Target("shop.tools", "join"), []),
+        (Define("shop.tools", "*"), ["refund", "refund", "feed"]),
+        (Define("shop.*", "Desk.*"), ["Desk.sell"]),
+        (Define("shop.**", "**", ("re*",)), ["Desk.sell", "Desk.Drawer.open", "feed"]),
+        (Define("*.tools", "_*"), ["_private"]),
+        (Define("shop.tools", "Desk.sell.<locals>.*"), ["Desk.sell.<locals>.inner"]),
+        (Define("shop", "*"), []),
+        (Define("sho", "*"), []),
+    ],
+)
+def test_targets_and_globs(selector, expected):
+    assert found(selector) == expected
+
+
+def test_globs_and_decorators_are_for_project_code():
+    assert found(Define("shop.tools", "*"), is_project=False) == []
+    assert found(Target("shop.tools", "feed"), is_project=False) == ["feed"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from shop.registry import tool\n@tool\ndef f(): pass",
+        "from shop.registry import tool as t\n@t\ndef f(): pass",
+        "import shop.registry\n@shop.registry.tool\ndef f(): pass",
+        "import shop.registry as r\n@r.tool(name='x')\ndef f(): pass",
+        "from shop import registry\n@registry.tool()()\nasync def f(): pass",
+        "from .registry import tool\n@tool\ndef f(): pass",
+        "from . import registry as g\n@g.tool\ndef f(): pass",
+        "from shop.registry import *\n@tool\ndef f(): pass",
+        "from shop import registry\ntool = registry.tool\n@tool\ndef f(): pass",
+        "try:\n    from shop.registry import tool\nexcept ImportError:\n    tool = 0\n@tool\ndef f(): 1",
+        "import shop.registry\n@print\n@shop.registry.tool\n@staticmethod\ndef f(): pass",
+        "def g():\n    from shop.registry import tool\n    @tool\n    def f(): pass",
+        "import shop.registry\nclass A:\n    from shop.registry import tool as t\n    @t\n    def f(s): 1",
+        "import shop.registry\nmatch 1:\n    case 1:\n        @shop.registry.tool\n        def f(): pass",
+    ],
+)
+def test_decorators_are_resolved(source):
+    assert [name.rpartition(".")[2] for name in found(Decorated("shop.registry.tool"), source)] == ["f"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from other.registry import tool\n@tool\ndef f(): pass",
+        "from shop.registry import tools\n@tools\ndef f(): pass",
+        "from .registry import tool\n@tool\ndef f(): pass",
+        "class A:\n    from shop.registry import tool\n    def g(self):\n        @tool\n        def f(): 1",
+        "tool = 1\n# from shop.registry import tool\ndef f(): pass",
+    ],
+)
+def test_other_decorators_are_not(source):
+    assert found(Decorated("shop.registry.tool"), source, "shop.deep.tools") == []
+
+
+def test_decorators_of_the_same_module_and_of_packages():
+    source = "def tool(f): return f\n@tool\ndef f(): pass"
+    assert found(Decorated("shop.registry.tool"), source, "shop.registry") == ["f"]
+    source = "from .registry import tool\n@tool\ndef f(): pass"
+    assert found(Decorated("shop.registry.tool"), source, "shop", path="shop/__init__.py") == ["f"]
+    source = "registry = make()\n@registry.tool\ndef f(): pass"
+    assert found(Decorated("shop.tools.registry.tool"), source) == ["f"]
+
+
+def test_without_source_decorators_are_unknown():
+    code, _ = compiled("from shop.registry import tool\n@tool\ndef f(): pass")
+    answer = Matcher(rules(rule(Decorated("shop.registry.tool")))).find("shop.tools", code, is_project=True)
+    assert (answer.matches, [entry.reason for entry in answer.ledger]) == (
+        (),
+        ["shop.tools has no source, so its decorators are unknown; use `target` instead (autochron.toml:1)"],
+    )
+    code, _ = compiled("def f(): pass")
+    assert (
+        Matcher(rules(rule(Decorated("shop.registry.tool")))).find("shop.tools", code, is_project=True).ledger
+        == ()
+    )
+
+
+def order(*boundaries):
+    code, text = compiled("from r import tool\n@tool\ndef f(): pass")
+    matches = match_definitions(rules(*boundaries), "m", True, code, text)
+    return [match.rule.place.line for match in matches]
+
+
+TARGET, GLOB, DECORATED = Target("m", "f"), Define("m", "*"), Decorated("r.tool")
+A, B = (("x", "a"),), (("x", "b"),)
+
+
+@pytest.mark.parametrize(
+    ("boundaries", "lines"),
+    [
+        ([rule(TARGET, 1, pack="p"), rule(GLOB, 2)], [2]),
+        ([rule(GLOB, 1), rule(DECORATED, 2), rule(TARGET, 3)], [3]),
+        ([rule(GLOB, 1), rule(DECORATED, 2)], [2]),
+        (
+            [rule(TARGET, 1, pack="p", when=A), rule(TARGET, 2, pack="p"), rule(TARGET, 3, pack="p", when=A)],
+            [1, 2, 3],
+        ),
+        ([rule(TARGET, 1, when=A), rule(TARGET, 2, when=B)], [1, 2]),
+        ([rule(TARGET, 1), rule(TARGET, 2, when=B)], [1]),
+        ([rule(TARGET, 1, when=A), rule(GLOB, 2), rule(TARGET, 3, pack="p")], [1, 2]),
+        ([rule(TARGET, 1, when=A), rule(TARGET, 2, pack="p")], [1, 2]),
+    ],
+)
+def test_precedence(boundaries, lines):
+    assert order(*boundaries) == lines
+
+
+def test_twins_are_refused():
+    with pytest.raises(RuleError) as caught:
+        order(rule(GLOB, 1), rule(Define("*", "f"), 7))
+    assert str(caught.value) == (
+        "autochron.toml:7: `*:f` fits m:f, as does `m:*` at autochron.toml:1; "
+        "narrow one with `exclude` or `when`, or name the definition with `target` (bad-rule)"
+    )
+
+
+def test_what_is_absent_is_told_with_the_nearest():
+    code, _ = compiled(SOURCE)
+    matcher = Matcher(
+        Rules(
+            boundaries=(rule(Target("shop.tools", "Desk.sel")),),
+            traces=(
+                TraceRule(Target("shop.tools", "refund"), Place("autochron.toml", 9)),
+                TraceRule(Target("shop.tools", "zzz"), Place("autochron.toml", 12)),
+            ),
+        )
+    )
+    answer = matcher.find("shop.tools", code, is_project=True)
+    assert [(absent.rule.place.line, absent.nearest) for absent in answer.absent] == [
+        (12, None),
+        (1, "Desk.sell"),
+    ]
+    assert [(trace.rule.place.line, trace.qualname) for trace in answer.traces] == [
+        (9, "refund"),
+        (9, "refund"),
+    ]
+
+
+def test_a_script_has_two_names():
+    code, _ = compiled("def run(): pass", "agent.py")
+    matcher = Matcher(rules(rule(Target("agent", "run"))))
+    assert matcher.find("__main__", code, is_project=True).matches == ()
+    answer = matcher.find("__main__", code, is_project=True, aliases=["agent"])
+    assert [match.qualname for match in answer.matches] == ["run"]
+
+
+def test_source_is_asked_for_only_where_it_is_needed():
+    code, text = compiled("from r import tool\n@tool\ndef f(): pass")
+    asked = []
+
+    def source():
+        asked.append(1)
+        return text.encode()
+
+    match_definitions(rules(rule(TARGET)), "m", True, code, source)
+    assert asked == []
+    assert len(match_definitions(rules(rule(DECORATED)), "m", True, code, source)) == 1
+    assert asked == [1]
+
+
+def test_nearest():
+    assert nearest(["Desk.sell", "refund"], "refnd") == "refund"
+    assert nearest(["Desk.sell"], "zzz") is None

@@ -1,0 +1,128 @@
+"""The shipped packs: their examples, and their targets in the installed libraries."""
+
+import importlib.metadata
+import importlib.util
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import tomli
+
+from autochron.errors import RuleError
+from autochron.matching import Matcher
+from autochron.model import Rules
+from autochron.rules import condition, load_pack, load_rules, pack_index, with_imported
+from autochron.rules.lines import find_lines
+from autochron.rules.packs import pack_texts, read_pack
+
+PACKS = sorted(pack_index())
+
+
+def data(name):
+    return tomli.loads(Path(pack_texts()[name].file).read_text("utf-8"))
+
+
+def examples(key):
+    return [
+        (name, example["rule"], text)
+        for name in PACKS
+        for example in data(name)["example"]
+        for text in example.get(key, [])
+    ]
+
+
+def first(name, target, options):
+    """Give the id of the first rule that fits, as a crossing takes it."""
+    for rule in load_pack(name).boundaries:
+        if str(rule.selector) == target and condition(rule.when).fits({"options": options}):
+            return rule.id
+    return None
+
+
+@pytest.mark.parametrize("name", PACKS)
+def test_the_index_agrees_with_the_pack(name):
+    assert pack_index()[name] == tuple(data(name)["pack"]["modules"]) == load_pack(name).modules
+    lines = find_lines(Path(pack_texts()[name].file).read_text("utf-8"))
+    wanted = {path[1]: line for path, line in lines.items() if path[0] == "boundary" and len(path) == 2}
+    assert {rule.place.line for rule in load_pack(name).boundaries} == set(wanted.values())
+
+
+@pytest.mark.parametrize("name", PACKS)
+def test_every_rule_has_an_example(name):
+    assert {rule.id for rule in load_pack(name).boundaries} == {
+        example["rule"] for example in data(name)["example"]
+    }
+
+
+@pytest.mark.parametrize(("name", "rule", "http"), examples("http"))
+@pytest.mark.parametrize("client", ["SyncAPIClient", "AsyncAPIClient"])
+def test_urls_go_to_their_rule(name, rule, http, client):
+    method, url = http.split()
+    assert (
+        first(name, f"{name}._base_client:{client}.request", SimpleNamespace(method=method, url=url)) == rule
+    )
+
+
+class Seen(Exception):
+    """Carries the options out of the SDK."""
+
+
+@pytest.mark.parametrize(("name", "rule", "code"), examples("code"))
+def test_code_goes_to_its_rule(name, rule, code, monkeypatch):
+    sdk = pytest.importorskip(name)
+
+    def request(self, cast_to, options, **rest):
+        raise Seen(options)
+
+    monkeypatch.setattr(f"{name}._base_client.SyncAPIClient.request", request)
+    clients = {"client": sdk.OpenAI(api_key="x") if name == "openai" else sdk.Anthropic(api_key="x")}
+    if name == "openai":
+        clients["azure"] = sdk.AzureOpenAI(
+            api_key="x", azure_endpoint="http://azure.invalid", azure_deployment="d", api_version="1"
+        )
+    with pytest.raises(Seen) as caught:
+        eval(code, clients)
+    options = caught.value.args[0]
+    assert first(name, f"{name}._base_client:SyncAPIClient.request", options) == rule
+    assert hasattr(options, "json_data")
+
+
+@pytest.mark.parametrize("name", PACKS)
+def test_targets_are_in_the_installed_library(name):
+    spec = importlib.util.find_spec(f"{name}._base_client")
+    assert spec is not None
+    code = spec.loader.get_code(spec.name)
+    rules = Rules(packs=(load_pack(name),))
+    found = Matcher(rules).find(spec.name, code, is_project=False)
+    assert (found.absent, found.ledger) == ((), ())
+    assert {match.rule for match in found.matches} == set(load_pack(name).boundaries)
+    assert {(match.qualname, match.shape) for match in found.matches} == {
+        ("SyncAPIClient.request", "function"),
+        ("AsyncAPIClient.request", "coroutine"),
+    }
+    assert importlib.metadata.version(load_pack(name).distribution).split(".")[0] in {
+        version.split(".")[0] for version in load_pack(name).tested
+    }
+
+
+def test_a_pack_waits_for_its_library():
+    rules = load_rules(None)
+    assert with_imported(rules, "json") is rules
+    assert with_imported(rules, "openai_tools") is rules
+    woven = with_imported(rules, "openai._base_client")
+    assert [pack.name for pack in woven.packs] == ["openai"]
+    assert with_imported(woven, "openai") is woven
+    assert woven.digest == rules.digest
+
+
+def test_a_pack_that_is_not_there():
+    with pytest.raises(RuleError) as caught:
+        load_pack("opena")
+    assert str(caught.value) == "there is no pack `opena`; nearest is `openai` (bad-rule)"
+
+
+def test_an_id_is_taken_once():
+    rule = '[[boundary]]\nid = "p"\nname = "a"\nkind = "tool"\ntarget = "a:b"\n'
+    with pytest.raises(RuleError) as caught:
+        read_pack("p", "p.toml", f'[pack]\nname = "p"\nmodules = ["p"]\ndistribution = "p"\n{rule}{rule}')
+    assert str(caught.value) == "p.toml:11: `id` `p` is taken by the rule at p.toml:5 (bad-rule)"

@@ -1,0 +1,212 @@
+"""The small parts: lines, globs, paths, conditions and names."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+import tomli
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autochron.errors import RuleError
+from autochron.rules import CallFacts, condition, dotted_glob, find, name_template, parse_path, text_glob
+from autochron.rules.lines import find_lines
+
+KEYS = st.sampled_from(["a", "b-1", '"q.r"', "'l[1]'", '"e\\"x"', "c.d", "[[x]]".strip("[]")])
+STRINGS = [
+    '"s"',
+    "'s # no'",
+    '"a \\" ] }"',
+    '"""\n[[boundary]]\nk = 1 \\""" ""x"""""',
+    "'''\n[t]\n''x'''''",
+    '""""""',
+]
+SCALARS = st.sampled_from([*STRINGS, "1", "-3.5", "true", "1979-05-27 07:32:00", "[]", "{}"])
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3).map(lambda items: "[ # c ]\n" + ",\n".join(items) + "\n]")
+        | st.lists(inner, max_size=3).map(
+            lambda items: "{" + ", ".join(f"k{i} = {v}" for i, v in enumerate(items)) + "}"
+        )
+    ),
+    max_leaves=5,
+)
+BLANKS = st.sampled_from(["", "\n", "# [[boundary]]\n", '\n\n  # x = """\n'])
+
+
+@given(
+    st.lists(st.tuples(BLANKS, st.lists(st.tuples(BLANKS, VALUES), max_size=3), st.booleans()), max_size=4)
+)
+def test_lines_are_those_that_were_written(tables):
+    text, expected = "", {}
+
+    def here():
+        return text.count("\n") + 1
+
+    arrays = 0
+    for number, (blank, pairs, is_array) in enumerate(tables):
+        text += blank
+        path = ("arr", arrays) if is_array else (f"t{number}",)
+        expected[path] = here()
+        text += "[[ arr ]]  # c\n" if is_array else f"[t{number}]\n"
+        arrays += is_array
+        for index, (inner, value) in enumerate(pairs):
+            text += inner
+            expected[(*path, f"k.{index}")] = here()
+            text += f'"k.{index}" = {value}\n'
+    tomli.loads(text)
+    found = find_lines(text)
+    assert {path: found.get(path) for path in expected} == expected
+
+
+@given(st.lists(st.tuples(KEYS, VALUES), max_size=5, unique_by=lambda pair: pair[0]))
+def test_every_key_and_element_has_a_line(pairs):
+    text = "\n".join(f"{key} = {value}" for key, value in pairs)
+    found = find_lines(text)
+
+    def paths(value, path=()):
+        inner = (
+            value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        )
+        for key, item in inner:
+            yield (*path, key)
+            yield from paths(item, (*path, key))
+
+    assert set(paths(tomli.loads(text))) == set(found)
+
+
+def test_lines_of_nested_tables():
+    text = "[[a]]\n[[a.b]]\n[[a.b]]\nx.y = 1\n[[a]]\n[a.c]\n[[a.b]]\n"
+    assert find_lines(text) == {
+        ("a",): 1,
+        ("a", 0): 1,
+        ("a", 0, "b"): 2,
+        ("a", 0, "b", 0): 2,
+        ("a", 0, "b", 1): 3,
+        ("a", 0, "b", 1, "x"): 4,
+        ("a", 0, "b", 1, "x", "y"): 4,
+        ("a", 1): 5,
+        ("a", 1, "c"): 6,
+        ("a", 1, "b"): 7,
+        ("a", 1, "b", 0): 7,
+    }
+
+
+@given(st.text("ab*/", max_size=8), st.text("ab/", max_size=8))
+def test_text_globs_are_as_regular_expressions_say(pattern, text):
+    expected = re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), text, re.DOTALL) is not None
+    assert text_glob(pattern).fits(text) == expected
+
+
+COMPONENT = st.text("ab*", min_size=1, max_size=4).filter(lambda text: "**" not in text)
+
+
+@given(
+    st.lists(COMPONENT | st.just("**"), min_size=1, max_size=4),
+    st.lists(st.text("ab", min_size=1, max_size=3), min_size=1, max_size=5),
+)
+def test_dotted_globs_are_as_regular_expressions_say(pattern, name):
+    def one(component):
+        if component == "**":
+            return r"[^.]+(?:\.[^.]+)*"
+        return "[^.]*".join(component.split("*"))
+
+    expected = re.fullmatch(r"\.".join(map(one, pattern)), ".".join(name)) is not None
+    assert dotted_glob(".".join(pattern)).fits(".".join(name)) == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits", "misses"),
+    [
+        ("pkg", ["pkg"], ["pkgutil", "pkg.a"]),
+        ("shop.*", ["shop.tools"], ["shop", "shop.a.b", "shopping.a"]),
+        ("shop.**", ["shop.tools", "shop.a.b"], ["shop", "shopping.a"]),
+        ("*", ["f"], ["_f", "__init__", "A.f", "f.<locals>.g"]),
+        ("**", ["f", "A.f", "A.B.f"], ["A._f", "_A.f", "A.__init__", "f.<locals>.g"]),
+        ("_*", ["_f", "f", "__f"][:1], ["__init__"]),
+        ("A.__*", ["A.__init__", "A.__x"], ["A.f"]),
+        ("f.<locals>.*", ["f.<locals>.g"], ["f.g", "f.<locals>._g"]),
+    ],
+)
+def test_careful_globs(pattern, fits, misses):
+    glob = dotted_glob(pattern, careful=True)
+    assert ([name for name in [*fits, *misses] if glob.fits(name)]) == fits
+
+
+def test_paths_find_what_is_there():
+    value = {
+        "content": [{"type": "text"}, {"type": "tool_use", "name": "f"}, {"type": "tool_use", "name": "g"}],
+        "n": 1,
+        "deep": {"x": {"y": True}},
+    }
+    cases = {
+        "content.*[type=tool_use].name": ["f", "g"],
+        "content.1.name": ["f"],
+        "content.9": [],
+        "deep.*.y": [True],
+        "n.x": [],
+        "deep[x=1]": [],
+    }
+    assert {path: list(find(value, parse_path(path))) for path in cases} == cases
+
+
+def test_conditions_read_arguments():
+    arguments = {
+        "options": SimpleNamespace(url="/chat/completions", method="post"),
+        "stream": True,
+        "n": None,
+    }
+    cases = {
+        (): True,
+        (("options.url", "*/completions"),): True,
+        (("options.url", "*/completions"), ("options.method", "get")): False,
+        (("stream", "true"),): True,
+        (("n", "*"),): False,
+        (("options.none", "*"),): False,
+    }
+    assert {when: condition(when).fits(arguments) for when in cases} == cases
+
+
+FACTS = CallFacts("f", "A.f", "shop", model="gpt", caller="main", closure={"x": "cx"})
+
+
+@pytest.mark.parametrize(
+    ("text", "fixed", "formed"),
+    [
+        ("agent", "agent", "agent"),
+        ("{__module__}.{__qualname__}-{__name__}", "shop.A.f-f", "shop.A.f-f"),
+        ("{model}/{caller}", None, "gpt/main"),
+        ("{closure.x}", None, "cx"),
+        ("{tool}", None, "refund"),
+        ("{spec.name}", None, "inner"),
+        ("{request[kind]}{request['n']}", None, "k3"),
+        ("{args[0]}", None, "first"),
+        ("{fn.__name__}", None, "len"),
+    ],
+)
+def test_names_are_formed(text, fixed, formed):
+    arguments = {
+        "tool": "refund",
+        "spec": SimpleNamespace(name="inner"),
+        "request": {"kind": "k", "n": 3},
+        "args": ("first",),
+        "fn": len,
+    }
+    template = name_template(text)
+    assert (template.fixed("f", "A.f", "shop"), template.form(arguments, FACTS)) == (fixed, formed)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{gone}", "shop:A.f can't form `{gone}`: gone isn't there"),
+        ("{a.b}", "shop:A.f can't form `{a.b}`: a.b isn't there"),
+        ("{a}", "shop:A.f can't form `{a}`: a is of type list, and a name takes text or a number"),
+        ("{empty}", "shop:A.f can't form `{empty}`: empty is empty"),
+    ],
+)
+def test_names_that_cannot_be_formed(text, message):
+    with pytest.raises(RuleError) as caught:
+        name_template(text).form({"a": [], "empty": ""}, FACTS)
+    assert caught.value.message == message
