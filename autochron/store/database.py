@@ -1,7 +1,7 @@
 """Connections to the database of a store: made, checked, and explained when they fail."""
 
 # Paths are shown as they were given.
-# ruff: noqa: PTH
+# ruff: noqa: PTH100, PTH102, PTH110, PTH112, PTH120, PTH202
 
 from __future__ import annotations
 
@@ -44,18 +44,15 @@ def connect_to_read(path: str) -> sqlite3.Connection:
     In a folder that can't be written SQLite has nowhere to coordinate, so the file is then read as one that
     nobody writes.
     """
-    connection = _open(path, "mode=rw")
     try:
-        version = _version(connection, path)
+        connection, version = _checked(path, "mode=rw")
     except sqlite3.OperationalError as error:
-        connection.close()
         if os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal"):
             raise StoreError(
                 f"{path} can't be read where it is ({error}): it was not closed and its folder is read-only; "
                 f"copy it and {path}-wal to a folder that can be written"
             ) from error
-        connection = _open(path, "mode=ro&immutable=1")
-        version = _version(connection, path)
+        connection, version = _checked(path, "mode=ro&immutable=1")
     if 0 < version < schema.VERSION:
         connection.close()
         connect_to_write(path, "group").close()
@@ -63,6 +60,15 @@ def connect_to_read(path: str) -> sqlite3.Connection:
     connection.execute("PRAGMA query_only=1")
     connection.text_factory = bytes
     return connection
+
+
+def _checked(path: str, options: str) -> tuple[sqlite3.Connection, int]:
+    connection = _open(path, options)
+    try:
+        return connection, _version(connection, path)
+    except BaseException:
+        connection.close()
+        raise
 
 
 def connect_to_write(path: str, durability: Durability) -> sqlite3.Connection:

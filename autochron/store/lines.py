@@ -247,7 +247,7 @@ def _outcome_fields(outcome: Outcome | Abandoned | Closed) -> dict[str, Any] | s
 
 
 class LineReader:
-    """Read envelopes back; raises msgspec's errors and PatchError. `compact` takes bodies as a person edits them."""
+    """Read envelopes back; raises msgspec's errors and PatchError. `compact` takes indented bodies."""
 
     def __init__(self, *, compact: bool = False) -> None:
         self._latest = Latest()
@@ -294,7 +294,7 @@ class LineReader:
         return msgspec.json.format(bytes(raw), indent=-1) if self._compact else bytes(raw)
 
     def _optional(self, raw: Raw) -> bytes | None:
-        return self._body(raw) or None
+        return self._body(raw) if bytes(raw) else None
 
     def _exchange(self, key: tuple[str, str, str], base: Base, line: ExchangeLine) -> Exchange:
         return Exchange(

@@ -19,7 +19,7 @@ Read: TypeAlias = int | bytes | None
 BODIES = 2048
 """Bodies that are kept because others may build on them."""
 
-VOLUME = 96 << 20
+VOLUME = 32 << 20
 """Bytes that they may take."""
 
 CROSSINGS = "SELECT * FROM crossing WHERE id BETWEEN ? AND ? ORDER BY id"
@@ -52,7 +52,7 @@ class Bodies:
 
     def body(self, number: int) -> bytes:
         """Give a body by the id of its row."""
-        kept = self._kept.get(number)
+        kept = self._at_hand(number)
         if kept is not None:
             return kept
         chain: list[tuple[int, int, int, bytes]] = []
@@ -71,7 +71,7 @@ class Bodies:
                 raise self._damaged(base)
             else:
                 chain.append((base, prefix, suffix, middle))
-                body = self._take(below)
+                body = self._at_hand(below)
             base = below
         if body is None:
             raise self._damaged(number)
@@ -83,11 +83,10 @@ class Bodies:
         self._keep(number, body)
         return body
 
-    def _take(self, number: int) -> bytes | None:
-        """Give a body that is at hand, and let it go: each is the base of one other at most."""
+    def _at_hand(self, number: int) -> bytes | None:
         body = self._kept.pop(number, None)
         if body is not None:
-            self._volume -= len(body)
+            self._kept[number] = body  # at the end: the order of the dict is that of use
         return body
 
     def _keep(self, number: int, body: bytes) -> None:

@@ -10,8 +10,11 @@ LATEST = 4
 BOUNDARIES = 256
 """Boundaries (role, name and lane) whose latest bodies are kept."""
 
-VOLUME = 64 << 20
+VOLUME = 32 << 20
 """Bytes that all kept bodies may take."""
+
+CLOSE = 1024
+"""Where a body differs from a kept one by no more bytes, or by a fiftieth, no better one is looked for."""
 
 FIRST_STEP = 64
 
@@ -66,8 +69,6 @@ def common_suffix(first: bytes, second: bytes, limit: int, hint: int = 0) -> int
 class Match(Struct, frozen=True):
     """What a new body shares with a kept one."""
 
-    index: int
-    """Place in the window."""
     base: int
     """Number of the kept body."""
     prefix: int
@@ -83,11 +84,7 @@ class _Kept(Struct):
 
 
 class Windows:
-    """The latest bodies of each boundary, bounded in number and volume.
-
-    Each kept body is the base of one later body at most, which then takes its place: a reader that follows
-    the same rule needs no more memory than the writer.
-    """
+    """The latest bodies of each boundary, bounded in number and volume."""
 
     __slots__ = ("_kept", "_volume")
 
@@ -104,7 +101,7 @@ class Windows:
         """Give the kept body that shares most with this one, where that is at least half of it."""
         best: Match | None = None
         size = len(body)
-        for index, kept in enumerate(self._kept.get(key, ())):
+        for kept in self._kept.get(key, ()):
             other = kept.body
             limit = min(size, len(other))
             prefix = common_prefix(body, other, limit, len(other) - kept.suffix)
@@ -112,18 +109,16 @@ class Windows:
             suffix = common_suffix(body, other, rest, kept.suffix) if rest else 0
             shared = prefix + suffix
             if best is None or shared > best.prefix + best.suffix:
-                best = Match(index, kept.number, prefix, suffix, prefix == size == len(other))
-            if shared * 10 >= size * 9:
+                best = Match(kept.number, prefix, suffix, prefix == size == len(other))
+            if size - shared <= CLOSE or shared * 50 >= size * 49:
                 break
         if best is None or (best.prefix + best.suffix) * 2 < size:
             return None
         return best
 
     def keep(self, key: tuple[str, str, str], number: int, body: bytes, match: Match | None = None) -> None:
-        """Make a body a base; it takes the place of the one that it was matched with."""
+        """Make a body a base for later ones of its boundary."""
         latest = self._kept.pop(key, None) or []
-        if match is not None:
-            self._volume -= len(latest.pop(match.index).body)
         latest.insert(0, _Kept(number, body, match.suffix if match else 0))
         self._volume += len(body)
         if len(latest) > LATEST:

@@ -127,7 +127,7 @@ class SqliteSink:
             raise StoreError(f"the sink of trace {self._id} in {self._path} is closed; begin another trace")
 
     def _disconnect(self) -> None:
-        """Let go of the connection, and of what is believed to be in the store; the next commit is the first."""
+        """Let go of the connection, and of what is believed to be in the store."""
         connection, self._connection = self._connection, None
         self._builder.reset(-1)
         if connection is not None:

@@ -42,7 +42,7 @@ RETRY: Final = 0.5
 SLOW: Final = 2_000_000_000
 """Nanoseconds; a fault that took longer is not tried again at once."""
 
-POISONED: Final = 4
+ROW: Final = 4
 """Envelopes in a row that fail before it is the sink that is at fault, not they."""
 
 
@@ -84,6 +84,7 @@ class Writer:
         self._failed: list[Prepared] = []
         self._dropped = 0
         self._retry_at = 0
+        self._down = False
         self._stalled = False
         self._writing = False
         self._stopping = False
@@ -266,20 +267,36 @@ class Writer:
 
     def _store(self, group: list[Prepared]) -> None:
         """Write a group after what failed before it; what fails waits for another attempt."""
-        group, self._failed = self._failed + group, []
         now = _originals.perf_counter_ns()
-        if now >= self._retry_at:
-            fault = self._attempt(group)
-            if fault is None:
-                self._retry_at = 0
-                return
-            self._note(fault)
-            if _originals.perf_counter_ns() - now < SLOW:
-                group = self._sift(group)
-            if group:
-                self._retry_at = _originals.perf_counter_ns() + int(RETRY * 1e9)
-        self._failed = group[: self._limit]
-        self._dropped += len(group) - len(self._failed)
+        if self._failed and now >= self._retry_at:
+            self._retry_at = now + int(RETRY * 1e9)
+            waiting, self._failed = self._failed, []
+            self._failed = self._saved(waiting)
+            if self._down and group and _originals.perf_counter_ns() - now < SLOW:
+                rest = self._saved(group)
+                if len(rest) < len(group):  # the sink is well: those at the head of the others are not
+                    self._failed = self._sift(self._failed, len(self._failed) + 1)
+                group = rest
+                self._down = True
+        self._failed += group if self._down else self._saved(group)
+        if len(self._failed) > self._limit:
+            self._dropped += len(self._failed) - self._limit
+            del self._failed[self._limit :]
+
+    def _saved(self, group: list[Prepared]) -> list[Prepared]:
+        """Write a group, as a whole or one by one; give what could not be written."""
+        self._down = False
+        if not group:
+            return []
+        start = _originals.perf_counter_ns()
+        fault = self._attempt(group)
+        if fault is None:
+            return []
+        self._note(fault)
+        if _originals.perf_counter_ns() - start > SLOW:
+            self._down = True
+            return group
+        return self._sift(group) if len(group) > 1 else group
 
     def _attempt(self, group: list[Prepared]) -> BaseException | None:
         sink = self._sink
@@ -294,21 +311,22 @@ class Writer:
             return error
         return None
 
-    def _sift(self, group: list[Prepared]) -> list[Prepared]:
-        """Write one by one, so that a bad envelope doesn't hold up the others; give what is left.
+    def _sift(self, group: list[Prepared], row: int = ROW) -> list[Prepared]:
+        """Write one by one, so that a bad envelope doesn't hold up the others; give what wasn't written.
 
-        One that fails before another succeeds is given up. When several fail in a row it is the sink, and all
-        wait.
+        When `row` of them fail in a row it is the sink, and nothing more is tried.
         """
         failed: list[Prepared] = []
+        in_a_row = 0
         for position, prepared in enumerate(group):
             if self._attempt([prepared]) is None:
-                self._dropped += len(failed)
-                failed = []
-            else:
-                failed.append(prepared)
-                if len(failed) == POISONED:
-                    return failed + group[position + 1 :]
+                in_a_row = 0
+                continue
+            failed.append(prepared)
+            in_a_row += 1
+            if in_a_row == row:
+                self._down = True
+                return failed + group[position + 1 :]
         return failed
 
     def _note(self, error: BaseException) -> None:

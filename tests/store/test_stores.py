@@ -1,0 +1,375 @@
+"""What every store keeps, and how it says what it can't."""
+
+import itertools
+import os
+import sqlite3
+import subprocess
+import sys
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from autochron.errors import StoreError, TraceNotFoundError
+from autochron.model import Abandoned, Closed, Raised, Returned, Streamed, Trace
+from autochron.store import open_store, sharing
+from autochron.store.memory import MemoryStore
+from autochron.store.sqlite import SqliteStore
+from tests.store import samples
+
+counter = itertools.count(1)
+
+
+@pytest.fixture(params=["sqlite", "memory"])
+def store(request, tmp_path):
+    return SqliteStore(str(tmp_path / "traces.db")) if request.param == "sqlite" else MemoryStore()
+
+
+@pytest.fixture
+def sqlite_path(tmp_path):
+    return str(tmp_path / "traces.db")
+
+
+def keep(store, envelopes, header=None, footer=None, every=7):
+    sink = store.begin(header or samples.header(next(counter)))
+    for number, envelope in enumerate(envelopes):
+        sink.put(envelope)
+        if number % every == every - 1:
+            sink.commit()
+    if footer is not None:
+        sink.end(footer)
+    sink.close()
+
+
+# --- round trips --------------------------------------------------------------------------------------------
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(envelopes=samples.runs(), every=st.integers(1, 5), shuffle=st.randoms(use_true_random=False))
+def test_what_is_kept_comes_back(store, envelopes, every, shuffle):
+    put = list(envelopes)
+    shuffle.shuffle(put)  # crossings end in another order than they start in
+    header = samples.header(next(counter))
+    keep(store, put, header, samples.FOOTER, every)
+    assert store.load(header.id) == Trace(header, tuple(envelopes), samples.FOOTER)
+    assert list(store.envelopes(header.id)) == envelopes
+
+
+@pytest.mark.parametrize("every", [1, 50])
+def test_a_conversation_comes_back_and_costs_its_new_turns_only(sqlite_path, every):
+    sizes = {}
+    for turns in (50, 200, 400):
+        path = f"{sqlite_path}.{turns}"
+        envelopes = samples.conversation(turns)
+        keep(open_store(path), envelopes, samples.header(1), every=every)
+        assert list(open_store(path).envelopes("last")) == envelopes
+        sizes[turns] = os.path.getsize(path) / len(envelopes)
+    assert max(sizes.values()) <= 1536
+    assert sizes[400] <= sizes[50]
+
+
+def test_conversations_that_take_turns_in_one_boundary_share_too(sqlite_path):
+    one, two = samples.conversation(60), samples.conversation(60)
+    other = [
+        msgspec.structs.replace(envelope, input=envelope.input.replace(b"Help. ", b"Serve. "), exchanges=())
+        for envelope in two
+    ]
+    mixed = [
+        msgspec.structs.replace(envelope, seq=seq)
+        for seq, envelope in enumerate(itertools.chain.from_iterable(zip(one, other, strict=True)), 1)
+    ]
+    keep(open_store(sqlite_path), mixed)
+    assert list(open_store(sqlite_path).envelopes("last")) == mixed
+    assert os.path.getsize(sqlite_path) / len(mixed) <= 1536
+
+
+def test_equal_large_bodies_are_kept_once(sqlite_path):
+    big = samples.encode("x" + "0123456789" * 20_000)
+    other = samples.encode(os.urandom(40_000).hex())
+    envelopes = [
+        msgspec.structs.replace(
+            samples.small(seq), name=f"t{seq}", input=other, outcome=Returned(other), changed=big
+        )
+        for seq in range(1, 100)
+    ]
+    keep(open_store(sqlite_path), envelopes)
+    assert list(open_store(sqlite_path).envelopes("last")) == envelopes
+    assert os.path.getsize(sqlite_path) < 250_000
+
+
+def test_bodies_that_are_no_text_come_back(sqlite_path):
+    envelopes = [
+        msgspec.structs.replace(
+            samples.small(seq),
+            input=b"\xff\x00" * (300 * seq),
+            outcome=Streamed((b"a\nb", b"", b"\xfe"), Raised(b"\x80")),
+        )
+        for seq in range(1, 5)
+    ]
+    keep(open_store(sqlite_path), envelopes)
+    assert list(open_store(sqlite_path).envelopes("last")) == envelopes
+
+
+def test_a_shell_reads_what_is_kept(sqlite_path):
+    keep(open_store(sqlite_path), samples.conversation(3))
+    connection = sqlite3.connect(sqlite_path)
+    query = (
+        "SELECT name, json_extract(input, '$.n'), json_extract(value, '$') FROM crossing WHERE name = 'tool'"
+    )
+    assert connection.execute(query).fetchone() == ("tool", 2, "result 2")
+    schema = "".join(
+        row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+    )
+    assert "-- trace.number << 32 | seq" in schema
+    connection.close()
+
+
+# --- common bytes -------------------------------------------------------------------------------------------
+
+
+@given(st.binary(max_size=300), st.binary(max_size=300), st.binary(max_size=300), st.integers(0, 900))
+def test_common_ends_are_those_of_a_plain_loop(first, second, shared, hint):
+    for one, other in ((shared + first, shared + second), (first + shared, second + shared), (first, first)):
+        limit = min(len(one), len(other))
+        prefix = next((n for n in range(limit) if one[n] != other[n]), limit)
+        suffix = next((n for n in range(limit) if one[-1 - n] != other[-1 - n]), limit)
+        assert sharing.common_prefix(one, other, limit, hint) == prefix
+        assert sharing.common_suffix(one, other, limit, hint) == suffix
+        rest = limit - prefix
+        assert sharing.common_suffix(one, other, rest, hint) == min(rest, suffix)
+
+
+def test_windows_are_bounded():
+    windows = sharing.Windows()
+    for number in range(3 * sharing.BOUNDARIES):
+        windows.keep(("input", f"n{number}", "0"), number, b"x" * 1000)
+    assert len(windows._kept) == sharing.BOUNDARIES
+    assert windows._volume == 1000 * sharing.BOUNDARIES
+    windows.keep(("input", "big", "0"), 1, b"x" * (sharing.VOLUME + 1))
+    assert list(windows._kept) == [("input", "big", "0")]
+    windows.clear()
+    assert windows.match(("input", "big", "0"), b"x") is None
+
+
+# --- replacing and streams ----------------------------------------------------------------------------------
+
+
+def stream(seq, items, end):
+    return msgspec.structs.replace(samples.small(seq), outcome=Streamed(tuple(items), end))
+
+
+@pytest.mark.parametrize("commits", [True, False])
+def test_a_stream_grows_and_ends(store, commits):
+    sink = store.begin(samples.header(1))
+
+    def commit():
+        if commits:
+            sink.commit()
+
+    sink.put(stream(1, [], Abandoned()))
+    commit()
+    sink.extend(1, [b"1", b'"2"'])
+    commit()
+    sink.extend(1, [b"3"])
+    sink.put(samples.small(2))
+    commit()
+    if commits:
+        assert next(iter(store.envelopes("last"))) == stream(1, [b"1", b'"2"', b"3"], Abandoned())
+    sink.put(stream(1, [], Closed()))  # without items: those that were added stay
+    sink.commit()
+    assert list(store.envelopes("last")) == [stream(1, [b"1", b'"2"', b"3"], Closed()), samples.small(2)]
+    sink.put(stream(1, [b"9"], Raised(b"{}")))  # with items: they replace
+    sink.close()
+    assert next(iter(store.envelopes("last"))) == stream(1, [b"9"], Raised(b"{}"))
+    assert store.summaries()[0].crossings == 2
+
+
+def test_a_put_with_the_same_seq_replaces(store):
+    first = samples.conversation(4)
+    sink = store.begin(samples.header(1))
+    for envelope in first:
+        sink.put(envelope)
+    sink.commit()
+    replaced = msgspec.structs.replace(first[2], exchanges=first[2].exchanges * 2, outcome=Raised(b'"no"'))
+    plain = msgspec.structs.replace(first[4], exchanges=(), input=first[0].input)
+    for envelope in (replaced, plain, replaced):
+        sink.put(envelope)
+    sink.close()
+    assert list(store.envelopes("last")) == [*first[:2], replaced, first[3], plain, *first[5:]]
+    assert store.summaries()[0].crossings == len(first)
+
+
+def test_a_base_that_starts_later_is_found(sqlite_path):
+    """The inner call ends first, so the outer one, which starts first, builds on it."""
+    envelopes = samples.conversation(400)
+    keep(open_store(sqlite_path), envelopes[::-1], every=31)
+    assert list(open_store(sqlite_path).envelopes("last")) == envelopes
+
+
+def test_a_closed_sink_takes_nothing(store):
+    sink = store.begin(samples.header(1))
+    sink.close()
+    with pytest.raises(StoreError, match="closed"):
+        sink.put(samples.small(1))
+
+
+# --- finding ------------------------------------------------------------------------------------------------
+
+
+def test_traces_are_found(store):
+    for number, name in ((1, "run"), (2, "run"), (32, None), (3, "other")):
+        keep(store, [samples.small(1)], samples.header(number, name), samples.FOOTER)
+    ids = {number: samples.header(number).id for number in (1, 2, 3, 32)}
+    assert store.find("last") == ids[32]  # by time of creation
+    assert store.find("run") == ids[2]
+    assert store.find(ids[1]) == ids[1]
+    assert store.find(ids[32][:-1].lower()) == ids[32]
+    assert [summary.header.id for summary in store.summaries()] == [ids[1], ids[2], ids[3], ids[32]]
+    assert {summary.status for summary in store.summaries()} == {3}
+    with pytest.raises(TraceNotFoundError, match=f"4 ids.*{ids[1]}.*{ids[32]}"):
+        store.find("01J")
+    with pytest.raises(TraceNotFoundError, match="did you mean other"):
+        store.find("othr")
+    with pytest.raises(TraceNotFoundError, match="the latest are"):
+        store.load("§§§§")
+    assert store.outline("run") == (samples.header(2, "run"), samples.FOOTER)
+
+
+def test_an_empty_store_says_so(store):
+    assert store.summaries() == []
+    with pytest.raises(TraceNotFoundError, match="autochron run"):
+        store.find("last")
+
+
+def test_a_trace_that_was_cut_off_is_incomplete(store):
+    sink = store.begin(samples.header(1))
+    sink.put(samples.small(1))
+    sink.commit()
+    assert store.load("last") == Trace(samples.header(1), (samples.small(1),), None)
+    assert not store.summaries()[0].complete
+    sink.close()
+
+
+def test_deleting_leaves_the_others(store):
+    for number in (1, 2, 3):
+        keep(store, samples.conversation(3), samples.header(number))
+    store.delete(samples.header(2).id)
+    assert [summary.header for summary in store.summaries()] == [samples.header(1), samples.header(3)]
+    assert list(store.envelopes("last")) == samples.conversation(3)
+
+
+def test_a_trace_that_was_deleted_takes_nothing(sqlite_path):
+    store = open_store(sqlite_path)
+    sink = store.begin(samples.header(1))
+    store.delete("last")
+    sink.put(samples.small(1))
+    with pytest.raises(StoreError, match="was deleted"):
+        sink.commit()
+    with pytest.raises(TraceNotFoundError):
+        store.find("last")
+
+
+def test_an_id_is_taken_once(store):
+    store.begin(samples.header(1)).close()
+    with pytest.raises(StoreError, match="already"):
+        store.begin(samples.header(1))
+
+
+# --- opening ------------------------------------------------------------------------------------------------
+
+
+def test_urls(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    keep(open_store("sqlite:///a b?#%.db"), [samples.small(1)])
+    assert os.path.exists("a b?#%.db")
+    assert len(open_store(f"sqlite:///{tmp_path}/a b?#%.db").summaries()) == 1
+    keep(open_store("memory:x"), [samples.small(1)])
+    assert len(open_store("memory:x").summaries()) == 1
+    assert open_store("memory:y").summaries() == []
+    with pytest.raises(StoreError, match="no store that autochron knows"):
+        open_store("postgres://x")
+
+
+def test_the_folder_is_made_when_its_parent_exists(tmp_path):
+    keep(open_store(f"{tmp_path}/.autochron/traces.db"), [samples.small(1)])
+    with pytest.raises(StoreError, match="doesn't exist"):
+        open_store(f"{tmp_path}/a/b/traces.db")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="is no folder"):
+        open_store(f"{tmp_path}/file/traces.db")
+    with pytest.raises(StoreError, match="is a folder"):
+        open_store(str(tmp_path))
+    assert open_store(f"{tmp_path}/nothing.db").summaries() == []
+    assert not (tmp_path / "nothing.db").exists()
+
+
+def test_what_is_no_store_is_refused(tmp_path):
+    text = tmp_path / "text.db"
+    text.write_text("hello " * 1000)
+    with pytest.raises(StoreError, match="is no autochron store"):
+        open_store(str(text))
+    other = tmp_path / "other.db"
+    with sqlite3.connect(other) as connection:
+        connection.execute("CREATE TABLE t (x)")
+    connection.close()
+    with pytest.raises(StoreError, match="another SQLite database"):
+        open_store(str(other))
+    empty = tmp_path / "empty.db"
+    empty.write_text("")
+    store = open_store(str(empty))
+    assert store.summaries() == []
+    keep(store, [samples.small(1)])
+    with sqlite3.connect(empty) as connection:
+        connection.execute("PRAGMA user_version=99")
+    connection.close()
+    with pytest.raises(StoreError, match=r"newer autochron \(schema 99"):
+        open_store(str(empty))
+
+
+def test_a_damaged_body_is_named(sqlite_path):
+    keep(open_store(sqlite_path), samples.conversation(5))
+    with sqlite3.connect(sqlite_path) as connection:
+        connection.execute("DELETE FROM body WHERE id & 0xffffffff = 2")
+    connection.close()
+    with pytest.raises(StoreError, match="is damaged"):
+        open_store(sqlite_path).load("last")
+
+
+def test_import_is_cheap():
+    code = (
+        "import sys, autochron.store; autochron.store.open_store('memory:');"
+        "print([name for name in ('sqlite3', 'dataclasses', 'hashlib', 'difflib') if name in sys.modules])"
+    )
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    environment = {**os.environ, "PYTHONPATH": root}
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code],
+        capture_output=True,
+        text=True,
+        env={
+            **environment,
+            "PYTHONPATH": os.pathsep.join([root, os.path.dirname(os.path.dirname(msgspec.__file__))]),
+        },
+    )
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_migrations_run_in_order(sqlite_path, monkeypatch):
+    from autochron.store import schema
+
+    keep(open_store(sqlite_path), [samples.small(1)])
+    monkeypatch.setattr(schema, "VERSION", 3)
+    monkeypatch.setattr(
+        schema,
+        "MIGRATIONS",
+        {
+            1: "-- A column; with a semicolon.\nALTER TABLE trace ADD COLUMN x;\n",
+            2: "UPDATE trace SET x = 5;\n",
+        },
+    )
+    assert list(open_store(sqlite_path).envelopes("last")) == [samples.small(1)]
+    connection = sqlite3.connect(sqlite_path)
+    assert connection.execute("SELECT x FROM trace").fetchall() == [(5,)]
+    assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+    connection.close()

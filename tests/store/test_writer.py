@@ -1,0 +1,284 @@
+"""The writer: order, bounds, and a sink that fails."""
+
+import gc
+import threading
+
+import pytest
+
+from autochron.errors import StoreError
+from autochron.model import Abandoned, Closed, Streamed
+from autochron.store import writer as module
+from autochron.store.memory import MemoryStore
+from autochron.store.writer import Writer
+from tests.store import samples
+
+
+class Sink:
+    """Keeps what is committed; `refuse` tells what it doesn't take."""
+
+    def __init__(self):
+        self.pending, self.kept, self.commits = [], [], 0
+        self.refuse = lambda pending: False
+        self.gate = None
+        self.closed = False
+
+    def put(self, envelope):
+        self.pending.append(envelope)
+
+    def extend(self, seq, items):
+        self.pending.append((seq, items))
+
+    def end(self, footer):
+        self.pending.append(footer)
+
+    def commit(self):
+        if self.gate is not None:
+            self.gate.acquire()
+        pending, self.pending = self.pending, []
+        if self.refuse(pending):
+            raise StoreError("the disk is\nfull; make room")
+        self.kept += pending
+        self.commits += 1
+
+    def close(self):
+        self.closed = True
+        self.commit()
+
+
+@pytest.fixture
+def sink():
+    return Sink()
+
+
+@pytest.fixture
+def make(sink):
+    made = []
+
+    def make(prepare=lambda draft: draft, **options):
+        made.append(Writer(sink, prepare, **options))
+        return made[-1]
+
+    yield make
+    sink.refuse = lambda pending: False
+    for writer in made:
+        writer.close()
+
+
+def seqs(sink):
+    return [envelope.seq for envelope in sink.kept]
+
+
+def test_order_is_kept_and_close_writes_the_rest(sink, make):
+    writer = make()
+    for seq in range(1, 1001):
+        writer.submit(samples.small(seq))
+    writer.close()
+    writer.close()
+    assert seqs(sink) == list(range(1, 1001))
+    assert sink.closed
+    assert sink.commits <= 1 + 1000 // 100
+
+
+def test_no_thread_before_the_first_draft(sink, make):
+    before = threading.active_count()
+    writer = make()
+    assert writer.flush()
+    assert threading.active_count() == before
+    writer.submit(samples.small(1))
+    assert writer._worker.daemon
+    assert writer._worker.name == "autochron-writer"
+
+
+def test_drafts_become_envelopes_operations_or_nothing(make):
+    store = MemoryStore()
+    sink = store.begin(samples.header(1))
+    stream = Streamed((), Abandoned())
+    drafts = [
+        samples.msgspec.structs.replace(samples.small(1), outcome=stream),
+        lambda sink: sink.extend(1, [b"1", b"2"]),
+        None,
+        samples.msgspec.structs.replace(samples.small(1), outcome=Streamed((), Closed())),
+        lambda sink: sink.end(samples.FOOTER),
+    ]
+    writer = Writer(sink, lambda number: drafts[number])
+    for number in range(len(drafts)):
+        writer.submit(number)
+    writer.close()
+    trace = store.load("last")
+    assert trace.envelopes[0].outcome == Streamed((b"1", b"2"), Closed())
+    assert trace.footer == samples.FOOTER
+
+
+def test_a_full_queue_makes_the_caller_wait_and_drops_nothing(sink, make):
+    writer = make(limit=10)
+    sink.gate = threading.Lock()
+    sink.gate.acquire()
+    done = threading.Event()
+
+    def work():
+        for seq in range(1, 601):
+            writer.submit(samples.small(seq))
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert not done.wait(0.2)
+    assert len(writer._queue) <= 11
+    sink.gate.release()
+    sink.gate = None
+    thread.join()
+    writer.flush()
+    assert seqs(sink) == list(range(1, 601))
+    assert writer.lost == 0
+
+
+def test_a_sink_that_hangs_stops_neither_the_program_nor_grows_the_queue(sink, make, monkeypatch):
+    monkeypatch.setattr(module.Writer.flush, "__defaults__", (0.05,))
+    writer = make(limit=10)
+    sink.gate = threading.Lock()
+    sink.gate.acquire()
+    for seq in range(1, 201):
+        writer.submit(samples.small(seq))
+    assert len(writer._queue) <= 20
+    assert writer.lost >= 150
+    assert "queue is full" in writer.fault
+    sink.gate.release()
+    sink.gate = None
+    assert writer.flush(10)
+    assert len(sink.kept) + writer.lost == 200
+    assert seqs(sink) == sorted(seqs(sink))
+
+
+def test_sync_returns_after_the_commit(sink, make):
+    writer = make(durability="sync")
+    for seq in range(1, 20):
+        writer.submit(samples.small(seq))
+        assert seqs(sink)[-1] == seq
+
+
+def test_a_sink_that_comes_back_gets_everything_in_order(sink, make):
+    said = []
+    writer = make(report=said.append)
+    sink.refuse = lambda pending: True
+    for seq in range(1, 301):
+        writer.submit(samples.small(seq))
+    assert not writer.flush()
+    assert writer.lost == 300
+    sink.refuse = lambda pending: False
+    writer.submit(samples.small(301))
+    assert writer.flush()
+    assert (writer.lost, writer.fault) == (0, "the disk is full; make room (bad-store)")
+    assert said == [writer.fault]
+    assert seqs(sink) == list(range(1, 302))
+
+
+def test_a_sink_that_comes_back_is_tried_without_being_asked(sink, make):
+    writer = make()
+    came = threading.Event()
+    sink.refuse = lambda pending: not came.is_set()
+    writer.submit(samples.small(1))
+    assert not writer.flush()
+    came.set()
+    for _ in range(200):
+        if sink.kept:
+            break
+        threading.Event().wait(0.05)
+    assert seqs(sink) == [1]
+
+
+def test_what_waits_for_a_broken_sink_is_bounded_and_counted(sink, make):
+    writer = make(limit=100)
+    sink.refuse = lambda pending: True
+    for seq in range(1, 501):
+        writer.submit(samples.small(seq))
+    writer.flush()
+    assert writer.lost == 500
+    assert len(writer._failed) <= 100
+    sink.refuse = lambda pending: False
+    writer.flush()
+    assert writer.lost == 400
+    assert seqs(sink) == list(range(1, 101))
+    sink.refuse = lambda pending: True
+    writer.submit(samples.small(501))
+    writer.close()
+    assert writer.lost == 401
+
+
+def test_a_bad_envelope_does_not_hold_up_the_others(sink, make):
+    writer = make()
+    sink.refuse = lambda pending: any(envelope.seq in (3, 7) for envelope in pending)
+    for seq in range(1, 11):
+        writer.submit(samples.small(seq))
+    assert not writer.flush()
+    assert seqs(sink) == [1, 2, 4, 5, 6, 8, 9, 10]
+    writer.submit(samples.small(11))
+    writer.close()
+    assert seqs(sink)[8:] == [11]
+    assert writer.lost == 2
+
+
+def test_a_fault_of_prepare_or_report_goes_nowhere(sink, make):
+    def prepare(draft):
+        if draft == 2:
+            raise SystemExit("no")
+        return samples.small(draft)
+
+    def report(message):
+        raise KeyError
+
+    writer = make(prepare, report=report)
+    for draft in (1, 2, 3):
+        writer.submit(draft)
+    assert writer.flush()
+    assert seqs(sink) == [1, 3]
+    assert (writer.lost, writer.fault) == (1, "no")
+
+
+def test_drafts_of_the_writing_thread_itself_are_taken(sink, make):
+    """A finalizer that crosses a boundary may run there, with the queue full."""
+
+    def prepare(draft):
+        gc.collect()
+        if draft < 200:
+            writer.submit(draft + 200)
+            assert not writer.flush()
+        return samples.small(draft)
+
+    writer = make(prepare, limit=3)
+    for draft in range(100, 110):
+        writer.submit(draft)
+    writer.flush()
+    assert sorted(seqs(sink)) == [*range(100, 110), *range(300, 310)]
+    assert writer.lost == 0
+
+
+def test_a_draft_after_close_is_counted(sink, make):
+    writer = make()
+    writer.submit(samples.small(1))
+    writer.close()
+    writer.submit(samples.small(2))
+    assert (writer.lost, seqs(sink)) == (1, [1])
+
+
+def test_without_a_thread_the_caller_writes(sink, make, monkeypatch):
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(module._originals, "thread_start", refuse)
+    writer = make(limit=8)
+    for seq in range(1, 30):
+        writer.submit(samples.small(seq))
+    assert writer.flush()
+    assert seqs(sink) == list(range(1, 30))
+
+
+def test_many_bad_envelopes_do_not_hold_up_the_others_for_ever(sink, make):
+    writer = make()
+    sink.refuse = lambda pending: any(envelope.seq < 10 for envelope in pending)
+    for seq in range(1, 31):
+        writer.submit(samples.small(seq))
+    assert not writer.flush()
+    writer.submit(samples.small(31))
+    assert not writer.flush()
+    assert sorted(seqs(sink)) == list(range(10, 32))
+    assert writer.lost == 9
