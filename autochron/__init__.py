@@ -1,0 +1,38 @@
+"""Record a Python agent at its boundaries without touching its source, and replay it without a model.
+
+Importing this module does nothing: what it offers is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from autochron.session.block import record, replay
+    from autochron.session.marking import boundary, wrap
+
+__version__ = "0.1.0"
+
+__all__ = ["boundary", "record", "replay", "wrap"]
+
+_HOMES = {
+    "boundary": "autochron.session.marking",
+    "record": "autochron.session.block",
+    "replay": "autochron.session.block",
+    "wrap": "autochron.session.marking",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # lazy: what a program doesn't use, it doesn't import
+
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

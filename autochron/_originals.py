@@ -1,0 +1,30 @@
+"""The world as it was before anything was woven or patched.
+
+Whoever reads a clock, draws a random number, touches `os` or starts a thread on autochron's own behalf does it
+through these names, so that a later patch of the originals neither sees us nor changes us.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+perf_counter_ns = time.perf_counter_ns
+time_ns = time.time_ns
+sleep = time.sleep
+
+urandom = os.urandom
+getpid = os.getpid
+fork = getattr(os, "fork", None)
+immediate_exit = os._exit
+environ = os.environ
+
+Thread = threading.Thread
+thread_start = threading.Thread.start
+Lock = threading.Lock
+RLock = threading.RLock
+Condition = threading.Condition
+Event = threading.Event
+get_ident = threading.get_ident
+main_thread = threading.main_thread

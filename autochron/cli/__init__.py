@@ -1,0 +1,75 @@
+"""The command line. `run` is parsed by hand and imports nothing that it doesn't need: it stands before every recorded program."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from autochron.errors import AutochronError, UsageError
+
+HELP = """\
+usage: autochron COMMAND ...
+
+  run     record a program:           autochron run agent.py [ARG ...]
+  replay  run it again from a trace:  autochron replay last
+  traces  list | show TRACE | export TRACE FILE | import FILE
+  rules   which rule matches what
+
+autochron COMMAND --help says more. TRACE is a name, an id or its prefix, `last`, or an exported file.
+"""
+
+_COMMANDS = ("run", "replay", "traces", "rules")
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run a command and exit: 2 for what was asked wrongly, else with the command's own status."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        status = _dispatch(given)
+    except AutochronError as error:
+        sys.stderr.write(f"autochron: {error}\n")
+        status = 2
+    except BrokenPipeError:
+        _close_stdout()
+        status = 1
+    sys.exit(status)
+
+
+def _dispatch(given: list[str]) -> int:
+    command = given[0] if given else "--help"
+    if command in ("-h", "--help", "help"):
+        sys.stdout.write(HELP)
+        return 0
+    if command == "--version":
+        from autochron import __version__
+
+        sys.stdout.write(f"autochron {__version__}\n")
+        return 0
+    if command == "run":
+        from autochron.cli.run import run
+
+        return run(given[1:])
+    if command == "replay":
+        from autochron.cli.replay import replay
+
+        return replay(given[1:])
+    if command == "traces":
+        from autochron.cli.traces import traces
+
+        return traces(given[1:])
+    if command == "rules":
+        from autochron.cli.rules import rules
+
+        return rules(given[1:])
+    from autochron.rules.nearest import nearest  # lazy: difflib
+
+    near = nearest(_COMMANDS, command)
+    raise UsageError(f"there is no command {command!r}" + (f"; did you mean {near}?" if near else "; see autochron --help"))
+
+
+def _close_stdout() -> None:
+    """Keep Python from complaining at exit that nobody reads any more."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,65 @@
+"""Options of our own that stand before a program's: parsed by hand, for argparse is slow to import and takes too much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from autochron.errors import UsageError
+
+FLAG, VALUE, MANY = "flag", "value", "many"
+
+
+class Parsed:
+    """What was given: options by name, and the rest from the first word that is none."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, str] = {}
+        self.lists: dict[str, list[str]] = {}
+        self.flags: set[str] = set()
+        self.rest: list[str] = []
+
+
+def parse(command: str, arguments: Sequence[str], options: Mapping[str, str], *, stop: bool) -> Parsed:
+    """Split arguments into options and the rest.
+
+    With `stop` the first word that is no option ends our part (also `-m` and `--`); else words may stand among options.
+    """
+    parsed = Parsed()
+    words = list(arguments)
+    while words:
+        word = words.pop(0)
+        if word in ("--", "-m") and (stop or word == "--"):
+            parsed.rest += [word, *words]
+            break
+        if not word.startswith("-") or word == "-":
+            parsed.rest.append(word)
+            if stop:
+                parsed.rest += words
+                break
+            continue
+        name, joined, value = word.partition("=")
+        kind = options.get(name)
+        if kind is None:
+            raise _unknown(command, name, options)
+        if kind == FLAG:
+            if joined:
+                raise UsageError(f"autochron {command}: {name} takes no value")
+            parsed.flags.add(name)
+            continue
+        if not joined:
+            if not words:
+                raise UsageError(f"autochron {command}: {name} wants a value after it")
+            value = words.pop(0)
+        if kind == MANY:
+            parsed.lists.setdefault(name, []).append(value)
+        else:
+            parsed.values[name] = value
+    return parsed
+
+
+def _unknown(command: str, name: str, options: Mapping[str, str]) -> UsageError:
+    from autochron.rules.nearest import nearest  # lazy: difflib
+
+    near = nearest(options, name)
+    hint = f"did you mean {near}?" if near else f"see autochron {command} --help"
+    return UsageError(f"autochron {command} has no option {name}; {hint}")

@@ -1,0 +1,110 @@
+"""`autochron traces`."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from autochron.cli.options import FLAG, VALUE, Parsed, parse
+from autochron.config import default_store, find_rule_file
+from autochron.errors import StoreError, UsageError
+from autochron.ports import Store
+from autochron.store import open_store
+
+HELP = """\
+usage: autochron traces list                          what is in the store
+       autochron traces show TRACE                    a trace, crossing by crossing
+       autochron traces export TRACE FILE             write a trace file (JSON Lines), for a repository
+       autochron traces import FILE [--reseal]        take a trace file in; --reseal accepts one that was edited
+
+  --store URL   the store; default .autochron/traces.db beside the rules
+  --rules FILE  the rules, beside which the store is
+  --json        list and show as JSON
+"""
+
+_OPTIONS = {
+    "--store": VALUE, "--rules": VALUE, "--json": FLAG, "--reseal": FLAG, "--force": FLAG, "--help": FLAG, "-h": FLAG,
+}  # fmt: skip
+_ACTIONS = {"list": 0, "show": 1, "export": 2, "import": 1}
+
+
+def traces(arguments: list[str]) -> int:
+    """Look at traces and move them."""
+    parsed = parse("traces", arguments, _OPTIONS, stop=False)
+    if parsed.flags & {"-h", "--help"}:
+        sys.stdout.write(HELP)
+        return 0
+    action, *words = parsed.rest or ["list"]
+    if action not in _ACTIONS:
+        raise UsageError(f"autochron traces has no {action!r}; it does {', '.join(_ACTIONS)}")
+    if len(words) != _ACTIONS[action]:
+        wants = {"list": "nothing", "show": "a trace", "export": "a trace and a file", "import": "a file"}[action]
+        raise UsageError(f"autochron traces {action} wants {wants} after it")
+    if action == "list":
+        return _list(parsed)
+    if action == "show":
+        return _show(parsed, words[0])
+    return _export(parsed, words[0], words[1]) if action == "export" else _import(parsed, words[0])
+
+
+def store_of(parsed: Parsed) -> Store:
+    """Open the store that the options name."""
+    return open_store(store_url(parsed))
+
+
+def store_url(parsed: Parsed) -> str:
+    """Name the store that the options mean."""
+    return parsed.values.get("--store") or default_store(parsed.values.get("--rules") or find_rule_file())
+
+
+def _open(parsed: Parsed, reference: str) -> tuple[Store, str]:
+    if reference.endswith(".jsonl"):
+        if not os.path.exists(reference):
+            raise StoreError(f"there is no trace file {reference}; `autochron traces export TRACE FILE` makes one")
+        return open_store(reference), "last"
+    return store_of(parsed), reference
+
+
+def _list(parsed: Parsed) -> int:
+    from autochron.report.traces import write_list
+
+    write_list(store_of(parsed).summaries(), sys.stdout, as_json="--json" in parsed.flags)
+    return 0
+
+
+def _show(parsed: Parsed, reference: str) -> int:
+    from autochron.report.traces import write_trace
+
+    store, name = _open(parsed, reference)
+    write_trace(store.load(name), sys.stdout, as_json="--json" in parsed.flags)
+    return 0
+
+
+def _export(parsed: Parsed, reference: str, file: str) -> int:
+    from autochron.store.tracefile import write_stream
+
+    store, name = _open(parsed, reference)
+    trace_id = store.find(name)
+    header, footer = store.outline(trace_id)
+    write_stream(header, store.envelopes(trace_id), footer, file)
+    sys.stdout.write(f"{trace_id} exported to {file}\n")
+    return 0
+
+
+def _import(parsed: Parsed, file: str) -> int:
+    from autochron.store.tracefile import read_trace
+
+    if not os.path.exists(file):
+        raise StoreError(f"there is no trace file {file}")
+    trace = read_trace(file, reseal="--reseal" in parsed.flags)
+    store = store_of(parsed)
+    sink = store.begin(trace.header)
+    for number, envelope in enumerate(trace.envelopes):
+        sink.put(envelope)
+        if number % 500 == 499:
+            sink.commit()
+    if trace.footer is not None:
+        sink.end(trace.footer)
+    sink.close()
+    sys.stdout.write(f"{trace.header.id} imported: {len(trace.envelopes)} crossings\n")
+    return 0

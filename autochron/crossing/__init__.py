@@ -1,0 +1,1 @@
+"""The kernel: bind, name, order and nest crossings; the only hot path."""

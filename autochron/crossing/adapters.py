@@ -1,0 +1,130 @@
+"""What a call handed out that is not there yet: awaitables, iterators, futures.
+
+Classified by what was *returned*, never by the function: `AsyncCompletions.create` is no coroutine function and returns a
+coroutine. Each is followed to its end, in a stand-in of the same type where Python lets one be made.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import AsyncGenerator, Generator
+from typing import TYPE_CHECKING, Any
+
+from autochron._relay import Relay
+
+if TYPE_CHECKING:
+    from autochron.crossing.kernel import Crossing
+
+PLAIN = frozenset(
+    {type(None), bool, int, float, complex, str, bytes, bytearray, list, dict, tuple, set, frozenset}
+)
+"""Types that are there as soon as they are returned: most values, so they are sorted out first."""
+
+
+def adapt(crossing: Crossing, value: Any) -> Any:
+    """Give what the caller gets instead of a value that is to be followed, or None where there is nothing to follow."""
+    kind = type(value)
+    if kind is types.CoroutineType:
+        crossing.form = "awaitable"
+        return _named(_awaited(crossing, value), value)
+    if kind is types.GeneratorType:
+        crossing.form = "iterator"
+        return _named(_iterated(crossing, value), value) if crossing.handler.follows(crossing) else None
+    if kind is types.AsyncGeneratorType:
+        crossing.form = "async_iterator"
+        return _named(_iterated_async(crossing, value), value) if crossing.handler.follows(crossing) else None
+    if _is_future(value):
+        crossing.form = "future"
+        value.add_done_callback(lambda future: _future_done(crossing, future))
+        return value
+    if hasattr(kind, "__await__"):
+        crossing.form = "awaitable"
+        return _proxy(value, "__await__", lambda: _awaited(crossing, value).__await__())
+    return None
+
+
+def _named(stand_in: Any, original: Any) -> Any:
+    stand_in.__name__ = original.__name__
+    stand_in.__qualname__ = original.__qualname__
+    return stand_in
+
+
+async def _awaited(crossing: Crossing, awaitable: Any) -> Any:
+    crossing.resumed()
+    try:
+        value = await awaitable
+    except BaseException as error:
+        crossing.raised(error)
+        raise
+    return crossing.ended(value)
+
+
+def _iterated(crossing: Crossing, iterator: Any) -> Generator[Any, Any, Any]:
+    # The relay's own calls enter and leave; between them the crossing is left.
+    try:
+        value = yield from Relay(crossing, iterator)
+    except BaseException as error:
+        crossing.raised(error)
+        raise
+    return crossing.ended(value)
+
+
+async def _iterated_async(crossing: Crossing, iterator: Any) -> AsyncGenerator[Any, Any]:
+    step: Any = iterator.__anext__
+    arguments: tuple[Any, ...] = ()
+    while True:
+        crossing.resumed()
+        try:
+            item = await step(*arguments)
+        except StopAsyncIteration:
+            crossing.ended(None)
+            return
+        except BaseException as error:
+            crossing.raised(error)
+            raise
+        crossing.yielded(item)
+        try:
+            sent = yield item
+        except GeneratorExit as error:
+            await iterator.aclose()
+            crossing.raised(error)
+            raise
+        except BaseException as error:  # noqa: BLE001 - thrown in by the consumer, and handed on
+            step, arguments = iterator.athrow, (error,)
+        else:
+            step, arguments = iterator.asend, (sent,)
+
+
+def _is_future(value: Any) -> bool:
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is not None and asyncio.isfuture(value):
+        return True
+    futures = sys.modules.get("concurrent.futures")
+    return futures is not None and isinstance(value, futures.Future)
+
+
+def _future_done(crossing: Crossing, future: Any) -> None:
+    if crossing.done:
+        return
+    crossing.done = True
+    if future.cancelled():
+        error: BaseException = sys.modules["asyncio"].CancelledError()
+        crossing.handler.raised(crossing, error)
+        return
+    error = future.exception()
+    if error is not None:
+        crossing.handler.raised(crossing, error)
+    else:
+        crossing.handler.returned(crossing, future.result())
+
+
+def _proxy(value: Any, name: str, replacement: Any) -> Any:
+    """Stand a proxy in front of an object, one method of which is replaced."""
+    import wrapt  # lazy: 55 ms, and hardly any call hands out such an object
+
+    class Followed(wrapt.ObjectProxy):  # type: ignore[misc, name-defined]
+        pass
+
+    setattr(Followed, name, lambda _self: replacement())
+    return Followed(value)

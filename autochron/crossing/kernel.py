@@ -1,0 +1,255 @@
+"""The kernel: it turns the entering and leaving of woven code into crossings with a name, an order, a lane and a parent.
+
+It knows neither recorder nor director; both are `CrossingHandler`s. Everything here is on the program's own path: an
+`enter` and a `leave` are a few attribute reads, one context variable and one call of the handler each.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from autochron.crossing.adapters import PLAIN, adapt
+from autochron.crossing.conditions import Condition, condition, http_condition, reader
+from autochron.crossing.lanes import CURRENT, Root, stray_root
+from autochron.errors import RuleError
+from autochron.model import BoundaryRule, Form, Http
+from autochron.ports import CrossingHandler, Serving
+from autochron.rules.names import CallFacts, name_template
+from autochron.weaving.gate import Point
+
+
+class Crossing:
+    """One execution of a boundary, while it is open. It is the token that woven code holds.
+
+    Attributes:
+        handler: who is told of it.
+        point: the woven definition.
+        rule: the rule that makes it a boundary.
+        name, nth: its address.
+        seq: its place in the order of starts, from 1.
+        parent: the enclosing crossing, or None.
+        root: the ground of its lane.
+        within: its place among the crossings of its name under its parent, from 1.
+        done: whether its end was told.
+        form: the shape of what the call handed out.
+        record: what the handler keeps with it.
+    """
+
+    __slots__ = (
+        "_counts", "busy", "collapses", "done", "form", "handler", "name", "nth", "parent", "point", "previous", "record",
+        "root", "rule", "seq", "within",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        handler: CrossingHandler,
+        point: Point,
+        rule: BoundaryRule,
+        name: str,
+        nth: int,
+        seq: int,
+        current: Any,
+        within: int,
+    ) -> None:
+        self.handler = handler
+        self.point = point
+        self.rule = rule
+        self.name = name
+        self.nth = nth
+        self.seq = seq
+        self.previous = current
+        self.root = root = current.root
+        self.parent = root.parent if current is root else current
+        self.within = within
+        self.done = self.busy = False
+        self.collapses = rule.pack is not None and rule.kind == "model"
+        self._counts: dict[str, int] | None = None
+        self.record: Any = None
+        self.form: Form = "value"
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many crossings of each name began right inside."""
+        if self._counts is None:
+            self._counts = {}
+        return self._counts
+
+    @property
+    def lane(self) -> str:
+        """The name of its lane."""
+        lane: str = self.root.lane
+        return lane
+
+    @property
+    def address(self) -> str:
+        """Name and occurrence."""
+        return f"{self.name}[{self.nth}]"
+
+    # --- told by woven code ------------------------------------------------------------------------------------------
+
+    def returned(self, value: Any) -> Any:
+        """Leave, and follow what can't be known yet."""
+        CURRENT.set(self.previous)
+        if self.done:
+            return value
+        if type(value) not in PLAIN:
+            followed = adapt(self, value)
+            if followed is not None:
+                return followed
+        self.done = True
+        return self.handler.returned(self, value)
+
+    def raised(self, error: BaseException) -> None:
+        """Leave, with the error."""
+        CURRENT.set(self.previous)
+        if not self.done:
+            self.done = True
+            self.handler.raised(self, error)
+
+    def yielded(self, item: Any) -> None:
+        """Leave until `resumed`: what the consumer does meanwhile is not inside."""
+        CURRENT.set(self.previous)
+        self.handler.item(self, item)
+
+    def resumed(self) -> None:
+        """Enter again, from wherever the consumer is now."""
+        previous = CURRENT.get(None)
+        if previous is not self:
+            self.previous = previous if previous is not None else self.root
+            CURRENT.set(self)
+
+    # --- for what the kernel follows ---------------------------------------------------------------------------------
+
+    def ended(self, value: Any) -> Any:
+        """End with a value that is there."""
+        CURRENT.set(self.previous)
+        if self.done:
+            return value
+        self.done = True
+        return self.handler.returned(self, value)
+
+
+class _Boundary:
+    """One rule at one point, compiled."""
+
+    __slots__ = ("_models", "collapses", "fits", "name", "rule", "template")
+
+    def __init__(self, rule: BoundaryRule, point: Point) -> None:
+        self.rule = rule
+        self.fits: Condition | None = (
+            http_condition(rule.selector, point.parameters)
+            if isinstance(rule.selector, Http)
+            else condition(rule.when, point.parameters)
+        )
+        self.template = name_template(rule.name)
+        self.name = self.template.fixed(point.qualname.rpartition(".")[2], point.qualname, point.module)
+        self.collapses = rule.pack is not None and rule.kind == "model"
+        paths = [path.removeprefix("input.") for path in rule.meta.model if path.startswith("input.")]
+        self._models = [reader(path, point.parameters) for path in paths]
+
+    def model(self, arguments: tuple[Any, ...]) -> str | None:
+        """Give the model that a call names in its arguments."""
+        for read in self._models:
+            value = read(arguments)
+            if isinstance(value, str):
+                return value
+        return None
+
+
+class Kernel:
+    """The handler of woven code."""
+
+    def __init__(self, handler: CrossingHandler, problem: Callable[[str], None]) -> None:
+        self.handler = handler
+        self.problem = problem
+        """Told in one line of what is wrong with a rule; never raises."""
+        self.transport: Callable[[Any, Point, tuple[Any, ...]], Any] | None = None
+        """Called for the points of HTTP clients with the innermost open crossing or root."""
+        self._next = itertools.count(1).__next__
+        self._occurrences: dict[str, Callable[[], int]] = {}
+        self._boundaries: dict[Point, tuple[_Boundary, ...]] = {}
+        self.crossed: dict[str, int] = {}
+        """Rule id to the number of crossings it made."""
+
+    def enter(self, point: Point, arguments: tuple[Any, ...]) -> Crossing | Serving | None:
+        """Begin a crossing, or tell that the call is none."""
+        current = CURRENT.get(None)
+        if current is None or current.root.kernel is not self:
+            current = self.ground()
+        if current.busy:
+            return None
+        if point.transport and self.transport is not None:
+            request = self.transport(current, point, arguments)
+            if request is not None:
+                return request
+        boundaries = self._boundaries.get(point)
+        if boundaries is None:
+            boundaries = self._compile(point)
+        for boundary in boundaries:
+            if boundary.fits is None or boundary.fits(arguments):
+                break
+        else:
+            return None
+        if boundary.collapses and current.collapses:
+            return None
+        return self.begin(point, boundary, arguments, current)
+
+    def begin(self, point: Point, boundary: _Boundary, arguments: tuple[Any, ...], current: Any) -> Any:
+        """Begin a crossing of a boundary that fits."""
+        name = boundary.name
+        if name is None:
+            name = self._form_name(boundary, point, arguments)
+        occurrence = self._occurrences.get(name)
+        if occurrence is None:
+            occurrence = self._occurrences.setdefault(name, itertools.count(1).__next__)
+        counts = current.counts
+        within = counts[name] = counts.get(name, 0) + 1
+        crossing = Crossing(
+            self.handler, point, boundary.rule, name, occurrence(), self._next(), current, within
+        )
+        current.busy = True
+        try:
+            serving = self.handler.begin(crossing, arguments)
+        finally:
+            current.busy = False
+        if serving is not None:
+            return serving
+        CURRENT.set(crossing)
+        return crossing
+
+    def _form_name(self, boundary: _Boundary, point: Point, arguments: tuple[Any, ...]) -> str:
+        """Form a name that needs something of the call; the function's own name where it can't be formed."""
+        frame = sys._getframe(3)  # noqa: SLF001 - _form_name, begin, enter, the woven frame
+        caller = frame.f_back
+        facts = CallFacts(
+            name=point.qualname.rpartition(".")[2],
+            qualname=point.qualname,
+            module=point.module,
+            model=boundary.model(arguments),
+            caller=None if caller is None else caller.f_code.co_qualname,
+            closure={name: frame.f_locals[name] for name in frame.f_code.co_freevars if name in frame.f_locals},
+        )
+        try:
+            return boundary.template.form(dict(zip(point.parameters, arguments, strict=True)), facts)
+        except RuleError as error:
+            self.problem(str(error))
+            return facts.name
+
+    def ground(self) -> Root:
+        """Give the lane of a thread that no hook knows."""
+        root = stray_root(self)
+        CURRENT.set(root)
+        return root
+
+    def current(self) -> Any:
+        """Give the innermost open crossing, or the lane's root."""
+        current = CURRENT.get(None)
+        return self.ground() if current is None or current.root.kernel is not self else current
+
+    def _compile(self, point: Point) -> tuple[_Boundary, ...]:
+        boundaries = tuple(_Boundary(rule, point) for rule in point.rules)
+        self._boundaries[point] = boundaries
+        return boundaries

@@ -1,0 +1,189 @@
+"""Lanes: which logical task or thread a crossing belongs to, by how it was started and not by its id.
+
+A lane's name is its parent's, a slash, the name of what was started and how many of that name the parent had started
+before: `0/main.1/fetch.2`. Not a bare count of spawns: an SDK or an event loop starts tasks and worker threads of its own,
+fewer of them when a transport is served, and a bare count would shift with each.
+
+The context is carried by a `ContextVar`. Tasks copy it by themselves; threads and pools get it here, by hooks on
+`Thread.start`, `ThreadPoolExecutor.submit` and the event loop's `create_task`, which stand only while a handler is in force.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from autochron import _originals
+
+if TYPE_CHECKING:
+    from autochron.crossing.kernel import Crossing
+
+MAIN = "0"
+
+
+class Root:
+    """The ground of a lane: what is current there while no crossing is open.
+
+    It looks like a crossing as far as the kernel needs that. The name of a daemon thread's lane has a `~`: how far those get
+    depends on when the program ends.
+    """
+
+    __slots__ = ("busy", "collapses", "counts", "kernel", "lane", "parent", "quiet", "root", "spawned")
+
+    def __init__(self, kernel: object, lane: str, parent: Crossing | None = None, *, quiet: bool = False) -> None:
+        self.kernel = kernel
+        self.lane = lane
+        self.parent = parent
+        self.root = self
+        self.counts: dict[str, int] = {}
+        self.spawned: dict[str, int] = {}
+        self.busy = False
+        self.collapses = False
+        self.quiet = quiet
+
+
+CURRENT: ContextVar[Any] = ContextVar("autochron_current")
+"""The open `Crossing`, or the lane's `Root`."""
+
+
+def spawn(current: Any, label: str) -> Root:
+    """Begin a lane that starts from what is current."""
+    spawned = current.root.spawned
+    nth = spawned[label] = spawned.get(label, 0) + 1
+    parent = current.parent if current is current.root else current
+    return Root(current.root.kernel, f"{current.root.lane}/{label}.{nth}", parent)
+
+
+def label_of(target: object) -> str:
+    """Name what is started: the qualified name of the function, without the places it was nested in."""
+    while isinstance(target, functools.partial):
+        target = target.func
+    code = getattr(target, "cr_code", None) or getattr(target, "gi_code", None)
+    name = getattr(target, "__qualname__", None) or (code and code.co_qualname) or type(target).__qualname__
+    return str(name).rpartition("<locals>.")[2]
+
+
+class _InLane:
+    """A callable that runs in a lane."""
+
+    __slots__ = ("_function", "_root")
+
+    def __init__(self, function: Callable[..., Any], root: Root) -> None:
+        self._function = function
+        self._root = root
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        token = CURRENT.set(self._root)
+        try:
+            return self._function(*args, **kwargs)
+        finally:
+            CURRENT.reset(token)
+
+
+_ROOT_ATTRIBUTE = "_autochron_root"
+
+
+class LaneHooks:
+    """The hooks that carry lanes into threads, pools and tasks: `install()` returns their undo."""
+
+    def __init__(self, current: Callable[[], Any]) -> None:
+        self._current = current
+        self._undo: list[Callable[[], None]] = []
+
+    def install(self) -> Callable[[], None]:
+        """Hook threads now, pools and event loops now or when they are imported."""
+        self._replace(_originals.Thread, "start", self._thread_start)
+        self._replace(_originals.Thread, "_bootstrap_inner", self._thread_run)
+        for name in ("concurrent.futures.thread", "asyncio.base_events"):
+            if name in sys.modules:
+                self.imported(name)
+        return self.uninstall
+
+    def imported(self, module: str) -> None:
+        """Hook a module that has just been imported."""
+        if module == "concurrent.futures.thread":
+            self._replace(sys.modules[module].ThreadPoolExecutor, "submit", self._submit)
+        elif module == "asyncio.base_events":
+            self._replace(sys.modules[module].BaseEventLoop, "create_task", self._create_task)
+
+    def uninstall(self) -> None:
+        """Take every hook off again."""
+        while self._undo:
+            self._undo.pop()()
+
+    def _replace(self, owner: Any, name: str, wrap: Callable[[Any], Any]) -> None:
+        original = owner.__dict__[name]
+        if hasattr(original, "_autochron_lane"):
+            return
+        replacement = functools.wraps(original)(wrap(original))
+        replacement._autochron_lane = True
+        setattr(owner, name, replacement)
+
+        def undo() -> None:
+            if owner.__dict__.get(name) is replacement:
+                setattr(owner, name, original)
+
+        self._undo.append(undo)
+
+    def _thread_start(self, original: Any) -> Any:
+        def start(thread: Any) -> None:
+            held = CURRENT.get(None)
+            if held is None or not held.root.quiet:
+                current = self._current()
+                label = label_of(getattr(thread, "_target", None) or type(thread))
+                setattr(thread, _ROOT_ATTRIBUTE, spawn(current, f"~{label}" if thread.daemon else label))
+            original(thread)
+
+        return start
+
+    def _thread_run(self, original: Any) -> Any:
+        def _bootstrap_inner(thread: Any) -> None:
+            root = thread.__dict__.pop(_ROOT_ATTRIBUTE, None)
+            if root is not None:
+                CURRENT.set(root)
+            original(thread)
+
+        return _bootstrap_inner
+
+    def _submit(self, original: Any) -> Any:
+        def submit(pool: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+            current = self._current()
+            root = spawn(current, label_of(fn))
+            # The worker thread that this may start is the pool's own business: whether one is started depends on timing.
+            token = CURRENT.set(_QUIET)
+            try:
+                return original(pool, _InLane(fn, root), *args, **kwargs)
+            finally:
+                CURRENT.reset(token)
+
+        return submit
+
+    def _create_task(self, original: Any) -> Any:
+        def create_task(loop: Any, coro: Any, **kwargs: Any) -> Any:
+            context = kwargs.get("context")
+            if context is not None:  # the caller's own context is not ours to write in
+                return original(loop, coro, **kwargs)
+            token = CURRENT.set(spawn(self._current(), label_of(coro)))
+            try:
+                return original(loop, coro, **kwargs)
+            finally:
+                CURRENT.reset(token)
+
+        return create_task
+
+
+_QUIET = Root(None, "quiet", quiet=True)
+
+_strays = 0
+
+
+def stray_root(kernel: object) -> Root:
+    """Begin a lane for a thread that was started past every hook."""
+    global _strays  # noqa: PLW0603 - a count for the process
+    if _originals.get_ident() == _originals.main_thread().ident:
+        return Root(kernel, MAIN)
+    _strays += 1
+    return Root(kernel, f"{MAIN}/?.{_strays}")

@@ -1,0 +1,91 @@
+"""What autochron raises: one class a cause, each with a slug that the documentation explains.
+
+A message says the fact, the place and the remedy; `str(error)` ends with the slug in brackets.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class AutochronError(Exception):
+    """Everything that autochron raises on purpose; the command line prints it as one line and exits with 2."""
+
+    slug: ClassVar[str] = "autochron"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+    def __str__(self) -> str:
+        """Give the message in one line, with the slug."""
+        return f"{self.message} ({self.slug})"
+
+
+class UsageError(AutochronError):
+    """A command or a call of ours was used in a way that it can't mean."""
+
+    slug = "usage"
+
+
+class RuleError(AutochronError):
+    """A rule file can't be read or means nothing."""
+
+    slug = "bad-rule"
+
+
+class WeavingError(AutochronError):
+    """A code object can't be woven; it stays as it is and the ledger says why."""
+
+    slug = "not-woven"
+
+
+class StoreError(AutochronError):
+    """A store can't be opened, read or written."""
+
+    slug = "bad-store"
+
+
+class TraceNotFoundError(StoreError):
+    """No trace, or more than one, fits a reference."""
+
+    slug = "no-such-trace"
+
+
+class TraceFormatError(AutochronError):
+    """A trace file was truncated, changed by hand, or is of a version that this release doesn't read."""
+
+    slug = "bad-trace"
+
+
+class CodecError(AutochronError):
+    """A stored value can't be turned back into a Python object."""
+
+    slug = "not-rebuilt"
+
+
+class OpaqueError(CodecError):
+    """A value was recorded as opaque, so it can't be served."""
+
+    slug = "opaque"
+
+
+class DivergenceError(AutochronError):
+    """Replay and record disagree."""
+
+    slug = "divergence"
+
+
+class UnwovenToolError(AutochronError):
+    """The model asked for a tool that no boundary covers, so a replay would run it for real."""
+
+    slug = "unwoven-tool"
+
+
+class NetworkRefusedError(AutochronError, ConnectionRefusedError):
+    """A replayed program tried to reach the network outside a live crossing."""
+
+    slug = "network-refused"
+
+    def __init__(self, message: str) -> None:
+        AutochronError.__init__(self, message)

@@ -1,0 +1,372 @@
+"""The values that pass between stages: frozen, deeply immutable, and free of behaviour.
+
+Bodies (`bytes` fields) are UTF-8 JSON text, masked already: what a store keeps and a trace file shows. `envelope`
+makes them from live values and turns them back; nothing here knows how.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+Kind: TypeAlias = Literal["model", "tool", "router", "ambient"]
+"""What a boundary stands for."""
+
+KINDS: tuple[Kind, ...] = ("model", "tool", "router", "ambient")
+
+Form: TypeAlias = Literal["value", "awaitable", "iterator", "async_iterator", "future"]
+"""The shape of what a call handed to its caller, so that a replay hands out the same.
+
+`value` is the plain case, and also that of coroutine functions and generators, whose shape their code gives.
+"""
+
+
+# --- rules ---------------------------------------------------------------------------------------------------------
+
+
+class Place(Struct, frozen=True):
+    """Where something stands in a text file; lines from 1."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class Target(Struct, frozen=True, tag=True):
+    """One definition: `openai._base_client:SyncAPIClient.request`."""
+
+    module: str
+    qualname: str
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.qualname}"
+
+
+class Define(Struct, frozen=True, tag=True):
+    """Definitions by pattern: a module glob, a qualified-name glob and what they leave out.
+
+    In a module glob `*` stays within one component and `**` crosses dots; in a name glob `*` stays within one
+    component too. Globs skip imports, dunders, private and nested definitions unless a pattern spells them out.
+    """
+
+    modules: str
+    qualnames: str
+    exclude: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.modules}:{self.qualnames}"
+
+
+class Decorated(Struct, frozen=True, tag=True):
+    """Definitions under a decorator, named as it resolves through imports: `shop.registry.tool`."""
+
+    decorator: str
+
+    def __str__(self) -> str:
+        return f"@{self.decorator}"
+
+
+class Http(Struct, frozen=True, tag=True):
+    """Requests of an HTTP client: a method (`*` is any) and a glob over the URL without its query."""
+
+    method: str
+    url: str
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.url}"
+
+
+Selector: TypeAlias = Target | Define | Decorated | Http
+
+
+class MetaPaths(Struct, frozen=True):
+    """Where model, sampling parameters, usage and the tools asked for stand, as dotted paths with `*`.
+
+    Paths starting with `request.` or `response.` read the HTTP exchange, `input.` the bound arguments and `outcome.`
+    the result. The first path that is there wins; `sampling` and `tools` take all.
+    """
+
+    model: tuple[str, ...] = ()
+    sampling: tuple[str, ...] = ()
+    usage: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    sdk: str | None = None
+    """The distribution whose version is noted, such as `openai`."""
+
+
+class BoundaryRule(Struct, frozen=True, kw_only=True):
+    """One `[[boundary]]` table."""
+
+    id: str
+    """`openai.chat` in a pack; `autochron.toml:12` in a project."""
+    name: str
+    """A literal or a template: `{__name__}`, `{__qualname__}`, `{model}`, `{argument}`, `{argument.attribute}`."""
+    kind: Kind
+    selector: Selector
+    place: Place
+    pack: str | None = None
+    when: tuple[tuple[str, str], ...] = ()
+    """(path into the bound arguments, glob) pairs; all must fit or the call is no crossing."""
+    capture: tuple[str, ...] = ()
+    redact: tuple[str, ...] = ()
+    volatile: tuple[str, ...] = ()
+    meta: MetaPaths = MetaPaths()
+    codec: Literal["auto", "http", "value"] = "auto"
+    observe: bool = False
+    state: str | None = None
+    argument: str | None = None
+    outcome: str | None = None
+
+
+class TraceRule(Struct, frozen=True):
+    """One `[[trace]]` table: each call of the target is a trace of its own."""
+
+    target: Target
+    place: Place
+
+
+class IgnoreRule(Struct, frozen=True):
+    """One `[[ignore]]` table: a finding that is meant to be there."""
+
+    call: str
+    site: str
+    reason: str
+    place: Place
+    hash: str | None = None
+
+
+class Pack(Struct, frozen=True):
+    """The shipped rules for one library."""
+
+    name: str
+    modules: tuple[str, ...]
+    """Top-level modules whose import makes `packs = ["auto"]` take the pack."""
+    distribution: str
+    tested: tuple[str, ...]
+    """Versions of the distribution that the pack was tested with."""
+    credentials: tuple[str, ...]
+    """Environment variables which the SDK demands; a replay fills in placeholders."""
+    environment: tuple[str, ...]
+    """Environment variables that change where or what the SDK calls; kept in the trace's header."""
+    boundaries: tuple[BoundaryRule, ...]
+
+
+class Rules(Struct, frozen=True, kw_only=True):
+    """Everything that a rule file says, validated."""
+
+    boundaries: tuple[BoundaryRule, ...] = ()
+    """The project's own."""
+    packs: tuple[Pack, ...] = ()
+    """The packs that are in force, without the boundaries that `disable` names."""
+    auto: bool = True
+    """Whether a pack waits until its library is imported."""
+    disable: tuple[str, ...] = ()
+    """Ids of the pack rules that are switched off, for packs that are still waiting."""
+    project: tuple[str, ...] = ()
+    """Files and folders of the user's own code, absolute; empty: the program's folder."""
+    traces: tuple[TraceRule, ...] = ()
+    ignores: tuple[IgnoreRule, ...] = ()
+    root: str = ""
+    """The folder of the rule file, absolute; the working folder where there is none."""
+    file: str | None = None
+    digest: str = ""
+    """SHA-256 over the normalised rules, hex."""
+
+
+# --- crossings -----------------------------------------------------------------------------------------------------
+
+
+class Returned(Struct, frozen=True, tag="returned"):
+    """The call returned: the value in the typed codec, or the parameter whose object it handed back."""
+
+    value: bytes = b"null"
+    argument: str | None = None
+
+
+class Raised(Struct, frozen=True, tag="raised"):
+    """The call raised: the exception in the typed codec."""
+
+    error: bytes
+
+
+class Abandoned(Struct, frozen=True, tag="abandoned"):
+    """The stream was neither finished nor closed before the run ended."""
+
+
+class Closed(Struct, frozen=True, tag="closed"):
+    """The consumer closed the stream early."""
+
+
+class Streamed(Struct, frozen=True, tag="streamed"):
+    """The call gave a stream: each item in the typed codec, and how it ended."""
+
+    items: tuple[bytes, ...]
+    end: Returned | Raised | Abandoned | Closed
+
+
+Outcome: TypeAlias = Returned | Raised | Streamed
+
+
+class Exchange(Struct, frozen=True, kw_only=True):
+    """One HTTP request and what came back: the last of its attempts."""
+
+    method: str
+    url: str
+    request: bytes
+    """Stored body (JSON text; see `envelope.bodies`), masked."""
+    status: int = 0
+    """0 where the transport raised."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Response headers, masked, without those of the transfer (content-encoding, content-length, …)."""
+    body: bytes = b"null"
+    """Stored body of the response."""
+    error: bytes | None = None
+    """What the transport raised instead, in the typed codec."""
+    attempts: int = 1
+    complete: bool = True
+    """False where the body was not read to its end."""
+
+
+class Envelope(Struct, frozen=True, kw_only=True):
+    """The record of one crossing."""
+
+    seq: int
+    """Order of start in the trace, from 1."""
+    name: str
+    nth: int
+    """With the name the address: `place_order[1]`."""
+    kind: Kind
+    lane: str
+    """`0` is the main lane; `0.2` the second task or thread started from it."""
+    parent: int | None
+    """`seq` of the enclosing crossing."""
+    site: str
+    """The definition that was crossed: `shop/tools.py:refund`, `openai._base_client:SyncAPIClient.request`."""
+    input: bytes
+    """Canonical JSON object: parameter to value, as it was before the call."""
+    outcome: Outcome
+    form: Form = "value"
+    exchanges: tuple[Exchange, ...] = ()
+    reenters: bool = False
+    """Whether a replay runs the body again, with its exchanges served."""
+    changed: bytes | None = None
+    """Typed JSON object: the parameters whose value the call changed in place, as they were after it."""
+    meta: bytes = b"{}"
+    """JSON object: `model`, `sampling`, `usage`, `sdk`, `tools`."""
+    started: int = 0
+    """Nanoseconds since the trace began."""
+    duration: int = 0
+    """Nanoseconds."""
+    masked: tuple[str, ...] = ()
+    """Paths in the outcome that redaction masked: a replay serves the mask."""
+    opaque: tuple[str, ...] = ()
+    """`path: type` of what can't be rebuilt."""
+
+    @property
+    def address(self) -> str:
+        """Name and occurrence, as people write them: `place_order[1]`."""
+        return f"{self.name}[{self.nth}]"
+
+
+# --- traces --------------------------------------------------------------------------------------------------------
+
+
+class Command(Struct, frozen=True):
+    """What was run: enough to run it again."""
+
+    mode: Literal["script", "module", "console", "block"]
+    """`block` is `with autochron.record(...)`."""
+    target: str
+    arguments: tuple[str, ...] = ()
+    folder: str = ""
+    """Working folder, relative to the rules' root."""
+
+
+class Header(Struct, frozen=True, kw_only=True):
+    """What was known when a trace began."""
+
+    id: str
+    """26 characters, sortable by time of creation (ULID)."""
+    created: str
+    """ISO 8601, UTC."""
+    command: Command
+    name: str | None = None
+    python: str = ""
+    versions: tuple[tuple[str, str], ...] = ()
+    """(distribution, version) of autochron and of every library a pack covers that was imported."""
+    environment: tuple[tuple[str, str], ...] = ()
+    """The variables that matter, masked."""
+    rules: str = ""
+    """Digest of the rules."""
+
+
+class Connection(Struct, frozen=True):
+    """A network connection made outside every crossing."""
+
+    address: str
+    site: str
+    """The project's line that led to it, or `?`."""
+
+
+class Unwoven(Struct, frozen=True):
+    """Something that a rule meant and that was not woven, or that a woven place could not carry, and why."""
+
+    what: str
+    reason: str
+    slug: str
+
+
+class Footer(Struct, frozen=True, kw_only=True):
+    """What was known when a trace ended. A trace without one was cut off."""
+
+    status: int | None = None
+    """Exit status; None for a block."""
+    error: str | None = None
+    """Type of the exception that ended the program or the block."""
+    stdout: bytes = b"null"
+    """Stored body of what the program printed, masked."""
+    stdin: bytes = b"null"
+    """Stored body of what the program read from standard input."""
+    unwoven_tools: tuple[str, ...] = ()
+    """Tools that the model asked for and that never crossed."""
+    connections: tuple[Connection, ...] = ()
+    ledger: tuple[Unwoven, ...] = ()
+    lost: int = 0
+    """Envelopes that could not be written."""
+
+
+class Trace(Struct, frozen=True):
+    """The envelopes of one run, in order of start, with header and footer."""
+
+    header: Header
+    envelopes: tuple[Envelope, ...]
+    footer: Footer | None
+
+
+class TraceSummary(Struct, frozen=True):
+    """One row of `traces list`."""
+
+    header: Header
+    crossings: int
+    status: int | None
+    complete: bool
+    size: int
+    """Bytes in the store."""
+
+
+class Divergence(Struct, frozen=True, kw_only=True):
+    """One disagreement of replay and record."""
+
+    kind: Literal["missing", "extra", "reordered", "input", "outcome", "output", "status", "network"]
+    address: str
+    message: str
+    """Fact, place and remedy, one or more lines."""
+    severity: Literal["error", "warning", "consequence"] = "error"
+    nearest: str | None = None
+    path: str | None = None
+    """The first field that differs."""
+    recorded: str | None = None
+    replayed: str | None = None

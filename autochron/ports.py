@@ -1,0 +1,119 @@
+"""The narrow doors between the stages, so that each can be built and tested without the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+from autochron.model import Envelope, Footer, Header, Trace, TraceSummary
+
+
+class Token(Protocol):
+    """What a handler hands to woven code for one crossing that runs its body.
+
+    A token is true. Faults of the recorder never leave these methods; a replay may raise.
+    """
+
+    def returned(self, value: Any) -> Any:
+        """Note that the body returned; what this gives is what the caller gets."""
+
+    def raised(self, error: BaseException) -> None:
+        """Note that the body raised; the error goes on to the caller."""
+
+    def yielded(self, item: Any) -> None:
+        """Note an item; the crossing is left until `resumed`."""
+
+    def resumed(self) -> None:
+        """Note that the consumer came back."""
+
+
+class Serving(Protocol):
+    """What a handler hands to woven code for a crossing whose body must not run. A serving is false."""
+
+    def __bool__(self) -> bool: ...
+
+    def outcome(self) -> tuple[BaseException | None, Any]:
+        """Give (error, value) for a function; an error is raised from the woven frame."""
+
+    def outcome_async(self) -> Any:
+        """Give an awaitable of (error, value), for a coroutine function."""
+
+    def items(self) -> Any:
+        """Give a generator that yields the items and returns (error, value), for a generator function."""
+
+    def step_async(self) -> Any:
+        """Give an awaitable of (done, error, item), for an asynchronous generator function."""
+
+
+class WovenHandler(Protocol):
+    """What woven code calls: the kernel. Exactly one is in force in a process, or none."""
+
+    def enter(self, point: Any, arguments: tuple[Any, ...]) -> Token | Serving | None:
+        """Begin a crossing; None when the call is none."""
+
+
+class CrossingHandler(Protocol):
+    """What the kernel calls: the recorder, or the director of a replay.
+
+    A crossing is begun once and ended once. `returned` is only told of values that are there: an awaitable, an iterator
+    or a future that a call hands out is followed by the kernel, and told of when it is done.
+    """
+
+    def begin(self, crossing: Any, arguments: tuple[Any, ...]) -> Serving | None:
+        """Note a start, before the body has touched the arguments; a serving keeps the body from running."""
+
+    def returned(self, crossing: Any, value: Any) -> Any:
+        """Note the value; what this gives is what the caller gets."""
+
+    def raised(self, crossing: Any, error: BaseException) -> None:
+        """Note the error."""
+
+    def item(self, crossing: Any, item: Any) -> None:
+        """Note one item of a stream."""
+
+    def follows(self, crossing: Any) -> bool:
+        """Tell whether an iterator that a call hands out is to be followed item by item."""
+
+
+class Sink(Protocol):
+    """Where the envelopes of one trace go. Thread-safe; raises StoreError."""
+
+    def put(self, envelope: Envelope) -> None:
+        """Keep an envelope; one with the same `seq` replaces it."""
+
+    def extend(self, seq: int, items: Sequence[bytes]) -> None:
+        """Add items to the stream of an envelope that was put before."""
+
+    def end(self, footer: Footer) -> None:
+        """Keep the footer."""
+
+    def commit(self) -> None:
+        """Make durable all that was put."""
+
+    def close(self) -> None:
+        """Commit, and let go of the store."""
+
+
+class Store(Protocol):
+    """Where traces live."""
+
+    def begin(self, header: Header) -> Sink:
+        """Open a new trace."""
+
+    def summaries(self) -> list[TraceSummary]:
+        """List the traces, oldest first."""
+
+    def find(self, reference: str) -> str:
+        """Give the id that a name, an id, its prefix or `last` means; TraceNotFoundError says what is near."""
+
+    def outline(self, reference: str) -> tuple[Header, Footer | None]:
+        """Read header and footer."""
+
+    def load(self, reference: str) -> Trace:
+        """Read a trace whole."""
+
+    def envelopes(self, reference: str) -> Iterator[Envelope]:
+        """Read the envelopes of a trace one by one, in order of start."""
+
+    def close(self) -> None:
+        """Let go of the store."""

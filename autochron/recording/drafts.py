@@ -1,0 +1,278 @@
+"""Drafts: what the recorder hands to the writer, and how the writer makes an envelope of one.
+
+What costs time and can wait is done here, off the program's threads: bodies are decoded and stored, everything is masked,
+and what the model was asked for is read off. A draft holds immutable values and bytes only.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from msgspec.json import decode, encode
+
+from autochron.envelope import bodies, exchange
+from autochron.envelope.exchange import Wire
+from autochron.envelope.paths import read_path, redact_paths
+from autochron.envelope.redaction import Redactor
+from autochron.model import (
+    Abandoned,
+    BoundaryRule,
+    Closed,
+    Envelope,
+    Exchange,
+    Form,
+    MetaPaths,
+    Outcome,
+    Raised,
+    Returned,
+    Streamed,
+)
+
+
+class Draft:
+    """One crossing on its way into a store."""
+
+    __slots__ = (
+        "address", "changed", "duration", "end", "form", "input", "lane", "opaque", "outcome", "parent", "reenters", "rule",
+        "seq", "site", "started", "streamed", "wires",
+    )  # fmt: skip
+
+    address: tuple[str, int]
+    changed: bytes | None
+    duration: int
+    end: Returned | Raised | Abandoned | Closed | None
+    form: Form
+    input: bytes | None
+    lane: str
+    opaque: tuple[str, ...]
+    outcome: Returned | Raised | None
+    parent: int | None
+    reenters: bool
+    rule: BoundaryRule
+    seq: int
+    site: str
+    started: int
+    streamed: bool
+    wires: list[Wire] | None
+
+
+class Item:
+    """One item of a stream on its way into a store."""
+
+    __slots__ = ("body", "rule", "seq")
+
+    def __init__(self, seq: int, rule: BoundaryRule, body: bytes) -> None:
+        self.seq = seq
+        self.rule = rule
+        self.body = body
+
+
+class Editor:
+    """Makes envelopes of drafts, one trace at a time; used on the writer's thread only."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self.asked_for: dict[str, None] = {}
+        """Tools that the model asked for, in order."""
+        self.called: set[str] = set()
+        """Names of crossings, and of the functions that were crossed."""
+
+    def item(self, item: Item) -> bytes:
+        """Mask one item of a stream."""
+        masked, _ = self._redactor.mask_outcome(item.body)
+        return _with_paths(masked, item.rule)
+
+    def envelope(self, draft: Draft) -> Envelope:
+        """Make the envelope of a draft."""
+        name, nth = draft.address
+        rule = draft.rule
+        exchanges = tuple(self._exchange(index, wire) for index, wire in enumerate(draft.wires or ()))
+        masked_paths: list[str] = []
+        outcome = self._outcome(draft, masked_paths)
+        body = self._input(draft, exchanges)
+        self.called.update((name, draft.site.rpartition(":")[2].rpartition(".")[2]))
+        meta = self._meta(rule.meta, body, outcome, exchanges) if rule.kind == "model" else b"{}"
+        return Envelope(
+            seq=draft.seq,
+            name=name,
+            nth=nth,
+            kind=rule.kind,
+            lane=draft.lane,
+            parent=draft.parent,
+            site=draft.site,
+            input=body,
+            outcome=outcome,
+            form=draft.form,
+            exchanges=tuple(each for each, _ in exchanges),
+            reenters=draft.reenters,
+            changed=None if draft.changed is None else self._redactor.mask_outcome(draft.changed)[0],
+            meta=meta,
+            started=draft.started,
+            duration=draft.duration,
+            masked=tuple(masked_paths) + tuple(path for _, paths in exchanges for path in paths),
+            opaque=draft.opaque,
+        )
+
+    def _input(self, draft: Draft, exchanges: tuple[tuple[Exchange, tuple[str, ...]], ...]) -> bytes:
+        if draft.input is None:
+            wires = draft.wires
+            raw = request_input(wires[0]) if wires else b"{}"
+        else:
+            raw = draft.input
+        masked = self._redactor.mask_input((draft.address[0], draft.lane), raw)
+        return _with_paths(masked, draft.rule)
+
+    def _outcome(self, draft: Draft, masked_paths: list[str]) -> Outcome:
+        if draft.streamed:
+            return Streamed((), self._masked(draft.end or Abandoned(), draft.rule, masked_paths))
+        assert draft.outcome is not None  # noqa: S101 - a draft that is no stream has one
+        masked: Any = self._masked(draft.outcome, draft.rule, masked_paths)
+        return masked  # type: ignore[no-any-return]
+
+    def _masked(self, outcome: Any, rule: BoundaryRule, masked_paths: list[str]) -> Any:
+        if isinstance(outcome, Returned) and outcome.argument is None:
+            body, paths = self._redactor.mask_outcome(outcome.value)
+            masked_paths += paths
+            return Returned(_with_paths(body, rule))
+        if isinstance(outcome, Raised):
+            body, paths = self._redactor.mask_outcome(outcome.error)
+            masked_paths += paths
+            return Raised(body)
+        return outcome
+
+    def _exchange(self, index: int, wire: Wire) -> tuple[Exchange, tuple[str, ...]]:
+        made = exchange.stored_exchange(wire, with_request=index > 0)
+        body, paths = self._redactor.mask_outcome(made.body)
+        return (
+            Exchange(
+                method=made.method,
+                url=self._redactor.mask_url(made.url),
+                request=self._redactor.mask_outcome(made.request)[0],
+                status=made.status,
+                headers=tuple(self._redactor.mask_headers(made.headers)),
+                body=body,
+                error=None if made.error is None else self._redactor.mask_outcome(made.error)[0],
+                attempts=made.attempts,
+                complete=made.complete,
+            ),
+            tuple(paths),
+        )
+
+    def _meta(
+        self,
+        paths: MetaPaths,
+        body: bytes,
+        outcome: Outcome,
+        exchanges: tuple[tuple[Exchange, tuple[str, ...]], ...],
+    ) -> bytes:
+        meta = _Meta(paths, body, outcome, exchanges[-1][0] if exchanges else None)
+        found = meta.read()
+        self.asked_for.update(dict.fromkeys(found.get("tools", ())))
+        return encode(found)
+
+
+class _Meta:
+    """Reads a model crossing's facts off what was recorded."""
+
+    def __init__(self, paths: MetaPaths, body: bytes, outcome: Outcome, last: Exchange | None) -> None:
+        self._paths = paths
+        self._sources: dict[str, Any] = {}
+        self._raw: dict[str, bytes] = {"input": body}
+        if last is not None:
+            self._raw["response"] = last.body
+        if isinstance(outcome, Returned):
+            self._raw["outcome"] = outcome.value
+
+    def read(self) -> dict[str, Any]:
+        paths = self._paths
+        found: dict[str, Any] = {}
+        if model := self._first(paths.model):
+            found["model"] = model
+        sampling = {path.rpartition(".")[2]: value for path in paths.sampling for value in self._all(path)[:1]}
+        if sampling:
+            found["sampling"] = sampling
+        if usage := self._last(paths.usage):
+            found["usage"] = usage
+        tools = [name for path in paths.tools for name in self._all(path) if isinstance(name, str) and name]
+        if tools:
+            found["tools"] = tools
+        if paths.sdk is not None and (version := version_of(paths.sdk)):
+            found["sdk"] = f"{paths.sdk} {version}"
+        return found
+
+    def _first(self, paths: tuple[str, ...]) -> Any:
+        return next((value for path in paths for value in self._all(path)), None)
+
+    def _last(self, paths: tuple[str, ...]) -> Any:
+        for path in paths:
+            values = [value for value in self._all(path) if value is not None]
+            if values:
+                return values[-1]
+        return None
+
+    def _all(self, path: str) -> list[Any]:
+        source, _, rest = path.partition(".")
+        if source == "request":
+            source, rest = "input", f"body.{rest}"
+        if source not in self._sources:
+            raw = self._raw.get(source)
+            value = None if raw is None else decode(raw)
+            self._sources[source] = _opened(value) if source == "response" else value
+        value = self._sources[source]
+        return [] if value is None else read_path(value, rest)
+
+
+def _opened(stored: Any) -> Any:
+    """Give what a stored body holds, in the form that meta paths are written for."""
+    if isinstance(stored, dict):
+        if "json" in stored:
+            return stored["json"]
+        if "events" in stored:
+            return stored
+    return None
+
+
+def _with_paths(body: bytes, rule: BoundaryRule) -> bytes:
+    return redact_paths(body, rule.redact) if rule.redact else body
+
+
+def request_input(wire: Wire) -> bytes:
+    """Give the input of a model crossing as the provider gets it: method, path and body."""
+    path = exchange.path_of(wire.url)
+    head = encode({"method": wire.method, "path": path})
+    content = wire.content
+    if not content:
+        return head
+    return b'{"body":' + json_or_stored(content) + b"," + head[1:]
+
+
+def json_or_stored(content: bytes) -> bytes:
+    """Give a request's body as compact JSON if it is JSON, else as a stored body."""
+    if content[:1] in b"{[":
+        try:
+            return encode(decode(content))
+        except ValueError:
+            pass
+    return bodies.store_body(content, "")
+
+
+_versions: dict[str, str | None] = {}
+
+
+def version_of(distribution: str) -> str | None:
+    """Give the installed version of a distribution."""
+    if distribution not in _versions:
+        module = sys.modules.get(distribution.replace("-", "_"))
+        version = getattr(module, "__version__", None)
+        _versions[distribution] = version if isinstance(version, str) else _metadata_version(distribution)
+    return _versions[distribution]
+
+
+def _metadata_version(distribution: str) -> str | None:
+    from importlib import metadata  # lazy: 20 ms
+
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None

@@ -1,0 +1,343 @@
+"""The recorder: hears of crossings and hands a draft of each to the writer.
+
+What must be exact is taken on the program's own thread, before anyone can change it: the input before the body runs, the
+outcome before the caller gets it. A fault of ours never reaches the program: it is reported once, and the crossing is
+counted as lost.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from autochron import _originals
+from autochron.crossing.conditions import reader
+from autochron.crossing.kernel import Crossing
+from autochron.envelope import codec
+from autochron.envelope.canonical import canonical
+from autochron.envelope.exchange import Wire, attend
+from autochron.model import Closed, Raised, Returned
+from autochron.ports import Serving
+from autochron.recording.drafts import Draft, Item
+
+_now = _originals.perf_counter_ns
+
+_ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes, range, type})
+"""Types whose values can't change, and whose identity means nothing."""
+
+class Noted:
+    """What the recorder keeps with an open crossing."""
+
+    __slots__ = ("arguments", "input", "inputs", "mutable", "started", "streamed", "wires")
+
+    def __init__(self, started: int) -> None:
+        self.started = started
+        self.input: bytes | None = None
+        self.inputs: Inputs | None = None
+        self.arguments: tuple[Any, ...] = ()
+        self.mutable = False
+        self.streamed = False
+        self.wires: list[Wire] | None = None
+
+
+class Inputs:
+    """What of a definition's arguments is the input: its parameters without the receiver, or the captured paths."""
+
+    __slots__ = ("deferred", "names", "read")
+
+    def __init__(self, crossing: Crossing) -> None:
+        point, rule = crossing.point, crossing.rule
+        self.deferred = (
+            point.transport
+            or rule.codec == "http"
+            or (rule.codec == "auto" and rule.pack is not None and rule.kind == "model")
+        )
+        if rule.capture:
+            readers = [reader(path, point.parameters) for path in rule.capture]
+            self.names: tuple[str, ...] = tuple(rule.capture)
+            self.read: Callable[[tuple[Any, ...]], tuple[Any, ...]] = lambda arguments: tuple(
+                read(arguments) for read in readers
+            )
+        elif point.parameters[:1] in {("self",), ("cls",), ("mcs",)} and "." in point.qualname:
+            self.names = point.parameters[1:]
+            self.read = lambda arguments: arguments[1:]
+        else:
+            self.names = point.parameters
+            self.read = _all
+
+
+def _all(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    return arguments
+
+
+class InputBook:
+    """The `Inputs` of each definition, by point and rule."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, str], Inputs] = {}
+
+    def of(self, crossing: Crossing) -> Inputs:
+        """Give how a crossing's input is read."""
+        key = (crossing.point, crossing.rule.id)
+        inputs = self._known.get(key)
+        if inputs is None:
+            inputs = self._known[key] = Inputs(crossing)
+        return inputs
+
+
+class Recorder:
+    """A `CrossingHandler` that records."""
+
+    def __init__(self, submit: Callable[[Any], None], problem: Callable[[str], None], site: Callable[[Any], str]) -> None:
+        self._submit = submit
+        self._problem = problem
+        self._site = site
+        self._began = _now()
+        self._book = InputBook()
+        self._open: dict[int, tuple[Crossing, Draft | None]] = {}
+        self.lost = 0
+
+    # --- told by the kernel ----------------------------------------------------------------------------------------
+
+    def begin(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Serving | None:
+        """Note the input."""
+        noted = crossing.record = Noted(_now())
+        self._open[crossing.seq] = (crossing, None)
+        try:
+            inputs = noted.inputs = self._book.of(crossing)
+            noted.arguments = arguments
+            if crossing.point.transport:
+                noted.wires = [Wire(arguments[crossing.point.parameters.index("request")])]
+            if not inputs.deferred:
+                values = inputs.read(arguments)
+                noted.input = canonical(inputs.names, values)
+                for value in values:
+                    if type(value) not in _ATOMS:
+                        noted.mutable = True
+                        break
+        except Exception as error:  # noqa: BLE001 - the recorded program goes on
+            self._fault(crossing, error)
+        return None
+
+    def returned(self, crossing: Crossing, value: Any) -> Any:
+        """Note the outcome."""
+        noted: Noted = crossing.record
+        ended = _now()
+        try:
+            if crossing.point.transport and noted.wires:
+                attend(noted.wires[0], value, lambda _wire: self.wire_ended(crossing))
+            draft = self._draft(crossing, noted, ended)
+            if noted.streamed:
+                draft.end = Returned(codec.encode(value).body) if value is not None else Returned()
+                self._finish(crossing, draft)
+            elif self._left_to_exchanges(noted):
+                draft.outcome = Returned()
+                self._finish(crossing, draft)
+            else:
+                self._value(crossing, noted, draft, value)
+        except Exception as error:  # noqa: BLE001 - the recorded program goes on
+            self._fault(crossing, error)
+        return value
+
+    def raised(self, crossing: Crossing, error: BaseException) -> None:
+        """Note the error."""
+        noted: Noted = crossing.record
+        try:
+            if crossing.point.transport and noted.wires:
+                noted.wires[0].error = error
+                noted.wires[0].closed = True
+            draft = self._draft(crossing, noted, _now())
+            if type(error) is GeneratorExit and (noted.streamed or crossing.point.function != "sync"):
+                draft.end = Closed()
+                draft.streamed = True
+            else:
+                encoded = codec.encode(error, sys._getframe())
+                draft.opaque = encoded.opaque
+                raised = Raised(encoded.body)
+                if noted.streamed:
+                    draft.end = raised
+                else:
+                    draft.outcome = raised
+            self._finish(crossing, draft)
+        except Exception as fault:  # noqa: BLE001 - the recorded program goes on
+            self._fault(crossing, fault)
+
+    def item(self, crossing: Crossing, item: Any) -> None:
+        """Note one item, at once: a stream may outlive everything."""
+        noted: Noted = crossing.record
+        try:
+            if not noted.streamed:
+                noted.streamed = True
+                draft = self._draft(crossing, noted, _now())
+                draft.streamed = True
+                self._submit(draft)
+            self._submit(Item(crossing.seq, crossing.rule, codec.encode(item).body))
+        except Exception as error:  # noqa: BLE001 - the recorded program goes on
+            self._fault(crossing, error)
+
+    def follows(self, crossing: Crossing) -> bool:
+        """Follow iterators, unless their items come out of HTTP exchanges that are kept anyway."""
+        noted: Noted = crossing.record
+        if self._left_to_exchanges(noted):
+            return False
+        noted.streamed = True
+        self._submit_open(crossing, noted)
+        return True
+
+    # --- HTTP ------------------------------------------------------------------------------------------------------
+
+    def transport(self, current: Any, point: Any, arguments: tuple[Any, ...]) -> Any:
+        """Begin one request of an HTTP client; None where no model crossing is open around it."""
+        if type(current) is not Crossing or current.handler is not self or not _keeps_exchanges(current):
+            return None
+        try:
+            wire = Wire(arguments[point.parameters.index("request")])
+            noted: Noted = current.record
+            wires = noted.wires
+            if wires is None:
+                wires = noted.wires = []
+            if wires and wires[-1].failed() and wires[-1].same_request(wire):
+                wire.attempts = wires.pop().attempts + 1
+            wires.append(wire)
+        except Exception as error:  # noqa: BLE001 - the recorded program goes on
+            self._fault(current, error)
+            return None
+        return Request(self, current, wire)
+
+    def wire_ended(self, crossing: Crossing) -> None:
+        """Note that a body was read to its end, or let go."""
+        held = self._open.get(crossing.seq)
+        if held is not None and held[1] is not None:
+            self._finish(crossing, held[1])
+
+    # --- the end ---------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Hand over what never ended: streams that were left open are abandoned."""
+        for crossing, draft in list(self._open.values()):
+            if draft is not None:
+                self._submit(draft)
+            elif crossing.record.streamed:
+                self._submit_open(crossing, crossing.record)
+        self._open.clear()
+
+    # --- inside ----------------------------------------------------------------------------------------------------
+
+    def _left_to_exchanges(self, noted: Noted) -> bool:
+        return noted.inputs is not None and noted.inputs.deferred and bool(noted.wires)
+
+    def _draft(self, crossing: Crossing, noted: Noted, ended: int) -> Draft:
+        draft = Draft()
+        draft.address = (crossing.name, crossing.nth)
+        draft.seq = crossing.seq
+        parent = crossing.parent
+        draft.parent = None if parent is None else parent.seq
+        draft.lane = crossing.root.lane
+        draft.rule = crossing.rule
+        draft.site = self._site(crossing.point)
+        draft.input = noted.input
+        draft.started = noted.started - self._began
+        draft.duration = ended - noted.started
+        draft.form = crossing.form
+        draft.reenters = self._left_to_exchanges(noted)
+        draft.streamed = noted.streamed
+        draft.wires = noted.wires
+        draft.end = draft.outcome = draft.changed = None
+        draft.opaque = ()
+        if draft.input is None and not draft.reenters and noted.inputs is not None:
+            # An SDK call that sent nothing: its arguments are all there is, and they are late.
+            draft.input = canonical(noted.inputs.names, noted.inputs.read(noted.arguments))
+        return draft
+
+    def _value(self, crossing: Crossing, noted: Noted, draft: Draft, value: Any) -> None:
+        if type(value) not in _ATOMS:
+            for name, argument in zip(crossing.point.parameters, noted.arguments, strict=False):
+                if argument is value:
+                    draft.outcome = Returned(argument=name)
+                    break
+        if draft.outcome is None:
+            encoded = codec.encode(value)
+            draft.outcome = Returned(encoded.body)
+            draft.opaque = encoded.opaque
+        self._finish(crossing, draft)
+
+    def _finish(self, crossing: Crossing, draft: Draft) -> None:
+        noted: Noted = crossing.record
+        if noted.mutable and draft.changed is None:
+            draft.changed = self._changes(noted)
+        wires = noted.wires
+        if wires is not None and any(not wire.closed for wire in wires):
+            self._open[crossing.seq] = (crossing, draft)  # again when the body was read
+        else:
+            self._open.pop(crossing.seq, None)
+        self._submit(draft)
+
+    def _changes(self, noted: Noted) -> bytes | None:
+        """Give the parameters that the call changed in place, as they are now."""
+        inputs = noted.inputs
+        if inputs is None or noted.input is None:
+            return None
+        values = inputs.read(noted.arguments)
+        after = canonical(inputs.names, values)
+        if after == noted.input:
+            return None
+        changed = {
+            name: value
+            for name, value in zip(inputs.names, values, strict=True)
+            if type(value) not in _ATOMS and canonical((name,), (value,)) not in _singles(noted.input, name)
+        }
+        return codec.encode(changed).body if changed else None
+
+    def _submit_open(self, crossing: Crossing, noted: Noted) -> None:
+        draft = self._draft(crossing, noted, _now())
+        draft.streamed = True
+        self._submit(draft)
+
+    def _fault(self, crossing: Crossing, error: Exception) -> None:
+        self._open.pop(crossing.seq, None)
+        self.lost += 1
+        self._problem(f"{crossing.address} could not be recorded: {type(error).__name__}: {error} (lost)")
+
+
+def _singles(body: bytes, name: str) -> bytes:
+    """Give the part of a canonical input that holds one parameter, as an object of its own."""
+    from msgspec.json import decode, encode  # here: only when something changed
+
+    value = decode(body)
+    return encode({name: value.get(name)}, order="deterministic")
+
+
+def _keeps_exchanges(crossing: Crossing) -> bool:
+    rule = crossing.rule
+    return rule.kind == "model" and rule.codec != "value"
+
+
+class Request:
+    """The token of one request inside a model crossing."""
+
+    __slots__ = ("_crossing", "_recorder", "_wire")
+
+    def __init__(self, recorder: Recorder, crossing: Crossing, wire: Wire) -> None:
+        self._recorder = recorder
+        self._crossing = crossing
+        self._wire = wire
+
+    def returned(self, response: Any) -> Any:
+        """Note the response, and listen to its body."""
+        try:
+            attend(self._wire, response, lambda _wire: self._recorder.wire_ended(self._crossing))
+        except Exception as error:  # noqa: BLE001 - the recorded program goes on
+            self._recorder._fault(self._crossing, error)  # noqa: SLF001 - its own token
+        return response
+
+    def raised(self, error: BaseException) -> None:
+        """Note what the transport raised."""
+        self._wire.error = error
+        self._wire.closed = True
+
+    def yielded(self, item: Any) -> None:
+        """Nothing: a request is no stream."""
+
+    def resumed(self) -> None:
+        """Nothing: a request is no stream."""

@@ -1,0 +1,133 @@
+"""Which envelope belongs to a crossing: by lane, parent, name and its place under that parent."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable
+
+from autochron.model import Envelope, Trace
+
+DAEMON = "/~"
+"""Stands in the name of a lane that is a daemon thread: how far those get depends on timing."""
+
+
+class Cursor:
+    """The envelopes of a trace, and which of them were met again."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.envelopes = trace.envelopes
+        self.by_seq = {envelope.seq: envelope for envelope in trace.envelopes}
+        self._by_place: dict[tuple[str, int | None, str, int], Envelope] = {}
+        self._siblings: dict[tuple[str, int | None, str], list[Envelope]] = {}
+        self._lanes: dict[str, list[Envelope]] = {}
+        self._lane_at: dict[str, int] = {}
+        self._met: set[int] = set()
+        self._closed: set[int] = set()
+        self._reordered: set[str] = set()
+        counts: dict[tuple[str, int | None, str], int] = {}
+        for envelope in trace.envelopes:
+            key = (envelope.lane, envelope.parent, envelope.name)
+            nth = counts[key] = counts.get(key, 0) + 1
+            self._by_place[(*key, nth)] = envelope
+            self._siblings.setdefault((_family(envelope.lane), envelope.parent, envelope.name), []).append(envelope)
+            self._lanes.setdefault(envelope.lane, []).append(envelope)
+
+    def at(self, lane: str, parent: int | None, name: str, nth: int) -> Envelope | None:
+        """Give the envelope recorded at a place."""
+        return self._by_place.get((lane, parent, name, nth))
+
+    def siblings(self, envelope_lane: str, parent: int | None, name: str) -> Iterable[Envelope]:
+        """Give what was recorded under a name in the lanes that were started alike, and not met yet."""
+        family = self._siblings.get((_family(envelope_lane), parent, name), ())
+        return (envelope for envelope in family if envelope.seq not in self._met)
+
+    def is_met(self, envelope: Envelope) -> bool:
+        """Tell whether an envelope was met."""
+        return envelope.seq in self._met
+
+    def meet(self, envelope: Envelope) -> Envelope | None:
+        """Note that an envelope was met; give what should have come before it in its lane, the first time in a lane."""
+        self._met.add(envelope.seq)
+        lane = self._lanes[envelope.lane]
+        at = self._lane_at.get(envelope.lane, 0)
+        while at < len(lane) and (lane[at].seq in self._met or self._is_inside_closed(lane[at])):
+            at += 1
+        self._lane_at[envelope.lane] = at
+        if at < len(lane) and lane[at].seq < envelope.seq and envelope.lane not in self._reordered:
+            self._reordered.add(envelope.lane)
+            return lane[at]
+        return None
+
+    def close(self, envelope: Envelope) -> None:
+        """Note that an envelope's body is not run: nothing that was recorded inside will be met."""
+        self._closed.add(envelope.seq)
+
+    def missing(self) -> list[Envelope]:
+        """Give what was recorded and never met, without what lies inside a served crossing or in a daemon's lane."""
+        return [
+            envelope
+            for envelope in self.envelopes
+            if envelope.seq not in self._met and not self._is_inside_closed(envelope) and DAEMON not in envelope.lane
+        ]
+
+    def nearest(self, name: str) -> Envelope | None:
+        """Give the first envelope of a name that was not met, or the last one of that name."""
+        last = None
+        for envelope in self.envelopes:
+            if envelope.name == name:
+                if envelope.seq not in self._met:
+                    return envelope
+                last = envelope
+        return last
+
+    def _is_inside_closed(self, envelope: Envelope) -> bool:
+        parent = envelope.parent
+        while parent is not None:
+            if parent in self._closed:
+                return True
+            above = self.by_seq.get(parent)
+            parent = None if above is None else above.parent
+        return False
+
+
+class Turns:
+    """The recorded order in which crossings of different lanes ended."""
+
+    def __init__(self, envelopes: tuple[Envelope, ...]) -> None:
+        self.parallel = len({envelope.lane for envelope in envelopes}) > 1
+        self._ended = sorted(envelopes, key=_end) if self.parallel else []
+        self._ends = [_end(envelope) for envelope in self._ended]
+        self._done: set[int] = set()
+
+    def finish(self, envelope: Envelope) -> None:
+        """Note that a crossing has ended."""
+        if self.parallel:
+            self._done.add(envelope.seq)
+
+    def is_due(self, envelope: Envelope) -> bool:
+        """Tell whether all that ended while this crossing was open, in other lanes, have ended."""
+        if not self.parallel:
+            return True
+        index = bisect.bisect_left(self._ends, _end(envelope))
+        while index > 0:
+            index -= 1
+            other = self._ended[index]
+            if self._ends[index] < envelope.started:
+                break
+            if other.lane != envelope.lane and other.seq not in self._done and not _related(other, envelope):
+                return False
+        return True
+
+
+def _end(envelope: Envelope) -> int:
+    return envelope.started + envelope.duration
+
+
+def _related(one: Envelope, other: Envelope) -> bool:
+    """Tell whether one crossing's lane was started inside the other's."""
+    return one.lane.startswith(other.lane + "/") or other.lane.startswith(one.lane + "/")
+
+
+def _family(lane: str) -> str:
+    """Give a lane's name without its own number: lanes that were started alike share it."""
+    return lane.rpartition(".")[0] or lane

@@ -1,0 +1,280 @@
+"""The director: serves recorded crossings, and notes each disagreement of replay and record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from autochron import _originals
+from autochron.crossing.kernel import Crossing
+from autochron.envelope import codec, exchange
+from autochron.envelope.canonical import canonical
+from autochron.envelope.compare import first_difference
+from autochron.envelope.paths import drop_paths, redact_paths
+from autochron.envelope.redaction import Redactor
+from autochron.errors import AutochronError, DivergenceError
+from autochron.model import Divergence, Envelope, Exchange, Raised, Trace
+from autochron.ports import Serving
+from autochron.recording.drafts import request_input
+from autochron.recording.recorder import InputBook
+from autochron.replaying.cursor import Cursor, Turns
+from autochron.replaying.serving import Served, error_name
+
+_ENOUGH = 100
+"""Extra crossings after which a program that goes on regardless is stopped."""
+
+
+class ReplayStoppedError(BaseException):
+    """Ends a program that swallows every divergence and goes on; no `except Exception` catches it."""
+
+
+class Reentry:
+    """What the director keeps with a crossing whose body runs again, with its exchanges served."""
+
+    __slots__ = ("compared", "envelope", "served")
+
+    def __init__(self, envelope: Envelope) -> None:
+        self.envelope = envelope
+        self.served: dict[int, int] = {}
+        self.compared = False
+
+    def next(self, wire: exchange.Wire) -> Exchange | None:
+        """Give the exchange that answers a request: the next one of its method and path."""
+        path = exchange.path_of(wire.url)
+        last: Exchange | None = None
+        for index, each in enumerate(self.envelope.exchanges):
+            if each.method == wire.method and exchange.path_of(each.url) == path:
+                last = each
+                if index not in self.served:
+                    self.served[index] = 1
+                    return each
+        # An attempt more than was kept: attempts of one request collapse into the last.
+        return last if last is not None and (last.status == 0 or last.status >= 400) else None
+
+
+class Director:
+    """A `CrossingHandler` that serves a trace, with nothing live."""
+
+    def __init__(self, trace: Trace, redactor: Redactor, problem: Callable[[str], None]) -> None:
+        self.trace = trace
+        self.cursor = Cursor(trace)
+        self.turns = Turns(trace.envelopes)
+        self.divergences: list[Divergence] = []
+        self.progress = 0
+        self.crossings = 0
+        self._redactor = redactor
+        self._problem = problem
+        self._book = InputBook()
+        self._lock = _originals.RLock()
+        self._changed = _originals.Condition(self._lock)
+        self._extra = 0
+
+    # --- told by the kernel ----------------------------------------------------------------------------------------
+
+    def begin(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Serving | None:
+        """Find the record of a crossing and serve it."""
+        with self._lock:
+            self.crossings += 1
+            envelope = self._find(crossing, arguments)
+            if envelope is None:
+                raise self._extra_crossing(crossing)
+            earlier = self.cursor.meet(envelope)
+        if earlier is not None:
+            self.note(
+                "reordered",
+                envelope.address,
+                f"{envelope.address} came before {earlier.address}; when it was recorded {earlier.address} came first",
+                nearest=earlier.address,
+            )
+        if envelope.reenters:
+            crossing.record = Reentry(envelope)
+            return self._request(crossing, crossing.point, arguments) if crossing.point.transport else None
+        self._compare(envelope, self._input(crossing, arguments), crossing)
+        self.cursor.close(envelope)
+        return Served(self, crossing, arguments, envelope)
+
+    def returned(self, crossing: Crossing, value: Any) -> Any:
+        """Check that a crossing that ran again ended as it did."""
+        envelope = self._reentered(crossing)
+        if envelope is not None and isinstance(envelope.outcome, Raised):
+            name = error_name(envelope.outcome.error)
+            self.note("outcome", envelope.address, f"{envelope.address} returned; when it was recorded it raised {name}")
+        return value
+
+    def raised(self, crossing: Crossing, error: BaseException) -> None:
+        """Check that a crossing that ran again ended as it did."""
+        envelope = self._reentered(crossing)
+        if envelope is None or isinstance(error, (AutochronError, GeneratorExit)):
+            return
+        name = f"{type(error).__module__}:{type(error).__qualname__}"
+        recorded = error_name(envelope.outcome.error) if isinstance(envelope.outcome, Raised) else None
+        if recorded != name:
+            was = "it returned" if recorded is None else f"it raised {recorded}"
+            message = f"{envelope.address} raised {name} ({error}); when it was recorded {was}"
+            self.note("outcome", envelope.address, message)
+
+    def item(self, crossing: Crossing, item: Any) -> None:
+        """Nothing: an item of a crossing that ran again."""
+
+    def follows(self, crossing: Crossing) -> bool:
+        """Follow nothing: the body ran again."""
+        return False
+
+    def transport(self, current: Any, point: Any, arguments: tuple[Any, ...]) -> Any:
+        """Serve a request inside a model crossing that runs again."""
+        if type(current) is not Crossing or not isinstance(current.record, Reentry):
+            return None
+        return self._request(current, point, arguments)
+
+    def _request(self, crossing: Crossing, point: Any, arguments: tuple[Any, ...]) -> ServedRequest:
+        names = point.parameters
+        stream = bool(arguments[names.index("stream")]) if "stream" in names else False
+        return ServedRequest(self, crossing, arguments[names.index("request")], stream=stream)
+
+    # --- for servings ------------------------------------------------------------------------------------------------
+
+    def served(self, serving: Served) -> None:
+        """Note that a crossing has ended."""
+        with self._changed:
+            self.turns.finish(serving.envelope)
+            self.progress += 1
+            self._changed.notify_all()
+
+    def wait_for(self, ready: Callable[[], bool], patience: float) -> None:
+        """Block until something is so, or until nothing has moved for a while."""
+        with self._changed:
+            while not ready():
+                if not self._changed.wait(patience):
+                    return
+
+    def not_rebuilt(self, envelope: Envelope, error: Exception) -> None:
+        """Note that an outcome can't be served."""
+        self.note("outcome", envelope.address, f"{envelope.address} can't be served: {error}")
+
+    def note(self, kind: Any, address: str, message: str, **more: Any) -> None:
+        """Add a divergence."""
+        with self._lock:
+            self.divergences.append(Divergence(kind=kind, address=address, message=message, **more))
+
+    def finish(self) -> None:
+        """Note what was recorded and did not happen again."""
+        for envelope in self.cursor.missing():
+            self.note("missing", envelope.address, f"{envelope.address} ({envelope.site}) was recorded and did not happen")
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _find(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Envelope | None:
+        parent = self._parent(crossing)
+        lane, name = crossing.root.lane, crossing.name
+        envelope = self.cursor.at(lane, parent, name, crossing.within)
+        if envelope is not None and self.cursor.is_met(envelope):
+            envelope = None
+        alike = [each for each in self.cursor.siblings(lane, parent, name) if each is not envelope]
+        if not alike or (envelope is not None and envelope.reenters):
+            return envelope
+        # Lanes that were started alike may start in any order: the input tells them apart.
+        given = self._input(crossing, arguments)
+        if envelope is not None and self._difference(envelope, given, crossing) is None:
+            return envelope
+        for each in alike:
+            if each.lane != lane and self._difference(each, given, crossing) is None:
+                return each
+        return envelope
+
+    def _parent(self, crossing: Crossing) -> int | None:
+        parent = crossing.parent
+        if parent is None:
+            return None
+        record = parent.record
+        return record.envelope.seq if isinstance(record, Reentry) else -1
+
+    def _extra_crossing(self, crossing: Crossing) -> BaseException:
+        nearest = self.cursor.nearest(crossing.name)
+        near = "" if nearest is None else f"; the nearest record is {nearest.address} in lane {nearest.lane}"
+        message = f"{crossing.address} in lane {crossing.root.lane} was not recorded{near}"
+        self.note("extra", crossing.address, message, nearest=None if nearest is None else nearest.address)
+        self._extra += 1
+        if self._extra > _ENOUGH:
+            return ReplayStoppedError(message)
+        return DivergenceError(message)
+
+    def _input(self, crossing: Crossing, arguments: tuple[Any, ...]) -> bytes:
+        inputs = self._book.of(crossing)
+        raw = canonical(inputs.names, inputs.read(arguments))
+        return self._redactor.mask_input((crossing.name, crossing.root.lane), raw)
+
+    def compare_request(self, reentry: Reentry, wire: exchange.Wire, crossing: Crossing) -> None:
+        """Compare what the provider would get with what it got."""
+        if not reentry.compared:
+            reentry.compared = True
+            given = self._redactor.mask_input((crossing.name, crossing.root.lane), request_input(wire))
+            self._compare(reentry.envelope, given, crossing)
+
+    def _compare(self, envelope: Envelope, given: bytes, crossing: Crossing) -> None:
+        difference = self._difference(envelope, given, crossing)
+        if difference is None:
+            return
+        path, recorded, replayed = difference
+        message = f"{envelope.address} was given another input: {path} was {recorded}, now it is {replayed}"
+        self.note("input", envelope.address, message, path=path, recorded=recorded, replayed=replayed)
+
+    def _difference(self, envelope: Envelope, given: bytes, crossing: Crossing) -> tuple[str, str, str] | None:
+        if given == envelope.input:
+            return None
+        rule = crossing.rule
+        recorded = envelope.input
+        if rule.redact:
+            given = redact_paths(given, rule.redact)
+        if rule.volatile:
+            recorded, given = drop_paths(recorded, rule.volatile), drop_paths(given, rule.volatile)
+        return first_difference(recorded, given)
+
+    def _reentered(self, crossing: Crossing) -> Envelope | None:
+        record = crossing.record
+        if not isinstance(record, Reentry):
+            return None
+        with self._changed:
+            self.turns.finish(record.envelope)
+            self.progress += 1
+            self._changed.notify_all()
+        return record.envelope
+
+
+class ServedRequest:
+    """One request of an HTTP client that is answered from the record."""
+
+    __slots__ = ("_crossing", "_director", "_request", "_stream")
+
+    def __init__(self, director: Director, crossing: Crossing, request: Any, *, stream: bool) -> None:
+        self._director = director
+        self._crossing = crossing
+        self._request = request
+        self._stream = stream
+
+    def __bool__(self) -> bool:
+        return False
+
+    def outcome(self) -> tuple[BaseException | None, Any]:
+        """Give (error, response)."""
+        wire = exchange.Wire(self._request)
+        reentry: Reentry = self._crossing.record
+        self._director.compare_request(reentry, wire, self._crossing)
+        found = reentry.next(wire)
+        address = reentry.envelope.address
+        if found is None:
+            message = f"{address} sends {wire.method} {exchange.path_of(wire.url)}, which was not recorded"
+            self._director.note("extra", address, message)
+            return DivergenceError(message), None
+        try:
+            if found.status == 0 and found.error is not None:
+                return codec.decode(found.error), None
+            return None, exchange.rebuilt(found, self._request, stream=self._stream)
+        except AutochronError as error:
+            self._director.not_rebuilt(reentry.envelope, error)
+            return error, None
+
+    async def outcome_async(self) -> tuple[BaseException | None, Any]:
+        """Give (error, response) to an asynchronous client."""
+        serving = Served(self._director, self._crossing, (), self._crossing.record.envelope)
+        await serving.wait_turn()
+        return self.outcome()

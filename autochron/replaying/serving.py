@@ -1,0 +1,207 @@
+"""Give a caller what was recorded, in the shape that the call had."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncGenerator, Generator
+from typing import TYPE_CHECKING, Any
+
+from msgspec.json import decode as decode_json
+
+from autochron import _originals
+from autochron.envelope import codec
+from autochron.errors import DivergenceError
+from autochron.model import Abandoned, Closed, Envelope, Raised, Returned, Streamed
+from autochron.replaying.changes import apply_changes
+
+if TYPE_CHECKING:
+    from autochron.crossing.kernel import Crossing
+    from autochron.replaying.director import Director
+
+_PATIENCE = 1.0
+"""Seconds without any progress after which a crossing no longer waits for its turn."""
+
+
+class Served:
+    """A crossing whose body is not run. It is false, which tells woven code so."""
+
+    __slots__ = ("_arguments", "_crossing", "_director", "_steps", "envelope")
+
+    def __init__(self, director: Director, crossing: Crossing, arguments: tuple[Any, ...], envelope: Envelope) -> None:
+        self._director = director
+        self._crossing = crossing
+        self._arguments = arguments
+        self._steps: Any = None
+        self.envelope = envelope
+
+    def __bool__(self) -> bool:
+        return False
+
+    # --- for woven code ----------------------------------------------------------------------------------------------
+
+    def outcome(self) -> tuple[BaseException | None, Any]:
+        """Give (error, value) for a plain function."""
+        form = self.envelope.form
+        if form == "value":
+            self._wait()
+            return self._end()
+        if form == "awaitable":
+            return None, self._named(self._awaitable())
+        if form == "iterator":
+            return None, self._named(self._iterator())
+        if form == "async_iterator":
+            return None, self._named(self._async_iterator())
+        return None, self._future()
+
+    async def outcome_async(self) -> tuple[BaseException | None, Any]:
+        """Give (error, value) for a coroutine function."""
+        await self._wait_async()
+        return self._end()
+
+    def items(self) -> Generator[Any, Any, tuple[BaseException | None, Any]]:
+        """Yield the items for a generator function; its value is (error, value)."""
+        outcome = self.envelope.outcome
+        if not isinstance(outcome, Streamed):
+            return self._end()
+        for body in outcome.items:
+            item = self._decode(body)
+            try:
+                yield item
+            except GeneratorExit:
+                self._director.served(self)
+                raise
+            except BaseException as error:  # noqa: BLE001 - thrown in by the consumer, as it was recorded
+                if body is outcome.items[-1] and not isinstance(outcome.end, Raised):
+                    return error, None
+        return self._end()
+
+    async def step_async(self) -> tuple[bool, BaseException | None, Any]:
+        """Give (done, error, item) for an asynchronous generator function."""
+        if self._steps is None:
+            outcome = self.envelope.outcome
+            self._steps = iter(outcome.items if isinstance(outcome, Streamed) else ())
+        for body in self._steps:
+            await self._wait_async(whole=False)
+            return False, None, self._decode(body)
+        error, _ = self._end()
+        return True, error, None
+
+    # --- the other forms ---------------------------------------------------------------------------------------------
+
+    async def _awaitable(self) -> Any:
+        error, value = await self.outcome_async()
+        if error is not None:
+            raise error
+        return value
+
+    def _iterator(self) -> Generator[Any, Any, Any]:
+        error, value = yield from self.items()
+        if error is not None:
+            raise error
+        return value
+
+    async def _async_iterator(self) -> AsyncGenerator[Any, None]:
+        while True:
+            done, error, item = await self.step_async()
+            if error is not None:
+                raise error
+            if done:
+                return
+            yield item
+
+    def _future(self) -> Any:
+        asyncio = sys.modules.get("asyncio")
+        loop = None if asyncio is None else asyncio._get_running_loop()
+        future = sys.modules["concurrent.futures"].Future() if loop is None else loop.create_future()
+        error, value = self._end()
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(value)
+        return future
+
+    def _named(self, stand_in: Any) -> Any:
+        qualname = self._crossing.point.qualname
+        stand_in.__name__ = qualname.rpartition(".")[2]
+        stand_in.__qualname__ = qualname
+        return stand_in
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _end(self) -> tuple[BaseException | None, Any]:
+        """Give how the crossing ended, with what it changed in its arguments changed again."""
+        envelope = self.envelope
+        try:
+            if envelope.changed is not None:
+                changed = codec.decode(envelope.changed)
+                apply_changes(changed, dict(zip(self._crossing.point.parameters, self._arguments, strict=False)))
+            outcome = envelope.outcome
+            end = outcome.end if isinstance(outcome, Streamed) else outcome
+            return self._ended(end)
+        except Exception as error:  # noqa: BLE001 - what can't be rebuilt is raised where it is needed
+            self._director.not_rebuilt(envelope, error)
+            return error, None
+        finally:
+            self._director.served(self)
+
+    def _ended(self, end: Returned | Raised | Abandoned | Closed) -> tuple[BaseException | None, Any]:
+        if isinstance(end, Returned):
+            if end.argument is not None:
+                return None, self._arguments[self._crossing.point.parameters.index(end.argument)]
+            return None, codec.decode(end.value)
+        if isinstance(end, Raised):
+            return codec.decode(end.error), None
+        message = (
+            f"{self.envelope.address} is read further than when it was recorded"
+            f" ({'closed' if isinstance(end, Closed) else 'abandoned'} after"
+            f" {len(self.envelope.outcome.items) if isinstance(self.envelope.outcome, Streamed) else 0} items);"
+            " record the program again"
+        )
+        self._director.note("outcome", self.envelope.address, message)
+        return DivergenceError(message), None
+
+    def _decode(self, body: bytes) -> Any:
+        try:
+            return codec.decode(body)
+        except Exception as error:
+            self._director.not_rebuilt(self.envelope, error)
+            raise
+
+    def _wait(self) -> None:
+        turns = self._director.turns
+        if turns.parallel and not turns.is_due(self.envelope):
+            self._director.wait_for(lambda: turns.is_due(self.envelope), _PATIENCE)
+
+    async def _wait_async(self, *, whole: bool = True) -> None:
+        asyncio = sys.modules.get("asyncio")
+        if asyncio is None or asyncio._get_running_loop() is None:
+            return
+        if whole and self._was_cancelled():
+            await asyncio.get_running_loop().create_future()  # until it is cancelled again
+        turns = self._director.turns
+        if not turns.parallel or not whole:
+            return
+        seen, deadline = self._director.progress, _originals.perf_counter_ns() + int(_PATIENCE * 1e9)
+        pause = 0.0
+        while not turns.is_due(self.envelope):
+            await asyncio.sleep(pause)
+            now = _originals.perf_counter_ns()
+            if self._director.progress != seen:
+                seen, deadline, pause = self._director.progress, now + int(_PATIENCE * 1e9), 0.0
+            elif now > deadline:
+                return
+            pause = min(pause + 0.0001, 0.002)
+
+    async def wait_turn(self) -> None:
+        """Wait until what ended before this crossing has ended."""
+        await self._wait_async()
+
+    def _was_cancelled(self) -> bool:
+        outcome = self.envelope.outcome
+        return isinstance(outcome, Raised) and error_name(outcome.error) == "asyncio.exceptions:CancelledError"
+
+
+def error_name(body: bytes) -> str:
+    """Give the type of a recorded exception, as `module:Name`."""
+    tree = decode_json(body)
+    return str(tree.get("$error", "?")) if isinstance(tree, dict) else "?"

@@ -1,0 +1,1 @@
+"""Draw what was recorded and replayed: text for people, JSON for programs."""

@@ -1,0 +1,104 @@
+"""What `autochron traces` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+from msgspec import Raw
+from msgspec.json import decode, encode
+
+from autochron.model import Envelope, Raised, Returned, Streamed, Trace, TraceSummary
+from autochron.report.text import Page, plural
+
+_WIDE = 72
+
+
+def write_list(summaries: Sequence[TraceSummary], stream: TextIO, *, as_json: bool) -> None:
+    """List the traces of a store, oldest first."""
+    if as_json:
+        for summary in summaries:
+            stream.write(encode(summary).decode() + "\n")
+        return
+    page = Page(stream)
+    rows = [
+        (
+            summary.header.id,
+            summary.header.created,
+            str(summary.crossings),
+            "cut off" if not summary.complete else "-" if summary.status is None else str(summary.status),
+            summary.header.name or "",
+            command_line(summary.header.command),
+        )
+        for summary in summaries
+    ]
+    page.table(("id", "created", "crossings", "status", "name", "command"), rows)
+
+
+def command_line(command: Any) -> str:
+    """Give a command as one would type it."""
+    if command.mode == "block":
+        return "with autochron.record(...)"
+    prefix = {"script": [], "module": ["-m"], "console": ["--"]}[command.mode]
+    return " ".join([*prefix, command.target, *command.arguments])
+
+
+def write_trace(trace: Trace, stream: TextIO, *, as_json: bool) -> None:
+    """Show a trace: a line for each crossing, indented by its parent, with what went in and what came out."""
+    if as_json:
+        stream.write(encode(_as_data(trace)).decode() + "\n")
+        return
+    page = Page(stream)
+    header, footer = trace.header, trace.footer
+    page.line(f"{header.id}  {header.created}  {command_line(header.command)}", "bold")
+    ended = "cut off before its end" if footer is None else f"exit status {footer.status}"
+    page.line(f"Python {header.python}, {plural(len(trace.envelopes), 'crossing')}, {ended}")
+    depths: dict[int, int] = {}
+    for envelope in trace.envelopes:
+        depth = depths[envelope.seq] = depths.get(envelope.parent or 0, -1) + 1
+        _write_envelope(page, envelope, "  " * (depth + 1))
+    for tool in footer.unwoven_tools if footer else ():
+        page.line(f"not woven: the model asked for {tool} (unwoven-tool)", "yellow")
+
+
+def _write_envelope(page: Page, envelope: Envelope, indent: str) -> None:
+    meta = decode(envelope.meta)
+    facts = [f"{envelope.duration / 1e6:.1f} ms"]
+    if "model" in meta:
+        facts.append(str(meta["model"]))
+    if envelope.lane != "0":
+        facts.append(f"lane {envelope.lane}")
+    page.line(f"{indent}{envelope.address}  {envelope.kind}  {', '.join(facts)}", "cyan")
+    page.line(f"{indent}  in   {_short(envelope.input)}")
+    for exchange in envelope.exchanges:
+        answer = str(exchange.status) if exchange.status else "failed"
+        tries = f", attempt {exchange.attempts}" if exchange.attempts > 1 else ""
+        page.line(f"{indent}  http {exchange.method} {exchange.url} → {answer}{tries}  {_short(exchange.body)}")
+    if not envelope.reenters:
+        page.line(f"{indent}  out  {_outcome(envelope)}")
+    if envelope.changed is not None:
+        page.line(f"{indent}  changed its arguments: {_short(envelope.changed)}")
+
+
+def _outcome(envelope: Envelope) -> str:
+    outcome = envelope.outcome
+    if isinstance(outcome, Returned):
+        return f"argument {outcome.argument}" if outcome.argument else _short(outcome.value)
+    if isinstance(outcome, Raised):
+        return f"raised {_short(outcome.error)}"
+    assert isinstance(outcome, Streamed)  # noqa: S101 - the third of three
+    return f"{plural(len(outcome.items), 'item')}, then {type(outcome.end).__name__.lower()}"
+
+
+def _short(body: bytes) -> str:
+    text = body.decode("utf-8", "replace")
+    return text if len(text) <= _WIDE else f"{text[:_WIDE]}… ({len(text)} characters)"
+
+
+def _as_data(value: Any) -> Any:
+    """Give a value of the model as JSON data, in which bodies stand as JSON."""
+    if hasattr(value, "__struct_fields__"):
+        return {name: _as_data(getattr(value, name)) for name in value.__struct_fields__}
+    if isinstance(value, tuple | list):
+        return [_as_data(each) for each in value]
+    return Raw(value) if isinstance(value, bytes) else value

@@ -1,0 +1,73 @@
+"""Weaving that is in force in this process: installed once for a set of rules, and taken off whole."""
+
+from __future__ import annotations
+
+import sys
+
+from autochron.model import Rules
+from autochron.session.planner import RulePlanner, program_paths
+from autochron.session.project import Project
+from autochron.weaving.hook import Hook
+from autochron.weaving.ledger import Ledger
+
+
+class Activation:
+    """One set of rules, woven in."""
+
+    def __init__(self, rules: Rules, program: str | None = None) -> None:
+        self.program = program
+        self.project = Project(program_paths(rules, program), rules.root)
+        self.ledger = Ledger()
+        self.planner = RulePlanner(rules, self.project, self.ledger)
+        self._hook = Hook(self.planner, self.ledger)
+
+    @property
+    def hook(self) -> Hook:
+        """The import hook, for code that is compiled elsewhere."""
+        return self._hook
+
+    @property
+    def rules(self) -> Rules:
+        """The rules, with the packs that were taken up."""
+        return self.planner.rules
+
+    def install(self) -> None:
+        """Weave what is imported already, and the rest as it is."""
+        for name, module in list(sys.modules.items()):
+            if module is not None and getattr(module, "__name__", None) is not None:
+                self._hook.weave_imported(name, module)
+        self._hook.install()
+
+    def uninstall(self) -> None:
+        """Take all weaving off."""
+        self._hook.uninstall()
+        while self.planner.undo:
+            self.planner.undo.pop()()
+
+
+_active: Activation | None = None
+
+
+def activate(rules: Rules, program: str | None = None, *, aliases: dict[str, tuple[str, ...]] | None = None) -> Activation:
+    """Weave by these rules; what is woven by the same rules already stays as it is.
+
+    Weaving outlives a `record` or `replay` block: with no handler in force woven code costs a few nanoseconds, and the
+    next block finds it in place.
+    """
+    global _active  # noqa: PLW0603 - weaving belongs to the process
+    if _active is not None and _active.rules.digest == rules.digest and _active.program == program:
+        return _active
+    if _active is not None:
+        _active.uninstall()
+    _active = Activation(rules, program)
+    _active.planner.aliases.update(aliases or {})
+    _active.install()
+    return _active
+
+
+def deactivate() -> None:
+    """Take all weaving off."""
+    global _active  # noqa: PLW0603 - weaving belongs to the process
+    if _active is not None:
+        _active.uninstall()
+        _active = None

@@ -1,0 +1,189 @@
+"""`with autochron.record(...)` and `with autochron.replay(...)`: sessions around a block of a program."""
+
+from __future__ import annotations
+
+import os
+from types import TracebackType
+from typing import Any
+
+from autochron.config import default_store, find_rule_file
+from autochron.envelope.redaction import Redactor
+from autochron.errors import DivergenceError, UnwovenToolError
+from autochron.model import Command, Divergence, Envelope, Footer, Rules, Trace
+from autochron.ports import Store
+from autochron.rules import load_rules
+from autochron.session import facts
+from autochron.session.activation import activate
+from autochron.session.session import Recording, Replaying
+from autochron.store import open_store
+
+_rules: dict[tuple[str | None, int, str], Rules] = {}
+
+
+def rules_for(rules: Rules | str | os.PathLike[str] | None) -> Rules:
+    """Give the rules: those given, those of a file, or those found from the working folder upward."""
+    if isinstance(rules, Rules):
+        return rules
+    file = os.fspath(rules) if rules is not None else find_rule_file()
+    changed = 0 if file is None else os.stat(file).st_mtime_ns if os.path.exists(file) else -1
+    key = (file, changed, os.getcwd())
+    found = _rules.get(key)
+    if found is None:
+        found = _rules[key] = load_rules(file)
+    return found
+
+
+def store_for(store: Store | str | None, rules: Rules) -> Store:
+    """Give the store: the one given, the one at a place, or the default one."""
+    if isinstance(store, str | os.PathLike):
+        return open_store(os.fspath(store))
+    return open_store(default_store(rules.file)) if store is None else store
+
+
+class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
+    """Record what crosses the boundaries while a block runs.
+
+    Args:
+        name: of the trace; the latest one of a name is found by it.
+        store: a URL (`sqlite:///traces.db`, `memory:`), a path, or an open store; default `.autochron/traces.db` beside the rules.
+        rules: a rule file, or rules; default `autochron.toml` found upward from the working folder.
+        durability: `group` makes envelopes durable within 50 ms; `sync` before the crossing's caller goes on.
+
+    Raises:
+        RuleError: the rules mean nothing.
+        StoreError: the store can't be opened.
+        UsageError: another recording or replay is under way in this process.
+    """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        store: Store | str | None = None,
+        rules: Rules | str | os.PathLike[str] | None = None,
+        durability: Any = "group",
+    ) -> None:
+        self._name = name
+        self._store = store
+        self._given = rules
+        self._durability = durability
+        self._recording: Recording | None = None
+
+    def __enter__(self) -> record:
+        rules = rules_for(self._given)
+        activation = activate(rules)
+        redactor = Redactor()
+        self.store = store_for(self._store, rules)
+        header = facts.header(activation.rules, Command("block", "", (), facts.folder_of(rules)), redactor, self._name)
+        self._recording = Recording(activation, self.store, header, redactor, durability=self._durability)
+        self._recording.begin()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _tb: TracebackType | None) -> None:
+        recording = self._recording
+        if recording is not None:
+            recording.finish(None, None if kind is None else kind.__qualname__)
+
+    @property
+    def id(self) -> str:
+        """The id of the trace."""
+        return self._session.header.id
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What went wrong on our side, in one line each; empty when all is recorded."""
+        return tuple(self._session.problems)
+
+    @property
+    def footer(self) -> Footer | None:
+        """The last word of the trace, once the block has ended."""
+        return self._session.footer
+
+    def trace(self) -> Trace:
+        """Read the trace back."""
+        self._session.writer.flush()
+        return self.store.load(self.id)
+
+    @property
+    def _session(self) -> Recording:
+        assert self._recording is not None, "the block has not begun"  # noqa: S101 - a slip of the caller's
+        return self._recording
+
+
+class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
+    """Serve a recorded trace to the boundaries that are crossed while a block runs.
+
+    Args:
+        trace: a name, an id or its prefix, `last`, the path of a trace file, or a trace.
+        store: where the trace is; as for `record`.
+        rules: as for `record`.
+        check: whether a divergence raises when the block is left.
+        allow_unwoven: whether to go on although the model asked for a tool that no rule wove, which would be run for real.
+
+    Raises:
+        TraceNotFoundError, TraceFormatError: there is no such trace, or it can't be read.
+        UnwovenToolError: the model asked for a tool that no boundary covers.
+        DivergenceError: on leaving the block, where replay and record disagree.
+    """
+
+    def __init__(
+        self,
+        trace: Trace | str | os.PathLike[str],
+        *,
+        store: Store | str | None = None,
+        rules: Rules | str | os.PathLike[str] | None = None,
+        check: bool = True,
+        allow_unwoven: bool = False,
+    ) -> None:
+        self._reference = trace
+        self._store = store
+        self._given = rules
+        self._check = check
+        self._allow_unwoven = allow_unwoven
+        self._session: Replaying | None = None
+
+    def __enter__(self) -> replay:
+        rules = rules_for(self._given)
+        trace = self._reference if isinstance(self._reference, Trace) else self._load(rules)
+        refuse_unwoven(trace, allow=self._allow_unwoven)
+        activation = activate(rules)
+        self._session = Replaying(activation, trace, Redactor())
+        self._session.begin()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _tb: TracebackType | None) -> None:
+        session = self._session
+        if session is None:
+            return
+        session.finish(whole=kind is None)
+        if self._check and kind is None:
+            for divergence in session.director.divergences:
+                if divergence.severity == "error":
+                    raise DivergenceError(divergence.message)
+
+    def _load(self, rules: Rules) -> Trace:
+        reference = os.fspath(self._reference)  # type: ignore[arg-type]
+        if reference.endswith(".jsonl"):
+            return open_store(reference).load("last")
+        return store_for(self._store, rules).load(reference)
+
+    @property
+    def divergences(self) -> tuple[Divergence, ...]:
+        """Where replay and record disagree, in the order in which it was noticed."""
+        return () if self._session is None else tuple(self._session.director.divergences)
+
+    @property
+    def crossings(self) -> tuple[Envelope, ...]:
+        """The recorded crossings."""
+        return () if self._session is None else self._session.trace.envelopes
+
+
+def refuse_unwoven(trace: Trace, *, allow: bool) -> None:
+    """Refuse a trace in which the model asked for tools that never crossed."""
+    footer = trace.footer
+    if footer is not None and footer.unwoven_tools and not allow:
+        tools = ", ".join(footer.unwoven_tools)
+        raise UnwovenToolError(
+            f"trace {trace.header.id}: the model asked for {tools}, which no boundary covers, so a replay would run it"
+            " for real; add a [[boundary]] for it and record again, or say --allow-unwoven"
+        )

@@ -1,0 +1,80 @@
+"""Flush before the process ends in a way that runs no clean-up: `os._exit` and signals that kill."""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from autochron import _originals
+
+_KILLING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+def guard(flush: Callable[[int | None], None]) -> Callable[[], None]:
+    """Call `flush` with the exit status, or None, before the process ends; gives the undo."""
+    undo = [_guard_exit(flush)]
+    if _originals.get_ident() == _originals.main_thread().ident:
+        undo.append(_guard_signals(flush))
+
+    def undo_all() -> None:
+        for each in undo:
+            each()
+
+    return undo_all
+
+
+def _guard_exit(flush: Callable[[int | None], None]) -> Callable[[], None]:
+    original = os._exit
+
+    @functools.wraps(original)
+    def _exit(status: int) -> Any:
+        flush(status)
+        original(status)
+
+    os._exit = _exit  # type: ignore[assignment]
+
+    def undo() -> None:
+        if os._exit is _exit:  # type: ignore[comparison-overlap]
+            os._exit = original
+
+    return undo
+
+
+def _guard_signals(flush: Callable[[int | None], None]) -> Callable[[], None]:
+    """Handle signals that would kill the process, invisibly: programs see the default handler until they set their own."""
+    set_original, get_original = signal.signal, signal.getsignal
+
+    def handle(number: int, _frame: Any) -> None:
+        flush(-number)
+        set_original(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    ours = {number for number in _KILLING if get_original(number) is signal.SIG_DFL}
+    for number in ours:
+        set_original(number, handle)
+
+    def seen(handler: Any) -> Any:
+        return signal.SIG_DFL if handler is handle else handler
+
+    @functools.wraps(set_original)
+    def set_handler(signalnum: Any, handler: Any, /) -> Any:
+        given = handle if signalnum in ours and handler == signal.SIG_DFL else handler
+        return seen(set_original(signalnum, given))
+
+    @functools.wraps(get_original)
+    def get_handler(signalnum: Any, /) -> Any:
+        return seen(get_original(signalnum))
+
+    signal.signal, signal.getsignal = set_handler, get_handler
+
+    def undo() -> None:
+        if signal.signal is set_handler:
+            signal.signal, signal.getsignal = set_original, get_original
+        for number in ours:
+            if get_original(number) is handle:
+                set_original(number, signal.SIG_DFL)
+
+    return undo

@@ -1,0 +1,58 @@
+"""Watch for network connections outside every crossing: listed while recording, refused while replaying.
+
+An audit hook, because nothing else sees connections that C code makes through Python's sockets. It can't be removed, so
+there is one for the process, which asks who is watching.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+_EVENTS = frozenset({"socket.connect", "socket.sendto", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendmsg"})
+
+Watcher = Callable[[str, tuple[Any, ...]], None]
+
+_watcher: Watcher | None = None
+_on_exec: Callable[[], None] | None = None
+_installed = False
+
+
+def _hook(event: str, arguments: tuple[Any, ...]) -> None:
+    if event in _EVENTS:
+        if _watcher is not None:
+            _watcher(event, arguments)
+    elif event == "os.exec" and _on_exec is not None:
+        _on_exec()
+
+
+def watch(watcher: Watcher | None, on_exec: Callable[[], None] | None) -> None:
+    """Say who is told of network events, and what is done before the process is replaced; None for nobody."""
+    global _installed, _on_exec, _watcher  # noqa: PLW0603 - an audit hook belongs to the process
+    _watcher, _on_exec = watcher, on_exec
+    if not _installed:
+        _installed = True
+        sys.addaudithook(_hook)
+
+
+def address_of(event: str, arguments: tuple[Any, ...]) -> str | None:
+    """Name what is reached: `host:port` or the path of a Unix socket; None where nothing is sent."""
+    if event in {"socket.connect", "socket.sendto"}:
+        address = arguments[1]
+    elif event == "socket.sendmsg":
+        address = arguments[1]
+        if address is None:
+            return None
+    elif event == "socket.getaddrinfo":
+        host, port = arguments[0], arguments[1]
+        return f"{_text(host)}:{_text(port)}"
+    else:
+        return _text(arguments[0])
+    if isinstance(address, tuple):
+        return f"{address[0]}:{address[1]}" if len(address) > 1 else str(address)
+    return _text(address)
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -1,0 +1,55 @@
+"""What is the user's own code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import lru_cache
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+class Project:
+    """The files that are the user's: those under the rules' `project`, by default under the program's folder.
+
+    What lies in a site-packages folder, in the standard library or in autochron never is.
+    """
+
+    def __init__(self, paths: tuple[str, ...], root: str) -> None:
+        self.root = root
+        self._files = {path for path in paths if not os.path.isdir(path)}
+        self._folders = tuple(os.path.join(path, "") for path in paths if os.path.isdir(path))
+        self._libraries = _libraries()
+        self.owns = lru_cache(maxsize=None)(self._owns)
+
+    def _owns(self, file: str) -> bool:
+        if file.startswith("<"):
+            return False
+        path = os.path.abspath(file)
+        if path in self._files:
+            return True
+        if not path.startswith(self._folders):
+            return False
+        return not path.startswith(self._libraries) and f"{os.sep}site-packages{os.sep}" not in path
+
+    def name(self, file: str) -> str:
+        """Give a file's path relative to the root where it lies below it."""
+        path = os.path.abspath(file)
+        inside = path.startswith(os.path.join(self.root, ""))
+        return os.path.relpath(path, self.root).replace(os.sep, "/") if inside else path
+
+
+def _libraries() -> tuple[str, ...]:
+    """Give the folders of the standard library and of autochron."""
+    return (os.path.join(os.path.dirname(os.path.abspath(os.__file__)), ""), _PACKAGE)
+
+
+def line_of_project(project: Project, depth: int) -> str | None:
+    """Give `file:line` of the innermost frame that is the project's, from the caller's caller outward."""
+    frame = sys._getframe(depth)
+    found = frame
+    while found is not None:
+        if project.owns(found.f_code.co_filename):
+            return f"{project.name(found.f_code.co_filename)}:{found.f_lineno}"
+        found = found.f_back  # type: ignore[assignment]
+    return None

@@ -1,0 +1,230 @@
+"""Record or replay a whole program: what `autochron run` and `autochron replay` do."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+from collections.abc import Callable
+
+from autochron import _originals
+from autochron.config import default_store, find_rule_file
+from autochron.envelope import bodies
+from autochron.envelope.redaction import Redactor
+from autochron.errors import StoreError
+from autochron.model import Command, Rules, Trace
+from autochron.rules import load_rules, with_imported
+from autochron.session import exits, facts, streams
+from autochron.session.activation import Activation, activate
+from autochron.session.block import refuse_unwoven
+from autochron.session.program import Program, end_process
+from autochron.session.session import Recording, Replaying
+from autochron.store import open_store
+
+PLACEHOLDER = "autochron-replay"
+"""What a credential is set to on replay, so that an SDK can be constructed."""
+
+
+class Options:
+    """What both commands take.
+
+    Attributes:
+        rules: a rule file, or None to look for one.
+        store: a store, or None for the default one.
+    """
+
+    def __init__(self, rules: str | None, store: str | None) -> None:
+        self.rules = rules
+        self.store = store
+
+    def load_rules(self, beside: str | None) -> Rules:
+        """Read the rules: the given ones, or those found upward from the program."""
+        file = self.rules if self.rules is not None else find_rule_file(beside)
+        return load_rules(file, root=None if file else os.getcwd())
+
+
+class Capture:
+    """What a program reads and prints, while it is recorded or replayed."""
+
+    def __init__(self) -> None:
+        self.stdout = streams.Kept()
+        self.stdin = streams.Kept()
+        self._undo: list[Callable[[], None]] = []
+
+    def start(self, served: bytes | None = None) -> None:
+        """Listen to the streams; with `served`, that is what the program reads."""
+        self._undo.append(streams.listen("stdout", self.stdout))
+        if served is None:
+            self._undo.append(streams.listen("stdin", self.stdin))
+            self._undo.append(streams.listen_to_input(self.stdin, self.stdout))
+        else:
+            self._undo.append(streams.serve_stdin(served))
+
+    def stop(self) -> None:
+        """Let go of the streams."""
+        try:
+            sys.stdout.flush()
+        except (OSError, ValueError, AttributeError):
+            pass
+        while self._undo:
+            self._undo.pop()()
+
+
+def weave_into(activation: Activation, program: Program) -> Callable[..., object]:
+    """Give what weaves the program's own code as it is loaded."""
+
+    def weave(name: str, file: str | None, code: object) -> object:
+        activation.planner.aliases[name] = program.aliases
+        return activation.hook.weave(name, file, code)  # type: ignore[arg-type]
+
+    return weave
+
+
+def run_recorded(options: Options, command: Command, name: str | None, report: Callable[[Recording, str], None]) -> int:
+    """Record a program; gives its exit status. `report` is told at the very end, after threads and exit functions.
+
+    Raises:
+        UsageError, RuleError, StoreError: before the program starts.
+    """
+    program = Program(command)
+    rules = options.load_rules(program.path)
+    url = options.store or default_store(rules.file)
+    store = open_store(url)
+    redactor = Redactor()
+    command = Command(command.mode, command.target, command.arguments, facts.folder_of(rules))
+    activation = activate(rules, program.path, aliases={"__main__": program.aliases})
+    recording = Recording(activation, store, facts.header(rules, command, redactor, name), redactor)
+    capture = Capture()
+    state = _Ending(recording, capture, lambda: report(recording, url))
+    atexit.register(state.finish)
+    undo = exits.guard(state.flush)
+    state.undo = undo
+    capture.start()
+    recording.begin()
+    status = program.run(weave_into(activation, program))  # type: ignore[arg-type]
+    state.status = status
+    return status
+
+
+class _Ending:
+    """The end of a recorded program, which comes after its threads and its exit functions."""
+
+    def __init__(self, recording: Recording, capture: Capture, report: Callable[[], None]) -> None:
+        self.recording = recording
+        self.capture = capture
+        self.report = report
+        self.status = 0
+        self.undo: Callable[[], None] | None = None
+        self._process = _originals.getpid()
+        self._done = False
+
+    def flush(self, status: int | None) -> None:
+        """Write all that waits, before the process ends without clean-up."""
+        if self._done or _originals.getpid() != self._process:
+            return
+        self.recording.flush(status, self.capture.stdout.data, self.capture.stdin.data)
+
+    def finish(self) -> None:
+        """Write the last word, and report."""
+        if self._done or _originals.getpid() != self._process:
+            return
+        self._done = True
+        if self.undo is not None:
+            self.undo()
+        self.capture.stop()
+        self.recording.finish(self.status, None, self.capture.stdout.data, self.capture.stdin.data)
+        self.report()
+        end_process(self.status)
+
+
+def load_trace(options: Options, reference: str) -> tuple[Trace, Rules]:
+    """Read a trace and the rules that go with it."""
+    file = reference.endswith(".jsonl")
+    rules = options.load_rules(os.path.abspath(reference) if file else os.getcwd())
+    if file:
+        if not os.path.exists(reference):
+            raise StoreError(f"there is no trace file {reference}; `autochron traces export TRACE FILE` makes one")
+        return open_store(reference).load("last"), rules
+    return open_store(options.store or default_store(rules.file)).load(reference), rules
+
+
+def run_replayed(
+    options: Options,
+    reference: str,
+    command: Command | None,
+    report: Callable[[Replaying, int], int],
+    *,
+    allow_unwoven: bool,
+) -> int:
+    """Replay a recorded program with everything stubbed; gives what `report` makes of it.
+
+    Raises:
+        UsageError, RuleError, StoreError, TraceFormatError, UnwovenToolError: before the program starts.
+    """
+    trace, rules = load_trace(options, reference)
+    refuse_unwoven(trace, allow=allow_unwoven)
+    given = command if command is not None else trace.header.command
+    _enter_folder(rules, trace.header.command)
+    program = Program(given)
+    redactor = Redactor()
+    _set_environment(trace, rules)
+    activation = activate(rules, program.path, aliases={"__main__": program.aliases})
+    replaying = Replaying(activation, trace, redactor)
+    capture = Capture()
+    footer = trace.footer
+    served = b"" if footer is None else bodies.restore_body(footer.stdin)
+    capture.start(served)
+    replaying.begin()
+    status = program.run(weave_into(activation, program))  # type: ignore[arg-type]
+    # What Python does at exit is done here, because the program's threads and exit functions are part of what is compared.
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    capture.stop()
+    replaying.finish()
+    compare_ending(replaying, status, capture.stdout.data)
+    return report(replaying, status)
+
+
+def compare_ending(replaying: Replaying, status: int, stdout: bytes) -> None:
+    """Note where exit status or output are not as they were."""
+    footer = replaying.trace.footer
+    if footer is None:
+        return
+    director = replaying.director
+    if footer.status is not None and footer.status != status:
+        director.note("status", "exit status", f"the program ended with status {status}; when it was recorded, with {footer.status}")
+    masked = replaying.redactor.mask_outcome(bodies.store_body(stdout, "text/plain"))[0]
+    if masked != footer.stdout:
+        line, recorded, replayed = _first_line(bodies.restore_body(footer.stdout), bodies.restore_body(masked))
+        message = f"line {line} of the output was {recorded!r}, now it is {replayed!r}"
+        director.note("output", "standard output", message, recorded=recorded, replayed=replayed)
+
+
+def _first_line(recorded: bytes, replayed: bytes) -> tuple[int, str, str]:
+    before = recorded.decode("utf-8", "replace").splitlines()
+    now = replayed.decode("utf-8", "replace").splitlines()
+    for index in range(max(len(before), len(now))):
+        one = before[index] if index < len(before) else "(nothing)"
+        other = now[index] if index < len(now) else "(nothing)"
+        if one != other:
+            return index + 1, one, other
+    return len(before), "(as it is)", "(another line ending)"
+
+
+def _enter_folder(rules: Rules, command: Command) -> None:
+    folder = command.folder if os.path.isabs(command.folder) else os.path.join(rules.root or os.getcwd(), command.folder)
+    if command.mode != "block" and os.path.isdir(folder):
+        os.chdir(folder)
+
+
+def _set_environment(trace: Trace, rules: Rules) -> None:
+    """Set what changed the recorded SDKs' calls, and placeholders for the credentials that they demanded."""
+    for name, value in trace.header.environment:
+        if not value.startswith("[masked"):
+            os.environ[name] = value
+    imported = rules
+    for library in dict.fromkeys(envelope.site.partition(".")[0] for envelope in trace.envelopes if envelope.kind == "model"):
+        imported = with_imported(imported, library)
+    for name in facts.credential_names(imported):
+        os.environ.setdefault(name, PLACEHOLDER)

@@ -1,0 +1,251 @@
+"""A session: one recording or one replay, from switching the gate on to the last word."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from autochron.crossing.kernel import Crossing, Kernel
+from autochron.crossing.lanes import CURRENT, MAIN, LaneHooks, Root
+from autochron.envelope import bodies, types
+from autochron.envelope.redaction import Redactor
+from autochron.errors import NetworkRefusedError, UsageError
+from autochron.model import Connection, Envelope, Footer, Header, Trace, Unwoven
+from autochron.ports import CrossingHandler, Sink, Store
+from autochron.recording.drafts import Draft, Editor, Item
+from autochron.recording.recorder import Recorder
+from autochron.replaying.director import Director
+from autochron.session import network
+from autochron.session.activation import Activation
+from autochron.session.project import line_of_project
+from autochron.store.writer import Writer
+from autochron.weaving import gate
+
+
+class Session:
+    """What recording and replaying share: a kernel in force, lanes, and an eye on the network."""
+
+    def __init__(self, activation: Activation) -> None:
+        self.activation = activation
+        self.problems: list[str] = []
+        self.connections: dict[Connection, None] = {}
+        self._undo: list[Callable[[], None]] = []
+        self.kernel: Kernel
+
+    def problem(self, message: str) -> None:
+        """Note what is wrong on our side, once."""
+        if message not in self.problems:
+            self.problems.append(message)
+
+    def start(self, handler: CrossingHandler, transport: Callable[..., Any]) -> None:
+        """Put the handler in force."""
+        if gate.is_on():
+            raise UsageError("a recording or replay is under way in this process; end it before the next one begins")
+        types.set_root(self.activation.rules.root)
+        self.kernel = Kernel(handler, self.problem)
+        self.kernel.transport = transport
+        token = CURRENT.set(Root(self.kernel, MAIN))
+        self._undo.append(lambda: _reset(token))
+        lanes = LaneHooks(self.kernel.current)
+        self._undo.append(lanes.install())
+        self.activation.planner.on_import = lanes.imported
+        network.watch(self.on_network, self.on_exec)
+        gate.switch_on(self.kernel)
+
+    def stop(self) -> None:
+        """Take the handler out of force."""
+        gate.switch_off()
+        network.watch(None, None)
+        self.activation.planner.on_import = None
+        while self._undo:
+            self._undo.pop()()
+
+    def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Hear of a network event."""
+
+    def on_exec(self) -> None:
+        """Hear that the process is about to be replaced."""
+
+    def is_inside(self) -> bool:
+        """Tell whether a crossing is open around what runs now."""
+        current = CURRENT.get(None)
+        return current is not None and (type(current) is Crossing or current.parent is not None)
+
+    def place(self) -> str:
+        """Name the project's line that runs now."""
+        return line_of_project(self.activation.project, 4) or "?"
+
+
+def _reset(token: Any) -> None:
+    try:
+        CURRENT.reset(token)
+    except ValueError:  # ended in another context than it began in
+        CURRENT.set(None)
+
+
+class Recording(Session):
+    """A session that records into a store."""
+
+    def __init__(
+        self,
+        activation: Activation,
+        store: Store,
+        header: Header,
+        redactor: Redactor,
+        *,
+        durability: Literal["group", "sync"] = "group",
+    ) -> None:
+        super().__init__(activation)
+        self.header = header
+        self.footer: Footer | None = None
+        self._redactor = redactor
+        self._sink: Sink = store.begin(header)
+        self.editor = Editor(redactor)
+        self.writer = Writer(self._sink, self._prepare, durability=durability, report=self.problem)
+        self.recorder = Recorder(self.writer.submit, self.problem, self._site)
+        self._sites: dict[Any, str] = {}
+        self.counts: dict[str, int] = {}
+        self.opaque: dict[str, None] = {}
+        self.masked: dict[str, None] = {}
+
+    def begin(self) -> None:
+        """Switch recording on."""
+        self.start(self.recorder, self.recorder.transport)
+
+    def finish(self, status: int | None, error: str | None, stdout: bytes = b"", stdin: bytes = b"") -> Footer:
+        """Switch recording off, and write the last word."""
+        if gate.is_on():
+            self.stop()
+        self.recorder.close()
+        self.writer.flush()
+        self.footer = self._make_footer(status, error, stdout, stdin)
+        footer = self.footer
+        self.writer.submit(_Ending(footer))
+        self.writer.close()
+        self._close_sink()
+        return footer
+
+    def flush(self, status: int | None, stdout: bytes = b"", stdin: bytes = b"") -> None:
+        """Write all that waits, and the last word in case it is the last."""
+        self.recorder.close()
+        self.writer.flush()
+        self.writer.submit(_Ending(self._make_footer(status, None, stdout, stdin)))
+        self.writer.flush()
+
+    def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Note a connection outside every crossing."""
+        if not self.is_inside():
+            address = network.address_of(event, arguments)
+            if address is not None and event != "socket.getaddrinfo":
+                self.connections[Connection(address, self.place())] = None
+
+    def on_exec(self) -> None:
+        """Write all that waits."""
+        self.flush(None)
+
+    @property
+    def lost(self) -> int:
+        """How many crossings are not in the store."""
+        return self.recorder.lost + self.writer.lost
+
+    def unwoven_tools(self) -> tuple[str, ...]:
+        """Give the tools that the model asked for and that never crossed."""
+        return tuple(tool for tool in self.editor.asked_for if tool not in self.editor.called)
+
+    def _make_footer(self, status: int | None, error: str | None, stdout: bytes, stdin: bytes) -> Footer:
+        mask = self._redactor.mask_outcome
+        return Footer(
+            status=status,
+            error=error,
+            stdout=mask(bodies.store_body(stdout, "text/plain"))[0],
+            stdin=mask(bodies.store_body(stdin, "text/plain"))[0],
+            unwoven_tools=self.unwoven_tools(),
+            connections=tuple(self.connections),
+            ledger=self.ledger(),
+            lost=self.lost,
+        )
+
+    def ledger(self) -> tuple[Unwoven, ...]:
+        """Give what was not woven, with the rules that matched nothing."""
+        planner = self.activation.planner
+        unmatched = tuple(
+            Unwoven(str(rule.selector), f"{rule.place}: {why}", "rule-without-match") for rule, why in planner.unmatched()
+        )
+        return self.activation.ledger.unwoven + unmatched
+
+    def _site(self, point: Any) -> str:
+        site = self._sites.get(point)
+        if site is None:
+            project = self.activation.project
+            where = project.name(point.file) if project.owns(point.file) else point.module
+            site = self._sites[point] = f"{where}:{point.qualname}"
+        return site
+
+    def _prepare(self, draft: Any) -> Any:
+        """Make of a draft what the sink keeps; on the writer's thread."""
+        if type(draft) is Draft:
+            envelope = self.editor.envelope(draft)
+            self._note(envelope)
+            return envelope
+        if type(draft) is Item:
+            body = self.editor.item(draft)
+            return lambda sink: sink.extend(draft.seq, (body,))
+        return lambda sink: sink.end(draft.footer)
+
+    def _note(self, envelope: Envelope) -> None:
+        self.counts[envelope.name] = max(self.counts.get(envelope.name, 0), envelope.nth)
+        for path in envelope.opaque:
+            self.opaque[f"{envelope.name}: {path}"] = None
+        for path in envelope.masked:
+            self.masked[f"{envelope.name}: {path}"] = None
+
+    def _close_sink(self) -> None:
+        try:
+            self._sink.close()
+        except Exception as error:  # noqa: BLE001 - the recorded program goes on
+            self.problem(str(error))
+
+
+class _Ending:
+    """The last word, on its way to the sink."""
+
+    __slots__ = ("footer",)
+
+    def __init__(self, footer: Footer) -> None:
+        self.footer = footer
+
+
+class Replaying(Session):
+    """A session that serves a trace."""
+
+    def __init__(self, activation: Activation, trace: Trace, redactor: Redactor) -> None:
+        super().__init__(activation)
+        self.trace = trace
+        self.redactor = redactor
+        self.director = Director(trace, redactor, self.problem)
+
+    def begin(self) -> None:
+        """Switch serving on."""
+        self.start(self.director, self.director.transport)
+
+    def finish(self, *, whole: bool = True) -> Sequence[Any]:
+        """Switch serving off; give the divergences. `whole` tells whether the program came to its end."""
+        if gate.is_on():
+            self.stop()
+        if whole:
+            self.director.finish()
+        return self.director.divergences
+
+    def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Refuse a connection: nothing is live."""
+        address = network.address_of(event, arguments)
+        if address is None:
+            return
+        place = self.place()
+        message = (
+            f"{place} reaches for {address} outside every live crossing;"
+            " let a rule make the call a boundary, and record again"
+        )
+        self.director.note("network", place, message)
+        raise NetworkRefusedError(message)

@@ -1,0 +1,131 @@
+"""Which rule fits what, from source alone: the project's files, and the definitions that packs name."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterator
+from types import CodeType
+
+from msgspec import Struct
+
+from autochron.matching import Matcher
+from autochron.model import BoundaryRule, Http, Rules, Target
+from autochron.rules import load_pack, pack_index
+from autochron.session.project import Project
+
+
+class Fit(Struct, frozen=True):
+    """A definition that a rule fits."""
+
+    place: str
+    qualname: str
+
+
+class Surveyed(Struct, frozen=True):
+    """One rule and what it fits."""
+
+    rule: BoundaryRule
+    fits: tuple[Fit, ...]
+    remark: str | None = None
+
+
+def survey(rules: Rules, folder: str) -> list[Surveyed]:
+    """Look through the project's files and the installed libraries that packs cover."""
+    project = Project(rules.project or (os.path.abspath(folder),), rules.root)
+    names = tuple(pack_index()) if rules.auto else tuple(pack.name for pack in rules.packs)
+    packs = tuple(load_pack(name, rules.disable) for name in names)
+    every = (*rules.boundaries, *(rule for pack in packs for rule in pack.boundaries))
+    fits: dict[tuple[str, str], list[Fit]] = {}
+    matcher = Matcher(rules)
+    for path in _files(rules.project or (os.path.abspath(folder),)):
+        if project.owns(path) and (code := _compiled(path)) is not None:
+            names_of = _module_names(path)
+            found = matcher.find(names_of[0], code, lambda path=path: _read(path), is_project=True, aliases=names_of[1:])
+            for match in found.matches:
+                place = f"{project.name(path)}:{match.firstlineno}"
+                fits.setdefault(_key(match.rule), []).append(Fit(place, match.qualname))
+    return [_surveyed(rule, fits.get(_key(rule), [])) for rule in every]
+
+
+def _key(rule: BoundaryRule) -> tuple[str, str]:
+    return (rule.id, str(rule.selector))
+
+
+def _surveyed(rule: BoundaryRule, fits: list[Fit]) -> Surveyed:
+    selector = rule.selector
+    if isinstance(selector, Http):
+        return Surveyed(rule, (), "requests of httpx and httpx2, wherever they are made")
+    if fits or not isinstance(selector, Target):
+        return Surveyed(rule, tuple(fits), None if fits else "fits nothing")
+    path = _library_file(selector.module)
+    if path is None:
+        return Surveyed(rule, (), f"{selector.module.partition('.')[0]} is not installed")
+    code = _compiled(path)
+    from autochron.matching import definitions  # here: only for libraries
+
+    found = [
+        Fit(f"{selector.module}:{inner.co_firstlineno}", name)
+        for name, inner in (definitions(code) if code is not None else ())
+        if name == selector.qualname
+    ]
+    return Surveyed(rule, tuple(found), None if found else f"{selector.module} has no {selector.qualname}")
+
+
+def _library_file(module: str) -> str | None:
+    """Find a library's module without importing the library."""
+    top, *rest = module.split(".")
+    try:
+        spec = importlib.util.find_spec(top)
+    except (ImportError, ValueError):
+        return None
+    if spec is None:
+        return None
+    if not rest:
+        return spec.origin if spec.origin and spec.origin.endswith(".py") else None
+    for folder in spec.submodule_search_locations or ():
+        base = os.path.join(folder, *rest)
+        for path in (f"{base}.py", os.path.join(base, "__init__.py")):
+            if os.path.isfile(path):
+                return path
+    return None
+
+
+_SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "venv"})
+
+
+def _files(paths: tuple[str, ...]) -> Iterator[str]:
+    for path in paths:
+        if path.endswith(".py"):
+            yield path
+        for folder, folders, names in os.walk(path):
+            folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)
+            yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(".py"))
+
+
+def _module_names(path: str) -> tuple[str, ...]:
+    """Name the module of a file: dotted from the outermost package, and as a script."""
+    folder, stem = os.path.dirname(path), os.path.splitext(os.path.basename(path))[0]
+    parts = [] if stem == "__init__" else [stem]
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        parts.insert(0, os.path.basename(folder))
+        folder = os.path.dirname(folder)
+    return tuple(dict.fromkeys((".".join(parts), stem)))
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+def _compiled(path: str) -> CodeType | None:
+    source = _read(path)
+    if source is None:
+        return None
+    try:
+        return compile(source, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return None

@@ -1,0 +1,156 @@
+"""The switch that woven code reads, and the names of what it crosses.
+
+Woven code holds two constants: the `GATE`, whose one item is the `enter` of the handler in force or None, and the
+`Point` that says which definition this is. Both hash and compare by identity and pickle by reference, because code
+objects that hold them are hashed and, by cloudpickle and its like, pickled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from autochron._relay import Relay
+from autochron.ports import Serving, Token, WovenHandler
+
+
+class Gate(list[Any]):
+    """One item: the `enter` of the handler in force, or None.
+
+    A list, because indexing one is the cheapest read of shared state that bytecode has (a global would have to live
+    in the woven function's own module).
+    """
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other
+
+    def __reduce__(self) -> str:
+        return "GATE"
+
+
+GATE = Gate([None])
+
+
+def switch_on(handler: WovenHandler) -> None:
+    """Put a handler in force: from now on woven code calls it."""
+    GATE[0] = handler.enter
+
+
+def switch_off() -> None:
+    """Let woven code run as if it had not been woven; crossings under way end with the handler they began with."""
+    GATE[0] = None
+
+
+def is_on() -> bool:
+    """Tell whether a handler is in force."""
+    return GATE[0] is not None
+
+
+class Point:
+    """A woven definition.
+
+    Attributes:
+        module: name of the module that defines it.
+        qualname: its qualified name there.
+        parameters: names of all parameters, in the order in which their values are handed to the handler.
+        variadic: (name of `*args` or None, name of `**kwargs` or None).
+        function: `sync`, `coroutine`, `generator` or `async_generator`: what calling it gives.
+        file: where it stands, as its code object says.
+        line: its first line.
+        rules: what fits it, in order of precedence; opaque to weaving.
+        signature: for a callable without code, how to bind its arguments.
+        transport: whether it is the one door of an HTTP client through which every request goes.
+    """
+
+    __slots__ = (
+        "file", "function", "line", "module", "parameters", "qualname", "rules", "signature", "transport", "variadic",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        module: str,
+        qualname: str,
+        parameters: tuple[str, ...],
+        function: str = "sync",
+        *,
+        variadic: tuple[str | None, str | None] = (None, None),
+        file: str = "",
+        line: int = 0,
+        rules: tuple[Any, ...] = (),
+    ) -> None:
+        self.module = module
+        self.qualname = qualname
+        self.parameters = parameters
+        self.variadic = variadic
+        self.function = function
+        self.file = file
+        self.line = line
+        self.rules = rules
+        self.transport = False
+        self.signature: Any = None
+
+    def __reduce__(self) -> tuple[Callable[..., Point], tuple[Any, ...]]:
+        # In another process the rules are that process's own; without them the point crosses nothing.
+        return (Point, (self.module, self.qualname, self.parameters, self.function))
+
+    def __repr__(self) -> str:
+        return f"<woven {self.module}:{self.qualname}>"
+
+
+# What woven code calls on a token. Functions and not method names, because a name would stand in `co_names`, which
+# `inspect.getclosurevars` and others read.
+
+
+def leave(token: Token, value: Any) -> Any:
+    """End a crossing that returned."""
+    return token.returned(value)
+
+
+def fail(token: Token, error: BaseException) -> None:
+    """End a crossing that raised."""
+    token.raised(error)
+
+
+def hand_out(token: Token, item: Any) -> None:
+    """Note an item of a stream, before the consumer gets it."""
+    token.yielded(item)
+
+
+def take_back(token: Token) -> None:
+    """Note that the consumer of a stream came back."""
+    token.resumed()
+
+
+def serve(serving: Serving) -> tuple[BaseException | None, Any]:
+    """Give what a function that isn't run returns or raises."""
+    return serving.outcome()
+
+
+def serve_async(serving: Serving) -> Any:
+    """Give an awaitable of what a coroutine that isn't run returns or raises."""
+    return serving.outcome_async()
+
+
+def serve_items(serving: Serving) -> Any:
+    """Give a generator over the items of a stream that isn't run."""
+    return serving.items()
+
+
+def serve_step(serving: Serving) -> Any:
+    """Give an awaitable of the next item of an asynchronous stream that isn't run."""
+    return serving.step_async()
+
+
+def delegate(token: Token, iterator: Any) -> Any:
+    """Stand between a generator and what it delegates to with `yield from`, on Python 3.11.
+
+    There, CPython takes apart the instructions around a delegating yield by their distance when something is thrown in,
+    so nothing can be put between them; later versions use the exception table.
+    """
+    return Relay(token, iterator)

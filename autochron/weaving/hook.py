@@ -1,0 +1,148 @@
+"""The import hook: weave modules as their code is loaded, and once they have run what has no code.
+
+`SourceLoader.get_code` and its like are changed in place, rather than a finder put on the meta path: that composes with
+beartype, typeguard, ddtrace and wrapt in either order, and no `find_spec` of ours is ever re-entered.
+"""
+
+from __future__ import annotations
+
+import importlib._bootstrap_external as external  # type: ignore[import-not-found]
+import sys
+from collections.abc import Callable
+from types import CodeType, ModuleType
+from typing import Any, Protocol
+
+from autochron.weaving.ledger import Ledger
+from autochron.weaving.weave import Places, weave_code, weave_functions
+
+
+class Planner(Protocol):
+    """Who knows what is to be woven where."""
+
+    def concerns(self, module: str, file: str | None) -> bool:
+        """Tell, cheaply, whether anything in a module could be meant."""
+
+    def places(self, module: str, file: str | None, code: CodeType) -> Places:
+        """Give the definitions of a module that rules fit."""
+
+    def executed(self, module: ModuleType) -> None:
+        """Do what remains once a module has run."""
+
+
+class Hook:
+    """The hook of one planner: `install()` returns the undo."""
+
+    def __init__(self, planner: Planner, ledger: Ledger) -> None:
+        self._planner = planner
+        self._ledger = ledger
+        self._undo: list[Callable[[], None]] = []
+
+    def install(self) -> Callable[[], None]:
+        """Change the loaders."""
+        get_code = self._wrap_get_code
+        execute = self._wrap_execute
+        self._replace(external.SourceLoader, "get_code", get_code)
+        self._replace(external.SourcelessFileLoader, "get_code", get_code)
+        self._replace(external._LoaderBasics, "exec_module", execute)
+        self._replace(external.ExtensionFileLoader, "exec_module", execute)
+        if "zipimport" in sys.modules:
+            self._replace(sys.modules["zipimport"].zipimporter, "get_code", get_code)
+        return self.uninstall
+
+    def uninstall(self) -> None:
+        """Put the loaders back, and every function that was woven in place."""
+        while self._undo:
+            self._undo.pop()()
+
+    def weave_imported(self, name: str, module: ModuleType) -> None:
+        """Weave a module that ran before the hook was there."""
+        file = getattr(module, "__file__", None)
+        if not self._planner.concerns(name, file):
+            return
+        code = _code_of(name, module)
+        if code is not None:
+            places = self._planner.places(name, file, code)
+            if places:
+                self._undo.append(weave_functions(name, places, self._ledger))
+        self._planner.executed(module)
+
+    def weave(self, name: str, file: str | None, code: CodeType) -> CodeType:
+        """Weave the code of a module that is about to run; whatever goes wrong, there is code to run."""
+        if not self._planner.concerns(name, file):
+            return code
+        try:
+            places = self._planner.places(name, file, code)
+            return weave_code(code, name, places, self._ledger) if places else code
+        except RecursionError as error:  # pragma: no cover - a module nested too deeply to walk
+            self._ledger.refuse(name, f"its code could not be walked: {error}")
+            return code
+
+    def _replace(self, owner: Any, name: str, wrap: Callable[[Any], Any]) -> None:
+        original = owner.__dict__[name]
+        replacement = wrap(original)
+        replacement.__name__, replacement.__qualname__ = original.__name__, original.__qualname__
+        setattr(owner, name, replacement)
+
+        def undo() -> None:
+            if owner.__dict__.get(name) is replacement:
+                setattr(owner, name, original)
+            else:
+                # Someone has wrapped it since: stay below and hand through.
+                self._planner = _NOTHING
+
+        self._undo.append(undo)
+
+    def _wrap_get_code(self, original: Any) -> Any:
+        def get_code(loader: Any, fullname: str) -> Any:
+            code = original(loader, fullname)
+            if code is None:
+                return None
+            return self.weave(fullname, code.co_filename, code)
+
+        return get_code
+
+    def _wrap_execute(self, original: Any) -> Any:
+        def exec_module(loader: Any, module: ModuleType) -> None:
+            original(loader, module)
+            name = module.__name__
+            if self._planner.concerns(name, getattr(module, "__file__", None)):
+                self._planner.executed(sys.modules.get(name, module))
+
+        return exec_module
+
+
+class _Nothing:
+    """A planner that wants nothing."""
+
+    def concerns(self, module: str, file: str | None) -> bool:
+        return False
+
+    def places(self, module: str, file: str | None, code: CodeType) -> Places:
+        return {}
+
+    def executed(self, module: ModuleType) -> None:
+        return None
+
+
+_NOTHING = _Nothing()
+
+
+def _code_of(name: str, module: ModuleType) -> CodeType | None:
+    """Give the code that a module ran, or code equal to it."""
+    loader = getattr(module, "__loader__", None)
+    get_code = getattr(loader, "get_code", None)
+    if get_code is not None:
+        try:
+            code = get_code(name)
+        except (ImportError, OSError, SyntaxError):
+            code = None
+        if isinstance(code, CodeType):
+            return code
+    file = getattr(module, "__file__", None)
+    if not file or not file.endswith(".py"):
+        return None
+    try:
+        with open(file, "rb") as source:  # noqa: PTH123 - no pathlib on the way of an import
+            return compile(source.read(), file, "exec", dont_inherit=True)
+    except (OSError, SyntaxError, ValueError):
+        return None

@@ -1,0 +1,140 @@
+"""Weave the functions of a module's code object, and of functions that exist already."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable, Mapping
+from types import CodeType, FunctionType
+from typing import Any, TypeAlias
+
+from autochron.errors import WeavingError
+from autochron.weaving.gate import Point
+from autochron.weaving.ledger import Ledger
+from autochron.weaving.splice import function_kind, parameter_names, splice
+
+
+
+class Mark:
+    """Why a definition is woven: the rules that fit it, and whether it is the door of an HTTP client."""
+
+    __slots__ = ("rules", "transport")
+
+    def __init__(self, rules: tuple[Any, ...], *, transport: bool = False) -> None:
+        self.rules = rules
+        self.transport = transport
+
+
+Places: TypeAlias = Mapping[tuple[str, int], Mark]
+"""(qualified name, first line) of a definition to its mark."""
+
+
+def weave_code(code: CodeType, module: str, places: Places, ledger: Ledger) -> CodeType:
+    """Give a code object in which the functions at `places` are woven, however deep; the same object where none is."""
+    constants = code.co_consts
+    changed = False
+    woven: list[Any] = []
+    for constant in constants:
+        new = weave_code(constant, module, places, ledger) if isinstance(constant, CodeType) else constant
+        changed = changed or new is not constant
+        woven.append(new)
+    if changed:
+        code = code.replace(co_consts=tuple(woven))
+    mark = places.get((code.co_qualname, code.co_firstlineno))
+    return code if mark is None else _spliced(code, module, mark, ledger)
+
+
+def point_of(code: CodeType, module: str, mark: Mark) -> Point:
+    """Describe a definition for the handler."""
+    parameters, variadic = parameter_names(code)
+    point = Point(
+        module,
+        code.co_qualname,
+        parameters,
+        function_kind(code),
+        variadic=variadic,
+        file=code.co_filename,
+        line=code.co_firstlineno,
+        rules=mark.rules,
+    )
+    point.transport = mark.transport
+    return point
+
+
+def _spliced(code: CodeType, module: str, mark: Mark, ledger: Ledger) -> CodeType:
+    if is_woven(code):
+        ledger.refuse(f"{module}:{code.co_qualname}", "it is woven already", "woven-twice")
+        return code
+    point = point_of(code, module, mark)
+    try:
+        woven = splice(code, point)
+    except WeavingError as error:
+        ledger.refuse(f"{module}:{code.co_qualname}", error.message)
+        return code
+    ledger.woven(point)
+    return woven
+
+
+def is_woven(code: CodeType) -> bool:
+    """Tell whether a code object crosses a point itself."""
+    return any(type(constant) is Point for constant in code.co_consts)
+
+
+def weave_functions(module: str, places: Places, ledger: Ledger) -> Callable[[], None]:
+    """Weave the functions of an imported module in place, wherever they are held; give the undo.
+
+    All that exist of a definition are found through the garbage collector: also those behind decorators, in tables, in
+    closures, and early `from module import function` references, which are the same objects.
+    """
+    done: list[tuple[FunctionType, CodeType, CodeType]] = []
+    cache: dict[CodeType, CodeType] = {}
+    lines = {line for _, line in places}
+    for function in functions_of(module):
+        old = function.__code__
+        if not _concerns(old, places, lines):
+            continue
+        new = cache.get(old)
+        if new is None:
+            new = cache[old] = weave_code(old, module, places, ledger)
+        if new is not old:
+            function.__code__ = new
+            done.append((function, old, new))
+
+    def undo() -> None:
+        originals = {id(new): old for _, old, new in done}
+        for function, old, new in done:
+            if function.__code__ is new:
+                function.__code__ = old
+        for function in functions_of(module):  # made since, by woven code
+            original = originals.get(id(function.__code__))
+            if original is not None:
+                function.__code__ = original
+
+    return undo
+
+
+def functions_of(module: str) -> Iterable[FunctionType]:
+    """Give every function that the garbage collector knows of a module."""
+    return [
+        thing for thing in gc.get_objects() if type(thing) is FunctionType and thing.__module__ == module
+    ]
+
+
+def _concerns(code: CodeType, places: Places, lines: set[int]) -> bool:
+    if code.co_firstlineno in lines and (code.co_qualname, code.co_firstlineno) in places:
+        return True
+    return any(_concerns(each, places, lines) for each in code.co_consts if type(each) is CodeType)
+
+
+def weave_function(function: FunctionType, mark: Mark, ledger: Ledger) -> Callable[[], None] | None:
+    """Weave one function in place; give the undo, or None where it can't be woven."""
+    old = function.__code__
+    new = _spliced(old, function.__module__, mark, ledger)
+    if new is old:
+        return None
+    function.__code__ = new
+
+    def undo() -> None:
+        if function.__code__ is new:
+            function.__code__ = old
+
+    return undo

@@ -1,0 +1,119 @@
+"""Cross what has no code of its own: C callables, instances with `__call__`, descriptors, and one client's methods.
+
+wrapt does the wrapping; it is imported when the first such place is woven, and not before (55 ms).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from autochron.weaving.gate import GATE, Point
+
+
+def crossing_call(point: Point, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function through the gate, as spliced code would."""
+    enter = GATE[0]
+    if enter is None:
+        return function(*args, **kwargs)
+    token = enter(point, _bind(point, args, kwargs))
+    if token is None:
+        return function(*args, **kwargs)
+    if not token:
+        error, value = token.outcome()
+        if error is not None:
+            raise error
+        return value
+    try:
+        value = function(*args, **kwargs)
+    except BaseException as error:
+        token.raised(error)
+        raise
+    return token.returned(value)
+
+
+def _bind(point: Point, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    if point.signature is not None:
+        try:
+            bound = point.signature.bind(*args, **kwargs)
+        except TypeError:
+            pass  # the callee says so better
+        else:
+            bound.apply_defaults()
+            return tuple(bound.arguments.values())
+    return (args, kwargs)
+
+
+def point_for(function: Callable[..., Any], module: str, qualname: str, rules: tuple[Any, ...]) -> Point:
+    """Describe a callable that has no code object."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        signature = None
+    if signature is None:
+        point = Point(module, qualname, ("args", "kwargs"), variadic=("args", "kwargs"), rules=rules)
+    else:
+        kinds = {each.kind: each.name for each in signature.parameters.values()}
+        variadic = (kinds.get(inspect.Parameter.VAR_POSITIONAL), kinds.get(inspect.Parameter.VAR_KEYWORD))
+        point = Point(module, qualname, tuple(signature.parameters), variadic=variadic, rules=rules)
+    point.signature = signature
+    return point
+
+
+def wrap_attribute(owner: Any, name: str, point: Point) -> Callable[[], None]:
+    """Put a wrapper in the place of an attribute; give the undo."""
+    import wrapt  # lazy: 55 ms
+
+    def through(wrapped: Callable[..., Any], _instance: Any, args: Any, kwargs: Any) -> Any:
+        return crossing_call(point, wrapped, args, kwargs)
+
+    held = vars(owner).get(name, _INHERITED)
+    original = getattr(owner, name) if held is _INHERITED else held
+    wrapper = wrapt.FunctionWrapper(original, through)
+    setattr(owner, name, wrapper)
+
+    def undo() -> None:
+        if vars(owner).get(name) is wrapper:
+            if held is _INHERITED:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, held)
+
+    return undo
+
+
+_INHERITED = object()
+
+
+def wrap_client(client: Any, root: str, rules: Callable[[str], tuple[Any, ...]]) -> Any:
+    """Give a proxy of one object whose public methods cross, also those of the objects that hang on it.
+
+    Args:
+        client: any object.
+        root: its name in paths: `client.orders.create` is `root.orders.create`.
+        rules: from such a path to what makes the method a boundary.
+    """
+    import wrapt  # lazy: 55 ms
+
+    class WrappedClient(wrapt.ObjectProxy):  # type: ignore[misc]
+        def __getattr__(self, name: str) -> Any:
+            value = getattr(self.__wrapped__, name)
+            if name.startswith("_"):
+                return value
+            path = f"{root}.{name}"
+            if callable(value) and not isinstance(value, type):
+                point = point_for(value, type(client).__module__, path, rules(path))
+                return wrapt.FunctionWrapper(
+                    value, lambda wrapped, _instance, args, kwargs: crossing_call(point, wrapped, args, kwargs)
+                )
+            if _is_part(value):
+                return wrap_client(value, path, rules)
+            return value
+
+    return WrappedClient(client)
+
+
+def _is_part(value: Any) -> bool:
+    """Tell whether a value is a part of a client, such as `client.chat`, and not a plain setting."""
+    return hasattr(value, "__dict__") and not isinstance(value, type) and type(value).__module__ != "builtins"
