@@ -1,0 +1,257 @@
+"""HTTP bodies as JSON text that a person can read and edit, and that gives the original bytes back.
+
+A body is stored in the first of these forms that restores exactly:
+
+- `null`: empty;
+- `{"json": value, "style": "compact"}`: JSON, and how it was laid out;
+- `{"events": [{"event": "delta", "data": {…}}, …]}`: server-sent events; data that is a JSON object or array
+stands as such;
+- `{"text": "…"}`: anything else in UTF-8;
+- `{"base64": "…"}`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from autochron.envelope.paths import read_path
+from autochron.errors import CodecError
+
+_to_json = msgspec.json.Encoder().encode
+_from_json = msgspec.json.Decoder().decode
+
+
+def _dumps(**options: Any) -> Callable[[Any], bytes]:
+    encoder = json.JSONEncoder(allow_nan=False, **options)
+    return lambda value: encoder.encode(value).encode()
+
+
+# How JSON is laid out: the writer of msgspec, and those of Python, which print some floats otherwise.
+STYLES: Final[dict[str, Callable[[Any], bytes]]] = {
+    "compact": _to_json,
+    "compact-python": _dumps(separators=(",", ":"), ensure_ascii=False),
+    "compact-ascii": _dumps(separators=(",", ":")),
+    "spaced": _dumps(ensure_ascii=False),
+    "spaced-ascii": _dumps(),
+    "indent-2": _dumps(indent=2, ensure_ascii=False),
+    "indent-2-ascii": _dumps(indent=2),
+    "indent-4": _dumps(indent=4, ensure_ascii=False),
+    "indent-4-ascii": _dumps(indent=4),
+}
+_ERRORS = (ValueError, UnicodeError, RecursionError, msgspec.MsgspecError)
+
+
+class _Stored(Struct, forbid_unknown_fields=True):
+    """Any of the forms."""
+
+    json: Raw | UnsetType = UNSET
+    style: str = "compact"
+    tail: str = ""
+    events: list[Any] | UnsetType = UNSET
+    newline: str = "\n"
+    text: str | UnsetType = UNSET
+    base64: str | UnsetType = UNSET
+
+
+_stored = msgspec.json.Decoder(_Stored).decode
+
+
+def store_body(content: bytes, content_type: str = "") -> bytes:
+    """Write a body as JSON text."""
+    if not content:
+        return b"null"
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind == "text/event-stream":
+        stored = _store_events(content)
+    elif content[:1] in b"{[" or "json" in kind:
+        stored = _store_json(content)
+    else:
+        stored = None
+    if stored is None:
+        stored = _store_text(content)
+    return stored
+
+
+def restore_body(stored: bytes) -> bytes:
+    """Give the bytes back."""
+    if stored == b"null":
+        return b""
+    try:
+        body = _stored(stored)
+        if isinstance(body.json, Raw):
+            return _lay_out(bytes(body.json), body.style) + body.tail.encode()
+        if isinstance(body.events, list):
+            return _restore_events(body.events, body.newline, body.tail)
+        if isinstance(body.text, str):
+            return body.text.encode()
+        if isinstance(body.base64, str):
+            return base64.b64decode(body.base64, validate=True)
+    except (*_ERRORS, KeyError, TypeError, AttributeError, binascii.Error) as error:
+        raise CodecError(f"a stored body can't be restored ({error}); was the trace edited?") from None
+    raise CodecError("a stored body has none of json, events, text and base64; was the trace edited?")
+
+
+def _lay_out(text: bytes, style: str) -> bytes:
+    """Write JSON text in a style. Each writer goes with the parser that it was checked with."""
+    if style == "compact":
+        return _to_json(_from_json(text))
+    return STYLES[style](json.loads(text))
+
+
+def _candidates(content: bytes) -> Iterable[str]:
+    """Guess the style from the first characters, so that hardly more than one is tried."""
+    ascii_first = b"\\u" in content
+    if content[1:4] == b"\n  " or content[1:2] == b"\n":
+        names = ["indent-4", "indent-2"] if content[2:6] == b"    " else ["indent-2"]
+    elif b'": ' in content[:200] or b", " in content[:50]:
+        names = ["spaced"]
+    else:
+        names = ["compact-python"]
+    for name in names:
+        plain = name.removesuffix("-python")
+        yield from (f"{plain}-ascii", name) if ascii_first else (name, f"{plain}-ascii")
+
+
+def _store_json(content: bytes) -> bytes | None:
+    trimmed = content.rstrip(b"\r\n")
+    found = _style_of(trimmed)
+    if found is None:
+        return None
+    style, text = found
+    tail = content[len(trimmed) :]
+    ending = b"," + _to_json({"tail": tail.decode()})[1:] if tail else b"}"
+    return b'{"json":' + text + b',"style":"' + style.encode() + b'"' + ending
+
+
+def _style_of(content: bytes) -> tuple[str, bytes] | None:
+    """Give (style, compact JSON text) where one style gives exactly these bytes."""
+    try:
+        if _to_json(_from_json(content)) == content:
+            return "compact", content
+        value = json.loads(content)
+        for style in _candidates(content):
+            if STYLES[style](value) == content:
+                text = STYLES["compact-python"](value)
+                _from_json(text)
+                return style, text
+    except _ERRORS:
+        return None
+    return None
+
+
+def _store_text(content: bytes) -> bytes:
+    try:
+        return _to_json({"text": content.decode()})
+    except UnicodeDecodeError:
+        return _to_json({"base64": base64.b64encode(content).decode()})
+
+
+# --- server-sent events
+# --------------------------------------------------------------------------------------------
+
+
+def _store_events(content: bytes) -> bytes | None:
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return None
+    newline = "\r\n" if "\r\n" in text else "\n"
+    *blocks, tail = text.split(newline * 2)
+    events = [_event(block, newline) for block in blocks]
+    stored: dict[str, Any] = {"events": events}
+    if newline != "\n":
+        stored["newline"] = newline
+    if tail:
+        stored["tail"] = tail
+    written = _to_json(stored)
+    return written if restore_body(written) == content else None
+
+
+def _event(block: str, newline: str) -> Any:
+    """Write one event as an object of its fields, or as its text where that wouldn't be exact."""
+    event: dict[str, Any] = {}
+    for line in block.split(newline):
+        name, colon, value = line.partition(": ")
+        if not colon or not name or name in event or name == "style":
+            return block
+        event[name] = value
+    data = event.get("data", "")
+    if data[:1] in ("{", "["):
+        found = _style_of(data.encode())
+        if found is not None:
+            event["data"] = Raw(found[1])
+            if found[0] != "compact":
+                event["style"] = found[0]
+    return event
+
+
+def _restore_events(events: list[Any], newline: str, tail: str) -> bytes:
+    parts = []
+    for event in events:
+        if isinstance(event, str):
+            parts.append(event)
+            continue
+        style = event.get("style", "compact")
+        lines = [f"{name}: {_field(value, style)}" for name, value in event.items() if name != "style"]
+        parts.append(newline.join(lines))
+    return ((newline * 2).join([*parts, tail])).encode()
+
+
+def _field(value: Any, style: str) -> str:
+    return value if isinstance(value, str) else STYLES[style](value).decode()
+
+
+# --- reading
+# -------------------------------------------------------------------------------------------------------
+
+
+def body_values(stored: bytes) -> list[Any]:
+    """Give the JSON values in a stored body: one, or that of each event."""
+    try:
+        body = _from_json(stored)
+    except msgspec.DecodeError:
+        return []
+    if not isinstance(body, dict):
+        return []
+    if "json" in body:
+        return [body["json"]]
+    values = []
+    for event in body.get("events", ()):
+        data = event.get("data") if isinstance(event, dict) else _data_of(event)
+        values.extend(_parsed(data))
+    return values
+
+
+def _data_of(block: str) -> str:
+    lines = [line[5:].removeprefix(" ") for line in block.splitlines() if line.startswith("data:")]
+    return "\n".join(lines)
+
+
+def _parsed(data: Any) -> list[Any]:
+    if not isinstance(data, str):
+        return [data] if data is not None else []
+    if data[:1] not in ("{", "["):
+        return []
+    try:
+        return [_from_json(data)]
+    except (msgspec.DecodeError, UnicodeError):
+        return []
+
+
+def read_body(stored: bytes, path: str) -> list[Any]:
+    """List what stands at a path in a stored body; in each event's data, where it is a stream."""
+    return [found for value in body_values(stored) for found in read_path(value, path)]
+
+
+def tool_names(stored: bytes, paths: Iterable[str]) -> tuple[str, ...]:
+    """List the tools that a response asked for, each once, in order."""
+    values = body_values(stored)
+    found = [name for value in values for path in paths for name in read_path(value, path)]
+    return tuple(dict.fromkeys(name for name in found if isinstance(name, str) and name))

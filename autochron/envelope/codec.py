@@ -1,0 +1,127 @@
+"""The typed codec for outcomes: what is decoded equals what was encoded, type by type, or says that it can't.
+
+Plain JSON stays plain JSON. Everything else is an object whose first key is a tag that starts with `$`; see
+`writing`. Decoding looks types up among imported modules, makes value types and exceptions without their
+`__init__`, and runs nothing else.
+
+>>> encode((1, "a")).body
+b'{"$tuple":[1,"a"]}'
+>>> decode(b'{"$tuple":[1,"a"]}')
+(1, 'a')
+"""
+
+from __future__ import annotations
+
+import types
+from math import isfinite
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from autochron.envelope.reading import read
+from autochron.envelope.tags import opaque_paths
+from autochron.envelope.types import set_root
+from autochron.envelope.writing import MAX_DEPTH, Writer, opaque
+from autochron.errors import CodecError, OpaqueError
+
+__all__ = ["Encoded", "decode", "encode", "set_root"]
+
+_SCALARS = frozenset({str, int, bool, type(None)})
+_to_json = msgspec.json.Encoder().encode
+_from_json = msgspec.json.Decoder().decode
+
+
+class Encoded(Struct, frozen=True):
+    """A value as JSON text."""
+
+    body: bytes
+    opaque: tuple[str, ...] = ()
+    """`path: type` of each part that can't be rebuilt; the path of the value itself is `(value)`."""
+
+
+def encode(value: Any, traceback_below: types.FrameType | None = None) -> Encoded:
+    """Write a value; with `traceback_below`, an exception's traceback below that frame is written as well."""
+    if _is_plain(value):
+        try:
+            body = _to_json(value)
+        except (
+            UnicodeEncodeError,
+            ValueError,
+            RecursionError,
+        ):  # lone surrogates; an integer of 4,300 digits
+            pass
+        else:
+            if b'"$' not in body:
+                return Encoded(body)
+    return _encode_tagged(value, traceback_below)
+
+
+def _is_plain(value: Any, depth: int = MAX_DEPTH) -> bool:
+    """Tell whether a tree has exact JSON types only. Scalars are dealt with inline: this is the hot path."""
+    kind = type(value)
+    if kind is dict:
+        items = value.values()
+        for key in value:
+            if type(key) is not str:
+                return False
+    elif kind is list:
+        items = value
+    else:
+        return kind in _SCALARS or (kind is float and isfinite(value))
+    for item in items:
+        kind = type(item)
+        if kind in _SCALARS:
+            continue
+        if kind is float:
+            if not isfinite(item):
+                return False
+        elif (kind is not dict and kind is not list) or not depth or not _is_plain(item, depth - 1):
+            return False
+    return True
+
+
+def _encode_tagged(value: Any, below: types.FrameType | None) -> Encoded:
+    """Write the tags. A value that changes or overflows under our hands becomes opaque."""
+    try:
+        tree = Writer(below).write(value)
+        body = _to_json(tree)
+    except Exception as error:
+        tree = opaque(value, f"reading it raised {type(error).__name__}")
+        body = _to_json(tree)
+    if b'"$opaque"' not in body:
+        return Encoded(body)
+    return Encoded(body, tuple(f"{path or '(value)'}: {kind}" for path, kind, _ in opaque_paths(tree)))
+
+
+def decode(body: bytes) -> Any:
+    """Give the value.
+
+    Raises OpaqueError where a part was never kept, CodecError where it can't be made in this program.
+    """
+    try:
+        tree = _from_json(body)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise CodecError(f"a stored value is no JSON text ({error}); record the trace again") from None
+    if b'"$' not in body:
+        return tree
+    if b'"$opaque"' in body:
+        _refuse_opaque(tree)
+    try:
+        return read(tree)
+    except CodecError:
+        raise
+    except Exception as error:
+        raise CodecError(
+            f"a stored value can't be rebuilt: {type(error).__name__}: {error}; "
+            "was the trace edited, or the type changed?"
+        ) from error
+
+
+def _refuse_opaque(tree: Any) -> None:
+    for path, kind, reason in opaque_paths(tree):
+        because = f": {reason}" if reason else ""
+        raise OpaqueError(
+            f"{path or 'the value'} was recorded as {kind} without its content{because}; "
+            "make the crossing live, or let the boundary hand out plain data"
+        )

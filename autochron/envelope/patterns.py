@@ -1,0 +1,83 @@
+"""What a secret looks like by value: the formats of `secrets.toml`, compiled when a needle turns up."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+MASK = "[masked]"
+"""What stands in the place of a secret, whatever type it had."""
+
+
+class Pattern:
+    """One format."""
+
+    __slots__ = ("_exact", "_probe", "_table", "loose", "name", "needles")
+
+    def __init__(self, table: dict[str, Any]) -> None:
+        self.name: str = table["name"]
+        self.needles: tuple[str, ...] = tuple(table["needle"])
+        self.loose: bool = table.get("loose", False)
+        self._table = table
+        self._exact: re.Pattern[str] | None = None
+        self._probe: re.Pattern[str] | None = None
+
+    @property
+    def example(self) -> str:
+        """Give a text that it masks."""
+        return "".join(self._table["example"])
+
+    def near(self, text: str, runs: str | None = None) -> bool:
+        """Tell whether raw JSON text may hold a match in one of its strings; never wrong when it says no.
+
+        No boundary is asked for: in raw text the letter of an escape can stand where a boundary will be.
+        With `runs` (see `dense_runs`) needles are sought there only.
+        """
+        where = text if runs is None else runs
+        if not any(needle in where for needle in self.needles):
+            return False
+        if self._probe is None:
+            self._probe = re.compile(self._table.get("probe", self._table["regex"]), re.ASCII)
+        return self._probe.search(text) is not None
+
+    def mask(self, text: str) -> str:
+        """Mask every match in a decoded string."""
+        if not any(needle in text for needle in self.needles):
+            return text
+        if self._exact is None:
+            boundary = r"(?<![A-Za-z0-9_])" if self._table.get("boundary") else ""
+            self._exact = re.compile(boundary + f"(?:{self._table['regex']})", re.ASCII)
+        return self._exact.sub(_masked, text)
+
+
+def _masked(match: re.Match[str]) -> str:
+    if "secret" not in match.re.groupindex:
+        return MASK
+    start, end = match.span("secret")
+    text = match.string
+    return text[match.start() : start] + MASK + text[end : match.end()]
+
+
+@cache
+def load_patterns() -> tuple[Pattern, ...]:
+    """Read `secrets.toml`, once."""
+    text = files("autochron.envelope").joinpath("secrets.toml").read_text(encoding="utf-8")
+    return tuple(Pattern(table) for table in tomllib.loads(text)["pattern"])
+
+
+_DENSE = bytes(1 if chr(code) in "_-" or (code < 128 and chr(code).isalnum()) else 0 for code in range(256))
+_RUN = b"\1" * 16
+_RUNS = re.compile(r"[\w\-.:]{16,}+", re.ASCII)
+
+
+def dense_runs(text: str) -> str:
+    """Give the parts of a text with sixteen letters, digits, `_` or `-` in a row, and what clings to them.
+
+    Most text has none, which `translate` tells a hundred times faster than a regex.
+    """
+    if _RUN not in text.encode("utf-8", "surrogatepass").translate(_DENSE):
+        return ""
+    return " ".join(_RUNS.findall(text))

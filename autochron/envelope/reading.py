@@ -1,0 +1,318 @@
+"""The slow half of decoding: from a tagged tree to live values, running nothing that the trace brings."""
+
+from __future__ import annotations
+
+import base64
+import math
+import types
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import msgspec
+
+from autochron.envelope import exceptions, shapes, transport
+from autochron.envelope import types as names
+from autochron.errors import CodecError, OpaqueError
+
+Node: TypeAlias = dict[str, Any]
+
+
+def read(node: Any) -> Any:
+    """Give the value of a tagged tree."""
+    kind = type(node)
+    if kind is list:
+        return [read(item) for item in node]
+    if kind is not dict:
+        return node
+    tag = next(iter(node), "")
+    if tag[:1] != "$":
+        return {key: read(item) for key, item in node.items()}
+    reader = _READERS.get(tag)
+    if reader is None:
+        raise CodecError(
+            f"{tag} is no tag that this release knows; read the trace with the release that wrote it"
+        )
+    return reader(node)
+
+
+def _items(node: Any) -> list[Any]:
+    return [read(item) for item in node]
+
+
+def _pairs(node: Node) -> dict[Any, Any]:
+    return {read(key): read(value) for key, value in node["$dict"]}
+
+
+def _int(node: Node) -> int:
+    text = node["$int"]
+    return int(text, 16) if "x" in text else int(text)
+
+
+def _proxy(node: Node) -> Any:
+    return types.MappingProxyType(read(node["$mappingproxy"]))
+
+
+def _constant(node: Node) -> Any:
+    found = {"Ellipsis": ..., "NotImplemented": NotImplemented, "UNSET": msgspec.UNSET}.get(node["$constant"])
+    if found is None:
+        raise CodecError(f"{node['$constant']!r} is no constant that this release knows")
+    return found
+
+
+def _opaque(node: Node) -> Any:
+    reason = f": {node['reason']}" if node.get("reason") else ""
+    raise OpaqueError(
+        f"a value of type {node['$opaque']} was recorded without its content{reason}; make it live, "
+        "or let the boundary return a value type"
+    )
+
+
+def _reference(node: Node) -> Any:
+    found = names.find(node["$ref"])
+    if isinstance(found, type) or callable(found):
+        return found
+    raise CodecError(f"{node['$ref']} is neither a type nor a function in this program")
+
+
+# --- the standard library's value types
+# ----------------------------------------------------------------------------
+# These modules are Python's own: importing one on demand runs nothing of the program or of the trace.
+
+
+def _datetime(node: Node) -> Any:
+    import datetime as dt
+
+    return dt.datetime.fromisoformat(node["$datetime"]).replace(
+        tzinfo=read(node.get("zone")), fold=_fold(node)
+    )
+
+
+def _time(node: Node) -> Any:
+    import datetime as dt
+
+    return dt.time.fromisoformat(node["$time"]).replace(tzinfo=read(node.get("zone")), fold=_fold(node))
+
+
+def _fold(node: Node) -> Any:
+    return node.get("fold", 0)
+
+
+def _date(node: Node) -> Any:
+    import datetime as dt
+
+    return dt.date.fromisoformat(node["$date"])
+
+
+def _timedelta(node: Node) -> Any:
+    import datetime as dt
+
+    return dt.timedelta(*node["$timedelta"])
+
+
+def _timezone(node: Node) -> Any:
+    import datetime as dt
+
+    offset = dt.timedelta(*node["$timezone"])
+    if "name" in node:
+        return dt.timezone(offset, read(node["name"]))
+    return dt.timezone(offset) if offset else dt.UTC
+
+
+def _zone(node: Node) -> Any:
+    import zoneinfo
+
+    return zoneinfo.ZoneInfo(node["$zone"])
+
+
+def _decimal(node: Node) -> Any:
+    import decimal
+
+    return decimal.Decimal(node["$decimal"])
+
+
+def _fraction(node: Node) -> Any:
+    import fractions
+
+    return fractions.Fraction(*_items(node["$fraction"]))
+
+
+def _uuid(node: Node) -> Any:
+    import uuid
+
+    return uuid.UUID(node["$uuid"])
+
+
+def _path(node: Node) -> Any:
+    import pathlib
+
+    if node["flavour"] not in ("PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath"):
+        raise CodecError(f"{node['flavour']} is no kind of path")
+    return getattr(pathlib, node["flavour"])(read(node["$path"]))
+
+
+# --- classes
+# -------------------------------------------------------------------------------------------------------
+
+
+def _class(name: str) -> Any:
+    found = names.find(name)
+    if not isinstance(found, type):
+        raise CodecError(f"{name} was recorded as a type, but in this program it is none; it is not called")
+    return found
+
+
+def _state(node: Node) -> dict[Any, Any]:
+    state = {key: read(item) for key, item in node.items() if key[:1] != "$"}
+    if "$type.state" in node:
+        state.update(read(node["$type.state"]))
+    return state
+
+
+def _enum(node: Node) -> Any:
+    cls = _class(node["$enum"])
+    if shapes.kind_of(cls) != "enum":
+        raise CodecError(f"{node['$enum']} is no enumeration in this program")
+    if "name" not in node:
+        return cls(read(node["value"]))
+    name = read(node["name"])
+    try:
+        return cls._member_map_[name]
+    except KeyError:
+        raise CodecError(f"{node['$enum']} has no member {name!r} any more; record the trace again") from None
+
+
+def _error(node: Node) -> Any:
+    return exceptions.rebuild(_class(node["$error"]), node, read)
+
+
+def _typed(node: Node) -> Any:
+    name = node["$type"]
+    cls = _class(name)
+    maker = _MAKERS.get(shapes.kind_of(cls))
+    if maker is None:
+        raise CodecError(f"{name} is no value type, so a trace can't make one; record the trace again")
+    return maker(cls, node)
+
+
+def _record(cls: Any, node: Node) -> Any:
+    made = object.__new__(cls)
+    shapes.set_attributes(made, _state(node))
+    return made
+
+
+def _struct(cls: Any, node: Node) -> Any:
+    """Make a msgspec Struct: only its constructor can; a `__post_init__` runs, and its changes are undone."""
+    state = _state(node)
+    fields = {key: state.pop(key) for key in cls.__struct_fields__ if key in state}
+    made = cls(**fields)
+    if hasattr(cls, "__post_init__"):
+        for key, value in fields.items():
+            msgspec.structs.force_setattr(made, key, value)
+    if state:
+        made.__dict__.update(state)
+    return made
+
+
+def _namedtuple(cls: Any, node: Node) -> Any:
+    state = _state(node)
+    made = tuple.__new__(cls, [state.pop(field) for field in cls._fields])
+    shapes.set_attributes(made, state)
+    return made
+
+
+def _sequence(cls: Any, node: Node) -> Any:
+    return cls(tuple(_items(node["$type.value"])), read(node["$type.hidden"]))
+
+
+def _pydantic(cls: Any, node: Node) -> Any:
+    if "$type.arguments" in node:
+        cls = cls[tuple(_items(node["$type.arguments"]))]
+    made = object.__new__(cls)
+    state = _state(node)
+    slots = {key: state.pop(key) for key, _ in shapes.slots_of(cls) if key in state}
+    extra = read(node.get("$type.extra"))
+    set_fields = set(node["$type.set"]) if "$type.set" in node else set(state) | set(extra or ())
+    put = object.__setattr__
+    put(made, "__dict__", state)
+    put(made, "__pydantic_fields_set__", set_fields)
+    put(made, "__pydantic_extra__", extra)
+    put(made, "__pydantic_private__", read(node.get("$type.private")))
+    shapes.set_attributes(made, slots)
+    return made
+
+
+def _namespace(cls: Any, node: Node) -> Any:
+    made = cls()
+    vars(made).update(_state(node))
+    return made
+
+
+def _container(cls: Any, node: Node) -> Any:
+    base: Any = shapes.container_base(cls)
+    content = read(node["$type.value"])
+    if base in (list, bytearray, set):
+        made = base.__new__(cls)
+        base.__init__(made, content)
+    elif issubclass(base, dict):
+        made = base.__new__(cls)
+        if base.__name__ == "defaultdict":
+            base.__init__(made, read(node.get("$type.default")))
+        put = base.__setitem__
+        for key, value in content.items():
+            put(made, key, value)
+    elif base.__name__ == "deque":
+        made = base.__new__(cls)
+        base.__init__(made, content, node.get("$type.maxlen"))
+    elif base is complex:
+        made = base.__new__(cls, content.real, content.imag)
+    else:
+        made = base.__new__(cls, content)
+    shapes.set_attributes(made, _state(node))
+    return made
+
+
+_MAKERS: dict[str, Callable[[Any, Node], Any]] = {
+    "record": _record,
+    "struct": _struct,
+    "namedtuple": _namedtuple,
+    "sequence": _sequence,
+    "pydantic": _pydantic,
+    "namespace": _namespace,
+    "container": _container,
+}
+
+_READERS: dict[str, Callable[[Node], Any]] = {
+    "$tuple": lambda node: tuple(_items(node["$tuple"])),
+    "$set": lambda node: set(_items(node["$set"])),
+    "$frozenset": lambda node: frozenset(_items(node["$frozenset"])),
+    "$dict": _pairs,
+    "$bytes": lambda node: base64.b64decode(node["$bytes"]),
+    "$bytearray": lambda node: bytearray(base64.b64decode(node["$bytearray"])),
+    "$int": _int,
+    "$float": lambda node: {"nan": math.nan, "inf": math.inf, "-inf": -math.inf, "-nan": -math.nan}[
+        node["$float"]
+    ],
+    "$str": lambda node: node["$str"].encode("ascii").decode("unicode_escape"),
+    "$complex": lambda node: complex(*_items(node["$complex"])),
+    "$range": lambda node: range(*_items(node["$range"])),
+    "$slice": lambda node: slice(*_items(node["$slice"])),
+    "$mappingproxy": _proxy,
+    "$constant": _constant,
+    "$opaque": _opaque,
+    "$ref": _reference,
+    "$module": lambda node: names.find_module(node["$module"]),
+    "$datetime": _datetime,
+    "$time": _time,
+    "$date": _date,
+    "$timedelta": _timedelta,
+    "$timezone": _timezone,
+    "$zone": _zone,
+    "$decimal": _decimal,
+    "$fraction": _fraction,
+    "$uuid": _uuid,
+    "$path": _path,
+    "$http": lambda node: transport.rebuild(node, read),
+    "$enum": _enum,
+    "$error": _error,
+    "$type": _typed,
+}

@@ -1,0 +1,225 @@
+"""Masking of secrets, before anything is stored.
+
+A field is masked by its name (see `names`), a string also by what it contains (see `secrets.toml`). The mask
+is the string
+`[masked]`, whatever type was there: a number or a container under a secret name is masked whole. Null,
+booleans, empty
+strings and empty containers are no secrets and stay. Everything else stays as it was, byte by byte.
+
+What can't be seen: a secret in pieces over several strings (the deltas of a stream), in base64, or in a
+number.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from autochron.envelope.names import SecretNames
+from autochron.envelope.paths import redact_paths
+from autochron.envelope.patterns import MASK
+from autochron.envelope.scanner import Scanner, Span, apply
+
+__all__ = ["MASK", "Redactor"]
+
+_MAX_KEYS = 1024
+_MAX_TRIES = 16
+_CUT = b"},{"
+# Names that are secret in the query of a URL only.
+_QUERY_NAMES = frozenset(
+    {"key", "sig", "signature", "x-amz-signature", "x-amz-security-token", "x-goog-signature"}
+)
+_PARAMETER = re.compile(r"(?<=[?&])([^=&#\s]+)=([^&#\s]*)")
+_USERINFO = re.compile(r"\A([A-Za-z][A-Za-z0-9+.-]*://)([^/?#@]*)@")
+_HEADERS = frozenset(
+    {"x-amz-signature", "x-goog-iam-authorization-token", "www-authenticate", "proxy-authenticate"}
+)
+
+
+class _Previous(NamedTuple):
+    """What the last body under a key was: raw, masked, where they differ, and where it was cut last."""
+
+    raw: bytes
+    masked: bytes
+    spans: list[Span]
+    cut: int
+
+
+class Redactor:
+    """Masks JSON bodies, text, headers and URLs. Raw bodies of inputs stay in memory, for comparison only."""
+
+    def __init__(self, field_names: Iterable[str] = (), extra_paths: Iterable[str] = ()) -> None:
+        self._names = SecretNames(field_names)
+        self._scanner = Scanner(self._names)
+        self._paths = tuple(extra_paths)
+        self._previous: dict[object, _Previous] = {}
+
+    def mask_input(self, key: object, body: bytes) -> bytes:
+        """Mask an input, scanning only what is new since the last one under the same key."""
+        previous = self._previous.get(key)
+        if previous is not None and previous.raw == body:
+            return self._finish(previous.masked)
+        made = self._mask_new(previous, body)
+        if previous is None and len(self._previous) >= _MAX_KEYS:
+            self._previous.pop(next(iter(self._previous)), None)
+        self._previous[key] = made
+        return self._finish(made.masked)
+
+    def _finish(self, masked: bytes) -> bytes:
+        return redact_paths(masked, self._paths) if self._paths else masked
+
+    def mask(self, body: bytes) -> bytes:
+        """Mask JSON text."""
+        return self.mask_outcome(body)[0]
+
+    def mask_outcome(self, body: bytes) -> tuple[bytes, tuple[str, ...]]:
+        """Mask JSON text, and list the paths that were masked."""
+        spans = self._scan(body)
+        masked = _apply(body, spans) if spans else body
+        if self._paths:
+            redacted = redact_paths(masked, self._paths)
+            if redacted != masked:
+                return redacted, tuple(dict.fromkeys([*(span.path for span in spans), *self._paths]))
+        return masked, tuple(dict.fromkeys(span.path for span in spans))
+
+    def mask_text(self, text: str) -> str:
+        """Mask plain text, such as what a program printed."""
+        return self._scanner.mask_string(text)
+
+    def mask_headers(self, headers: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        """Mask headers by name and value."""
+        return tuple((name, self._mask_header(name, value)) for name, value in headers)
+
+    def _mask_header(self, name: str, value: str) -> str:
+        if name in self._names or name.lower() in _HEADERS:
+            return MASK if value else value
+        return self.mask_text(value)
+
+    def mask_url(self, url: str) -> str:
+        """Mask the user information and the secret query parameters of a URL."""
+        url = _USERINFO.sub(lambda match: f"{match[1]}{_userinfo(match[2])}@", url)
+        return self.mask_text(_PARAMETER.sub(self._mask_parameter, url))
+
+    def _mask_parameter(self, match: re.Match[str]) -> str:
+        name = match[1]
+        secret = name in self._names or name.lower() in _QUERY_NAMES
+        return f"{name}={MASK}" if secret and match[2] else match[0]
+
+    # --- scanning what is new ---
+
+    def _scan(self, body: bytes) -> list[Span]:
+        text = body.decode("latin-1")
+        return self._scanner.spans(text) if self._scanner.suspicious(text) else []
+
+    def _mask_new(self, previous: _Previous | None, body: bytes) -> _Previous:
+        """Mask a body by way of the previous one, or whole where nothing can be shared safely."""
+        if previous is None or b'"$dict"' in body:
+            spans = self._scan(body)
+            return _Previous(body, _apply(body, spans), spans, 0)
+        start = _safe_prefix(previous, body)
+        end, old_end = _safe_suffix(previous, body, start)
+        fresh = self._scan(body[start:end])
+        if (
+            fresh and fresh[-1].end == end - start and end < len(body)
+        ):  # a masked container may go on after the cut
+            end = old_end = -1
+            fresh = self._scan(body[start:])
+        shifted = [span._replace(start=span.start + start, end=span.end + start) for span in fresh]
+        head = [span for span in previous.spans if span.end <= start]
+        tail: list[Span] = []
+        if end >= 0:
+            by = end - old_end
+            tail = [
+                s._replace(start=s.start + by, end=s.end + by) for s in previous.spans if s.start >= old_end
+            ]
+        spans = [*head, *shifted, *tail]
+        return _Previous(body, _apply(body, spans), spans, start)
+
+
+def _userinfo(text: str) -> str:
+    user, colon, _ = text.partition(":")
+    return f"{user}:{MASK}" if colon else MASK
+
+
+def _apply(body: bytes, spans: list[Span]) -> bytes:
+    return apply(body.decode("latin-1"), spans).encode("latin-1") if spans else body
+
+
+def _inside_string(text: bytes) -> bool:
+    """Tell whether text that starts outside a string ends inside one, at C speed."""
+    if b"\\" in text:
+        text = text.replace(b"\\\\", b"")
+        return (text.count(b'"') - text.count(b'\\"')) % 2 == 1
+    return text.count(b'"') % 2 == 1
+
+
+def _inside_mask(spans: list[Span], at: int) -> Span | None:
+    position = bisect_left(spans, at, key=lambda span: span.start) - 1
+    if position >= 0 and spans[position].start < at < spans[position].end:
+        return spans[position]
+    return None
+
+
+def _safe_prefix(previous: _Previous, body: bytes) -> int:
+    """Give how much of the start can be taken over: up to a comma between two objects of an array.
+
+    There the scan has no state: no key waits for its value, and the cut is in no string and in nothing that
+    is masked.
+    """
+    limit = _common_prefix(previous.raw, body)
+    known = previous.cut if previous.cut <= limit else 0
+    for _ in range(_MAX_TRIES):
+        at = body.rfind(_CUT, known, limit) + 2
+        if at < 2:
+            return known
+        inside = _inside_mask(previous.spans, at)
+        if inside is not None:
+            limit = inside.start
+        elif not _inside_string(body[known:at]):
+            return at
+        else:
+            limit = at - 2
+    return known
+
+
+def _safe_suffix(previous: _Previous, body: bytes, start: int) -> tuple[int, int]:
+    """Give where the end that can be taken over starts, in the body and in the previous one."""
+    raw = previous.raw
+    shared = _common_suffix(raw, body, min(len(raw), len(body)) - start)
+    at = len(body) - shared
+    for _ in range(_MAX_TRIES):
+        at = body.find(_CUT, at) + 2
+        if at < 2:
+            break
+        old = at - len(body) + len(raw)
+        inside = _inside_mask(previous.spans, old)
+        if inside is not None:
+            at += inside.end - old
+        elif not _inside_string(body[start:at]) and not _inside_string(raw[start:old]):
+            return at, old
+    return len(body), len(raw)
+
+
+def _common_prefix(one: bytes, other: bytes) -> int:
+    """Measure the shared start by comparing halves; each byte is compared about once, at memcmp's speed."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _common_suffix(one: bytes, other: bytes, most: int) -> int:
+    low, high, first, second = 0, most, len(one), len(other)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[first - middle : first - low] == other[second - middle : second - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,0 +1,277 @@
+"""Finding secrets in JSON text: one pass that only looks, and one over the tokens that says what to replace.
+
+Text is handled as Latin-1, one character a byte, so that offsets are those of the bytes. `suspicious` is
+quick and may err only on the safe side; `spans` is exact and byte by byte leaves everything else alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from autochron.envelope.names import SecretNames
+from autochron.envelope.patterns import MASK, dense_runs, load_patterns
+
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s"\[\]{},:]++', re.DOTALL)
+_ANY_KEY = re.compile(r"""(?<![\w.\- ])(\\?[\w.\- ]++)\\*["'](?:\s|\\+[nrtf])*:""", re.ASCII)
+_ASSIGNED = re.compile(r"([\w.\-]++)=", re.ASCII)
+# Escapes that can hide a letter, a sign or a slash of a secret from a search of raw text.
+_HIDING = re.compile(r"\\u00[2-7]|\\/")
+_PAIR = re.compile(r"""(\\*["'])([\w.\- ]+)\1(\s*:\s*)(\\*["'])(.*?)(?<!\\)\4""", re.ASCII)
+_VARIABLE = re.compile(
+    r"""(?<![\w$])([A-Z][A-Z0-9_]{2,})=(["']?)([!#%&*+\-./0-9:=?@A-Z^_a-z|~]{6,})""", re.ASCII
+)
+_QUERY = re.compile(r"""(?:\A|(?<=[?&]))([\w.\-]+)=([!$%*+,\-./0-9:;=@A-Z_a-z|~]+)""", re.ASCII)
+_KEEP = frozenset({"null", "true", "false", '""', f'"{MASK}"'})
+_MAX_NAME = 100
+_MAX_NESTING = 20
+_decode = msgspec.json.Decoder().decode
+
+
+class Span(NamedTuple):
+    """One replacement, by offsets in the text."""
+
+    start: int
+    end: int
+    text: str
+    path: str
+
+
+class Scanner:
+    """Knows the secret names and formats; keeps nothing of what it sees."""
+
+    __slots__ = ("_dense", "_loose", "_patterns", "names")
+
+    def __init__(self, names: SecretNames) -> None:
+        self.names = names
+        self._patterns = load_patterns()
+        self._loose = tuple(pattern for pattern in self._patterns if pattern.loose)
+        self._dense = tuple(pattern for pattern in self._patterns if not pattern.loose)
+
+    def suspicious(self, text: str) -> bool:
+        """Tell whether there may be something to mask, in JSON text or in a plain string."""
+        if "\\" in text and _HIDING.search(text):
+            return True
+        if '$dict"' in text or "$dict\\" in text:  # its keys are items of arrays, which no quick look tells
+            return True
+        names = self.names
+        for piece in {part[-_MAX_NAME:].rpartition('"')[2] for part in text.split('":')[:-1]}:
+            if self._names_secret(piece.rstrip("\\")):
+                return True
+        if _has_odd_key(text) and any(map(self._names_secret, _ANY_KEY.findall(text))):
+            return True
+        if "=" in text and any(name in names for name in _ASSIGNED.findall(text)):
+            return True
+        if any(pattern.near(text) for pattern in self._loose):
+            return True
+        runs = dense_runs(text)
+        return bool(runs) and any(pattern.near(text, runs) for pattern in self._dense)
+
+    def _names_secret(self, raw: str) -> bool:
+        """Judge a key as it stands in raw text: behind an escape the name starts one letter later."""
+        return raw in self.names or ("\\" in raw and raw.rpartition("\\")[2][1:] in self.names)
+
+    def mask_string(self, text: str, nesting: int = 0) -> str:
+        """Mask a decoded string: JSON text in it by its tokens, anything else by names and formats."""
+        if len(text) < 4 or not self.suspicious(text):
+            return text
+        if text[0] in "{[ \n" and nesting < _MAX_NESTING and _is_json(text):
+            raw = text.encode("utf-8", "surrogatepass").decode("latin-1")
+            return (
+                apply(raw, self.spans(raw, nesting=nesting + 1))
+                .encode("latin-1")
+                .decode("utf-8", "surrogatepass")
+            )
+        text = _PAIR.sub(self._mask_pair, text)
+        text = _VARIABLE.sub(self._mask_variable, text)
+        text = _QUERY.sub(self._mask_query, text)
+        return self._mask_formats(text)
+
+    def _mask_formats(self, text: str) -> str:
+        """Mask by value, until nothing is left: what stood beside a secret may be one without it."""
+        before = ""
+        while before != text:
+            before = text
+            for pattern in self._patterns:
+                text = pattern.mask(text)
+        return text
+
+    def _mask_pair(self, match: re.Match[str]) -> str:
+        open_key, name, colon, quote, value = match.groups()
+        if name not in self.names or not value:
+            return match[0]
+        return f"{open_key}{name}{open_key}{colon}{quote}{MASK}{quote}"
+
+    def _mask_variable(self, match: re.Match[str]) -> str:
+        return f"{match[1]}={match[2]}{MASK}" if match[1] in self.names else match[0]
+
+    def _mask_query(self, match: re.Match[str]) -> str:
+        return f"{match[1]}={MASK}" if match[1] in self.names else match[0]
+
+    def spans(self, text: str, *, nesting: int = 0) -> list[Span]:
+        """List what to replace in JSON text, or in a part of one that starts and ends between elements."""
+        return _Pass(self, text, nesting).run()
+
+
+def _has_odd_key(text: str) -> bool:
+    """Tell whether a key may stand in other quotes, or with white space before its colon."""
+    if "':" in text or " :" in text:
+        return True
+    if "\\" in text and any(sign in text for sign in ("\\n:", "\\t:", "\\r:", "\\f:")):
+        return True
+    return any(sign in text and f"{sign}:" in text for sign in "\n\t\r\v\f\x1c\x1d\x1e\x1f")
+
+
+def apply(text: str, spans: Iterable[Span]) -> str:
+    """Replace the spans."""
+    parts: list[str] = []
+    end = 0
+    for span in spans:
+        parts += (text[end : span.start], span.text)
+        end = span.end
+    parts.append(text[end:])
+    return "".join(parts)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        return isinstance(_decode(text), (dict, list))
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return False
+
+
+class _Level:
+    """One open container."""
+
+    __slots__ = ("index", "key", "pairs")
+
+    def __init__(self, *, pairs: bool = False, index: int = 0) -> None:
+        self.key: str | None = None
+        self.index = index
+        self.pairs = pairs
+
+
+class _Pass:
+    """One walk over the tokens. Closing more than was opened is fine: a part of a text does that."""
+
+    def __init__(self, scanner: Scanner, text: str, nesting: int) -> None:
+        self.scanner = scanner
+        self.text = text
+        self.nesting = nesting
+        self.tokens = [(match.start(), match.end()) for match in _TOKEN.finditer(text)]
+        self.levels = [_Level()]
+        self.found: list[Span] = []
+
+    def run(self) -> list[Span]:
+        at, count = 0, len(self.tokens)
+        while at < count:
+            at = self._step(at)
+        return self.found
+
+    def _sign(self, at: int) -> str:
+        """Give the first character of a token, '' past the end."""
+        return self.text[self.tokens[at][0]] if 0 <= at < len(self.tokens) else ""
+
+    def _step(self, at: int) -> int:
+        sign = self._sign(at)
+        level = self.levels[-1]
+        if sign == '"':
+            if self._sign(at + 1) == ":":
+                return self._member(at, level)
+            self._string(at)
+        elif sign in "{[":
+            pair = level.pairs and sign == "["
+            self.levels.append(_Level(pairs=level.key == "$dict" and sign == "["))
+            if pair and self._sign(at + 1) == '"' and self._sign(at + 2) == ",":
+                return self._member(at + 1, self.levels[-1])
+        elif sign in "}]":
+            if len(self.levels) > 1:
+                self.levels.pop()
+        elif sign == ",":
+            level.index += 1
+        return at + 1
+
+    def _member(self, at: int, level: _Level) -> int:
+        """Handle a key, its colon and what a secret name masks."""
+        name = self._decoded(at)
+        previous, level.key = level.key, name
+        self._string(at)
+        value = at + 2
+        if name in self.scanner.names and not (name == "token" and self._is_logprob(value, previous)):
+            return self._mask_value(value)
+        return value
+
+    def _decoded(self, at: int) -> str:
+        start, end = self.tokens[at]
+        try:
+            return str(_decode(self.text[start:end].encode("latin-1")))
+        except (msgspec.DecodeError, UnicodeError):
+            return self.text[start + 1 : end - 1]
+
+    def _string(self, at: int) -> None:
+        """Mask what is secret inside a string."""
+        start, end = self.tokens[at]
+        text = self._decoded(at)
+        masked = self.scanner.mask_string(text, self.nesting)
+        if masked != text:
+            self.found.append(Span(start, end, _quoted(masked), self._path()))
+
+    def _mask_value(self, at: int) -> int:
+        """Mask a value whole, and give the token after it."""
+        if at >= len(self.tokens):
+            return at
+        sign = self._sign(at)
+        start, end = self.tokens[at]
+        after = at + 1
+        if sign in "{[":
+            if self._sign(after) in "}]" or self.text[slice(*self._bounds(after))] == '"$opaque"':
+                return at
+            after = self._skip(at)
+            end = self.tokens[after - 1][1]
+        elif sign in "}],:" or self.text[start:end] in _KEEP:
+            return at
+        self.found.append(Span(start, end, f'"{MASK}"', self._path()))
+        return after
+
+    def _bounds(self, at: int) -> tuple[int, int]:
+        return self.tokens[at] if at < len(self.tokens) else (0, 0)
+
+    def _skip(self, at: int) -> int:
+        """Give the token after the container that opens at a token."""
+        depth = 0
+        while at < len(self.tokens):
+            sign = self._sign(at)
+            depth += (sign in "{[") - (sign in "}]")
+            at += 1
+            if not depth:
+                break
+        return at
+
+    def _is_logprob(self, value: int, previous: str | None) -> bool:
+        """Tell a token of a language model's answer, which stands beside its `logprob`, from a credential."""
+        if self._sign(value) != '"':
+            return False
+        if previous == "logprob":
+            return True
+        after = value + 1
+        if self._named(after + 1) == "bytes":
+            after = self._skip(after + 3)
+        return self._named(after + 1) == "logprob"
+
+    def _named(self, at: int) -> str:
+        return self._decoded(at) if self._sign(at) == '"' and self._sign(at + 1) == ":" else ""
+
+    def _path(self) -> str:
+        parts = [str(level.index) if level.key is None else level.key for level in self.levels[1:]]
+        return ".".join(part for part in parts if not part.startswith("$")) or "(value)"
+
+
+def _quoted(text: str) -> str:
+    """Write a string as JSON, in Latin-1 characters of its UTF-8 bytes."""
+    try:
+        return msgspec.json.encode(text).decode("latin-1")
+    except UnicodeEncodeError:
+        return msgspec.json.encode(text.encode("utf-8", "replace").decode()).decode("latin-1")

@@ -1,0 +1,29 @@
+"""Walking a tagged tree: where its opaque parts are, and how a path through it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+
+def opaque_paths(tree: Any, path: str = "") -> Iterator[tuple[str, str, str]]:
+    """Give (path, type, reason) of each opaque part. Tags are no segments of a path."""
+    if isinstance(tree, list):
+        for position, item in enumerate(tree):
+            yield from opaque_paths(item, join(path, position))
+    elif isinstance(tree, dict):
+        tag = next(iter(tree), "")
+        if tag == "$opaque":
+            yield path, str(tree[tag]), str(tree.get("reason", ""))
+        elif tag == "$dict":
+            for key, item in tree[tag]:
+                yield from opaque_paths(key, join(path, "(key)"))
+                yield from opaque_paths(item, join(path, key if isinstance(key, str) else "(key)"))
+        else:
+            for key, item in tree.items():
+                yield from opaque_paths(item, path if key.startswith("$") else join(path, key))
+
+
+def join(path: str, segment: object) -> str:
+    """Add a segment to a dotted path."""
+    return f"{path}.{segment}" if path else str(segment)

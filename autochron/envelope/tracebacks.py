@@ -1,0 +1,86 @@
+"""Tracebacks as data, and an equivalent traceback made from that data.
+
+A frame is `[file, line, function]`, then the three columns of the caret line where they are known.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
+from autochron.envelope.types import absolute_file, relative_file
+
+MAX_FRAMES = 200
+"""Of a runaway recursion the first and the last half are kept."""
+
+
+def describe(traceback: types.TracebackType | None, below: types.FrameType) -> list[list[Any]]:
+    """List the frames of a traceback; those down to `below` are left out where it is among them."""
+    entries: list[types.TracebackType] = []
+    while traceback is not None:
+        if traceback.tb_frame is below:
+            entries.clear()
+        else:
+            entries.append(traceback)
+        traceback = traceback.tb_next
+    if len(entries) > MAX_FRAMES:
+        entries = entries[: MAX_FRAMES // 2] + entries[-MAX_FRAMES // 2 :]
+    return [_describe_entry(entry) for entry in entries]
+
+
+def _describe_entry(entry: types.TracebackType) -> list[Any]:
+    code = entry.tb_frame.f_code
+    described: list[Any] = [relative_file(code.co_filename), entry.tb_lineno or 0, code.co_name]
+    positions = next(islice(code.co_positions(), entry.tb_lasti // 2, None), None)
+    if positions is not None and positions[0] == entry.tb_lineno and None not in positions:
+        described.extend(positions[1:])
+    return described
+
+
+def with_traceback_frames(error: BaseException, frames: Sequence[Sequence[Any]]) -> BaseException:
+    """Give the error a traceback that prints the same files, lines and functions."""
+    traceback: types.TracebackType | None = None
+    for described in reversed(frames):
+        made = _entry(described)
+        if made is not None:
+            traceback = types.TracebackType(traceback, made.tb_frame, made.tb_lasti, made.tb_lineno)
+    return error.with_traceback(traceback)
+
+
+def _entry(described: Sequence[Any]) -> types.TracebackType | None:
+    """Raise from a code object that consists of one missing name, placed where the real frame was.
+
+    A frame can't be made otherwise. Nothing of the trace is run: name, file and position are only labels.
+    """
+    file, line, function = described[:3]
+    if not (isinstance(file, str) and isinstance(line, int) and isinstance(function, str)):
+        return None
+    code = _code(absolute_file(file), max(line, 1), described[3:]).replace(
+        co_name=function, co_qualname=function
+    )
+    try:
+        exec(code, {"__builtins__": {}, "__name__": "?"})  # noqa: S102 - the name above and nothing else
+    except NameError as caught:
+        raised = caught.__traceback__
+        return raised.tb_next if raised is not None else None
+    return None
+
+
+def _code(file: str, line: int, columns: Sequence[Any]) -> types.CodeType:
+    name = ast.Name("_", ast.Load())
+    statement = ast.Expr(name)
+    where: dict[str, Any] = {"lineno": line, "col_offset": 0, "end_lineno": line, "end_col_offset": 0}
+    if len(columns) == 3 and all(isinstance(n, int) and n >= 0 for n in columns) and columns[0] >= line:
+        where.update(end_lineno=columns[0], col_offset=columns[1], end_col_offset=columns[2])
+    for node in (name, statement):
+        for key, value in where.items():
+            setattr(node, key, value)
+    try:
+        return compile(ast.Module([statement], []), file, "exec")
+    except (ValueError, OverflowError):  # a position that was edited by hand
+        for node in (name, statement):
+            node.lineno, node.end_lineno, node.col_offset, node.end_col_offset = 1, 1, 0, 0
+        return compile(ast.Module([statement], []), "?", "exec")

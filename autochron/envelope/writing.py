@@ -1,0 +1,497 @@
+"""The slow half of encoding: from any live value to a tree of JSON types with tags.
+
+A tag is a key that starts with `$`, and always the first of its object. A dictionary that has such a key
+itself, or a
+key that is no string, is written as pairs, so a tag can't be forged by data. What belongs to a tag is named
+so that it stays
+behind it when keys are sorted: `$type`, `$type.value`.
+"""
+
+from __future__ import annotations
+
+import base64
+import enum
+import math
+import sys
+import types
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import msgspec
+
+from autochron.envelope import exceptions, shapes, transport
+from autochron.envelope import types as names
+
+Plan: TypeAlias = Callable[["Writer", Any], Any]
+
+MAX_DEPTH = 100
+"""Levels of nesting; what lies deeper is opaque. Four frames of ours a level stay well below Python's own
+limit."""
+_INT_DIGITS = 4000  # Python refuses to print longer integers in decimal.
+
+
+class Writer:
+    """One encoding: remembers which containers are open, so that a cycle ends."""
+
+    __slots__ = ("below", "open")
+
+    def __init__(self, below: types.FrameType | None = None) -> None:
+        self.below = below
+        self.open: set[int] = set()
+
+    def write(self, value: Any) -> Any:
+        """Give the tagged tree of a value."""
+        kind = type(value)
+        plan = _PLANS.get(kind)
+        if plan is None:
+            plan = _PLANS[kind] = _plan_for(kind)
+        return plan(self, value)
+
+    def enter(self, value: Any) -> Any:
+        """Open a container; what is not None stands for it instead."""
+        key = id(value)
+        if key in self.open:
+            return opaque(value, "it contains itself")
+        if len(self.open) >= MAX_DEPTH:
+            return opaque(value, f"it is nested deeper than {MAX_DEPTH} levels")
+        self.open.add(key)
+        return None
+
+    def leave(self, value: Any) -> None:
+        """Close a container."""
+        self.open.discard(id(value))
+
+    def items(self, values: Any) -> list[Any]:
+        """Write each of a sequence."""
+        return [self.write(item) for item in values]
+
+    def mapping(self, value: dict[Any, Any]) -> dict[str, Any]:
+        """Write the items of a dictionary, as pairs where a key could be mistaken."""
+        pairs = list(dict.items(value))
+        for key, _ in pairs:
+            if type(key) is not str or key[:1] == "$" or not _utf8(key):
+                return {"$dict": [[self.write(key), self.write(item)] for key, item in pairs]}
+        return {key: self.write(item) for key, item in pairs}
+
+    def state(self, state: dict[Any, Any]) -> dict[str, Any]:
+        """Write attributes to stand beside a tag: inline where all are names, else in `$type.state`."""
+        if all(type(key) is str and key.isascii() and key.isidentifier() for key in state):
+            return {key: self.write(item) for key, item in state.items()}
+        return {"$type.state": self.mapping(state)} if state else {}
+
+
+def opaque(value: Any, reason: str = "") -> dict[str, str]:
+    """Stand for what can't be rebuilt."""
+    label = names.label(type(value))
+    return {"$opaque": label, "reason": reason} if reason else {"$opaque": label}
+
+
+def forget_plans() -> None:
+    """Drop what is known about types: the root that they are named by changed."""
+    _PLANS.clear()
+    _PLANS.update(_BUILTIN)
+
+
+def _utf8(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+# --- plans for exact builtin types
+# ---------------------------------------------------------------------------------
+
+
+def _same(_: Writer, value: Any) -> Any:
+    return value
+
+
+def _int(_: Writer, value: int) -> Any:
+    if -(2**63) <= value < 2**64:
+        return value
+    return {"$int": str(value) if value.bit_length() < _INT_DIGITS * 3 else hex(value)}
+
+
+def _float(_: Writer, value: float) -> Any:
+    if math.isfinite(value):
+        return value
+    return {"$float": repr(value) if math.copysign(1, value) > 0 or value < 0 else "-nan"}
+
+
+def _str(_: Writer, value: str) -> Any:
+    # Not JSON's own escapes: two halves that stand alone would come back joined.
+    return value if _utf8(value) else {"$str": value.encode("unicode_escape").decode()}
+
+
+def _list(writer: Writer, value: list[Any]) -> Any:
+    instead = writer.enter(value)
+    if instead is not None:
+        return instead
+    try:
+        return writer.items(list.__iter__(value))
+    finally:
+        writer.leave(value)
+
+
+def _dict(writer: Writer, value: dict[Any, Any]) -> Any:
+    instead = writer.enter(value)
+    if instead is not None:
+        return instead
+    try:
+        return writer.mapping(value)
+    finally:
+        writer.leave(value)
+
+
+def _tagged_items(tag: str, *, ordered: bool) -> Plan:
+    def plan(writer: Writer, value: Any) -> Any:
+        instead = writer.enter(value)
+        if instead is not None:
+            return instead
+        try:
+            written = writer.items(value)
+            return {tag: written if ordered else _sorted(written)}
+        finally:
+            writer.leave(value)
+
+    return plan
+
+
+def _sorted(written: list[Any]) -> list[Any]:
+    """Order the items of a set, so that the same set is the same text."""
+    return sorted(written, key=msgspec.json.encode)
+
+
+def _bytes(_: Writer, value: bytes) -> Any:
+    return {"$bytes": base64.b64encode(value).decode()}
+
+
+def _bytearray(_: Writer, value: bytearray) -> Any:
+    return {"$bytearray": base64.b64encode(value).decode()}
+
+
+def _complex(writer: Writer, value: complex) -> Any:
+    return {"$complex": [writer.write(value.real), writer.write(value.imag)]}
+
+
+def _range(writer: Writer, value: range | slice) -> Any:
+    tag = "$range" if type(value) is range else "$slice"
+    return {tag: [writer.write(value.start), writer.write(value.stop), writer.write(value.step)]}
+
+
+def _proxy(writer: Writer, value: Any) -> Any:
+    return {"$mappingproxy": _dict(writer, dict(value))}
+
+
+def _constant(_: Writer, value: Any) -> Any:
+    return {"$constant": "UNSET" if value is msgspec.UNSET else str(value)}
+
+
+def _reference(_: Writer, value: Any) -> Any:
+    try:
+        return {"$ref": names.name_of(value)}
+    except names.UnnamedError as error:
+        what = names.label_function(value)
+        return {"$opaque": what, "reason": str(error)}
+
+
+def _builtin_function(writer: Writer, value: Any) -> Any:
+    owner = getattr(value, "__self__", None)
+    if owner is not None and not isinstance(owner, types.ModuleType):
+        return opaque(value, "it is bound to an object")
+    return _reference(writer, value)
+
+
+def _module(_: Writer, value: Any) -> Any:
+    try:
+        return {"$module": names.name_module(value)}
+    except names.UnnamedError as error:
+        return opaque(value, str(error))
+
+
+_BUILTIN: dict[type, Plan] = {
+    type(None): _same,
+    bool: _same,
+    int: _int,
+    float: _float,
+    str: _str,
+    list: _list,
+    dict: _dict,
+    tuple: _tagged_items("$tuple", ordered=True),
+    set: _tagged_items("$set", ordered=False),
+    frozenset: _tagged_items("$frozenset", ordered=False),
+    bytes: _bytes,
+    bytearray: _bytearray,
+    complex: _complex,
+    range: _range,
+    slice: _range,
+    types.MappingProxyType: _proxy,
+    types.FunctionType: _reference,
+    types.BuiltinFunctionType: _builtin_function,
+    types.ModuleType: _module,
+    type(Ellipsis): _constant,
+    type(NotImplemented): _constant,
+    type(msgspec.UNSET): _constant,
+}
+_PLANS: dict[type, Plan] = dict(_BUILTIN)
+
+
+# --- plans for the standard library's value types
+# ------------------------------------------------------------------
+
+
+def _moment(writer: Writer, value: Any) -> Any:
+    """Write a datetime or a time: naive ISO text, then zone and fold where they are set."""
+    tag = "$datetime" if hasattr(value, "toordinal") else "$time"
+    plain = value.replace(tzinfo=None, fold=0)
+    written = {tag: plain.isoformat()}
+    if value.tzinfo is not None:
+        written["zone"] = writer.write(value.tzinfo)
+    if value.fold:
+        written["fold"] = 1
+    return written
+
+
+def _zone(writer: Writer, value: Any) -> Any:
+    if type(value).__name__ == "ZoneInfo":
+        return {"$zone": value.key} if value.key else opaque(value, "the zone has no key")
+    arguments = value.__getinitargs__()
+    offset = arguments[0]
+    written: dict[str, Any] = {"$timezone": [offset.days, offset.seconds, offset.microseconds]}
+    if len(arguments) > 1:
+        written["name"] = writer.write(arguments[1])
+    return written
+
+
+def _fraction(writer: Writer, value: Any) -> Any:
+    return {"$fraction": [writer.write(value.numerator), writer.write(value.denominator)]}
+
+
+def _textual(tag: str) -> Plan:
+    def plan(writer: Writer, value: Any) -> Any:
+        return {tag: writer.write(str(value))}
+
+    return plan
+
+
+def _path(writer: Writer, value: Any) -> Any:
+    return {"$path": writer.write(str(value)), "flavour": type(value).__name__}
+
+
+_LIBRARY: tuple[tuple[str, str, Plan], ...] = (
+    ("datetime", "datetime", _moment),
+    ("datetime", "time", _moment),
+    ("datetime", "date", lambda _, value: {"$date": value.isoformat()}),
+    ("datetime", "timedelta", lambda _, v: {"$timedelta": [v.days, v.seconds, v.microseconds]}),
+    ("datetime", "timezone", _zone),
+    ("zoneinfo", "ZoneInfo", _zone),
+    ("decimal", "Decimal", _textual("$decimal")),
+    ("fractions", "Fraction", _fraction),
+    ("uuid", "UUID", _textual("$uuid")),
+    ("pathlib", "PosixPath", _path),
+    ("pathlib", "WindowsPath", _path),
+    ("pathlib", "PurePosixPath", _path),
+    ("pathlib", "PureWindowsPath", _path),
+)
+
+
+# --- plans made for a class
+# ----------------------------------------------------------------------------------------
+
+
+def _plan_for(cls: type) -> Plan:
+    """Decide once how instances of a class are written."""
+    for module, name, plan in _LIBRARY:
+        if getattr(sys.modules.get(module), name, None) is cls:
+            return plan
+    if issubclass(cls, type):
+        return _reference
+    kind = shapes.kind_of(cls)
+    if kind == "none":
+        return _opaque_plan("it is no value type; return plain data, or give the boundary `outcome = ...`")
+    if kind == "http":
+        return _http_plan(shapes.http_class(cls))
+    try:
+        name = names.name_of(_origin(cls))
+    except names.UnnamedError as error:
+        return _opaque_plan(str(error))
+    return _MAKERS[kind](cls, name)
+
+
+def _origin(cls: type) -> type:
+    """Give the class to name: a parametrised pydantic model is named by the model it was made from."""
+    metadata = getattr(cls, "__pydantic_generic_metadata__", None)
+    origin = metadata.get("origin") if isinstance(metadata, dict) else None
+    return origin if isinstance(origin, type) else cls
+
+
+def _opaque_plan(reason: str) -> Plan:
+    def plan(_: Writer, value: Any) -> Any:
+        return opaque(value, reason)
+
+    return plan
+
+
+def _guarded(build: Plan) -> Plan:
+    def plan(writer: Writer, value: Any) -> Any:
+        instead = writer.enter(value)
+        if instead is not None:
+            return instead
+        try:
+            return build(writer, value)
+        finally:
+            writer.leave(value)
+
+    return plan
+
+
+def _http_plan(name: str) -> Plan:
+    return _guarded(lambda writer, value: transport.describe(name, value, writer.write))
+
+
+def _exception_plan(_: type, name: str) -> Plan:
+    return _guarded(lambda writer, value: exceptions.describe(name, value, writer))
+
+
+def _record_plan(cls: type, name: str) -> Plan:
+    slots = shapes.slots_of(cls)
+
+    def build(writer: Writer, value: Any) -> Any:
+        return {"$type": name, **writer.state(shapes.attributes(value, slots))}
+
+    return _guarded(build)
+
+
+def _struct_plan(cls: type, name: str) -> Plan:
+    fields = cls.__struct_fields__  # type: ignore[attr-defined]
+
+    def build(writer: Writer, value: Any) -> Any:
+        state = {field: getattr(value, field) for field in fields}
+        return {"$type": name, **writer.state({**state, **getattr(value, "__dict__", {})})}
+
+    return _guarded(build)
+
+
+def _namedtuple_plan(cls: type, name: str) -> Plan:
+    slots = shapes.slots_of(cls)
+    fields = cls._fields  # type: ignore[attr-defined]
+
+    def build(writer: Writer, value: Any) -> Any:
+        if len(fields) != tuple.__len__(value):
+            return opaque(value, "it has another length than its fields")
+        state = dict(zip(fields, tuple.__iter__(value), strict=True))
+        return {"$type": name, **writer.state({**state, **shapes.attributes(value, slots)})}
+
+    return _guarded(build)
+
+
+def _sequence_plan(_: type, name: str) -> Plan:
+    def build(writer: Writer, value: Any) -> Any:
+        shown, hidden = value.__reduce__()[1]
+        return {"$type": name, "$type.value": writer.items(shown), "$type.hidden": writer.mapping(hidden)}
+
+    return _guarded(build)
+
+
+def _enum_plan(cls: Any, name: str) -> Plan:
+    is_flag = issubclass(cls, enum.Flag)
+
+    def plan(writer: Writer, value: Any) -> Any:
+        member = value._name_
+        if isinstance(member, str) and cls._member_map_.get(member) is value:
+            return {"$enum": name, "name": writer.write(member)}
+        return (
+            {"$enum": name, "value": writer.write(int(value._value_))}
+            if is_flag
+            else opaque(value, "no member")
+        )
+
+    return plan
+
+
+def _pydantic_plan(cls: Any, name: str) -> Plan:
+    slots = shapes.slots_of(cls)
+    metadata = getattr(cls, "__pydantic_generic_metadata__", {})
+    arguments = metadata.get("args") if metadata.get("origin") else None
+
+    def build(writer: Writer, value: Any) -> Any:
+        own = value.__dict__
+        written: dict[str, Any] = {"$type": name}
+        if arguments:
+            written["$type.arguments"] = writer.items(arguments)
+        extra, private = value.__pydantic_extra__, getattr(value, "__pydantic_private__", None)
+        set_fields = value.__pydantic_fields_set__
+        if set_fields != set(own) | set(extra or ()):
+            written["$type.set"] = sorted(set_fields)
+        if extra is not None:
+            written["$type.extra"] = writer.mapping(extra)
+        if private is not None:
+            written["$type.private"] = writer.mapping(private)
+        return {**written, **writer.state({**shapes.attributes(value, slots)})}
+
+    return _guarded(build)
+
+
+def _container_plan(cls: Any, name: str) -> Plan:
+    slots = shapes.slots_of(cls)
+    base: Any = shapes.container_base(cls)
+    read = _content_reader(base)
+
+    def build(writer: Writer, value: Any) -> Any:
+        written = {"$type": name, "$type.value": read(writer, value)}
+        if base.__name__ == "defaultdict" and value.default_factory is not None:
+            written["$type.default"] = writer.write(value.default_factory)
+        if base.__name__ == "deque" and value.maxlen is not None:
+            written["$type.maxlen"] = value.maxlen
+        return {**written, **writer.state(shapes.attributes(value, slots))}
+
+    return _guarded(build)
+
+
+def _content_reader(base: Any) -> Plan:
+    """Give what writes the content of a subclass as its builtin base, past any method of the subclass."""
+    if issubclass(base, dict):
+        # `OrderedDict.items` follows `move_to_end`; `dict.items` doesn't.
+        return lambda writer, value: writer.mapping(dict(base.items(value)))
+    if base in (str, int, float, complex, bytes, bytearray):
+        plan = _BUILTIN[base]
+        return lambda writer, value: plan(writer, _BARE[base](value))
+    ordered = base not in (set, frozenset)
+
+    def read(writer: Writer, value: Any) -> Any:
+        written = writer.items(base.__iter__(value))
+        return written if ordered else _sorted(written)
+
+    return read
+
+
+_BARE: dict[Any, Callable[[Any], Any]] = {
+    str: lambda value: "".join(str.__iter__(value)),
+    int: int.__int__,
+    float: float.__float__,
+    complex: lambda value: complex.__add__(value, 0j),
+    bytes: lambda value: bytes.__getitem__(value, slice(None)),
+    bytearray: bytearray.copy,
+}
+
+
+def _namespace_plan(_: type, name: str) -> Plan:
+    return _guarded(lambda writer, value: {"$type": name, **writer.state(dict(vars(value)))})
+
+
+_MAKERS: dict[str, Callable[[Any, str], Plan]] = {
+    "exception": _exception_plan,
+    "enum": _enum_plan,
+    "pydantic": _pydantic_plan,
+    "struct": _struct_plan,
+    "record": _record_plan,
+    "namedtuple": _namedtuple_plan,
+    "sequence": _sequence_plan,
+    "container": _container_plan,
+    "namespace": _namespace_plan,
+}
+names.on_root_change(forget_plans)

@@ -1,0 +1,122 @@
+"""HTTP bodies: lossless by construction, readable where they can be."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autochron.envelope.bodies import body_values, read_body, restore_body, store_body, tool_names
+from autochron.envelope.redaction import Redactor
+from autochron.errors import CodecError
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=10,
+)
+_types = st.sampled_from(["application/json", "text/event-stream; charset=utf-8", "text/plain", ""])
+_lines = st.sampled_from(
+    [
+        "data: ",
+        "data:",
+        "event: x",
+        "\n",
+        "\n\n",
+        "\r\n",
+        "\r\n\r\n",
+        '{"a":1}',
+        '{"a": 1}',
+        "[DONE]",
+        ": c",
+        "style: x",
+        "é",
+        '{"a":1e5}',
+        "null",
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary() | st.text().map(str.encode) | st.lists(_lines).map("".join).map(str.encode), _types)
+def test_any_bytes_come_back(content: bytes, content_type: str) -> None:
+    stored = store_body(content, content_type)
+    json.loads(stored)
+    assert restore_body(stored) == content
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    _json,
+    st.sampled_from([None, (",", ":")]),
+    st.booleans(),
+    st.sampled_from([None, 2, 4]),
+    st.sampled_from(["", "\n"]),
+    _types,
+)
+def test_json_comes_back(value, separators, ascii_only: bool, indent, tail: str, content_type: str) -> None:
+    text = json.dumps(value, separators=separators, ensure_ascii=ascii_only, indent=indent) + tail
+    content = text.encode("utf-8", "replace")
+    assert restore_body(store_body(content, content_type)) == content
+
+
+@pytest.mark.parametrize(
+    ("content", "stored"),
+    [
+        (b"", b"null"),
+        (b'{"a":[1,2.5]}', b'{"json":{"a":[1,2.5]},"style":"compact"}'),
+        (b'{"a": [1, 2]}', b'{"json":{"a":[1,2]},"style":"spaced"}'),
+        (b'{\n  "a": 1\n}\n', b'{"json":{"a":1},"style":"indent-2","tail":"\\n"}'),
+        (b'{"a":1,"a":2}', b'{"text":"{\\"a\\":1,\\"a\\":2}"}'),
+        (b"hello", b'{"text":"hello"}'),
+        (b"\xff", b'{"base64":"/w=="}'),
+    ],
+)
+def test_the_form_that_is_chosen(content: bytes, stored: bytes) -> None:
+    assert store_body(content, "application/json" if content[:1] == b"{" else "text/plain") == stored
+
+
+_STREAM = (
+    b'event: delta\ndata: {"choices":[{"delta":{"tool_calls":[{"function":{"name":"buy"}}]}}]}\n\n'
+    b'data: {"choices": [{"delta": {"tool_calls": [{"function": {"name": "sell"}}]}}]}\n\n'
+    b'data: {"type":"x"  }\n\ndata: [DONE]\n\n'
+)
+
+
+def test_events_are_readable_and_paths_reach_their_data() -> None:
+    stored = store_body(_STREAM, "text/event-stream")
+    events = json.loads(stored)["events"]
+    assert [event["data"] for event in events[2:]] == ['{"type":"x"  }', "[DONE]"]
+    assert events[1]["style"] == "spaced"
+    assert restore_body(stored) == _STREAM
+    path = "choices.*.delta.tool_calls.*.function.name"
+    assert tool_names(stored, [path]) == ("buy", "sell")
+    assert read_body(stored, "type") == ["x"]
+    assert len(body_values(stored)) == 3
+
+
+def test_a_masked_body_restores_with_the_mask() -> None:
+    stored = Redactor().mask(store_body(b'{"api_key":"abc","n":1}', "application/json"))
+    assert restore_body(stored) == b'{"api_key":"[masked]","n":1}'
+    stored = Redactor().mask(store_body(b'data: {"api_key": "abc"}\n\n', "text/event-stream"))
+    assert restore_body(stored) == b'data: {"api_key": "[masked]"}\n\n'
+
+
+def test_a_body_edited_by_hand_restores() -> None:
+    assert restore_body(b'{ "json": {"a" : 2}, "style": "compact" }') == b'{"a":2}'
+
+
+@pytest.mark.parametrize(
+    "stored", [b"{}", b"[]", b'{"base64":"*"}', b'{"json":{},"style":"no"}', b'{"other":1}', b"{"]
+)
+def test_nonsense_is_refused(stored: bytes) -> None:
+    with pytest.raises(CodecError):
+        restore_body(stored)
+
+
+def test_msgspec_is_the_measure_of_compact() -> None:
+    content = msgspec.json.encode({"a": 1e16, "b": "é\u2028"})
+    assert store_body(content).endswith(b'"style":"compact"}')

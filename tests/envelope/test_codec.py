@@ -1,0 +1,431 @@
+"""The typed codec: what comes back equals what went in, type by type, or is refused."""
+
+from __future__ import annotations
+
+import collections
+import datetime as dt
+import decimal
+import fractions
+import json
+import math
+import pathlib
+import re
+import sys
+import time
+import traceback
+import types
+import uuid
+import zoneinfo
+from typing import Any
+
+import anthropic
+import httpx
+import httpx2
+import msgspec
+import openai
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autochron.envelope import types as names
+from autochron.envelope.codec import decode, encode
+from autochron.errors import CodecError, OpaqueError
+
+from . import sample_types as samples
+
+
+def same(one: Any, other: Any) -> bool:
+    """Tell whether two values are equal and of the same type at every level."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, float):
+        return math.copysign(1, one) == math.copysign(1, other) and (
+            one == other or (one != one and other != other)
+        )
+    if isinstance(one, complex):
+        return same(one.real, other.real) and same(one.imag, other.imag)
+    if isinstance(one, dict):
+        pairs = zip(one.items(), other.items(), strict=True)
+        return len(one) == len(other) and all(same(a, c) and same(b, d) for (a, b), (c, d) in pairs)
+    if isinstance(one, (list, tuple, collections.deque)):
+        return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))
+    if isinstance(one, (set, frozenset)):
+        return sorted(map(repr, one)) == sorted(map(repr, other))
+    if isinstance(one, decimal.Decimal):
+        return str(one) == str(other)
+    if isinstance(one, (dt.datetime, dt.time)):
+        return one == other and one.fold == other.fold and same(one.tzinfo, other.tzinfo)
+    if isinstance(one, msgspec.Struct):
+        return all(same(getattr(one, f), getattr(other, f)) for f in one.__struct_fields__)
+    if hasattr(one, "__dict__") and not isinstance(one, type):
+        return same(vars(one), vars(other))
+    return bool(one == other)
+
+
+_zones = (
+    st.none()
+    | st.timezones()
+    | st.just(dt.UTC)
+    | st.timedeltas(dt.timedelta(hours=-23), dt.timedelta(hours=23)).map(dt.timezone)
+)
+_hashable = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.text(
+        alphabet=st.characters(min_codepoint=0xD7F0, max_codepoint=0xE010, exclude_categories=()), max_size=3
+    )
+    | st.sampled_from(["$type", "$", "$tuple", "a"])
+    | st.binary()
+    | st.complex_numbers()
+    | st.datetimes(timezones=_zones)
+    | st.dates()
+    | st.times(timezones=st.none() | st.just(dt.UTC))
+    | st.timedeltas()
+    | st.decimals().filter(lambda v: not v.is_snan())
+    | st.fractions()
+    | st.uuids()
+    | st.sampled_from(
+        [*samples.Side, *samples.Rank, samples.Permission(3), samples.Permission(0), samples.MyInt(3)]
+    )
+    | st.sampled_from(
+        [pathlib.Path("/a/b"), pathlib.PureWindowsPath("c:\\x"), range(3), range(9, 1, -2), ...]
+    )
+)
+
+
+def _grown(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    pairs = st.tuples(inner, inner)
+    return (
+        st.lists(inner, max_size=4)
+        | st.lists(inner, max_size=4).map(tuple)
+        | st.dictionaries(_hashable, inner, max_size=4)
+        | st.dictionaries(st.sampled_from(["a", "$b", "c"]), inner, max_size=3)
+        | st.frozensets(_hashable, max_size=4)
+        | st.sets(_hashable, max_size=4)
+        | st.lists(inner, max_size=3).map(samples.MyTuple)
+        | st.lists(inner, max_size=3).map(samples.MyList)
+        | st.lists(inner, max_size=3).map(lambda v: collections.deque(v, maxlen=7))
+        | st.dictionaries(st.text(), inner, max_size=3).map(samples.MyDict)
+        | st.dictionaries(st.text(), inner, max_size=3).map(lambda v: collections.defaultdict(list, v))
+        | st.dictionaries(st.text(), inner, max_size=3).map(collections.OrderedDict)
+        | st.dictionaries(st.text(alphabet="ab $"), inner, max_size=3).map(_attributes)
+        | pairs.map(lambda p: samples.Point(*p))
+        | pairs.map(lambda p: samples.TypedPoint(*p))
+        | pairs.map(lambda p: samples.Quote("x", p))
+        | pairs.map(lambda p: samples.Frozen("x", *p))
+        | pairs.map(lambda p: samples.Struct(*p))
+    )
+
+
+def _attributes(state: dict[str, Any]) -> Any:
+    made = samples.Quote("x")
+    vars(made).update(state)
+    return made
+
+
+_values = st.recursive(_hashable, _grown, max_leaves=12)
+
+
+@settings(max_examples=200, deadline=None)
+@given(_values)
+def test_decoding_what_was_encoded_gives_an_equal_value(value: Any) -> None:
+    encoded = encode(value)
+    assert encoded.opaque == ()
+    json.loads(encoded.body)
+    assert same(decode(encoded.body), value)
+
+
+@settings(max_examples=100, deadline=None)
+@given(_values)
+def test_a_trace_file_that_sorts_keys_keeps_the_tags_first(value: Any) -> None:
+    encoded = encode({"a": value}).body
+    sorted_body = msgspec.json.encode(msgspec.json.decode(encoded), order="sorted")
+    decode(sorted_body)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        samples.Slotted((1,), {2}),
+        samples.Attrs((1,)),
+        samples.FrozenAttrs([1]),
+        samples.MyStr("x"),
+        samples.MyFloat(1.5),
+        samples.MySet({1}),
+        samples.MyOrdered(a=1),
+        types.SimpleNamespace(a=(1,)),
+        collections.Counter("aab"),
+        time.localtime(),
+        zoneinfo.ZoneInfo("UTC"),
+        dt.datetime(2024, 10, 27, 2, 30, fold=1, tzinfo=zoneinfo.ZoneInfo("Europe/Paris")),
+        fractions.Fraction(1, 3),
+        re.IGNORECASE | re.MULTILINE,
+        bytearray(b"x"),
+        slice(1, None, 2),
+        uuid.UUID(int=3),
+        print,
+        json.loads,
+        dict,
+        types.NoneType,
+        json,
+        NotImplemented,
+        msgspec.UNSET,
+        2**13000,
+        types.MappingProxyType({"a": (1,)}),
+        samples.Box[int](item=3),
+    ],
+)
+def test_other_types_come_back(value: Any) -> None:
+    encoded = encode(value)
+    assert encoded.opaque == ()
+    found = decode(encoded.body)
+    assert type(found) is type(value)
+    assert found == value
+
+
+def test_slots_of_a_subclass_come_back() -> None:
+    value = samples.MyStr("x")
+    value.note = (1,)
+    assert decode(encode(value).body).note == (1,)
+
+
+def test_pydantic_keeps_what_was_set_and_runs_no_validator() -> None:
+    value = samples.Model(a=(1,), z=3)
+    value._secret = {4}
+    found = decode(encode(value).body)
+    assert found == value
+    assert found.a == (1,)
+    assert found.model_fields_set == {"a", "z"}
+    assert found.model_extra == {"z": 3}
+    assert found._secret == {4}
+    strict = samples.Strict.model_construct(n=0)
+    assert decode(encode(strict).body).n == 0
+    unset = samples.Model.model_construct(a=1)
+    assert decode(encode(unset).body).model_dump(exclude_unset=True) == {"a": 1}
+
+
+def test_no_initialiser_runs() -> None:
+    value = samples.Quote("x")
+    value.symbol = "forbidden"
+    assert decode(encode(value).body) == value
+    assert decode(encode(samples.MyDict(a=1)).body) == {"a": 1}
+
+
+# --- exceptions
+# ----------------------------------------------------------------------------------------------------
+
+
+def _raised(make: Any) -> BaseException:
+    try:
+        make()
+    except BaseException as error:
+        return error
+    raise AssertionError
+
+
+def _state(error: BaseException) -> tuple[Any, ...]:
+    members = (
+        "errno strerror filename value code name path msg lineno offset text object start end reason".split()
+    )
+    return type(error), error.args, str(error), {m: getattr(error, m) for m in members if hasattr(error, m)}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: open("/nonexistent/file"),
+        lambda: {}["missing"],
+        lambda: b"\xff".decode(),
+        lambda: "\ud800".encode(),
+        lambda: compile("a b", "f.py", "exec"),
+        lambda: __import__("nonexistent_module"),
+        lambda: sys.exit(3),
+        lambda: next(iter(())),
+        lambda: int("x"),
+        lambda: undefined_name,  # noqa: F821
+        lambda: None.attribute,
+        lambda: 1 / 0,
+        lambda: json.loads("{"),
+    ],
+)
+def test_builtin_exceptions_come_back(make: Any) -> None:
+    error = _raised(make)
+    found = decode(encode(error).body)
+    assert _state(found) == _state(error)
+    assert vars(found) == vars(error)
+
+
+def test_causes_contexts_notes_and_attributes_come_back() -> None:
+    def make() -> None:
+        try:
+            raise KeyError("inner")
+        except KeyError as error:
+            made = samples.Picky("outer", code=7)
+            made.add_note("a note")
+            raise made from error
+
+    found = decode(encode(_raised(make)).body)
+    assert isinstance(found, samples.Picky)
+    assert (str(found), found.code, found.__notes__) == ("outer", 7, ["a note"])
+    assert found.__cause__.args == ("inner",)
+    assert found.__context__ is found.__cause__
+    assert found.__suppress_context__
+
+
+def test_groups_come_back() -> None:
+    value = ExceptionGroup("g", [ValueError(1), ExceptionGroup("h", (KeyError(2),))])
+    found = decode(encode(value).body)
+    assert type(found) is ExceptionGroup
+    assert [type(e) for e in found.exceptions] == [ValueError, ExceptionGroup]
+    assert found.exceptions[1].exceptions[0].args == (2,)
+    assert type(found.exceptions[1].args[1]) is tuple
+
+
+@pytest.mark.parametrize(("library", "http"), [(openai, httpx2), (anthropic, httpx2)])
+def test_sdk_exceptions_come_back(library: Any, http: Any) -> None:
+    if not hasattr(library, "RateLimitError"):
+        pytest.skip("no such class")
+    request = http.Request(
+        "POST", "https://api.example.invalid/v1/x?a=b", json={"model": "m"}, headers={"x-a": "1"}
+    )
+    response = http.Response(
+        429, request=request, json={"error": {"code": "c"}}, headers=[("a", "1"), ("a", "2")]
+    )
+    error = library.RateLimitError("slow down", response=response, body={"code": "c"})
+    found = decode(encode(error).body)
+    assert type(found) is library.RateLimitError
+    assert str(found) == "slow down"
+    assert found.status_code == 429
+    assert found.response.json() == {"error": {"code": "c"}}
+    assert found.response.headers.raw == response.headers.raw
+    assert found.response.request.content == request.content
+    assert str(found.request.url) == str(request.url)
+    assert found.body == {"code": "c"}
+
+
+@pytest.mark.parametrize("http", [httpx, httpx2])
+def test_responses_come_back(http: Any) -> None:
+    request = http.Request("GET", "https://api.example.invalid/")
+    response = http.Response(200, request=request, content=b"\xff\x00", headers={"content-type": "image/png"})
+    response.elapsed = dt.timedelta(seconds=2)
+    found = decode(encode(response).body)
+    assert (found.status_code, found.content, found.elapsed) == (200, b"\xff\x00", response.elapsed)
+    assert found.is_closed
+    unread = http.Response(200, request=request, stream=http.ByteStream(b"x"))
+    with pytest.raises(http.ResponseNotRead):
+        _ = decode(encode(unread).body).content
+    for value in (request.url, request.headers):
+        assert decode(encode(value).body) == value
+
+
+def _deep(n: int) -> None:
+    if n:
+        _deep(n - 1)
+    else:
+        raise ValueError("deep")
+
+
+def test_a_traceback_prints_the_same_lines() -> None:
+    try:
+        _deep(2)
+    except ValueError as error:
+        encoded = encode(error, traceback_below=sys._getframe())
+        expected = traceback.format_tb(error.__traceback__)[1:]
+    found = decode(encoded.body)
+    assert traceback.format_tb(found.__traceback__) == expected
+    try:
+        raise found
+    except ValueError:
+        assert "_deep(n - 1)" in traceback.format_exc()
+
+
+# --- what is refused
+# -----------------------------------------------------------------------------------------------
+
+
+def test_opaque_parts_are_named_and_refused() -> None:
+    encoded = encode({"a": [samples.Plain(), (1, lambda: 1)], "b": {1: object()}})
+    assert encoded.opaque[0].startswith("a.0: ")
+    assert encoded.opaque[0].endswith("sample_types:Plain")
+    assert [entry.partition(":")[0] for entry in encoded.opaque] == ["a.0", "a.1.1", "b.(key)"]
+    assert b"0x" not in encoded.body
+    with pytest.raises(OpaqueError, match=r"a\.0 was recorded as .*Plain"):
+        decode(encoded.body)
+
+
+def test_cycles_depth_and_local_classes_are_opaque() -> None:
+    cycle: list[Any] = []
+    cycle.append(cycle)
+    assert encode(cycle).opaque == ("0: builtins:list",)
+    deep: Any = []
+    deeper: Any = ()
+    for _ in range(10_000):
+        deep, deeper = [deep], (deeper,)
+    for value in (deep, deeper):
+        assert len(encode(value).opaque) == 1
+
+    class Local(samples.Quote):
+        pass
+
+    assert b"top level" in encode(Local("x")).body
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"$type":"os:system"}',
+        b'{"$type":"subprocess:Popen"}',
+        b'{"$type":"builtins:object"}',
+        b'{"$type":"not_imported:X"}',
+        b'{"$error":"os:system"}',
+        b'{"$error":"builtins:int","args":[]}',
+        b'{"$enum":"builtins:int","value":1}',
+        b'{"$http":"os:system"}',
+        b'{"$http":"httpx:get"}',
+        b'{"$unknown":1}',
+        b'{"$tuple":3}',
+        b'{"$ref":"os:environ"}',
+        b'{"$path":"x","flavour":"os"}',
+        b"{",
+    ],
+)
+def test_nothing_else_is_made_or_called(body: bytes) -> None:
+    with pytest.raises(CodecError):
+        decode(body)
+
+
+def test_a_type_of_the_main_module_is_named_by_its_file(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "agent.py"
+    file.write_text("from dataclasses import dataclass\n@dataclass\nclass Quote:\n    a: int\n")
+    monkeypatch.setattr(names, "_root", [str(tmp_path)])
+
+    def load(name: str) -> types.ModuleType:
+        module = types.ModuleType(name)
+        module.__file__ = str(file)
+        monkeypatch.setitem(sys.modules, name, module)
+        exec(compile(file.read_text(), str(file), "exec"), vars(module))
+        return module
+
+    main = load("__main__")
+    body = encode(main.Quote(1)).body
+    assert body == b'{"$type":"@agent.py:Quote","a":1}'
+    assert type(decode(body)) is main.Quote
+    monkeypatch.setitem(sys.modules, "__main__", types.ModuleType("__main__"))
+    agent = load("agent")
+    assert type(decode(body)) is agent.Quote
+    monkeypatch.delitem(sys.modules, "agent")
+    load("__main__")
+    assert type(decode(b'{"$type":"agent:Quote","a":1}')).__name__ == "Quote"
+
+
+def test_finding_a_name_runs_no_module_getattr(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("lazy_module")
+    module.__getattr__ = lambda name: pytest.fail(f"__getattr__({name}) ran")  # type: ignore[method-assign]
+    monkeypatch.setitem(sys.modules, "lazy_module", module)
+    with pytest.raises(CodecError, match="has no X"):
+        decode(b'{"$type":"lazy_module:X"}')

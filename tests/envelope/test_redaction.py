@@ -1,0 +1,331 @@
+"""Redaction: what is masked, what is left alone, and that the incremental scan equals the full one."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autochron.envelope import paths
+from autochron.envelope.names import SecretNames
+from autochron.envelope.patterns import load_patterns
+from autochron.envelope.redaction import Redactor
+
+SECRET_NAMES = """
+authorization Authorization api_key apiKey apikey APIKey x-api-key X-Api-Key token access_token
+accessToken refresh_token id_token password passwd newPassword secret client_secret clientSecret cookie
+set-cookie Set-Cookie private_key credential credentials session_token OPENAI_API_KEY
+aws_secret_access_key proxy-authorization password2 private_key_pem db.password csrf_token bot_token
+""".split()
+
+PLAIN_NAMES = """
+max_tokens total_tokens prompt_tokens tokens token_count tokenizer cookie_policy next_page_token
+pageToken eos_token key public_key cache_key primary_key keyboard monkey secretary password_policy
+is_authorized author authors authorization_url token_type secret_santa_name tokenize accept_cookies
+api_key_id session_id
+""".split()
+
+PLAIN_TEXTS = [
+    "sk-learn is a library",
+    "https://example.invalid:8080/path@home",
+    "ask user:pass words",
+    "the Bearer of bad news",
+    "eyJ is how they start",
+    "d41d8cd98f00b204e9800998ecf8427e",
+    "9b2f7c7e-33b7-4b1e-8f53-7b1c2f6a1d11",
+    "call_abcdefghijABCDEFGHIJ0123",
+    "chatcmpl-ABCDEFGHIJKLMNOPQRSTUVWXYZ123",
+    "token = tokenizer.encode(text)",
+    "if password == other:",
+    "-----BEGIN PUBLIC KEY-----",
+    "AKIA is a prefix",
+    "max_tokens=500&page=2",
+    "PATH=/usr/bin:/bin",
+    "en-us",
+]
+
+
+@pytest.mark.parametrize("name", SECRET_NAMES)
+def test_a_secret_name_masks_strings_numbers_and_containers(name: str) -> None:
+    body = msgspec.json.encode([{name: "abc"}, {name: 7}, {name: {"a": 1}}, {name: [1]}])
+    masked = json.loads(Redactor().mask(body))
+    assert masked == [{name: "[masked]"}] * 4
+
+
+@pytest.mark.parametrize("name", PLAIN_NAMES)
+def test_a_plain_name_masks_nothing(name: str) -> None:
+    body = msgspec.json.encode({name: "abc", "in": json.dumps({name: "x"})})
+    assert Redactor().mask(body) == body
+
+
+@pytest.mark.parametrize("pattern", load_patterns(), ids=lambda pattern: pattern.name)
+@pytest.mark.parametrize("frame", ["{}", "see {} there", "a\n{}\nb", "\t{}", "'{}'", "é {} é"])
+def test_every_format_is_masked_by_its_own_pattern(pattern, frame: str) -> None:
+    text = frame.format(pattern.example)
+    assert "[masked]" in pattern.mask(text)
+    masked, where = Redactor().mask_outcome(msgspec.json.encode({"a": [text]}))
+    assert where == ("a.0",)
+    value = json.loads(masked)["a"][0]
+    assert "[masked]" in value
+    assert max(pattern.example.split(), key=len) not in value
+    escaped = json.dumps({"a": text}).replace("-", "\\u002d").replace("/", "\\/").encode()
+    assert "[masked]" in json.loads(Redactor().mask(escaped))["a"]
+
+
+@pytest.mark.parametrize("text", PLAIN_TEXTS)
+def test_look_alikes_are_left_alone(text: str) -> None:
+    body = msgspec.json.encode({"a": text})
+    assert Redactor().mask(body) == body
+
+
+@pytest.mark.parametrize("empty", ["null", "true", "false", '""', "{}", "[]"])
+def test_what_is_no_secret_under_a_secret_name_stays(empty: str) -> None:
+    body = f'{{"password":{empty},"a":1}}'.encode()
+    assert Redactor().mask(body) == body
+
+
+def test_tokens_of_a_model_are_no_credentials() -> None:
+    for member in (
+        {"token": "He", "logprob": -1.0},
+        {"token": "He", "bytes": [72, 101], "logprob": -1.0, "top_logprobs": []},
+        {"bytes": None, "logprob": -1.0, "token": "He"},
+    ):
+        body = msgspec.json.encode({"content": [member]})
+        assert Redactor().mask(body) == body
+
+
+def test_json_in_strings_is_masked_by_name_at_any_depth() -> None:
+    inner = json.dumps({"api_key": "abc", "n": 1, "deeper": json.dumps({"password": "q"})})
+    masked = json.loads(Redactor().mask(msgspec.json.encode({"arguments": inner})))
+    arguments = json.loads(masked["arguments"])
+    assert arguments == {"api_key": "[masked]", "n": 1, "deeper": '{"password": "[masked]"}'}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        rb'{"tok\u0065n":"abc"}',
+        rb'{"a\ttoken":"abc"}',
+        rb'{"x":"{\"tok\\u0065n\":\"abc\"}"}',
+        b'{"token" : "abc"}',
+        b'{"token"\n:\n"abc"}',
+        rb'{"x":"{\"token\"\n: \"abc\"}"}',
+        rb'{"x":"say {\"token\": \"abc\"} now"}',
+        rb"""{"x":"{'token': 'abc'}"}""",
+        rb'{"$dict":[["token","abc"],[1,2]]}',
+        rb'{"x":"grant=1&client_secret=abc"}',
+        rb'{"x":"client_secret=abc"}',
+        rb'{"x":"line\nMY_API_KEY=abcabcabc\n"}',
+        '{"é token":"abc"}'.encode(),
+        b'{"token":"abc","token":"abc"}',
+    ],
+)
+def test_a_name_in_disguise_is_seen(body: bytes) -> None:
+    masked = Redactor().mask(body)
+    json.loads(masked)
+    assert b"abc" not in masked
+    assert Redactor().mask(masked) == masked
+
+
+def test_the_paths_of_an_outcome_are_reported() -> None:
+    body = b'{"$tuple":[{"api_key":"a"},{"b":{"$type":"m:T","password":"x"}}]}'
+    masked, where = Redactor(extra_paths=("1.b",)).mask_outcome(body)
+    assert where == ("0.api_key", "1.b.password", "1.b")
+    assert json.loads(masked) == {"$tuple": [{"api_key": "[masked]"}, {"b": "[masked]"}]}
+
+
+def test_more_names_can_be_given() -> None:
+    assert (
+        Redactor(["account_pin"]).mask(b'{"myAccountPin":"1","pin":"2"}')
+        == b'{"myAccountPin":"[masked]","pin":"2"}'
+    )
+
+
+def test_headers_urls_and_text() -> None:
+    redactor = Redactor()
+    assert redactor.mask_headers([("Authorization", "Basic x"), ("Accept", "y"), ("Set-Cookie", "a=b")]) == (
+        ("Authorization", "[masked]"),
+        ("Accept", "y"),
+        ("Set-Cookie", "[masked]"),
+    )
+    assert redactor.mask_url("https://u:p@h.invalid/x?api_key=a&key=b&q=c") == (
+        "https://u:[masked]@h.invalid/x?api_key=[masked]&key=[masked]&q=c"
+    )
+    assert redactor.mask_text('login {"password": "hunter2"} ok') == 'login {"password": "[masked]"} ok'
+    assert redactor.mask_text("plain") == "plain"
+
+
+def test_paths_are_masked_dropped_and_kept() -> None:
+    body = b'{"a":[{"b":1,"c":2},{"b":3}],"d":{"e":4,"f":5}}'
+    assert (
+        paths.redact_paths(body, ["a.*.b"])
+        == b'{"a":[{"b":"[masked]","c":2},{"b":"[masked]"}],"d":{"e":4,"f":5}}'
+    )
+    assert paths.drop_paths(body, ["a.*.b", "d"]) == b'{"a":[{"c":2},{}]}'
+    assert paths.drop_paths(body, ["a.*"]) == b'{"a":[],"d":{"e":4,"f":5}}'
+    assert paths.keep_paths(body, ["a.0.c", "d.e"]) == b'{"a":[{"c":2}],"d":{"e":4}}'
+    assert paths.keep_paths(body, ["x"]) == b"{}"
+    assert paths.drop_paths(body, ["x.y"]) == body
+    typed = b'{"a":{"$tuple":[{"b":1}]}}'
+    assert paths.redact_paths(typed, ["a.0.b"]) == b'{"a":{"$tuple":[{"b":"[masked]"}]}}'
+
+
+def test_read_path_with_conditions() -> None:
+    value = {"output": [{"type": "text", "name": "x"}, {"type": "function_call", "name": "y"}]}
+    assert paths.read_path(value, "output.[type=function_call].name") == ["y"]
+    assert paths.read_path(value, "output.*.name") == ["x", "y"]
+    assert paths.read_path(value, "output.-1.name") == ["y"]
+    assert paths.read_path(value, "nothing.*.name") == []
+
+
+# --- the fast ways equal the slow one ---
+
+_FRAGMENTS = [
+    "token", "api_key", "max_tokens", "password", "content", "$dict", "logprob", "a", "", '"', "\\", "\n",
+    "},{", '"},{"', '},{"a":',
+    "AKIAIOSFODNN7" + "EXAMPLE", "https://u:pw@h", "é", "\u2028", " : ", "':", "=", "?token=abc",
+    "API_KEY=abcdefgh", "{'token': 'x'}",
+    '{"token":"abc"}', '{"token" : "abc"}', '{"a":[{"password":"x"},{"b":1}]}', "\t", "key",
+]  # fmt: skip
+_text = st.lists(st.sampled_from(_FRAGMENTS), max_size=4).map("".join) | st.text(max_size=6)
+_plain = st.none() | st.booleans() | st.integers(-99, 99) | _text
+_json = st.recursive(
+    _plain,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(_text, inner, max_size=4)
+        | inner.map(lambda v: json.dumps(v))
+    ),
+    max_leaves=12,
+)
+
+
+def _encode(value: object, style: int) -> bytes:
+    if style == 0:
+        return msgspec.json.encode(value)
+    if style == 1:
+        return json.dumps(value).encode()
+    return json.dumps(value, indent=1).encode()
+
+
+def _ungated(body: bytes) -> bytes:
+    """Mask with every gate open: the definition of what masking means."""
+
+    class Open(Redactor):
+        pass
+
+    redactor = Open()
+    scanner = redactor._scanner
+
+    class OpenScanner(type(scanner)):
+        def suspicious(self, text: str) -> bool:
+            return True
+
+    redactor._scanner = OpenScanner(SecretNames())
+    return redactor.mask(body)
+
+
+@settings(max_examples=400, deadline=None)
+@given(_json, st.integers(0, 2))
+def test_the_quick_look_never_misses_what_the_tokens_show(value: object, style: int) -> None:
+    body = _encode(value, style)
+    masked = Redactor().mask(body)
+    json.loads(masked)
+    assert masked == _ungated(body)
+
+
+@settings(max_examples=200, deadline=None)
+@given(_json)
+def test_masking_twice_is_masking_once(value: object) -> None:
+    masked = Redactor().mask(msgspec.json.encode(value))
+    assert Redactor().mask(masked) == masked
+
+
+_member = st.dictionaries(_text, _json, min_size=1, max_size=3)
+_edit = st.tuples(
+    st.sampled_from(["append", "insert", "replace", "remove", "rename"]), st.integers(0, 20), _member, _text
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(_member, max_size=6),
+    st.lists(_edit, max_size=6),
+    st.dictionaries(_text, _json, max_size=2),
+    _text,
+)
+def test_incremental_equals_full(messages, edits, tail, name: str) -> None:
+    redactor = Redactor()
+    messages = list(messages)
+    holder = name
+    for kind, at, member, text in [("none", 0, {}, ""), *edits]:
+        at = at % (len(messages) + 1)
+        if kind == "append":
+            messages.append(member)
+        elif kind == "insert":
+            messages.insert(at, member)
+        elif kind == "replace":
+            messages[at : at + 1] = [member]
+        elif kind == "remove":
+            del messages[at : at + 1]
+        elif kind == "rename":
+            holder = text
+        body = msgspec.json.encode(
+            {"m": {holder: messages, "z": [tail, tail, tail]}, **{"~" + k: v for k, v in tail.items()}}
+        )
+        masked = redactor.mask_input("key", body)
+        json.loads(masked)
+        assert masked == Redactor().mask(body)
+
+
+def test_a_growing_conversation_scans_only_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    redactor = Redactor()
+    seen: list[int] = []
+    scan = redactor._scan
+    monkeypatch.setattr(redactor, "_scan", lambda body: (seen.append(len(body)), scan(body))[1])
+    messages = []
+    for turn in range(100):
+        messages.append({"role": "user", "content": f"turn {turn} " * 10, "api_key": f"secret {turn}"})
+        body = msgspec.json.encode(
+            {"messages": messages, "tools": [{"name": "a" * 500}, {"name": "b" * 5000}]}
+        )
+        masked = redactor.mask_input(("agent", "0"), body)
+        assert b"secret" not in masked
+        json.loads(masked)
+    assert max(seen[1:]) < 1500
+
+
+# --- detect-secrets as an oracle
+# -----------------------------------------------------------------------------------
+
+_ORACLES = {
+    "aws": ("AWSKeyDetector", slice(0, 1)),
+    "github_token": ("GitHubTokenDetector", slice(None)),
+    "gitlab_token": ("GitLabTokenDetector", slice(None)),
+    "npm": ("NpmDetector", slice(0, 0)),
+    "openai": ("OpenAIDetector", slice(None)),
+    "pypi_token": ("PypiTokenDetector", slice(None)),
+    "sendgrid": ("SendGridDetector", slice(None)),
+    "stripe": ("StripeDetector", slice(None)),
+    "azure_storage_key": ("AzureStorageKeyDetector", slice(None)),
+    "mailchimp": ("MailchimpDetector", slice(None)),
+}
+
+
+@pytest.mark.parametrize("module", _ORACLES)
+def test_what_detect_secrets_finds_is_masked(module: str) -> None:
+    """Make texts from its own expressions; formats that mean something else as well are left to names."""
+    plugins = pytest.importorskip(f"detect_secrets.plugins.{module}")
+    name, part = _ORACLES[module]
+    for regex in list(getattr(plugins, name)().denylist)[part]:
+
+        @settings(max_examples=25, deadline=None)
+        @given(st.from_regex(f"\\A(?:{regex.pattern})\\Z", alphabet=st.characters(codec="ascii")))
+        def check(text: str) -> None:
+            text = text.removesuffix("\n")
+            assert "[masked]" in json.loads(Redactor().mask(msgspec.json.encode(f"a {text} b")))
+
+        check()
