@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from autochron.ports import Token
@@ -34,19 +35,30 @@ class Relay:
 
     def send(self, value: Any) -> Any:
         """Send a value to the iterator."""
-        return self._step(self._iterator.send, value)
+        return self._step(_send, self._iterator, value)
 
-    def throw(self, *error: Any) -> Any:
-        """Throw into the iterator, or raise here where it can't be thrown into."""
+    @property
+    def throw(self) -> Callable[..., Any]:
+        """What throws into the iterator.
+
+        AttributeError where it can't be thrown into: then Python raises in the generator that delegates, which is not
+        the same as raising here (a StopIteration would be taken for the end).
+        """
         throw = getattr(self._iterator, "throw", None)
         if throw is None:
             self._token.resumed()
-            raise error[0]
-        return self._step(throw, *error)
+            raise AttributeError("throw")
+        return partial(self._step, throw)
 
     def close(self) -> None:
         """Close the iterator, and enter: the token's owner is about to be closed as well."""
         close = getattr(self._iterator, "close", None)
-        if close is not None:
-            close()
-        self._token.resumed()
+        try:
+            if close is not None:
+                close()
+        finally:
+            self._token.resumed()
+
+
+def _send(iterator: Any, value: Any) -> Any:
+    return iterator.send(value)

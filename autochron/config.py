@@ -1,7 +1,6 @@
 """Where the rule file is, and where traces go by default."""
 
 # os.path, not pathlib: this runs at the start of every recorded program, and pathlib costs 3 ms there.
-# ruff: noqa: PTH100, PTH112, PTH113, PTH118, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -52,7 +51,7 @@ def _has_table(path: str) -> bool:
         return False
     if b"autochron" not in data or not any(_may_open(line) for line in data.splitlines()):
         return False
-    import tomli  # noqa: PLC0415  # lazy: most programs have no such file, and it costs 2 to 8 ms
+    import tomli  # lazy: most programs have no such file, and it costs 2 to 8 ms
 
     try:
         tool = tomli.loads(data.decode()).get("tool")

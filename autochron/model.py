@@ -244,7 +244,8 @@ class Envelope(Struct, frozen=True, kw_only=True):
     parent: int | None
     """`seq` of the enclosing crossing."""
     site: str
-    """The definition that was crossed: `shop/tools.py:refund`, `openai._base_client:SyncAPIClient.request`."""
+    """The definition that was crossed: `shop/tools.py:refund`, `openai._base_client:SyncAPIClient.request`; with an `@`
+    in front where it was marked by hand."""
     input: bytes
     """Canonical JSON object: parameter to value, as it was before the call."""
     outcome: Outcome
@@ -370,3 +371,52 @@ class Divergence(Struct, frozen=True, kw_only=True):
     """The first field that differs."""
     recorded: str | None = None
     replayed: str | None = None
+
+
+# --- what is told to people and programs -----------------------------------------------------------------------------
+
+
+class RunSummary(Struct, frozen=True, kw_only=True):
+    """What a recording came to."""
+
+    trace: str
+    """Id of the trace."""
+    store: str
+    counts: tuple[tuple[str, int], ...]
+    """(boundary, crossings), by name."""
+    footer: Footer
+    opaque: tuple[str, ...] = ()
+    """What can't be rebuilt on replay: `boundary: path: type`."""
+    masked: tuple[str, ...] = ()
+    """What was masked in an outcome: `boundary: path`."""
+    problems: tuple[str, ...] = ()
+    """What went wrong on our side, in one line each."""
+
+
+class ReplaySummary(Struct, frozen=True, kw_only=True):
+    """What a replay came to."""
+
+    trace: str
+    same: bool
+    status: int
+    """Exit status of the program."""
+    crossings: int
+    complete: bool
+    """Whether the trace has an end to compare with."""
+    divergences: tuple[Divergence, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+class Fit(Struct, frozen=True):
+    """A definition that a rule fits."""
+
+    place: str
+    qualname: str
+
+
+class Surveyed(Struct, frozen=True):
+    """One rule and what it fits."""
+
+    rule: BoundaryRule
+    fits: tuple[Fit, ...]
+    remark: str | None = None

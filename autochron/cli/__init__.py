@@ -1,4 +1,7 @@
-"""The command line. `run` is parsed by hand and imports nothing that it doesn't need: it stands before every recorded program."""
+"""The command line.
+
+`run` is parsed by hand and imports nothing that it doesn't need: it stands before every recorded program.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,9 @@ def _dispatch(given: list[str]) -> int:
     from autochron.rules.nearest import nearest  # lazy: difflib
 
     near = nearest(_COMMANDS, command)
-    raise UsageError(f"there is no command {command!r}" + (f"; did you mean {near}?" if near else "; see autochron --help"))
+    raise UsageError(
+        f"there is no command {command!r}" + (f"; did you mean {near}?" if near else "; see autochron --help")
+    )
 
 
 def _close_stdout() -> None:

@@ -7,8 +7,8 @@ import sys
 from autochron.cli.options import FLAG, VALUE, parse
 from autochron.cli.run import program_of
 from autochron.errors import UsageError
+from autochron.model import ReplaySummary
 from autochron.session.running import Options, run_replayed
-from autochron.session.session import Replaying
 
 HELP = """\
 usage: autochron replay TRACE [OPTION ...] [-- PROGRAM [ARG ...]]
@@ -45,10 +45,10 @@ def replay(arguments: list[str]) -> int:
     quiet = bool(parsed.flags & {"--quiet", "-q"})
     as_json = "--json" in parsed.flags
 
-    def report(replaying: Replaying, status: int) -> int:
+    def report(summary: ReplaySummary) -> None:
         from autochron.report.replay import write_replay  # lazy: after the program
 
-        return write_replay(replaying, status, sys.stderr, quiet=quiet, as_json=as_json)
+        write_replay(summary, sys.stderr, quiet=quiet, as_json=as_json)
 
     options = Options(parsed.values.get("--rules"), parsed.values.get("--store"))
     return run_replayed(options, words[0], program, report, allow_unwoven="--allow-unwoven" in parsed.flags)

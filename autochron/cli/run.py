@@ -7,9 +7,8 @@ from typing import Literal
 
 from autochron.cli.options import FLAG, VALUE, parse
 from autochron.errors import UsageError
-from autochron.model import Command
+from autochron.model import Command, RunSummary
 from autochron.session.running import Options, run_recorded
-from autochron.session.session import Recording
 
 HELP = """\
 usage: autochron run [OPTION ...] (SCRIPT | -m MODULE | -- CONSOLE-SCRIPT) [ARG ...]
@@ -22,7 +21,15 @@ Run a program as it is and record its crossings.
   --quiet        no report at the end
 """
 
-_OPTIONS = {"--rules": VALUE, "--store": VALUE, "--name": VALUE, "--quiet": FLAG, "-q": FLAG, "--help": FLAG, "-h": FLAG}
+_OPTIONS = {
+    "--rules": VALUE,
+    "--store": VALUE,
+    "--name": VALUE,
+    "--quiet": FLAG,
+    "-q": FLAG,
+    "--help": FLAG,
+    "-h": FLAG,
+}
 
 
 def run(arguments: list[str]) -> int:
@@ -35,11 +42,11 @@ def run(arguments: list[str]) -> int:
     options = Options(parsed.values.get("--rules"), parsed.values.get("--store"))
     quiet = bool(parsed.flags & {"--quiet", "-q"})
 
-    def report(recording: Recording, url: str) -> None:
+    def report(summary: RunSummary) -> None:
         if not quiet:
             from autochron.report.run import write_run  # lazy: after the program
 
-            write_run(recording, url, sys.stderr)
+            write_run(summary, sys.stderr)
 
     return run_recorded(options, command, parsed.values.get("--name"), report)
 
@@ -53,5 +60,7 @@ def program_of(words: list[str], command: str) -> Command:
         mode, words = "console", words[1:]
     if not words:
         wants = {"script": "a program", "module": "a module after -m", "console": "a command after --"}[mode]
-        raise UsageError(f"autochron {command} wants {wants}: autochron run agent.py, -m package, or -- uvicorn app:app")
+        raise UsageError(
+            f"autochron {command} wants {wants}: autochron run agent.py, -m package, or -- uvicorn app:app"
+        )
     return Command(mode, words[0], tuple(words[1:]))

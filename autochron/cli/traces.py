@@ -38,7 +38,9 @@ def traces(arguments: list[str]) -> int:
     if action not in _ACTIONS:
         raise UsageError(f"autochron traces has no {action!r}; it does {', '.join(_ACTIONS)}")
     if len(words) != _ACTIONS[action]:
-        wants = {"list": "nothing", "show": "a trace", "export": "a trace and a file", "import": "a file"}[action]
+        wants = {"list": "nothing", "show": "a trace", "export": "a trace and a file", "import": "a file"}[
+            action
+        ]
         raise UsageError(f"autochron traces {action} wants {wants} after it")
     if action == "list":
         return _list(parsed)
@@ -60,7 +62,9 @@ def store_url(parsed: Parsed) -> str:
 def _open(parsed: Parsed, reference: str) -> tuple[Store, str]:
     if reference.endswith(".jsonl"):
         if not os.path.exists(reference):
-            raise StoreError(f"there is no trace file {reference}; `autochron traces export TRACE FILE` makes one")
+            raise StoreError(
+                f"there is no trace file {reference}; `autochron traces export TRACE FILE` makes one"
+            )
         return open_store(reference), "last"
     return store_of(parsed), reference
 

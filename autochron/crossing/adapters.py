@@ -90,14 +90,14 @@ async def _iterated_async(crossing: Crossing, iterator: Any) -> AsyncGenerator[A
             await iterator.aclose()
             crossing.raised(error)
             raise
-        except BaseException as error:  # noqa: BLE001 - thrown in by the consumer, and handed on
+        except BaseException as error:
             step, arguments = iterator.athrow, (error,)
         else:
             step, arguments = iterator.asend, (sent,)
 
 
 def _is_future(value: Any) -> bool:
-    asyncio = sys.modules.get("asyncio")
+    asyncio: Any = sys.modules.get("asyncio")
     if asyncio is not None and asyncio.isfuture(value):
         return True
     futures = sys.modules.get("concurrent.futures")
@@ -109,12 +109,11 @@ def _future_done(crossing: Crossing, future: Any) -> None:
         return
     crossing.done = True
     if future.cancelled():
-        error: BaseException = sys.modules["asyncio"].CancelledError()
-        crossing.handler.raised(crossing, error)
+        crossing.handler.raised(crossing, sys.modules["asyncio"].CancelledError())
         return
-    error = future.exception()
-    if error is not None:
-        crossing.handler.raised(crossing, error)
+    failed: BaseException | None = future.exception()
+    if failed is not None:
+        crossing.handler.raised(crossing, failed)
     else:
         crossing.handler.returned(crossing, future.result())
 
@@ -123,7 +122,7 @@ def _proxy(value: Any, name: str, replacement: Any) -> Any:
     """Stand a proxy in front of an object, one method of which is replaced."""
     import wrapt  # lazy: 55 ms, and hardly any call hands out such an object
 
-    class Followed(wrapt.ObjectProxy):  # type: ignore[misc, name-defined]
+    class Followed(wrapt.ObjectProxy[Any]):
         pass
 
     setattr(Followed, name, lambda _self: replacement())

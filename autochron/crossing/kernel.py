@@ -16,7 +16,7 @@ from autochron.crossing.conditions import Condition, condition, http_condition, 
 from autochron.crossing.lanes import CURRENT, Root, stray_root
 from autochron.errors import RuleError
 from autochron.model import BoundaryRule, Form, Http
-from autochron.ports import CrossingHandler, Serving
+from autochron.ports import CrossingHandler
 from autochron.rules.names import CallFacts, name_template
 from autochron.weaving.gate import Point
 
@@ -174,7 +174,7 @@ class Kernel:
         self.crossed: dict[str, int] = {}
         """Rule id to the number of crossings it made."""
 
-    def enter(self, point: Point, arguments: tuple[Any, ...]) -> Crossing | Serving | None:
+    def enter(self, point: Point, arguments: tuple[Any, ...]) -> Any:
         """Begin a crossing, or tell that the call is none."""
         current = CURRENT.get(None)
         if current is None or current.root.kernel is not self:
@@ -222,7 +222,7 @@ class Kernel:
 
     def _form_name(self, boundary: _Boundary, point: Point, arguments: tuple[Any, ...]) -> str:
         """Form a name that needs something of the call; the function's own name where it can't be formed."""
-        frame = sys._getframe(3)  # noqa: SLF001 - _form_name, begin, enter, the woven frame
+        frame = sys._getframe(3)
         caller = frame.f_back
         facts = CallFacts(
             name=point.qualname.rpartition(".")[2],
@@ -230,7 +230,9 @@ class Kernel:
             module=point.module,
             model=boundary.model(arguments),
             caller=None if caller is None else caller.f_code.co_qualname,
-            closure={name: frame.f_locals[name] for name in frame.f_code.co_freevars if name in frame.f_locals},
+            closure={
+                name: frame.f_locals[name] for name in frame.f_code.co_freevars if name in frame.f_locals
+            },
         )
         try:
             return boundary.template.form(dict(zip(point.parameters, arguments, strict=True)), facts)

@@ -33,7 +33,9 @@ class Root:
 
     __slots__ = ("busy", "collapses", "counts", "kernel", "lane", "parent", "quiet", "root", "spawned")
 
-    def __init__(self, kernel: object, lane: str, parent: Crossing | None = None, *, quiet: bool = False) -> None:
+    def __init__(
+        self, kernel: object, lane: str, parent: Crossing | None = None, *, quiet: bool = False
+    ) -> None:
         self.kernel = kernel
         self.lane = lane
         self.parent = parent
@@ -94,7 +96,7 @@ class LaneHooks:
         self._undo: list[Callable[[], None]] = []
 
     def install(self) -> Callable[[], None]:
-        """Hook threads now, pools and event loops now or when they are imported."""
+        """Put the hooks on: on threads now, on pools and event loops now or when they are imported."""
         self._replace(_originals.Thread, "start", self._thread_start)
         self._replace(_originals.Thread, "_bootstrap_inner", self._thread_run)
         for name in ("concurrent.futures.thread", "asyncio.base_events"):
@@ -103,7 +105,7 @@ class LaneHooks:
         return self.uninstall
 
     def imported(self, module: str) -> None:
-        """Hook a module that has just been imported."""
+        """Put the hooks on a module that has just been imported."""
         if module == "concurrent.futures.thread":
             self._replace(sys.modules[module].ThreadPoolExecutor, "submit", self._submit)
         elif module == "asyncio.base_events":
@@ -118,8 +120,8 @@ class LaneHooks:
         original = owner.__dict__[name]
         if hasattr(original, "_autochron_lane"):
             return
-        replacement = functools.wraps(original)(wrap(original))
-        replacement._autochron_lane = True
+        replacement: Any = functools.wraps(original)(wrap(original))
+        replacement._autochron_lane = True  # noqa: SLF001 - our own mark
         setattr(owner, name, replacement)
 
         def undo() -> None:

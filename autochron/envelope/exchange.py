@@ -1,8 +1,7 @@
-"""One HTTP request and its answer as an SDK's client sees them: httpx and httpx2, sync and async, whole and
-streamed.
+"""One HTTP request and its answer as an SDK's client sees them.
 
-Both libraries share their shape, so nothing here names one: classes are found in the library that a response
-comes from.
+For httpx and httpx2, sync and async, whole and streamed. Both share their shape, so nothing here names one: classes are
+found in the library that a response comes from.
 """
 
 from __future__ import annotations
@@ -39,7 +38,8 @@ class Wire:
     """
 
     __slots__ = (
-        "attempts", "chunks", "closed", "complete", "content", "error", "headers", "library", "method", "raw", "status", "url",
+        "attempts", "chunks", "closed", "complete", "content", "error", "headers", "library", "method", "raw", "status",
+        "url",
     )  # fmt: skip
 
     def __init__(self, request: Any) -> None:
@@ -101,7 +101,7 @@ def attend(wire: Wire, response: Any, ended: Callable[[Wire], None]) -> None:
 
 
 @cache
-def _listener(library: str) -> type:
+def _listener(library: str) -> type:  # noqa: C901 - one small class, whose bases are the library's
     """Make the class of streams that listen; a client insists on its own library's base classes."""
     module = sys.modules[library]
 

@@ -28,6 +28,7 @@ _QUERY = re.compile(r"""(?:\A|(?<=[?&]))([\w.\-]+)=([!$%*+,\-./0-9:;=@A-Z_a-z|~]
 _KEEP = frozenset({"null", "true", "false", '""', f'"{MASK}"'})
 _MAX_NAME = 100
 _MAX_NESTING = 20
+_MAX_PASSES = 8
 _decode = msgspec.json.Decoder().decode
 
 
@@ -85,18 +86,20 @@ class Scanner:
                 .encode("latin-1")
                 .decode("utf-8", "surrogatepass")
             )
+        for _ in range(_MAX_PASSES):  # what stood beside a secret may be one without it
+            before = text
+            text = self._mask_plain(text)
+            if text == before:
+                break
+        return text
+
+    def _mask_plain(self, text: str) -> str:
+        """Mask text once, by names and by formats."""
         text = _PAIR.sub(self._mask_pair, text)
         text = _VARIABLE.sub(self._mask_variable, text)
         text = _QUERY.sub(self._mask_query, text)
-        return self._mask_formats(text)
-
-    def _mask_formats(self, text: str) -> str:
-        """Mask by value, until nothing is left: what stood beside a secret may be one without it."""
-        before = ""
-        while before != text:
-            before = text
-            for pattern in self._patterns:
-                text = pattern.mask(text)
+        for pattern in self._patterns:
+            text = pattern.mask(text)
         return text
 
     def _mask_pair(self, match: re.Match[str]) -> str:

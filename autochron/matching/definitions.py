@@ -51,7 +51,7 @@ def _is_annotation_scope(code: CodeType, parent: CodeType) -> bool:
     """
     if code.co_argcount or code.co_kwonlyargcount or code.co_name not in parent.co_consts:
         return False
-    import dis  # noqa: PLC0415  # lazy: almost no module gets here
+    import dis  # lazy: almost no module gets here
 
     steps = [step for step in dis.get_instructions(parent) if step.opname != "SET_FUNCTION_ATTRIBUTE"]
     for load, make, use in zip(steps, steps[1:], steps[2:], strict=False):

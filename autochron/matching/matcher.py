@@ -269,7 +269,7 @@ def _decorated(
     if text is None:
         return {}, tuple(_undecided(rule, module, "has no source") for rule in rules if _may_use(rule, code))
     # Here and not above: `ast` is only needed where a rule names a decorator.
-    from autochron.matching import decorators  # noqa: PLC0415
+    from autochron.matching import decorators
 
     if isinstance(text, bytes):
         text = text.decode("utf-8", "surrogateescape")

@@ -18,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not all(map(importlib.util.find_spec, ("starlette", "uvicorn"))):
         return _refuse("the provider needs starlette and uvicorn: pip install 'autochron[provider]'")
     # Not at the top: without these packages the command must still be able to say so.
-    from autochron.provider import server  # noqa: PLC0415
+    from autochron.provider import server
 
     try:
         settings = Settings.from_json(sys.stdin.readline()) if options.parent else _settings(options)

@@ -189,7 +189,9 @@ class _Meta:
         found: dict[str, Any] = {}
         if model := self._first(paths.model):
             found["model"] = model
-        sampling = {path.rpartition(".")[2]: value for path in paths.sampling for value in self._all(path)[:1]}
+        sampling = {
+            path.rpartition(".")[2]: value for path in paths.sampling for value in self._all(path)[:1]
+        }
         if sampling:
             found["sampling"] = sampling
         if usage := self._last(paths.usage):

@@ -26,6 +26,7 @@ _now = _originals.perf_counter_ns
 _ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes, range, type})
 """Types whose values can't change, and whose identity means nothing."""
 
+
 class Noted:
     """What the recorder keeps with an open crossing."""
 
@@ -89,7 +90,9 @@ class InputBook:
 class Recorder:
     """A `CrossingHandler` that records."""
 
-    def __init__(self, submit: Callable[[Any], None], problem: Callable[[str], None], site: Callable[[Any], str]) -> None:
+    def __init__(
+        self, submit: Callable[[Any], None], problem: Callable[[str], None], site: Callable[[Any], str]
+    ) -> None:
         self._submit = submit
         self._problem = problem
         self._site = site
@@ -116,7 +119,7 @@ class Recorder:
                     if type(value) not in _ATOMS:
                         noted.mutable = True
                         break
-        except Exception as error:  # noqa: BLE001 - the recorded program goes on
+        except Exception as error:
             self._fault(crossing, error)
         return None
 
@@ -136,7 +139,7 @@ class Recorder:
                 self._finish(crossing, draft)
             else:
                 self._value(crossing, noted, draft, value)
-        except Exception as error:  # noqa: BLE001 - the recorded program goes on
+        except Exception as error:
             self._fault(crossing, error)
         return value
 
@@ -160,7 +163,7 @@ class Recorder:
                 else:
                     draft.outcome = raised
             self._finish(crossing, draft)
-        except Exception as fault:  # noqa: BLE001 - the recorded program goes on
+        except Exception as fault:
             self._fault(crossing, fault)
 
     def item(self, crossing: Crossing, item: Any) -> None:
@@ -173,7 +176,7 @@ class Recorder:
                 draft.streamed = True
                 self._submit(draft)
             self._submit(Item(crossing.seq, crossing.rule, codec.encode(item).body))
-        except Exception as error:  # noqa: BLE001 - the recorded program goes on
+        except Exception as error:
             self._fault(crossing, error)
 
     def follows(self, crossing: Crossing) -> bool:
@@ -200,7 +203,7 @@ class Recorder:
             if wires and wires[-1].failed() and wires[-1].same_request(wire):
                 wire.attempts = wires.pop().attempts + 1
             wires.append(wire)
-        except Exception as error:  # noqa: BLE001 - the recorded program goes on
+        except Exception as error:
             self._fault(current, error)
             return None
         return Request(self, current, wire)
@@ -327,7 +330,7 @@ class Request:
         """Note the response, and listen to its body."""
         try:
             attend(self._wire, response, lambda _wire: self._recorder.wire_ended(self._crossing))
-        except Exception as error:  # noqa: BLE001 - the recorded program goes on
+        except Exception as error:
             self._recorder._fault(self._crossing, error)  # noqa: SLF001 - its own token
         return response
 

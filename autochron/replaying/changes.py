@@ -66,5 +66,5 @@ def _bring_attributes(target: Any, after: Any) -> None:
 def _equal(one: Any, other: Any) -> bool:
     try:
         return bool(one == other)
-    except Exception:  # noqa: BLE001 - a user's __eq__
+    except Exception:
         return False

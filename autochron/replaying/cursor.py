@@ -29,7 +29,9 @@ class Cursor:
             key = (envelope.lane, envelope.parent, envelope.name)
             nth = counts[key] = counts.get(key, 0) + 1
             self._by_place[(*key, nth)] = envelope
-            self._siblings.setdefault((_family(envelope.lane), envelope.parent, envelope.name), []).append(envelope)
+            self._siblings.setdefault((_family(envelope.lane), envelope.parent, envelope.name), []).append(
+                envelope
+            )
             self._lanes.setdefault(envelope.lane, []).append(envelope)
 
     def at(self, lane: str, parent: int | None, name: str, nth: int) -> Envelope | None:
@@ -67,7 +69,9 @@ class Cursor:
         return [
             envelope
             for envelope in self.envelopes
-            if envelope.seq not in self._met and not self._is_inside_closed(envelope) and DAEMON not in envelope.lane
+            if envelope.seq not in self._met
+            and not self._is_inside_closed(envelope)
+            and DAEMON not in envelope.lane
         ]
 
     def nearest(self, name: str) -> Envelope | None:

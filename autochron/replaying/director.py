@@ -98,7 +98,11 @@ class Director:
         envelope = self._reentered(crossing)
         if envelope is not None and isinstance(envelope.outcome, Raised):
             name = error_name(envelope.outcome.error)
-            self.note("outcome", envelope.address, f"{envelope.address} returned; when it was recorded it raised {name}")
+            self.note(
+                "outcome",
+                envelope.address,
+                f"{envelope.address} returned; when it was recorded it raised {name}",
+            )
         return value
 
     def raised(self, crossing: Crossing, error: BaseException) -> None:
@@ -126,7 +130,7 @@ class Director:
             return None
         return self._request(current, point, arguments)
 
-    def _request(self, crossing: Crossing, point: Any, arguments: tuple[Any, ...]) -> ServedRequest:
+    def _request(self, crossing: Crossing, point: Any, arguments: tuple[Any, ...]) -> Any:
         names = point.parameters
         stream = bool(arguments[names.index("stream")]) if "stream" in names else False
         return ServedRequest(self, crossing, arguments[names.index("request")], stream=stream)
@@ -159,7 +163,11 @@ class Director:
     def finish(self) -> None:
         """Note what was recorded and did not happen again."""
         for envelope in self.cursor.missing():
-            self.note("missing", envelope.address, f"{envelope.address} ({envelope.site}) was recorded and did not happen")
+            self.note(
+                "missing",
+                envelope.address,
+                f"{envelope.address} ({envelope.site}) was recorded and did not happen",
+            )
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
@@ -218,7 +226,9 @@ class Director:
         message = f"{envelope.address} was given another input: {path} was {recorded}, now it is {replayed}"
         self.note("input", envelope.address, message, path=path, recorded=recorded, replayed=replayed)
 
-    def _difference(self, envelope: Envelope, given: bytes, crossing: Crossing) -> tuple[str, str, str] | None:
+    def _difference(
+        self, envelope: Envelope, given: bytes, crossing: Crossing
+    ) -> tuple[str, str, str] | None:
         if given == envelope.input:
             return None
         rule = crossing.rule

@@ -27,7 +27,9 @@ class Served:
 
     __slots__ = ("_arguments", "_crossing", "_director", "_steps", "envelope")
 
-    def __init__(self, director: Director, crossing: Crossing, arguments: tuple[Any, ...], envelope: Envelope) -> None:
+    def __init__(
+        self, director: Director, crossing: Crossing, arguments: tuple[Any, ...], envelope: Envelope
+    ) -> None:
         self._director = director
         self._crossing = crossing
         self._arguments = arguments
@@ -70,7 +72,7 @@ class Served:
             except GeneratorExit:
                 self._director.served(self)
                 raise
-            except BaseException as error:  # noqa: BLE001 - thrown in by the consumer, as it was recorded
+            except BaseException as error:
                 if body is outcome.items[-1] and not isinstance(outcome.end, Raised):
                     return error, None
         return self._end()
@@ -110,8 +112,7 @@ class Served:
             yield item
 
     def _future(self) -> Any:
-        asyncio = sys.modules.get("asyncio")
-        loop = None if asyncio is None else asyncio._get_running_loop()
+        loop = _running_loop()
         future = sys.modules["concurrent.futures"].Future() if loop is None else loop.create_future()
         error, value = self._end()
         if error is not None:
@@ -134,11 +135,13 @@ class Served:
         try:
             if envelope.changed is not None:
                 changed = codec.decode(envelope.changed)
-                apply_changes(changed, dict(zip(self._crossing.point.parameters, self._arguments, strict=False)))
+                apply_changes(
+                    changed, dict(zip(self._crossing.point.parameters, self._arguments, strict=False))
+                )
             outcome = envelope.outcome
             end = outcome.end if isinstance(outcome, Streamed) else outcome
             return self._ended(end)
-        except Exception as error:  # noqa: BLE001 - what can't be rebuilt is raised where it is needed
+        except Exception as error:
             self._director.not_rebuilt(envelope, error)
             return error, None
         finally:
@@ -174,7 +177,7 @@ class Served:
 
     async def _wait_async(self, *, whole: bool = True) -> None:
         asyncio = sys.modules.get("asyncio")
-        if asyncio is None or asyncio._get_running_loop() is None:
+        if _running_loop() is None or asyncio is None:
             return
         if whole and self._was_cancelled():
             await asyncio.get_running_loop().create_future()  # until it is cancelled again
@@ -198,10 +201,18 @@ class Served:
 
     def _was_cancelled(self) -> bool:
         outcome = self.envelope.outcome
-        return isinstance(outcome, Raised) and error_name(outcome.error) == "asyncio.exceptions:CancelledError"
+        return (
+            isinstance(outcome, Raised) and error_name(outcome.error) == "asyncio.exceptions:CancelledError"
+        )
 
 
 def error_name(body: bytes) -> str:
     """Give the type of a recorded exception, as `module:Name`."""
     tree = decode_json(body)
     return str(tree.get("$error", "?")) if isinstance(tree, dict) else "?"
+
+
+def _running_loop() -> Any:
+    """Give the event loop that runs in this thread, or None."""
+    asyncio = sys.modules.get("asyncio")
+    return None if asyncio is None else asyncio._get_running_loop()  # noqa: SLF001 - the public form raises

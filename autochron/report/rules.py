@@ -7,8 +7,8 @@ from typing import TextIO
 
 from msgspec.json import encode
 
+from autochron.model import Surveyed
 from autochron.report.text import Page
-from autochron.session.survey import Surveyed
 
 _FEW = 12
 
@@ -16,21 +16,28 @@ _FEW = 12
 def write_rules(surveyed: Sequence[Surveyed], stream: TextIO, *, as_json: bool) -> None:
     """Show each rule with the definitions that it fits."""
     if as_json:
-        for each in surveyed:
-            stream.write(encode(each).decode() + "\n")
+        stream.writelines(encode(each).decode() + "\n" for each in surveyed)
         return
     page = Page(stream)
-    last = None
-    for each in surveyed:
-        rule = each.rule
-        if rule.id != last:
-            page.line(f"{rule.id}  {rule.kind}  {rule.name}", "bold")
-            last = rule.id
-        conditions = "".join(f"  when {path} = {glob}" for path, glob in rule.when)
-        page.line(f"  {rule.selector}{conditions}")
-        for fit in each.fits[:_FEW]:
-            page.line(f"    {fit.place}  {fit.qualname}", "green")
-        if len(each.fits) > _FEW:
-            page.line(f"    … and {len(each.fits) - _FEW} more")
-        if each.remark:
-            page.line(f"    {each.remark}", "yellow")
+    for rule_id in dict.fromkeys(each.rule.id for each in surveyed):
+        alike = [each for each in surveyed if each.rule.id == rule_id]
+        page.line(f"{rule_id}  {alike[0].rule.kind}  {alike[0].rule.name}", "bold")
+        _write_one(page, alike)
+
+
+def _write_one(page: Page, alike: list[Surveyed]) -> None:
+    """Write what one table says: its lists make several rules of it."""
+    for selector in dict.fromkeys(str(each.rule.selector) for each in alike):
+        page.line(f"  {selector}")
+    for condition in dict.fromkeys(
+        " and ".join(f"{path} = {glob}" for path, glob in each.rule.when) for each in alike
+    ):
+        if condition:
+            page.line(f"    when {condition}")
+    fits = list(dict.fromkeys(fit for each in alike for fit in each.fits))
+    for fit in fits[:_FEW]:
+        page.line(f"    {fit.place}  {fit.qualname}", "green")
+    if len(fits) > _FEW:
+        page.line(f"    … and {len(fits) - _FEW} more")
+    for remark in dict.fromkeys(each.remark for each in alike if each.remark):
+        page.line(f"    {remark}", "yellow")

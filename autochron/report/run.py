@@ -5,47 +5,58 @@ from __future__ import annotations
 import os
 from typing import TextIO
 
+from autochron.model import RunSummary
 from autochron.report.text import Page, plural
-from autochron.session.session import Recording
 
 _FEW = 8
 
 
-def write_run(recording: Recording, url: str, stream: TextIO) -> None:
+def write_run(summary: RunSummary, stream: TextIO) -> None:
     """Say what was recorded, where it is, and what was not."""
     try:
         page = Page(stream)
-        _write(recording, url, page)
+        _write(summary, page)
         stream.flush()
     except (OSError, ValueError):  # nobody reads
         return
 
 
-def _write(recording: Recording, url: str, page: Page) -> None:
-    counts = recording.counts
-    total = sum(counts.values())
-    where = os.path.relpath(url.removeprefix("sqlite:///")) if ":" not in url.removeprefix("sqlite:///") else url
-    page.line(f"autochron: {plural(total, 'crossing')} recorded in trace {recording.header.id} ({where})", "bold")
-    if counts:
-        page.line("  " + ", ".join(f"{name} ×{count}" for name, count in sorted(counts.items())))
-    footer = recording.footer
-    if footer is None:
-        return
+def _write(summary: RunSummary, page: Page) -> None:
+    total = sum(count for _, count in summary.counts)
+    page.line(
+        f"autochron: {plural(total, 'crossing')} recorded in trace {summary.trace} ({_place(summary.store)})",
+        "bold",
+    )
+    if summary.counts:
+        page.line("  " + ", ".join(f"{name} ×{count}" for name, count in summary.counts))
+    footer = summary.footer
     for tool in footer.unwoven_tools:
         page.line(
-            f"  not woven: the model asked for {tool}, and no boundary covers it; a replay would run it for real (unwoven-tool)",
+            f"  not woven: the model asked for {tool}, and no boundary covers it; a replay would run it for real "
+            "(unwoven-tool)",
             "yellow",
         )
     _some(page, [f"not woven: {entry.what}: {entry.reason} ({entry.slug})" for entry in footer.ledger])
-    _some(page, [f"not rebuilt on replay: {path} (opaque)" for path in recording.opaque])
-    _some(page, [f"masked in an outcome, so a replay serves the mask: {path} (masked)" for path in recording.masked])
+    _some(page, [f"not rebuilt on replay: {path} (opaque)" for path in summary.opaque])
     _some(
         page,
-        [f"network outside every crossing: {each.address} at {each.site} (unmarked-network)" for each in footer.connections],
+        [f"masked in an outcome, so a replay serves the mask: {path} (masked)" for path in summary.masked],
+    )
+    _some(
+        page,
+        [
+            f"network outside every crossing: {each.address} at {each.site} (unmarked-network)"
+            for each in footer.connections
+        ],
     )
     if footer.lost:
         page.line(f"  lost: {plural(footer.lost, 'crossing')} could not be written (lost)", "red")
-    _some(page, recording.problems)
+    _some(page, list(summary.problems))
+
+
+def _place(store: str) -> str:
+    path = store.removeprefix("sqlite:///")
+    return path if ":" in path else os.path.relpath(path)
 
 
 def _some(page: Page, lines: list[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any, TextIO
 
 
@@ -24,7 +25,7 @@ class Page:
         else:
             self._console.print(text, style=style, markup=False)
 
-    def table(self, headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    def table(self, headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
         """Write a table: drawn for people, separated by tabs for programs."""
         if self._console is None:
             for row in rows:

@@ -17,8 +17,7 @@ _WIDE = 72
 def write_list(summaries: Sequence[TraceSummary], stream: TextIO, *, as_json: bool) -> None:
     """List the traces of a store, oldest first."""
     if as_json:
-        for summary in summaries:
-            stream.write(encode(summary).decode() + "\n")
+        stream.writelines(encode(summary).decode() + "\n" for summary in summaries)
         return
     page = Page(stream)
     rows = [
@@ -73,7 +72,9 @@ def _write_envelope(page: Page, envelope: Envelope, indent: str) -> None:
     for exchange in envelope.exchanges:
         answer = str(exchange.status) if exchange.status else "failed"
         tries = f", attempt {exchange.attempts}" if exchange.attempts > 1 else ""
-        page.line(f"{indent}  http {exchange.method} {exchange.url} → {answer}{tries}  {_short(exchange.body)}")
+        page.line(
+            f"{indent}  http {exchange.method} {exchange.url} → {answer}{tries}  {_short(exchange.body)}"
+        )
     if not envelope.reenters:
         page.line(f"{indent}  out  {_outcome(envelope)}")
     if envelope.changed is not None:

@@ -162,6 +162,6 @@ def _unquoted(key: str) -> str:
         return msgspec.json.decode(key, type=str)
     except msgspec.DecodeError:
         # An escape that JSON lacks, such as \e: let tomli read it.
-        import tomli  # noqa: PLC0415  # lazy: it is loaded already where a document was parsed
+        import tomli  # lazy: it is loaded already where a document was parsed
 
         return next(iter(tomli.loads(f"{key} = 0")))

@@ -1,7 +1,6 @@
 """Reading a project's rule file: `autochron.toml`, or `[tool.autochron]` in `pyproject.toml`."""
 
 # os.path, not pathlib: this runs at the start of every recorded program, and pathlib costs 3 ms there.
-# ruff: noqa: PTH100, PTH110, PTH112, PTH118, PTH119, PTH120, PTH208
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 def nearest(names: Iterable[str], wanted: str) -> str | None:
     """Give the name that is most like `wanted`; None where none is much like it."""
-    import difflib  # noqa: PLC0415  # lazy: only an error needs it
+    import difflib  # lazy: only an error needs it
 
     known = sorted(set(names))
     folded = {name.casefold(): name for name in known}

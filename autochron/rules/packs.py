@@ -1,7 +1,6 @@
 """The shipped packs. A pack is parsed when its library is imported, and known by name and modules before."""
 
 # os.path, not pathlib: this runs at the start of every recorded program, and pathlib costs 3 ms there.
-# ruff: noqa: PTH100, PTH112, PTH118, PTH120, PTH208
 
 from __future__ import annotations
 

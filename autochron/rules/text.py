@@ -1,7 +1,6 @@
 """From a file to TOML, with refusals that name file and line."""
 
 # os.path, not pathlib: this runs at the start of every recorded program, and pathlib costs 3 ms there.
-# ruff: noqa: PTH123
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ def parse_toml(
     shown: str, text: str, tables: dict[KeyPath, int] | None = None
 ) -> tuple[Source, dict[str, Any]]:
     """Parse a TOML document; `tables` are lines that are known already."""
-    import tomli  # noqa: PLC0415  # lazy: 2 to 8 ms that a run without rules and packs saves
+    import tomli  # lazy: 2 to 8 ms that a run without rules and packs saves
 
     try:
         values = tomli.loads(text)

@@ -34,7 +34,7 @@ class Activation:
     def install(self) -> None:
         """Weave what is imported already, and the rest as it is."""
         for name, module in list(sys.modules.items()):
-            if module is not None and getattr(module, "__name__", None) is not None:
+            if getattr(module, "__name__", None) is not None:
                 self._hook.weave_imported(name, module)
         self._hook.install()
 
@@ -48,7 +48,9 @@ class Activation:
 _active: Activation | None = None
 
 
-def activate(rules: Rules, program: str | None = None, *, aliases: dict[str, tuple[str, ...]] | None = None) -> Activation:
+def activate(
+    rules: Rules, program: str | None = None, *, aliases: dict[str, tuple[str, ...]] | None = None
+) -> Activation:
     """Weave by these rules; what is woven by the same rules already stays as it is.
 
     Weaving outlives a `record` or `replay` block: with no handler in force woven code costs a few nanoseconds, and the

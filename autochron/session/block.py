@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from autochron.config import default_store, find_rule_file
 from autochron.envelope.redaction import Redactor
@@ -14,6 +14,7 @@ from autochron.ports import Store
 from autochron.rules import load_rules
 from autochron.session import facts
 from autochron.session.activation import activate
+from autochron.session.coverage import refuse_uncovered
 from autochron.session.session import Recording, Replaying
 from autochron.store import open_store
 
@@ -45,7 +46,8 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
 
     Args:
         name: of the trace; the latest one of a name is found by it.
-        store: a URL (`sqlite:///traces.db`, `memory:`), a path, or an open store; default `.autochron/traces.db` beside the rules.
+        store: a URL (`sqlite:///traces.db`, `memory:`), a path, or an open store; default
+            `.autochron/traces.db` beside the rules.
         rules: a rule file, or rules; default `autochron.toml` found upward from the working folder.
         durability: `group` makes envelopes durable within 50 ms; `sync` before the crossing's caller goes on.
 
@@ -69,17 +71,21 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
         self._durability = durability
         self._recording: Recording | None = None
 
-    def __enter__(self) -> record:
+    def __enter__(self) -> Self:
         rules = rules_for(self._given)
         activation = activate(rules)
         redactor = Redactor()
         self.store = store_for(self._store, rules)
-        header = facts.header(activation.rules, Command("block", "", (), facts.folder_of(rules)), redactor, self._name)
+        header = facts.header(
+            activation.rules, Command("block", "", (), facts.folder_of(rules)), redactor, self._name
+        )
         self._recording = Recording(activation, self.store, header, redactor, durability=self._durability)
         self._recording.begin()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _tb: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _tb: TracebackType | None
+    ) -> None:
         recording = self._recording
         if recording is not None:
             recording.finish(None, None if kind is None else kind.__qualname__)
@@ -142,16 +148,20 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         self._allow_unwoven = allow_unwoven
         self._session: Replaying | None = None
 
-    def __enter__(self) -> replay:
+    def __enter__(self) -> Self:
         rules = rules_for(self._given)
         trace = self._reference if isinstance(self._reference, Trace) else self._load(rules)
-        refuse_unwoven(trace, allow=self._allow_unwoven)
         activation = activate(rules)
+        if not self._allow_unwoven:
+            refuse_unwoven(trace)
+            refuse_uncovered(trace, rules, activation)
         self._session = Replaying(activation, trace, Redactor())
         self._session.begin()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _tb: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _tb: TracebackType | None
+    ) -> None:
         session = self._session
         if session is None:
             return
@@ -178,10 +188,10 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         return () if self._session is None else self._session.trace.envelopes
 
 
-def refuse_unwoven(trace: Trace, *, allow: bool) -> None:
+def refuse_unwoven(trace: Trace) -> None:
     """Refuse a trace in which the model asked for tools that never crossed."""
     footer = trace.footer
-    if footer is not None and footer.unwoven_tools and not allow:
+    if footer is not None and footer.unwoven_tools:
         tools = ", ".join(footer.unwoven_tools)
         raise UnwovenToolError(
             f"trace {trace.header.id}: the model asked for {tools}, which no boundary covers, so a replay would run it"

@@ -34,10 +34,10 @@ def _guard_exit(flush: Callable[[int | None], None]) -> Callable[[], None]:
         flush(status)
         original(status)
 
-    os._exit = _exit  # type: ignore[assignment]
+    os._exit = _exit
 
     def undo() -> None:
-        if os._exit is _exit:  # type: ignore[comparison-overlap]
+        if os._exit is _exit:
             os._exit = original
 
     return undo
@@ -45,7 +45,8 @@ def _guard_exit(flush: Callable[[int | None], None]) -> Callable[[], None]:
 
 def _guard_signals(flush: Callable[[int | None], None]) -> Callable[[], None]:
     """Handle signals that would kill the process, invisibly: programs see the default handler until they set their own."""
-    set_original, get_original = signal.signal, signal.getsignal
+    set_original: Any = signal.signal
+    get_original: Any = signal.getsignal
 
     def handle(number: int, _frame: Any) -> None:
         flush(-number)
@@ -68,7 +69,8 @@ def _guard_signals(flush: Callable[[int | None], None]) -> Callable[[], None]:
     def get_handler(signalnum: Any, /) -> Any:
         return seen(get_original(signalnum))
 
-    signal.signal, signal.getsignal = set_handler, get_handler
+    signal.signal = set_handler  # type: ignore[assignment]
+    signal.getsignal = get_handler  # type: ignore[assignment]
 
     def undo() -> None:
         if signal.signal is set_handler:

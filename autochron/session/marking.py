@@ -22,7 +22,9 @@ marked = Ledger()
 @overload
 def boundary(name: _F, /) -> _F: ...
 @overload
-def boundary(name: str | None = None, *, kind: Kind = "tool", state: str | None = None) -> Callable[[_F], _F]: ...
+def boundary(
+    name: str | None = None, *, kind: Kind = "tool", state: str | None = None
+) -> Callable[[_F], _F]: ...
 def boundary(name: Any = None, *, kind: Kind = "tool", state: str | None = None) -> Any:
     """Make a function of one's own a boundary: `@autochron.boundary("place_order", kind="tool")`.
 

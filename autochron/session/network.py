@@ -10,7 +10,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-_EVENTS = frozenset({"socket.connect", "socket.sendto", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendmsg"})
+_EVENTS = frozenset(
+    {"socket.connect", "socket.sendto", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendmsg"}
+)
 
 Watcher = Callable[[str, tuple[Any, ...]], None]
 

@@ -85,7 +85,9 @@ class RulePlanner:
             rules.setdefault((match.qualname, match.firstlineno), []).append(match.rule)
             self.matched[match.rule.id] = self.matched.get(match.rule.id, 0) + 1
         for trace in found.traces:
-            self.ledger.refuse(str(trace.rule.target), "a trace for each call is not in this release", "trace-rule")
+            self.ledger.refuse(
+                str(trace.rule.target), "a trace for each call is not in this release", "trace-rule"
+            )
         marks = {place: Mark(tuple(each)) for place, each in rules.items()}
         if module in TRANSPORTS:
             marks |= self._doors(module, code)
@@ -102,11 +104,11 @@ class RulePlanner:
 
     def unmatched(self) -> list[tuple[BoundaryRule, str]]:
         """Give the project's rules that fitted nothing, each with what may be the reason."""
-        found = []
-        for rule in self.rules.boundaries:
-            if rule.id not in self.matched and not isinstance(rule.selector, Http):
-                found.append((rule, self._why(rule)))
-        return found
+        return [
+            (rule, self._why(rule))
+            for rule in self.rules.boundaries
+            if rule.id not in self.matched and not isinstance(rule.selector, Http)
+        ]
 
     # --- inside --------------------------------------------------------------------------------------------------------
 
@@ -140,7 +142,9 @@ class RulePlanner:
         owner, name = _owner(module, target.qualname)
         if owner is None:
             near = f"; the nearest is {target.module}:{absent.nearest}" if absent.nearest else ""
-            self.ledger.refuse(str(target), f"{rule.place}: there is no such definition{near}", "no-such-target")
+            self.ledger.refuse(
+                str(target), f"{rule.place}: there is no such definition{near}", "no-such-target"
+            )
             return
         value = getattr(owner, name)
         mark = Mark((rule,))
@@ -191,7 +195,7 @@ def _owner(module: ModuleType, qualname: str) -> tuple[Any, str]:
 
 def _read(file: str) -> bytes | None:
     try:
-        with open(file, "rb") as source:  # noqa: PTH123 - no pathlib on the way of an import
+        with open(file, "rb") as source:
             return source.read()
     except OSError:
         return None

@@ -45,7 +45,7 @@ class Program:
         except KeyboardInterrupt as error:
             _show(error)
             return -2
-        except BaseException as error:  # noqa: BLE001 - shown as Python shows it
+        except BaseException as error:
             _show(error)
             return 1
         return 0
@@ -58,7 +58,9 @@ class Program:
             self.path = os.path.join(os.path.abspath(target), "__main__.py")
             return
         if not os.path.isfile(target):
-            raise UsageError(f"there is no program {target} in {os.getcwd()}; give a script, -m MODULE, or -- CONSOLE-SCRIPT")
+            raise UsageError(
+                f"there is no program {target} in {os.getcwd()}; give a script, -m MODULE, or -- CONSOLE-SCRIPT"
+            )
         self.path = os.path.abspath(target)
         self.aliases = (os.path.splitext(os.path.basename(target))[0],)
 
@@ -67,7 +69,9 @@ class Program:
         beside = os.path.join(os.path.dirname(sys.executable), target)
         found = beside if os.path.isfile(beside) and os.sep not in target else _which(target)
         if found is None:
-            raise UsageError(f"there is no command {target}; a console script stands beside {sys.executable} or on PATH")
+            raise UsageError(
+                f"there is no command {target}; a console script stands beside {sys.executable} or on PATH"
+            )
         self.path = found
 
     # --- running -----------------------------------------------------------------------------------------------------
@@ -90,7 +94,7 @@ class Program:
         shown = self.command.target if self.command.mode == "script" else path
         sys.argv = [shown, *self.command.arguments]
         _replace_path(os.path.dirname(os.path.realpath(path)))
-        with open(path, "rb") as file:  # noqa: PTH123 - no pathlib on the way to the program
+        with open(path, "rb") as file:
             source = file.read()
         name = path
         module = _main_module()
@@ -108,8 +112,8 @@ class Program:
         _replace_path(os.getcwd())
         sys.argv = ["-m", *self.command.arguments]
         try:
-            name, spec, code = runpy._get_module_details(target, runpy._Error)  # type: ignore[attr-defined]
-        except runpy._Error as error:  # type: ignore[attr-defined]
+            name, spec, code = runpy._get_module_details(target, runpy._Error)  # type: ignore[attr-defined]  # noqa: SLF001 - as `python -m` does
+        except runpy._Error as error:  # type: ignore[attr-defined]  # noqa: SLF001
             sys.stderr.write(f"{sys.executable}: {error}\n")
             raise SystemExit(1) from None
         sys.argv[0] = spec.origin
@@ -168,7 +172,7 @@ def _show(error: BaseException) -> None:
     """Show an uncaught exception as Python does, without our own frames."""
     traceback = _outside(error.__traceback__)
     error.__traceback__ = traceback
-    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, traceback  # type: ignore[assignment]
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, traceback
     if sys.version_info >= (3, 12):
         sys.last_exc = error
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import lru_cache
+from types import FrameType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -46,10 +47,9 @@ def _libraries() -> tuple[str, ...]:
 
 def line_of_project(project: Project, depth: int) -> str | None:
     """Give `file:line` of the innermost frame that is the project's, from the caller's caller outward."""
-    frame = sys._getframe(depth)
-    found = frame
-    while found is not None:
-        if project.owns(found.f_code.co_filename):
-            return f"{project.name(found.f_code.co_filename)}:{found.f_lineno}"
-        found = found.f_back  # type: ignore[assignment]
+    frame: FrameType | None = sys._getframe(depth)
+    while frame is not None:
+        if project.owns(frame.f_code.co_filename):
+            return f"{project.name(frame.f_code.co_filename)}:{frame.f_lineno}"
+        frame = frame.f_back
     return None

@@ -13,11 +13,12 @@ from autochron.config import default_store, find_rule_file
 from autochron.envelope import bodies
 from autochron.envelope.redaction import Redactor
 from autochron.errors import StoreError
-from autochron.model import Command, Rules, Trace
+from autochron.model import Command, ReplaySummary, Rules, RunSummary, Trace
 from autochron.rules import load_rules, with_imported
 from autochron.session import exits, facts, streams
 from autochron.session.activation import Activation, activate
 from autochron.session.block import refuse_unwoven
+from autochron.session.coverage import refuse_uncovered
 from autochron.session.program import Program, end_process
 from autochron.session.session import Recording, Replaying
 from autochron.store import open_store
@@ -81,7 +82,9 @@ def weave_into(activation: Activation, program: Program) -> Callable[..., object
     return weave
 
 
-def run_recorded(options: Options, command: Command, name: str | None, report: Callable[[Recording, str], None]) -> int:
+def run_recorded(
+    options: Options, command: Command, name: str | None, report: Callable[[RunSummary], None]
+) -> int:
     """Record a program; gives its exit status. `report` is told at the very end, after threads and exit functions.
 
     Raises:
@@ -96,7 +99,7 @@ def run_recorded(options: Options, command: Command, name: str | None, report: C
     activation = activate(rules, program.path, aliases={"__main__": program.aliases})
     recording = Recording(activation, store, facts.header(rules, command, redactor, name), redactor)
     capture = Capture()
-    state = _Ending(recording, capture, lambda: report(recording, url))
+    state = _Ending(recording, capture, lambda: report(recording.summary(url)))
     atexit.register(state.finish)
     undo = exits.guard(state.flush)
     state.undo = undo
@@ -141,10 +144,13 @@ class _Ending:
 def load_trace(options: Options, reference: str) -> tuple[Trace, Rules]:
     """Read a trace and the rules that go with it."""
     file = reference.endswith(".jsonl")
-    rules = options.load_rules(os.path.abspath(reference) if file else os.getcwd())
+    beside = find_rule_file(os.path.abspath(reference)) if file and options.rules is None else None
+    rules = load_rules(beside) if beside else options.load_rules(os.getcwd())
     if file:
         if not os.path.exists(reference):
-            raise StoreError(f"there is no trace file {reference}; `autochron traces export TRACE FILE` makes one")
+            raise StoreError(
+                f"there is no trace file {reference}; `autochron traces export TRACE FILE` makes one"
+            )
         return open_store(reference).load("last"), rules
     return open_store(options.store or default_store(rules.file)).load(reference), rules
 
@@ -153,17 +159,19 @@ def run_replayed(
     options: Options,
     reference: str,
     command: Command | None,
-    report: Callable[[Replaying, int], int],
+    report: Callable[[ReplaySummary], None],
     *,
     allow_unwoven: bool,
 ) -> int:
-    """Replay a recorded program with everything stubbed; gives what `report` makes of it.
+    """Replay a recorded program with everything stubbed; gives 0 where all was the same, else 1.
 
     Raises:
         UsageError, RuleError, StoreError, TraceFormatError, UnwovenToolError: before the program starts.
     """
     trace, rules = load_trace(options, reference)
-    refuse_unwoven(trace, allow=allow_unwoven)
+    if not allow_unwoven:
+        refuse_unwoven(trace)
+        refuse_uncovered(trace, rules)
     given = command if command is not None else trace.header.command
     _enter_folder(rules, trace.header.command)
     program = Program(given)
@@ -178,12 +186,14 @@ def run_replayed(
     replaying.begin()
     status = program.run(weave_into(activation, program))  # type: ignore[arg-type]
     # What Python does at exit is done here, because the program's threads and exit functions are part of what is compared.
-    threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()
+    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
+    atexit._run_exitfuncs()  # noqa: SLF001
     capture.stop()
     replaying.finish()
     compare_ending(replaying, status, capture.stdout.data)
-    return report(replaying, status)
+    summary = replaying.summary(status)
+    report(summary)
+    return 0 if summary.same else 1
 
 
 def compare_ending(replaying: Replaying, status: int, stdout: bytes) -> None:
@@ -193,10 +203,16 @@ def compare_ending(replaying: Replaying, status: int, stdout: bytes) -> None:
         return
     director = replaying.director
     if footer.status is not None and footer.status != status:
-        director.note("status", "exit status", f"the program ended with status {status}; when it was recorded, with {footer.status}")
+        director.note(
+            "status",
+            "exit status",
+            f"the program ended with status {status}; when it was recorded, with {footer.status}",
+        )
     masked = replaying.redactor.mask_outcome(bodies.store_body(stdout, "text/plain"))[0]
     if masked != footer.stdout:
-        line, recorded, replayed = _first_line(bodies.restore_body(footer.stdout), bodies.restore_body(masked))
+        line, recorded, replayed = _first_line(
+            bodies.restore_body(footer.stdout), bodies.restore_body(masked)
+        )
         message = f"line {line} of the output was {recorded!r}, now it is {replayed!r}"
         director.note("output", "standard output", message, recorded=recorded, replayed=replayed)
 
@@ -213,7 +229,11 @@ def _first_line(recorded: bytes, replayed: bytes) -> tuple[int, str, str]:
 
 
 def _enter_folder(rules: Rules, command: Command) -> None:
-    folder = command.folder if os.path.isabs(command.folder) else os.path.join(rules.root or os.getcwd(), command.folder)
+    folder = (
+        command.folder
+        if os.path.isabs(command.folder)
+        else os.path.join(rules.root or os.getcwd(), command.folder)
+    )
     if command.mode != "block" and os.path.isdir(folder):
         os.chdir(folder)
 
@@ -224,7 +244,9 @@ def _set_environment(trace: Trace, rules: Rules) -> None:
         if not value.startswith("[masked"):
             os.environ[name] = value
     imported = rules
-    for library in dict.fromkeys(envelope.site.partition(".")[0] for envelope in trace.envelopes if envelope.kind == "model"):
+    for library in dict.fromkeys(
+        envelope.site.partition(".")[0] for envelope in trace.envelopes if envelope.kind == "model"
+    ):
         imported = with_imported(imported, library)
     for name in facts.credential_names(imported):
         os.environ.setdefault(name, PLACEHOLDER)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -11,7 +10,7 @@ from autochron.crossing.lanes import CURRENT, MAIN, LaneHooks, Root
 from autochron.envelope import bodies, types
 from autochron.envelope.redaction import Redactor
 from autochron.errors import NetworkRefusedError, UsageError
-from autochron.model import Connection, Envelope, Footer, Header, Trace, Unwoven
+from autochron.model import Connection, Envelope, Footer, Header, ReplaySummary, RunSummary, Trace, Unwoven
 from autochron.ports import CrossingHandler, Sink, Store
 from autochron.recording.drafts import Draft, Editor, Item
 from autochron.recording.recorder import Recorder
@@ -41,7 +40,9 @@ class Session:
     def start(self, handler: CrossingHandler, transport: Callable[..., Any]) -> None:
         """Put the handler in force."""
         if gate.is_on():
-            raise UsageError("a recording or replay is under way in this process; end it before the next one begins")
+            raise UsageError(
+                "a recording or replay is under way in this process; end it before the next one begins"
+            )
         types.set_root(self.activation.rules.root)
         self.kernel = Kernel(handler, self.problem)
         self.kernel.transport = transport
@@ -113,7 +114,9 @@ class Recording(Session):
         """Switch recording on."""
         self.start(self.recorder, self.recorder.transport)
 
-    def finish(self, status: int | None, error: str | None, stdout: bytes = b"", stdin: bytes = b"") -> Footer:
+    def finish(
+        self, status: int | None, error: str | None, stdout: bytes = b"", stdin: bytes = b""
+    ) -> Footer:
         """Switch recording off, and write the last word."""
         if gate.is_on():
             self.stop()
@@ -149,6 +152,19 @@ class Recording(Session):
         """How many crossings are not in the store."""
         return self.recorder.lost + self.writer.lost
 
+    def summary(self, store: str) -> RunSummary:
+        """Say what the recording came to; once it is finished."""
+        assert self.footer is not None  # noqa: S101 - finished
+        return RunSummary(
+            trace=self.header.id,
+            store=store,
+            counts=tuple(sorted(self.counts.items())),
+            footer=self.footer,
+            opaque=tuple(self.opaque),
+            masked=tuple(self.masked),
+            problems=tuple(self.problems),
+        )
+
     def unwoven_tools(self) -> tuple[str, ...]:
         """Give the tools that the model asked for and that never crossed."""
         return tuple(tool for tool in self.editor.asked_for if tool not in self.editor.called)
@@ -170,7 +186,8 @@ class Recording(Session):
         """Give what was not woven, with the rules that matched nothing."""
         planner = self.activation.planner
         unmatched = tuple(
-            Unwoven(str(rule.selector), f"{rule.place}: {why}", "rule-without-match") for rule, why in planner.unmatched()
+            Unwoven(str(rule.selector), f"{rule.place}: {why}", "rule-without-match")
+            for rule, why in planner.unmatched()
         )
         return self.activation.ledger.unwoven + unmatched
 
@@ -179,7 +196,8 @@ class Recording(Session):
         if site is None:
             project = self.activation.project
             where = project.name(point.file) if project.owns(point.file) else point.module
-            site = self._sites[point] = f"{where}:{point.qualname}"
+            by_hand = "@" if point.rules and point.rules[0].id.startswith(("@", "wrap:")) else ""
+            site = self._sites[point] = f"{by_hand}{where}:{point.qualname}"
         return site
 
     def _prepare(self, draft: Any) -> Any:
@@ -203,7 +221,7 @@ class Recording(Session):
     def _close_sink(self) -> None:
         try:
             self._sink.close()
-        except Exception as error:  # noqa: BLE001 - the recorded program goes on
+        except Exception as error:
             self.problem(str(error))
 
 
@@ -236,6 +254,19 @@ class Replaying(Session):
         if whole:
             self.director.finish()
         return self.director.divergences
+
+    def summary(self, status: int) -> ReplaySummary:
+        """Say what the replay came to."""
+        divergences = tuple(self.director.divergences)
+        return ReplaySummary(
+            trace=self.trace.header.id,
+            same=not any(each.severity == "error" for each in divergences),
+            status=status,
+            crossings=self.director.crossings,
+            complete=self.trace.footer is not None,
+            divergences=divergences,
+            problems=tuple(self.problems),
+        )
 
     def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Refuse a connection: nothing is live."""

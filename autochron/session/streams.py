@@ -1,7 +1,8 @@
 """Listen to the standard streams without changing what they are.
 
 A stream is made again over a raw file that notes what passes, with the same descriptor, encoding, buffering and mode:
-`isatty`, `fileno` and `.buffer` are as they were. What a program writes past Python (`os.write`, a child process) is not seen.
+`isatty`, `fileno` and `.buffer` are as they were. What a program writes past Python (`os.write`, a child process) is not
+seen.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class _Listening(io.FileIO):
 
     note: Callable[[bytes], None]
 
-    def write(self, data: Any) -> int | None:
+    def write(self, data: Any) -> int:
         count = super().write(data)
         if count:
             self.note(bytes(memoryview(data).cast("B")[:count]))

@@ -7,27 +7,10 @@ import os
 from collections.abc import Iterator
 from types import CodeType
 
-from msgspec import Struct
-
 from autochron.matching import Matcher
-from autochron.model import BoundaryRule, Http, Rules, Target
+from autochron.model import BoundaryRule, Fit, Http, Rules, Surveyed, Target
 from autochron.rules import load_pack, pack_index
 from autochron.session.project import Project
-
-
-class Fit(Struct, frozen=True):
-    """A definition that a rule fits."""
-
-    place: str
-    qualname: str
-
-
-class Surveyed(Struct, frozen=True):
-    """One rule and what it fits."""
-
-    rule: BoundaryRule
-    fits: tuple[Fit, ...]
-    remark: str | None = None
 
 
 def survey(rules: Rules, folder: str) -> list[Surveyed]:
@@ -39,9 +22,9 @@ def survey(rules: Rules, folder: str) -> list[Surveyed]:
     fits: dict[tuple[str, str], list[Fit]] = {}
     matcher = Matcher(rules)
     for path in _files(rules.project or (os.path.abspath(folder),)):
-        if project.owns(path) and (code := _compiled(path)) is not None:
-            names_of = _module_names(path)
-            found = matcher.find(names_of[0], code, lambda path=path: _read(path), is_project=True, aliases=names_of[1:])
+        if project.owns(path) and (code := compiled(path)) is not None:
+            names_of = module_names(path)
+            found = matcher.find(names_of[0], code, read_source(path), is_project=True, aliases=names_of[1:])
             for match in found.matches:
                 place = f"{project.name(path)}:{match.firstlineno}"
                 fits.setdefault(_key(match.rule), []).append(Fit(place, match.qualname))
@@ -61,15 +44,12 @@ def _surveyed(rule: BoundaryRule, fits: list[Fit]) -> Surveyed:
     path = _library_file(selector.module)
     if path is None:
         return Surveyed(rule, (), f"{selector.module.partition('.')[0]} is not installed")
-    code = _compiled(path)
+    code = compiled(path)
     from autochron.matching import definitions  # here: only for libraries
 
-    found = [
-        Fit(f"{selector.module}:{inner.co_firstlineno}", name)
-        for name, inner in (definitions(code) if code is not None else ())
-        if name == selector.qualname
-    ]
-    return Surveyed(rule, tuple(found), None if found else f"{selector.module} has no {selector.qualname}")
+    names = {name for name, _ in definitions(code)} if code is not None else set()
+    found = (Fit(selector.module, selector.qualname),) if selector.qualname in names else ()
+    return Surveyed(rule, found, None if found else f"{selector.module} has no {selector.qualname}")
 
 
 def _library_file(module: str) -> str | None:
@@ -103,7 +83,7 @@ def _files(paths: tuple[str, ...]) -> Iterator[str]:
             yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(".py"))
 
 
-def _module_names(path: str) -> tuple[str, ...]:
+def module_names(path: str) -> tuple[str, ...]:
     """Name the module of a file: dotted from the outermost package, and as a script."""
     folder, stem = os.path.dirname(path), os.path.splitext(os.path.basename(path))[0]
     parts = [] if stem == "__init__" else [stem]
@@ -113,7 +93,8 @@ def _module_names(path: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((".".join(parts), stem)))
 
 
-def _read(path: str) -> bytes | None:
+def read_source(path: str) -> bytes | None:
+    """Read a file; None where it can't be."""
     try:
         with open(path, "rb") as file:
             return file.read()
@@ -121,8 +102,9 @@ def _read(path: str) -> bytes | None:
         return None
 
 
-def _compiled(path: str) -> CodeType | None:
-    source = _read(path)
+def compiled(path: str) -> CodeType | None:
+    """Compile a file; None where it can't be."""
+    source = read_source(path)
     if source is None:
         return None
     try:

@@ -27,16 +27,16 @@ def open_store(url: str, *, durability: Literal["group", "sync"] = "group") -> S
     """
     # The imports are lazy: sqlite3 takes longer to import than the rest of a short run takes.
     if url.startswith(MEMORY):
-        from autochron.store.memory import MemoryStore  # noqa: PLC0415
+        from autochron.store.memory import MemoryStore
 
         return _memories.setdefault(url, MemoryStore())
     path = url.removeprefix(SQLITE)
     if "://" in path or not path:
         raise StoreError(f"{url!r} is no store that autochron knows; give a path, sqlite:///PATH or memory:")
     if path.endswith(TRACE_FILE):
-        from autochron.store.tracefile import TraceFileStore  # noqa: PLC0415
+        from autochron.store.tracefile import TraceFileStore
 
         return TraceFileStore(path)
-    from autochron.store.sqlite import SqliteStore  # noqa: PLC0415
+    from autochron.store.sqlite import SqliteStore
 
     return SqliteStore(path, durability=durability)

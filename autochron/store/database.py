@@ -1,7 +1,6 @@
 """Connections to the database of a store: made, checked, and explained when they fail."""
 
 # Paths are shown as they were given.
-# ruff: noqa: PTH100, PTH102, PTH110, PTH112, PTH120, PTH202
 
 from __future__ import annotations
 

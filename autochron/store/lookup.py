@@ -40,7 +40,7 @@ def find(reference: str, entries: Sequence[Entry], place: str) -> str:
 
 
 def _nothing(reference: str, entries: Sequence[Entry], place: str) -> str:
-    import difflib  # noqa: PLC0415 - only for a message; opening a store must stay cheap
+    import difflib
 
     known = {name: None for _, name, _ in reversed(entries) if name} | {entry[0]: None for entry in entries}
     near = difflib.get_close_matches(reference, list(known), n=3, cutoff=0.5)

@@ -7,7 +7,6 @@ of the last bodies of each boundary.
 """
 
 # Paths are shown as they were given.
-# ruff: noqa: PTH105, PTH108, PTH123, PTH202
 
 from __future__ import annotations
 

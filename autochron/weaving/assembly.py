@@ -82,7 +82,7 @@ class Handler:
     __slots__ = ("depth", "end", "lasti", "start", "target")
 
     def __init__(
-        self, start: Instruction, end: Instruction | None, target: Instruction, depth: int, lasti: bool
+        self, start: Instruction, end: Instruction | None, target: Instruction, depth: int, lasti: int
     ) -> None:
         self.start = start
         self.end = end
@@ -305,9 +305,8 @@ def stack_depths(assembly: Assembly, start: int) -> dict[int, int]:
     instructions, handlers = assembly.instructions, assembly.handlers
     index_of = {id(instruction): index for index, instruction in enumerate(instructions)}
     depths: dict[int, int] = {}
-    waiting = [(start, 0)]
-    for handler in handlers:
-        waiting.append((index_of[id(handler.target)], handler.depth + 1 + handler.lasti))
+    waiting = [(index_of[id(handler.target)], handler.depth + 1 + handler.lasti) for handler in handlers]
+    waiting.append((start, 0))
     while waiting:
         index, depth = waiting.pop()
         while index < len(instructions):
@@ -316,7 +315,10 @@ def stack_depths(assembly: Assembly, start: int) -> dict[int, int]:
             if key in depths:
                 break
             depths[key] = depth
-            op, argument = instruction.opcode, instruction.argument if instruction.opcode >= _HAVE_ARGUMENT else None
+            op, argument = (
+                instruction.opcode,
+                instruction.argument if instruction.opcode >= _HAVE_ARGUMENT else None,
+            )
             if instruction.target is not None:
                 taken = depth + stack_effect(op, argument, jump=True)
                 waiting.append((index_of[id(instruction.target)], taken))

@@ -7,6 +7,7 @@ objects that hold them are hashed and, by cloudpickle and its like, pickled.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -14,15 +15,16 @@ from autochron._relay import Relay
 from autochron.ports import Serving, Token, WovenHandler
 
 
-class Gate(list[Any]):
+class Gate(deque[Any]):
     """One item: the `enter` of the handler in force, or None.
 
-    A list, because indexing one is the cheapest read of shared state that bytecode has (a global would have to live
-    in the woven function's own module).
+    Indexed, because that is the cheapest read of shared state that bytecode has (a global would have to live in the
+    woven function's own module). A deque and not a list: indexing a subclass of list looks up and calls the method
+    `list.__getitem__`, which takes twice as long and, on 3.11, one level of the recursion limit.
     """
 
     __slots__ = ()
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> bool:
         return self is other

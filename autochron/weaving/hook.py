@@ -6,7 +6,7 @@ beartype, typeguard, ddtrace and wrapt in either order, and no `find_spec` of ou
 
 from __future__ import annotations
 
-import importlib._bootstrap_external as external  # type: ignore[import-not-found]
+import importlib._bootstrap_external as external
 import sys
 from collections.abc import Callable
 from types import CodeType, ModuleType
@@ -43,7 +43,11 @@ class Hook:
         execute = self._wrap_execute
         self._replace(external.SourceLoader, "get_code", get_code)
         self._replace(external.SourcelessFileLoader, "get_code", get_code)
-        self._replace(external._LoaderBasics, "exec_module", execute)
+        self._replace(
+            external._LoaderBasics,  # type: ignore[attr-defined]  # noqa: SLF001
+            "exec_module",
+            execute,
+        )
         self._replace(external.ExtensionFileLoader, "exec_module", execute)
         if "zipimport" in sys.modules:
             self._replace(sys.modules["zipimport"].zipimporter, "get_code", get_code)
@@ -142,7 +146,7 @@ def _code_of(name: str, module: ModuleType) -> CodeType | None:
     if not file or not file.endswith(".py"):
         return None
     try:
-        with open(file, "rb") as source:  # noqa: PTH123 - no pathlib on the way of an import
+        with open(file, "rb") as source:
             return compile(source.read(), file, "exec", dont_inherit=True)
     except (OSError, SyntaxError, ValueError):
         return None

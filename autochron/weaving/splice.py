@@ -101,10 +101,8 @@ class _Emitter:
         self.instructions.append(label)
 
     def constant(self, value: object) -> None:
-        for index, known in enumerate(self.constants):
-            if known is value:
-                break
-        else:
+        index = next((at for at, known in enumerate(self.constants) if known is value), None)
+        if index is None:
             index = len(self.constants)
             self.constants.append(value)
         self.put("LOAD_CONST", index)
@@ -152,7 +150,7 @@ class _Emitter:
         return handed, end
 
 
-_Cover = tuple[Instruction, int, bool] | None
+_Cover = tuple[Instruction, int, int] | None
 """Where an exception goes on: (handler's first instruction, depth that is kept, whether lasti is pushed); or out."""
 
 
@@ -302,7 +300,7 @@ class _Splice:
         emit.put("BUILD_TUPLE", count)
 
     def _return_or_raise(self, emit: _Emitter) -> None:
-        """[serving, value, error] → raise or return. RERAISE adds no traceback entry for the prologue."""
+        """Raise or return, from [serving, value, error]. RERAISE adds no traceback entry for the prologue."""
         emit.put("COPY", 1)
         good = Instruction(operation("POP_TOP"))
         emit.jump_if_none(good)
@@ -351,7 +349,7 @@ class _Splice:
         emit.put("JUMP_BACKWARD", 0, again)
 
     def _delegate_to(self, emit: _Emitter, resume: int) -> None:
-        """[serving, iterator] → drive it to its end → [serving, its value]."""
+        """Drive an iterator to its end: [serving, iterator] → [serving, its value]."""
         handed, end = emit.delegate_to(resume)
         if _3_12:
             # Turns the StopIteration out of a `throw` into the value; 3.11 does so in C.
@@ -405,7 +403,12 @@ class _Splice:
     def _replace(self, old: Instruction, new: list[Instruction]) -> list[Instruction]:
         """Let the first new instruction take the old one's identity, so that jumps find it, and cover all alike."""
         first = new[0]
-        old.opcode, old.argument, old.target, old.location = first.opcode, first.argument, first.target, first.location
+        old.opcode, old.argument, old.target, old.location = (
+            first.opcode,
+            first.argument,
+            first.target,
+            first.location,
+        )
         out = [old, *new[1:]]
         self._set_cover_like(out, old)
         return out

@@ -13,7 +13,6 @@ from autochron.weaving.ledger import Ledger
 from autochron.weaving.splice import function_kind, parameter_names, splice
 
 
-
 class Mark:
     """Why a definition is woven: the rules that fit it, and whether it is the door of an HTTP client."""
 
@@ -114,9 +113,7 @@ def weave_functions(module: str, places: Places, ledger: Ledger) -> Callable[[],
 
 def functions_of(module: str) -> Iterable[FunctionType]:
     """Give every function that the garbage collector knows of a module."""
-    return [
-        thing for thing in gc.get_objects() if type(thing) is FunctionType and thing.__module__ == module
-    ]
+    return [thing for thing in gc.get_objects() if type(thing) is FunctionType and thing.__module__ == module]
 
 
 def _concerns(code: CodeType, places: Places, lines: set[int]) -> bool:

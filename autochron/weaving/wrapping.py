@@ -12,7 +12,9 @@ from typing import Any
 from autochron.weaving.gate import GATE, Point
 
 
-def crossing_call(point: Point, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def crossing_call(
+    point: Point, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Call a function through the gate, as spliced code would."""
     enter = GATE[0]
     if enter is None:
@@ -96,7 +98,7 @@ def wrap_client(client: Any, root: str, rules: Callable[[str], tuple[Any, ...]])
     """
     import wrapt  # lazy: 55 ms
 
-    class WrappedClient(wrapt.ObjectProxy):  # type: ignore[misc]
+    class WrappedClient(wrapt.ObjectProxy[Any]):
         def __getattr__(self, name: str) -> Any:
             value = getattr(self.__wrapped__, name)
             if name.startswith("_"):
@@ -105,7 +107,8 @@ def wrap_client(client: Any, root: str, rules: Callable[[str], tuple[Any, ...]])
             if callable(value) and not isinstance(value, type):
                 point = point_for(value, type(client).__module__, path, rules(path))
                 return wrapt.FunctionWrapper(
-                    value, lambda wrapped, _instance, args, kwargs: crossing_call(point, wrapped, args, kwargs)
+                    value,
+                    lambda wrapped, _instance, args, kwargs: crossing_call(point, wrapped, args, kwargs),
                 )
             if _is_part(value):
                 return wrap_client(value, path, rules)

@@ -1,0 +1,88 @@
+"""Whether what was recorded is still woven: a tool that no rule weaves any more would be run for real by a replay."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from autochron.errors import UnwovenToolError
+from autochron.matching import Matcher
+from autochron.model import Http, Rules, Target, Trace
+from autochron.rules import with_imported
+from autochron.session.activation import Activation
+from autochron.session.planner import TRANSPORTS
+from autochron.session.project import Project
+from autochron.session.survey import compiled, module_names, read_source
+
+
+def refuse_uncovered(trace: Trace, rules: Rules, activation: Activation | None = None) -> None:
+    """Refuse a replay of which some recorded crossing would not be crossed.
+
+    Raises:
+        UnwovenToolError: names the first such boundary and where it was.
+    """
+    # What is marked by hand in the program's source needs no rule.
+    sites = dict.fromkeys(envelope.site for envelope in trace.envelopes if not envelope.site.startswith("@"))
+    if activation is not None:
+        project = activation.project
+        for point in activation.ledger.points:
+            file = project.name(point.file) if project.owns(point.file) else point.module
+            sites.pop(f"{file}:{point.qualname}", None)
+    missing = uncovered(sites, rules)
+    if not missing:
+        return
+    named = [
+        f"{each.name} ({each.site})"
+        for each in {each.site: each for each in trace.envelopes if each.site in missing}.values()
+    ]
+    other = "" if trace.header.rules == rules.digest else "; the trace was recorded with other rules"
+    where = rules.file or f"no rule file was found from {rules.root} upward"
+    raise UnwovenToolError(
+        f"trace {trace.header.id}: {', '.join(named)} crossed a boundary when it was recorded, and by today's rules does "
+        f"not, so a replay would run it for real ({where}{other}); name the rules with --rules, or say --allow-unwoven"
+    )
+
+
+def uncovered(sites: Iterable[str], rules: Rules) -> set[str]:
+    """Give the sites that the rules don't weave, judged by the source as it is now."""
+    project = Project(rules.project or (rules.root,), rules.root)
+    found: dict[str, set[str] | None] = {}
+    missing = set()
+    for site in sites:
+        place, _, qualname = site.rpartition(":")
+        if not place.endswith(".py"):
+            if not _is_targeted(place, qualname, rules):
+                missing.add(site)
+            continue
+        if place not in found:
+            found[place] = _woven_names(os.path.join(project.root, place), rules)
+        names = found[place]
+        if names is not None and qualname not in names:
+            missing.add(site)
+    return missing
+
+
+def _is_targeted(module: str, qualname: str, rules: Rules) -> bool:
+    """Tell whether a rule names a library's definition."""
+    rules = with_imported(rules, module)
+    every = (*rules.boundaries, *(rule for pack in rules.packs for rule in pack.boundaries))
+    wanted = Target(module, qualname)
+    doors = TRANSPORTS.get(module, frozenset())
+    return any(
+        rule.selector == wanted or (isinstance(rule.selector, Http) and qualname in doors) for rule in every
+    )
+
+
+def _woven_names(path: str, rules: Rules) -> set[str] | None:
+    """Give the qualified names in a file that rules fit; None where marks by hand make that unknowable."""
+    source = read_source(path)
+    if source is None:
+        return set()
+    if b"autochron" in source:
+        return None
+    code = compiled(path)
+    if code is None:
+        return None  # a syntax error is Python's to tell
+    name, *aliases = module_names(path)
+    found = Matcher(rules).find(name, code, source, is_project=True, aliases=(*aliases, "__main__"))
+    return {match.qualname for match in found.matches}
