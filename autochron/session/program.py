@@ -79,12 +79,13 @@ class Program:
     def _execute(self, weave: Weave) -> None:
         command = self.command
         if command.mode == "module":
-            self._execute_module(weave)
-        elif os.path.isdir(command.target) or command.target.endswith((".zip", ".pyz")):
-            import runpy  # lazy: only folders and archives need it
-
+            sys.argv = ["-m", *command.arguments]
+            _replace_path(os.getcwd())
+            _run_as_main(command.target, alter_argv=True)
+        elif command.mode == "script" and self.path is not None and not self.aliases:
             sys.argv = [command.target, *command.arguments]
-            runpy.run_path(command.target, run_name="__main__")
+            _replace_path(os.path.abspath(command.target))
+            _run_as_main("__main__", alter_argv=False)
         else:
             self._execute_file(weave)
 
@@ -105,30 +106,13 @@ class Program:
         code = compile(source, name, "exec", dont_inherit=True)
         exec(weave("__main__", name, code), space)  # noqa: S102 - to run a program is what this is for
 
-    def _execute_module(self, weave: Weave) -> None:
-        import runpy  # lazy: only `-m` needs it
 
-        target = self.command.target
-        _replace_path(os.getcwd())
-        sys.argv = ["-m", *self.command.arguments]
-        try:
-            name, spec, code = runpy._get_module_details(target, runpy._Error)  # type: ignore[attr-defined]  # noqa: SLF001 - as `python -m` does
-        except runpy._Error as error:  # type: ignore[attr-defined]  # noqa: SLF001
-            sys.stderr.write(f"{sys.executable}: {error}\n")
-            raise SystemExit(1) from None
-        sys.argv[0] = spec.origin
-        self.path = spec.origin
-        self.aliases = (name,)
-        module = _main_module()
-        space = vars(module)
-        space.update(
-            __file__=spec.origin,
-            __cached__=spec.cached,
-            __loader__=spec.loader,
-            __package__=spec.parent,
-            __spec__=spec,
-        )
-        exec(weave("__main__", spec.origin, code), space)  # noqa: S102 - to run a program is what this is for
+def _run_as_main(name: str, *, alter_argv: bool) -> None:
+    """Run a module, a folder or an archive by what Python itself runs it by, so that tracebacks are the same."""
+    import runpy  # lazy: scripts don't need it
+
+    _main_module()
+    runpy._run_module_as_main(name, alter_argv)  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 def _main_module() -> ModuleType:
@@ -190,7 +174,7 @@ def _outside(traceback: TracebackType | None) -> TracebackType | None:
     found = traceback
     while found is not None:
         file = found.tb_frame.f_code.co_filename
-        if not file.startswith((_HERE, "<frozen runpy>")) and not file.endswith(f"{os.sep}runpy.py"):
+        if not file.startswith(_HERE):
             return found
         found = found.tb_next
     return None
