@@ -296,10 +296,8 @@ class Header(Struct, frozen=True, kw_only=True):
     command: Command
     name: str | None = None
     python: str = ""
-    versions: tuple[tuple[str, str], ...] = ()
-    """(distribution, version) of autochron and of every library a pack covers that was imported."""
-    environment: tuple[tuple[str, str], ...] = ()
-    """The variables that matter, masked."""
+    autochron: str = ""
+    """Version of autochron."""
     rules: str = ""
     """Digest of the rules."""
 
@@ -335,6 +333,12 @@ class Footer(Struct, frozen=True, kw_only=True):
     """Tools that the model asked for and that never crossed."""
     connections: tuple[Connection, ...] = ()
     ledger: tuple[Unwoven, ...] = ()
+    versions: tuple[tuple[str, str], ...] = ()
+    """(distribution, version) of every library that a pack covers and the program imported."""
+    environment: tuple[tuple[str, str], ...] = ()
+    """The variables that change where or what those libraries call, masked."""
+    credentials: tuple[str, ...] = ()
+    """The credentials that were set; a replay fills in placeholders for these."""
     lost: int = 0
     """Envelopes that could not be written."""
 

@@ -13,7 +13,7 @@ from msgspec.json import decode, encode
 
 from autochron.envelope import bodies, exchange
 from autochron.envelope.exchange import Wire
-from autochron.envelope.paths import read_path, redact_paths
+from autochron.envelope.paths import keep_paths, read_path, redact_paths
 from autochron.envelope.redaction import Redactor
 from autochron.model import (
     Abandoned,
@@ -121,7 +121,7 @@ class Editor:
         else:
             raw = draft.input
         masked = self._redactor.mask_input((draft.address[0], draft.lane), raw)
-        return _with_paths(masked, draft.rule)
+        return shaped_input(masked, draft.rule, from_wire=draft.input is None)
 
     def _outcome(self, draft: Draft, masked_paths: list[str]) -> Outcome:
         if draft.streamed:
@@ -237,6 +237,13 @@ def _opened(stored: Any) -> Any:
 
 def _with_paths(body: bytes, rule: BoundaryRule) -> bytes:
     return redact_paths(body, rule.redact) if rule.redact else body
+
+
+def shaped_input(body: bytes, rule: BoundaryRule, *, from_wire: bool) -> bytes:
+    """Keep and mask of an input what its rule says; what is read from arguments was kept as they were read."""
+    if rule.capture and from_wire:
+        body = keep_paths(body, rule.capture)
+    return _with_paths(body, rule)
 
 
 def request_input(wire: Wire) -> bytes:

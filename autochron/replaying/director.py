@@ -15,7 +15,7 @@ from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, DivergenceError
 from autochron.model import Divergence, Envelope, Exchange, Raised, Trace
 from autochron.ports import Serving
-from autochron.recording.drafts import request_input
+from autochron.recording.drafts import request_input, shaped_input
 from autochron.recording.recorder import InputBook
 from autochron.replaying.cursor import Cursor, Turns
 from autochron.replaying.serving import Served, error_name
@@ -216,6 +216,7 @@ class Director:
         if not reentry.compared:
             reentry.compared = True
             given = self._redactor.mask_input((crossing.name, crossing.root.lane), request_input(wire))
+            given = shaped_input(given, crossing.rule, from_wire=True)
             self._compare(reentry.envelope, given, crossing)
 
     def _compare(self, envelope: Envelope, given: bytes, crossing: Crossing) -> None:

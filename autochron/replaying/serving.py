@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _PATIENCE = 1.0
 """Seconds without any progress after which a crossing no longer waits for its turn."""
 
+_ROUNDS = 32
+"""Turns of an event loop, at most, in which what another crossing's end set off may come to an end."""
+
 
 class Served:
     """A crossing whose body is not run. It is false, which tells woven code so."""
@@ -194,6 +197,7 @@ class Served:
             elif now > deadline:
                 return
             pause = min(pause + 0.0001, 0.002)
+        await _let_others_go(asyncio)
 
     async def wait_turn(self) -> None:
         """Wait until what ended before this crossing has ended."""
@@ -216,3 +220,12 @@ def _running_loop() -> Any:
     """Give the event loop that runs in this thread, or None."""
     asyncio = sys.modules.get("asyncio")
     return None if asyncio is None else asyncio._get_running_loop()  # noqa: SLF001 - the public form raises
+
+
+async def _let_others_go(asyncio: Any) -> None:
+    """Let tasks that an earlier end woke get to their next wait: it takes a loop several turns to reach them."""
+    ready = getattr(asyncio.get_running_loop(), "_ready", True)  # other loops than asyncio's don't tell
+    for _ in range(_ROUNDS):
+        await asyncio.sleep(0)
+        if not ready:
+            return

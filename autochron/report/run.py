@@ -56,7 +56,10 @@ def _write(summary: RunSummary, page: Page) -> None:
 
 def _place(store: str) -> str:
     path = store.removeprefix("sqlite:///")
-    return path if ":" in path else os.path.relpath(path)
+    if ":" in path:
+        return path
+    near = os.path.relpath(path)
+    return path if near.startswith(os.pardir) else near
 
 
 def _some(page: Page, lines: list[str]) -> None:

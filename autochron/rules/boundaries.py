@@ -15,6 +15,8 @@ _KEYS = (
     *("name", "kind", *SELECTORS, "exclude", "when", "capture", "redact", "volatile", "meta"),
     *("codec", "observe", "state", "argument", "outcome"),
 )
+_LATER = ("observe", "argument", "outcome")
+"""Keys of the format that this release doesn't act on: better refused than passed over."""
 _META_KEYS = ("model", "sampling", "usage", "tools", "sdk")
 _META_ROOTS = ("request", "response", "input", "outcome")
 _CODECS = ("auto", "http", "value")
@@ -32,6 +34,9 @@ def read_boundaries(table: Table, pack: str | None = None) -> list[BoundaryRule]
         for key in ("argument", "outcome"):
             if key in table:
                 table.refuse(key, f"`{key}` needs a call's arguments, which a rule with `http` doesn't have")
+    for key in _LATER:
+        if key in table:
+            table.refuse(key, f"`{key}` is not supported yet; take it out")
     return [
         BoundaryRule(selector=selector, when=when, **common)
         for selector, when in product(selectors, _conditions(table))

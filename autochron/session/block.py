@@ -76,9 +76,7 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
         activation = activate(rules)
         redactor = Redactor()
         self.store = store_for(self._store, rules)
-        header = facts.header(
-            activation.rules, Command("block", "", (), facts.folder_of(rules)), redactor, self._name
-        )
+        header = facts.header(rules, Command("block", "", (), facts.folder_of(rules)), self._name)
         self._recording = Recording(activation, self.store, header, redactor, durability=self._durability)
         self._recording.begin()
         return self

@@ -6,9 +6,10 @@ import os
 import sys
 import time
 
-from autochron import _originals
+from autochron import __version__, _originals
 from autochron.envelope.redaction import Redactor
 from autochron.model import Command, Header, Rules
+from autochron.recording.drafts import version_of
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
@@ -19,7 +20,7 @@ def new_id() -> str:
     return "".join(_ALPHABET[number >> shift & 31] for shift in range(125, -1, -5))
 
 
-def header(rules: Rules, command: Command, redactor: Redactor, name: str | None = None) -> Header:
+def header(rules: Rules, command: Command, name: str | None = None) -> Header:
     """Describe a run that begins now."""
     now = _originals.time_ns()
     created = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now // 1_000_000_000))
@@ -29,23 +30,28 @@ def header(rules: Rules, command: Command, redactor: Redactor, name: str | None 
         command=command,
         name=name,
         python=".".join(str(part) for part in sys.version_info[:3]),
-        environment=tuple(
-            (variable, redactor.mask_url(_originals.environ[variable]))
-            for variable in environment_names(rules)
-            if variable in _originals.environ
-        ),
+        autochron=__version__,
         rules=rules.digest,
     )
 
 
-def environment_names(rules: Rules) -> tuple[str, ...]:
-    """Give the variables that change where or what a program's SDKs call."""
-    return tuple(dict.fromkeys(name for pack in rules.packs for name in pack.environment))
+def environment(rules: Rules, redactor: Redactor) -> tuple[tuple[str, str], ...]:
+    """Give the variables that change where or what a program's SDKs call, masked."""
+    names = dict.fromkeys(name for pack in rules.packs for name in pack.environment)
+    found = _originals.environ
+    return tuple((name, redactor.mask_url(found[name])) for name in names if name in found)
 
 
-def credential_names(rules: Rules) -> tuple[str, ...]:
-    """Give the variables that a program's SDKs demand."""
-    return tuple(dict.fromkeys(name for pack in rules.packs for name in pack.credentials))
+def credentials(rules: Rules) -> tuple[str, ...]:
+    """Give the variables that a program's SDKs demand and that are set."""
+    names = dict.fromkeys(name for pack in rules.packs for name in pack.credentials)
+    return tuple(name for name in names if name in _originals.environ)
+
+
+def versions(rules: Rules) -> tuple[tuple[str, str], ...]:
+    """Give the versions of the libraries that packs cover and the program imported."""
+    found = ((pack.distribution, version_of(pack.distribution)) for pack in rules.packs)
+    return tuple((name, version) for name, version in found if version)
 
 
 def folder_of(rules: Rules) -> str:

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from autochron import _originals
 from autochron.config import default_store, find_rule_file
 from autochron.envelope import bodies
-from autochron.envelope.redaction import Redactor
+from autochron.envelope.redaction import MASK, Redactor
 from autochron.errors import StoreError
 from autochron.model import Command, ReplaySummary, Rules, RunSummary, Trace
-from autochron.rules import load_rules, with_imported
+from autochron.rules import load_rules
 from autochron.session import exits, facts, streams
 from autochron.session.activation import Activation, activate
 from autochron.session.block import refuse_unwoven
@@ -97,7 +97,7 @@ def run_recorded(
     redactor = Redactor()
     command = Command(command.mode, command.target, command.arguments, facts.folder_of(rules))
     activation = activate(rules, program.path, aliases={"__main__": program.aliases})
-    recording = Recording(activation, store, facts.header(rules, command, redactor, name), redactor)
+    recording = Recording(activation, store, facts.header(rules, command, name), redactor)
     capture = Capture()
     state = _Ending(recording, capture, lambda: report(recording.summary(url)))
     atexit.register(state.finish)
@@ -176,7 +176,7 @@ def run_replayed(
     _enter_folder(rules, trace.header.command)
     program = Program(given)
     redactor = Redactor()
-    _set_environment(trace, rules)
+    _set_environment(trace)
     activation = activate(rules, program.path, aliases={"__main__": program.aliases})
     replaying = Replaying(activation, trace, redactor)
     capture = Capture()
@@ -238,15 +238,13 @@ def _enter_folder(rules: Rules, command: Command) -> None:
         os.chdir(folder)
 
 
-def _set_environment(trace: Trace, rules: Rules) -> None:
-    """Set what changed the recorded SDKs' calls, and placeholders for the credentials that they demanded."""
-    for name, value in trace.header.environment:
-        if not value.startswith("[masked"):
+def _set_environment(trace: Trace) -> None:
+    """Set what changed the recorded SDKs' calls, and placeholders for the credentials that they had."""
+    footer = trace.footer
+    if footer is None:
+        return
+    for name, value in footer.environment:
+        if MASK not in value:
             os.environ[name] = value
-    imported = rules
-    for library in dict.fromkeys(
-        envelope.site.partition(".")[0] for envelope in trace.envelopes if envelope.kind == "model"
-    ):
-        imported = with_imported(imported, library)
-    for name in facts.credential_names(imported):
+    for name in footer.credentials:
         os.environ.setdefault(name, PLACEHOLDER)

@@ -15,7 +15,7 @@ from autochron.ports import CrossingHandler, Sink, Store
 from autochron.recording.drafts import Draft, Editor, Item
 from autochron.recording.recorder import Recorder
 from autochron.replaying.director import Director
-from autochron.session import network
+from autochron.session import facts, network
 from autochron.session.activation import Activation
 from autochron.session.project import line_of_project
 from autochron.store.writer import Writer
@@ -179,6 +179,9 @@ class Recording(Session):
             unwoven_tools=self.unwoven_tools(),
             connections=tuple(self.connections),
             ledger=self.ledger(),
+            versions=facts.versions(self.activation.rules),
+            environment=facts.environment(self.activation.rules, self._redactor),
+            credentials=facts.credentials(self.activation.rules),
             lost=self.lost,
         )
 

@@ -32,7 +32,7 @@ class Gate(deque[Any]):
     def __ne__(self, other: object) -> bool:
         return self is not other
 
-    def __reduce__(self) -> str:
+    def __reduce__(self) -> str:  # type: ignore[override]
         return "GATE"
 
 

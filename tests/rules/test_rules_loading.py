@@ -55,10 +55,7 @@ capture = ["input.symbol"]
 redact = ["input.card"]
 volatile = ["input.at"]
 codec = "value"
-observe = true
 state = "ledger"
-argument = "path"
-outcome = "argument:result"
 [boundary.meta]
 model = "input.model"
 sampling = ["request.temperature", "response.events.*.data[type=x].y"]
@@ -112,10 +109,7 @@ reason = "duration for the log"
             redact=("input.card",),
             volatile=("input.at",),
             codec="value",
-            observe=True,
             state="ledger",
-            argument="path",
-            outcome="argument:result",
             meta=MetaPaths(
                 model=("input.model",),
                 sampling=("request.temperature", "response.events.*.data[type=x].y"),
@@ -123,23 +117,23 @@ reason = "duration for the log"
             ),
         ),
         BoundaryRule(
-            id="autochron.toml:30",
+            id="autochron.toml:27",
             name="t",
             kind="router",
             selector=Decorated("shop.registry.tool"),
-            place=place(30),
+            place=place(27),
         ),
         BoundaryRule(
-            id="autochron.toml:35",
+            id="autochron.toml:32",
             name="h",
             kind="model",
             selector=Http("POST", "*/chat/completions"),
-            place=place(35),
+            place=place(32),
         ),
     )
-    assert rules.traces == (TraceRule(Target("app", "handle"), place(40)),)
+    assert rules.traces == (TraceRule(Target("app", "handle"), place(37)),)
     assert rules.ignores == (
-        IgnoreRule("time.perf_counter()", "shop/agent.py:31", "duration for the log", place(43), "3f9c0000"),
+        IgnoreRule("time.perf_counter()", "shop/agent.py:31", "duration for the log", place(40), "3f9c0000"),
     )
     assert (rules.auto, rules.packs, rules.disable) == (True, (), ("openai.images",))
     assert rules.project == (str(tmp_path / "src"),)
@@ -308,6 +302,18 @@ BAD = [
     (
         HEAD + BOUNDARY + 'target = "a:b"\nobserve = "yes"\n',
         "6: `observe` must be a boolean, and is a string",
+    ),
+    (
+        HEAD + BOUNDARY + 'target = "a:b"\nobserve = true\n',
+        "6: `observe` is not supported yet; take it out",
+    ),
+    (
+        HEAD + BOUNDARY + 'target = "a:b"\nargument = "path"\n',
+        "6: `argument` is not supported yet; take it out",
+    ),
+    (
+        HEAD + BOUNDARY + 'target = "a:b"\noutcome = "argument:result"\n',
+        "6: `outcome` is not supported yet; take it out",
     ),
     (
         HEAD + BOUNDARY + 'target = "a:b"\noutcome = "result"\n',

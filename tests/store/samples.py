@@ -33,7 +33,7 @@ def header(number: int = 0, name: str | None = None) -> Header:
         created=f"2025-01-01T00:00:{number % 60:02d}Z",
         command=Command("script", "agent.py", ("--fast",)),
         name=name,
-        versions=(("autochron", "1"),),
+        autochron="1",
     )
 
 
