@@ -1,4 +1,6 @@
-"""Watch for network connections outside every crossing: listed while recording, refused while replaying.
+"""Watch for what reaches out of the process: network connections, and child processes.
+
+A connection outside every crossing is listed while recording and refused while replaying; a child is not recorded, and listed.
 
 An audit hook, because nothing else sees connections that C code makes through Python's sockets. It can't be removed, so
 there is one for the process, which asks who is watching.
@@ -6,6 +8,7 @@ there is one for the process, which asks who is watching.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +16,8 @@ from typing import Any
 _EVENTS = frozenset(
     {"socket.connect", "socket.sendto", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendmsg"}
 )
+
+_CHILDREN = frozenset({"os.fork", "os.forkpty", "subprocess.Popen", "os.posix_spawn"})
 
 Watcher = Callable[[str, tuple[Any, ...]], None]
 
@@ -22,7 +27,7 @@ _installed = False
 
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
-    if event in _EVENTS:
+    if event in _EVENTS or event in _CHILDREN:
         if _watcher is not None:
             _watcher(event, arguments)
     elif event == "os.exec" and _on_exec is not None:
@@ -36,6 +41,21 @@ def watch(watcher: Watcher | None, on_exec: Callable[[], None] | None) -> None:
     if not _installed:
         _installed = True
         sys.addaudithook(_hook)
+
+
+def child_of(event: str, arguments: tuple[Any, ...]) -> str | None:
+    """Name a child process in which Python would run; None for another event or another program."""
+    if event in {"os.fork", "os.forkpty"}:
+        return "a forked child process"
+    if event not in _CHILDREN:
+        return None
+    name = os.path.basename(_text(arguments[0]))
+    return f"a child process of {name}" if name.startswith(("python", "pypy")) else None
+
+
+def is_network(event: str) -> bool:
+    """Tell a network event from one of child processes."""
+    return event in _EVENTS
 
 
 def address_of(event: str, arguments: tuple[Any, ...]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -85,6 +86,17 @@ def _reset(token: Any) -> None:
         CURRENT.set(None)
 
 
+_recording: Recording | None = None
+_forks_noted = False
+
+
+def _leave_parent() -> None:
+    """Stop recording in a forked child: its crossings would take the parent's places in the trace."""
+    if _recording is not None:
+        gate.switch_off()
+        network.watch(None, None)
+
+
 class Recording(Session):
     """A session that records into a store."""
 
@@ -112,12 +124,19 @@ class Recording(Session):
 
     def begin(self) -> None:
         """Switch recording on."""
+        global _forks_noted, _recording  # noqa: PLW0603 - forks belong to the process
+        if not _forks_noted and hasattr(os, "register_at_fork"):
+            _forks_noted = True
+            os.register_at_fork(after_in_child=_leave_parent)
+        _recording = self
         self.start(self.recorder, self.recorder.transport)
 
     def finish(
         self, status: int | None, error: str | None, stdout: bytes = b"", stdin: bytes = b""
     ) -> Footer:
         """Switch recording off, and write the last word."""
+        global _recording  # noqa: PLW0603 - forks belong to the process
+        _recording = None
         if gate.is_on():
             self.stop()
         self.recorder.close()
@@ -137,8 +156,12 @@ class Recording(Session):
         self.writer.flush()
 
     def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Note a connection outside every crossing."""
-        if not self.is_inside():
+        """Note a connection outside every crossing, and a child process."""
+        child = network.child_of(event, arguments)
+        if child is not None:
+            reason = f"what crosses a boundary there is not recorded (started at {self.place()})"
+            self.activation.ledger.refuse(child, reason, "child-process")
+        elif network.is_network(event) and not self.is_inside():
             address = network.address_of(event, arguments)
             if address is not None and event != "socket.getaddrinfo":
                 self.connections[Connection(address, self.place())] = None
@@ -273,7 +296,7 @@ class Replaying(Session):
 
     def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Refuse a connection: nothing is live."""
-        address = network.address_of(event, arguments)
+        address = network.address_of(event, arguments) if network.is_network(event) else None
         if address is None:
             return
         place = self.place()

@@ -88,6 +88,7 @@ class Writer:
         self._stalled = False
         self._writing = False
         self._stopping = False
+        self._pausing = False
         self._asleep = True
         self._worker: threading.Thread | None = None
         self._starting = _originals.Lock()
@@ -220,18 +221,22 @@ class Writer:
 
     def _run(self) -> None:
         while True:
-            if not self._queue and not self._gates and not self._stopping:
+            if not self._queue and not self._is_called():
                 self._asleep = True
                 # Again, now that a submit would ring.
-                if not self._queue and not self._gates and not self._stopping:
+                if not self._queue and not self._is_called():
                     self._bell.acquire(timeout=RETRY if self._failed else -1)
                 self._asleep = False
-            if not self._gates and not self._stopping:
+            if not self._is_called():
                 self._bell.acquire(timeout=GROUP)
             with self._lock:
                 self._cycle()
-            if self._stopping and not self._queue:
+            if self._pausing or (self._stopping and not self._queue):
                 return
+
+    def _is_called(self) -> bool:
+        """Tell whether somebody waits, so that no group is gathered."""
+        return bool(self._gates) or self._stopping or self._pausing
 
     def _cycle(self) -> None:
         """Write what is queued now, then open the gates of those who waited for it."""
@@ -343,13 +348,24 @@ class Writer:
     # --- forks ----------------------------------------------------------------------------------------------
 
     def before_fork(self) -> None:
-        """Wait until the writing thread is between two cycles."""
+        """End the writing thread for now: Python warns of a fork in a process with threads that the program didn't start."""
+        worker = self._worker
+        if worker is not None and worker.ident != _originals.get_ident():
+            self._pausing = True
+            self._ring()
+            worker.join(forks.PATIENCE)
         self._resting = self._lock.acquire(timeout=forks.PATIENCE)
 
     def after_fork_in_parent(self) -> None:
         """Go on."""
         if self._resting:
             self._lock.release()
+        if self._pausing:
+            self._pausing = False
+            self._worker = None
+            self._asleep = True
+            if self._queue or self._gates:
+                self._wake()
 
     def after_fork_in_child(self) -> None:
         """Start with an empty queue: what waits is the parent's to write."""
