@@ -185,7 +185,8 @@ class Director:
         if envelope is not None and self._difference(envelope, given, crossing) is None:
             return envelope
         for each in alike:
-            if each.lane != lane and self._difference(each, given, crossing) is None:
+            # In its own lane another one is only sought where its place is taken: by a lane that was swapped with it.
+            if (envelope is None or each.lane != lane) and self._difference(each, given, crossing) is None:
                 return each
         return envelope
 
