@@ -223,6 +223,10 @@ class Recorder:
                 self._submit(draft)
             elif crossing.record.streamed:
                 self._submit_open(crossing, crossing.record)
+            else:
+                self._problem(
+                    f"{crossing.address} had not ended when the run did, so it is not in the trace (open)"
+                )
         self._open.clear()
 
     # --- inside ----------------------------------------------------------------------------------------------------

@@ -205,6 +205,8 @@ class Served:
 
     def _was_cancelled(self) -> bool:
         outcome = self.envelope.outcome
+        if isinstance(outcome, Streamed):  # closed, or never ended
+            return self._crossing.point.function == "coroutine"
         return (
             isinstance(outcome, Raised) and error_name(outcome.error) == "asyncio.exceptions:CancelledError"
         )

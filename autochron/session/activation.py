@@ -34,6 +34,8 @@ class Activation:
     def install(self) -> None:
         """Weave what is imported already, and the rest as it is."""
         for name, module in list(sys.modules.items()):
+            if name == "__main__" and self.program is not None:
+                continue  # that is autochron; the program's own is still to come
             if getattr(module, "__name__", None) is not None:
                 self._hook.weave_imported(name, module)
         self._hook.install()

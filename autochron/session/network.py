@@ -1,6 +1,7 @@
 """Watch for what reaches out of the process: network connections, and child processes.
 
-A connection outside every crossing is listed while recording and refused while replaying; a child is not recorded, and listed.
+A connection outside every crossing is listed while recording and refused while replaying; a child is not recorded, and
+listed.
 
 An audit hook, because nothing else sees connections that C code makes through Python's sockets. It can't be removed, so
 there is one for the process, which asks who is watching.

@@ -41,6 +41,7 @@ class RulePlanner:
         """Rule id to the number of definitions that it fits."""
         self.on_import: Callable[[str], None] | None = None
         """Told of modules that have just run and that threads, pools or tasks come from."""
+        self._told: set[str] = set()
         self.undo: list[Any] = []
         """What takes back the weaving of single objects."""
         self._absent: dict[str, list[Absent]] = {}
@@ -107,7 +108,9 @@ class RulePlanner:
         return [
             (rule, self._why(rule))
             for rule in self.rules.boundaries
-            if rule.id not in self.matched and not isinstance(rule.selector, Http)
+            if rule.id not in self.matched
+            and rule.id not in self._told
+            and not isinstance(rule.selector, Http)
         ]
 
     # --- inside --------------------------------------------------------------------------------------------------------
@@ -141,10 +144,8 @@ class RulePlanner:
         target = rule.selector
         owner, name = _owner(module, target.qualname)
         if owner is None:
-            near = f"; the nearest is {target.module}:{absent.nearest}" if absent.nearest else ""
-            self.ledger.refuse(
-                str(target), f"{rule.place}: there is no such definition{near}", "no-such-target"
-            )
+            self._told.add(rule.id)
+            self.ledger.refuse(str(target), f"{rule.place}: {_no_such(absent, target)}", "no-such-target")
             return
         value = getattr(owner, name)
         mark = Mark((rule,))
@@ -173,6 +174,9 @@ class RulePlanner:
 
     def _why(self, rule: BoundaryRule) -> str:
         selector = rule.selector
+        for absent in (each for those in self._absent.values() for each in those):
+            if absent.rule is rule and isinstance(selector, Target):
+                return _no_such(absent, selector)
         if isinstance(selector, Target) and selector.module not in sys.modules:
             names = {*sys.modules, *(name for names in self.aliases.values() for name in names)}
             from autochron.rules.nearest import nearest  # lazy: difflib
@@ -180,6 +184,11 @@ class RulePlanner:
             near = nearest(names, selector.module)
             return f"module {selector.module} was not imported" + (f"; the nearest is {near}" if near else "")
         return "it fits no definition in the project's modules that were imported"
+
+
+def _no_such(absent: Absent, target: Target) -> str:
+    near = f"; the nearest is {target.module}:{absent.nearest}" if absent.nearest else ""
+    return f"there is no such definition{near}"
 
 
 def _owner(module: ModuleType, qualname: str) -> tuple[Any, str]:

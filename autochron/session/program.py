@@ -10,10 +10,11 @@ import os
 import sys
 from collections.abc import Callable
 from types import CodeType, ModuleType, TracebackType
-from typing import Any
 
-from autochron.errors import UsageError
+from autochron.errors import AutochronError, RuleError, UsageError
 from autochron.model import Command
+from autochron.session import streams
+from autochron.weaving import hook
 
 Weave = Callable[[str, str | None, CodeType], CodeType]
 
@@ -25,12 +26,14 @@ class Program:
         command: what a trace keeps of it.
         path: the file that its `__main__` comes from, where that is known before it is loaded.
         aliases: other names of the module that runs as `__main__`.
+        exit: what it left by, where it left by SystemExit, for Python to act upon.
     """
 
     def __init__(self, command: Command) -> None:
         self.command = command
         self.path: str | None = None
         self.aliases: tuple[str, ...] = ()
+        self.exit: SystemExit | None = None
         if command.mode == "script":
             self._find_script()
         elif command.mode == "console":
@@ -38,17 +41,26 @@ class Program:
 
     def run(self, weave: Weave) -> int:
         """Run it to its end, and give its exit status. A traceback shows the program's frames only."""
+        error = self._error(weave)
+        if error is None:
+            return 0
+        if not isinstance(error, SystemExit):
+            ended = _show(error)
+            if ended is None:
+                return INTERRUPTED if type(error) is KeyboardInterrupt else 1
+            error = ended
+        self.exit = error
+        return _status_of(error)
+
+    def _error(self, weave: Weave) -> BaseException | None:
+        """Run it, and give what it raised: outside of `except`, so that what is raised next has no context of ours."""
         try:
             self._execute(weave)
-        except SystemExit as error:
-            return _status_of(error)
-        except KeyboardInterrupt as error:
-            _show(error)
-            return -2
+        except RuleError:  # two rules for one place, seen when its module was loaded: ours to tell
+            raise
         except BaseException as error:
-            _show(error)
-            return 1
-        return 0
+            return error
+        return None
 
     # --- finding -----------------------------------------------------------------------------------------------------
 
@@ -84,7 +96,7 @@ class Program:
             _run_as_main(command.target, alter_argv=True)
         elif command.mode == "script" and self.path is not None and not self.aliases:
             sys.argv = [command.target, *command.arguments]
-            _replace_path(os.path.abspath(command.target))
+            _replace_path(os.path.join(os.getcwd(), command.target))
             _run_as_main("__main__", alter_argv=False)
         else:
             self._execute_file(weave)
@@ -97,7 +109,7 @@ class Program:
         _replace_path(os.path.dirname(os.path.realpath(path)))
         with open(path, "rb") as file:
             source = file.read()
-        name = path
+        name = os.path.join(os.getcwd(), shown)  # as Python does: made absolute, and not made plain
         module = _main_module()
         space = vars(module)
         space["__file__"] = name
@@ -119,6 +131,7 @@ def _main_module() -> ModuleType:
     """Make the module that the program runs as."""
     module = ModuleType("__main__")
     space = vars(module)
+    space["__annotations__"] = {}
     space["__builtins__"] = sys.modules["builtins"]
     sys.modules["__main__"] = module
     return module
@@ -141,50 +154,102 @@ def _which(name: str) -> str | None:
     return None
 
 
+INTERRUPTED = -2
+"""The status of a program that nothing but SIGINT ended; negative ones are signals."""
+
+
 def _status_of(error: SystemExit) -> int:
-    """Give the status that Python would exit with, and print what it would print."""
+    """Give the status that the process will have."""
     code = error.code
-    if code is None:
-        return 0
     if isinstance(code, int):
-        return code
-    sys.stderr.write(f"{code}\n")
-    return 1
+        return code & 255 if -sys.maxsize <= code <= sys.maxsize else 255
+    return 0 if code is None else 1
 
 
-def _show(error: BaseException) -> None:
-    """Show an uncaught exception as Python does, without our own frames."""
+def _show(error: BaseException) -> SystemExit | None:
+    """Show an uncaught exception as Python does, without our own frames; gives what the program's hook left by."""
     traceback = _outside(error.__traceback__)
+    if isinstance(error, AutochronError):
+        _cut(traceback)
     error.__traceback__ = traceback
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, traceback
     if sys.version_info >= (3, 12):
         sys.last_exc = error
     try:
         sys.stdout.flush()
-    except (OSError, ValueError, AttributeError):
+    except Exception:  # noqa: S110 - Python passes over it, too
         pass
-    sys.excepthook(type(error), error, traceback)
-
-
-_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-
-
-def _outside(traceback: TracebackType | None) -> TracebackType | None:
-    """Drop what stands before the program's first frame."""
-    found = traceback
-    while found is not None:
-        file = found.tb_frame.f_code.co_filename
-        if not file.startswith(_HERE):
-            return found
-        found = found.tb_next
+    if not hasattr(sys, "excepthook"):
+        _say("sys.excepthook is missing\n")
+        sys.__excepthook__(type(error), error, traceback)
+        return None
+    other = _hook_error(error, traceback)
+    if other is None or isinstance(other, SystemExit):
+        return other
+    _say("Error in sys.excepthook:\n")
+    sys.__excepthook__(type(other), other, _outside(other.__traceback__))
+    _say("\nOriginal exception was:\n")
+    sys.__excepthook__(type(error), error, traceback)
     return None
 
 
-def end_process(status: int) -> Any:
-    """End the process with a status; negative ones are signals, which Python would die of."""
-    if status == -2:
+def _hook_error(error: BaseException, traceback: TracebackType | None) -> BaseException | None:
+    """Call the program's hook, and give what it raised."""
+    try:
+        sys.excepthook(type(error), error, traceback)
+    except BaseException as other:
+        other.__traceback__ = _outside(other.__traceback__)
+        return other
+    return None
+
+
+def _say(text: str) -> None:
+    try:
+        sys.stderr.write(text)
+    except Exception:  # noqa: S110 - nobody hears
+        pass
+
+
+def _outside(traceback: TracebackType | None) -> TracebackType | None:
+    """Drop what stands before the program's first frame, and what stands between frames of the program's."""
+    while traceback is not None and _module(traceback).startswith("autochron."):
+        traceback = traceback.tb_next
+    above = traceback
+    while above is not None:
+        while above.tb_next is not None and _module(above.tb_next) in _BETWEEN:
+            above.tb_next = above.tb_next.tb_next
+        above = above.tb_next
+    return traceback
+
+
+_BETWEEN = frozenset({hook.__name__, streams.__name__})
+
+
+def _cut(traceback: TracebackType | None) -> None:
+    """Cut off what an error of ours has behind the program's last line."""
+    last = entry = traceback
+    while entry is not None:
+        if not _module(entry).startswith("autochron.") and entry.tb_lineno is not None:
+            last = entry
+        entry = entry.tb_next
+    if last is not None:
+        last.tb_next = None
+
+
+def _module(traceback: TracebackType) -> str:
+    return str(traceback.tb_frame.f_globals.get("__name__"))
+
+
+def say_exit(error: SystemExit | None) -> None:
+    """Print what Python prints when a program leaves by something that is no status."""
+    if error is not None and error.code is not None and not isinstance(error.code, int):
+        _say(f"{error.code}\n")
+
+
+def end_process(status: int) -> None:
+    """End the process as Python would where SIGINT ended the program."""
+    if status == INTERRUPTED:
         import signal  # lazy: hardly any program ends so
 
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
-    return status

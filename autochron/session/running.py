@@ -12,14 +12,14 @@ from autochron import _originals
 from autochron.config import default_store, find_rule_file
 from autochron.envelope import bodies
 from autochron.envelope.redaction import MASK, Redactor
-from autochron.errors import StoreError
+from autochron.errors import RuleError, StoreError
 from autochron.model import Command, ReplaySummary, Rules, RunSummary, Trace
 from autochron.rules import load_rules
 from autochron.session import exits, facts, streams
 from autochron.session.activation import Activation, activate
 from autochron.session.block import refuse_unwoven
 from autochron.session.coverage import refuse_uncovered
-from autochron.session.program import Program, end_process
+from autochron.session.program import Program, end_process, say_exit
 from autochron.session.session import Recording, Replaying
 from autochron.store import open_store
 
@@ -63,10 +63,10 @@ class Capture:
             self._undo.append(streams.serve_stdin(served))
 
     def stop(self) -> None:
-        """Let go of the streams."""
+        """Have noted what waits. What can't be written stays, for Python to say so when it ends."""
         try:
             sys.stdout.flush()
-        except (OSError, ValueError, AttributeError):
+        except Exception:  # noqa: S110 - see above
             pass
         while self._undo:
             self._undo.pop()()
@@ -105,9 +105,19 @@ def run_recorded(
     state.undo = undo
     capture.start()
     recording.begin()
-    status = program.run(weave_into(activation, program))  # type: ignore[arg-type]
+    try:
+        status = program.run(weave_into(activation, program))  # type: ignore[arg-type]
+    except RuleError:
+        state.report = _no_report
+        raise
     state.status = status
+    if program.exit is not None:
+        raise program.exit  # Python prints what it was given, and exits
     return status
+
+
+def _no_report() -> None:
+    """Say nothing: what is wrong with the rules is said already."""
 
 
 class _Ending:
@@ -185,6 +195,7 @@ def run_replayed(
     capture.start(served)
     replaying.begin()
     status = program.run(weave_into(activation, program))  # type: ignore[arg-type]
+    say_exit(program.exit)
     # What Python does at exit is done here, because the program's threads and exit functions are part of what is compared.
     threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
     atexit._run_exitfuncs()  # noqa: SLF001

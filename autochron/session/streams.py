@@ -17,28 +17,44 @@ LIMIT = 4 << 20
 """Bytes of a stream that are kept; the rest is let go."""
 
 
-class _Listening(io.FileIO):
-    """A raw file that notes what is written to it or read from it."""
+_NEWLINE = "\n"
+"""What Python's own streams have where line ends are not translated."""
 
-    note: Callable[[bytes], None]
 
-    def write(self, data: Any) -> int:
-        count = super().write(data)
+def _noting_write(raw: io.FileIO, note: Callable[[bytes], None]) -> Callable[[Any], int]:
+    original = raw.write
+
+    def write(data: Any, /) -> int:
+        count = original(data)
         if count:
-            self.note(bytes(memoryview(data).cast("B")[:count]))
+            note(bytes(memoryview(data).cast("B")[:count]))
         return count
 
-    def readinto(self, buffer: Any) -> int | None:
-        count = super().readinto(buffer)
+    return write
+
+
+def _noting_readinto(raw: io.FileIO, note: Callable[[bytes], None]) -> Callable[[Any], int | None]:
+    original: Any = raw.readinto
+
+    def readinto(buffer: Any, /) -> int | None:
+        count: int | None = original(buffer)
         if count:
-            self.note(bytes(memoryview(buffer).cast("B")[:count]))
+            note(bytes(memoryview(buffer).cast("B")[:count]))
         return count
 
-    def readall(self) -> bytes:
-        data = super().readall()
+    return readinto
+
+
+def _noting_readall(raw: io.FileIO, note: Callable[[bytes], None]) -> Callable[[], bytes]:
+    original = raw.readall
+
+    def readall() -> bytes:
+        data = original()
         if data:
-            self.note(data)
+            note(data)
         return data
+
+    return readall
 
 
 class Kept:
@@ -63,7 +79,11 @@ class Kept:
 
 
 def listen(name: str, kept: Kept) -> Callable[[], None]:
-    """Listen to `stdout` or `stdin`; gives the undo. Nothing is done where the stream is not an ordinary one."""
+    """Listen to `stdout` or `stdin`; gives what ends that. Nothing is done where the stream is not an ordinary one.
+
+    The new stream stays: what the program printed may still wait in it, and it is Python that flushes it at the end, or
+    says that it can't.
+    """
     stream = getattr(sys, name)
     if type(stream) is not io.TextIOWrapper or getattr(sys, f"__{name}__") is not stream:
         return _nothing
@@ -72,41 +92,46 @@ def listen(name: str, kept: Kept) -> Callable[[], None]:
         writing = name == "stdout"
         if writing:
             stream.flush()
-        made = _again(stream, _raw(descriptor, "wb" if writing else "rb", stream, kept), writing=writing)
+        raw = _raw(descriptor, stream, kept, writing=writing)
+        made = _again(stream, raw, writing=writing)
     except (OSError, ValueError):
         return _nothing
     setattr(sys, name, made)
     setattr(sys, f"__{name}__", made)
+    _replaced.append(stream)
 
     def undo() -> None:
-        if getattr(sys, name) is made:
-            if name == "stdout":
-                made.flush()
-            setattr(sys, name, stream)
-            setattr(sys, f"__{name}__", stream)
+        for method in ("write", "readinto", "readall"):
+            vars(raw).pop(method, None)
 
     return undo
+
+
+_replaced: list[Any] = []
+"""The streams as they were: they live on, since others may hold them."""
 
 
 def _nothing() -> None:
     return None
 
 
-def _raw(descriptor: int, mode: str, stream: Any, kept: Kept) -> _Listening:
-    raw = _Listening(descriptor, mode, closefd=False)
-    raw.note = kept
+def _raw(descriptor: int, stream: Any, kept: Kept, *, writing: bool) -> io.FileIO:
+    # Not a subclass of FileIO: its type would show, and its frames in what Python says of a broken pipe at the end.
+    raw = io.FileIO(descriptor, "wb" if writing else "rb", closefd=False)
+    makers = (_noting_write,) if writing else (_noting_readinto, _noting_readall)
+    vars(raw).update({make.__name__.removeprefix("_noting_"): make(raw, kept) for make in makers})
     raw.name = stream.name
     return raw
 
 
-def _again(stream: Any, raw: _Listening, *, writing: bool) -> io.TextIOWrapper:
+def _again(stream: Any, raw: io.FileIO, *, writing: bool) -> io.TextIOWrapper:
     unbuffered = isinstance(stream.buffer, io.RawIOBase)
     buffer: Any = raw if unbuffered else (io.BufferedWriter(raw) if writing else io.BufferedReader(raw))
     made = io.TextIOWrapper(
         buffer,
         encoding=stream.encoding,
         errors=stream.errors,
-        newline="\n" if writing else None,
+        newline=_NEWLINE,
         line_buffering=stream.line_buffering,
         write_through=stream.write_through,
     )
@@ -117,7 +142,8 @@ def _again(stream: Any, raw: _Listening, *, writing: bool) -> io.TextIOWrapper:
 def serve_stdin(data: bytes) -> Callable[[], None]:
     """Let the program read this as its standard input; gives the undo."""
     stream = sys.stdin
-    made = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", errors="surrogateescape")
+    encoding, errors = ("utf-8", "strict") if stream is None else (stream.encoding, stream.errors)
+    made = io.TextIOWrapper(io.BytesIO(data), encoding=encoding, errors=errors, newline=_NEWLINE)
     made.mode = "r"  # type: ignore[misc]
     sys.stdin = made
 
