@@ -8,6 +8,7 @@ typed codec are no segments: a path goes through `$tuple` and its like as if the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -22,11 +23,28 @@ def read_path(value: Any, path: str) -> list[Any]:
     """List what stands at a path in decoded JSON."""
     found = [value]
     for segment in split_path(path):
-        found = [item for holder in found for _, _, item in _children(holder, segment)]
+        following: list[Any] = []
+        for holder in found:
+            # The plain case first: a key of an ordinary object.
+            if type(holder) is dict and segment in holder and _is_untagged(holder) and segment[:1] not in "*[":
+                following.append(holder[segment])
+            else:
+                following += [item for _, _, item in _children(holder, segment)]
+        if not following:
+            return following
+        found = following
     return found
 
 
-def split_path(path: str) -> list[str]:
+def _is_untagged(holder: dict[str, Any]) -> bool:
+    """Tell whether an object stands for itself; a tag is always the first key."""
+    for first in holder:
+        return first[:1] != "$"
+    return True
+
+
+@lru_cache(maxsize=1024)
+def split_path(path: str) -> tuple[str, ...]:
     """Cut a path at its dots; those in a condition stay."""
     segments: list[str] = []
     for part in path.split(".") if path else ():
@@ -34,7 +52,7 @@ def split_path(path: str) -> list[str]:
             segments[-1] += "." + part
         else:
             segments.append(part)
-    return segments
+    return tuple(segments)
 
 
 def redact_paths(body: bytes, paths: Iterable[str]) -> bytes:
@@ -107,7 +125,7 @@ def _change(body: bytes, paths: Iterable[str], *, mask: bool) -> bytes:
     tree = _decode(body)
     changed = False
     for path in paths:
-        *before, last = split_path(path) or [""]
+        *before, last = split_path(path) or ("",)
         holders = read_path(tree, ".".join(before))
         for holder in holders:
             # From the end, so that dropping an item leaves the indexes before it alone.
@@ -122,7 +140,7 @@ def _change(body: bytes, paths: Iterable[str], *, mask: bool) -> bytes:
     return _encode(tree) if changed else body
 
 
-def _kept(tree: Any, paths: list[list[str]]) -> Any:
+def _kept(tree: Any, paths: list[tuple[str, ...]]) -> Any:
     if any(not path for path in paths):
         return tree
     found: dict[Any, Any] = {}

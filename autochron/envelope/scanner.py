@@ -27,6 +27,7 @@ _VARIABLE = re.compile(
 _QUERY = re.compile(r"""(?:\A|(?<=[?&]))([\w.\-]+)=([!$%*+,\-./0-9:;=@A-Z_a-z|~]+)""", re.ASCII)
 _KEEP = frozenset({"null", "true", "false", '""', f'"{MASK}"'})
 _MAX_NAME = 100
+_MAX_HARMLESS = 4096
 _MAX_NESTING = 20
 _MAX_PASSES = 8
 _decode = msgspec.json.Decoder().decode
@@ -44,13 +45,15 @@ class Span(NamedTuple):
 class Scanner:
     """Knows the secret names and formats; keeps nothing of what it sees."""
 
-    __slots__ = ("_dense", "_loose", "_patterns", "names")
+    __slots__ = ("_dense", "_harmless", "_loose", "_patterns", "names")
 
     def __init__(self, names: SecretNames) -> None:
         self.names = names
         self._patterns = load_patterns()
         self._loose = tuple(pattern for pattern in self._patterns if pattern.loose)
         self._dense = tuple(pattern for pattern in self._patterns if not pattern.loose)
+        self._harmless: set[str] = set()
+        """Keys as they stood in raw text and meant nothing: most bodies have the keys of the one before."""
 
     def suspicious(self, text: str) -> bool:
         """Tell whether there may be something to mask, in JSON text or in a plain string."""
@@ -59,17 +62,37 @@ class Scanner:
         if '$dict"' in text or "$dict\\" in text:  # its keys are items of arrays, which no quick look tells
             return True
         names = self.names
-        for piece in {part[-_MAX_NAME:].rpartition('"')[2] for part in text.split('":')[:-1]}:
-            if self._names_secret(piece.rstrip("\\")):
-                return True
-        if _has_odd_key(text) and any(map(self._names_secret, _ANY_KEY.findall(text))):
+        pieces = {part[-_MAX_NAME:].rpartition('"')[2] for part in text.split('":')[:-1]}
+        if self._any_secret(pieces):
+            return True
+        if _has_odd_key(text) and self._any_secret(set(_ANY_KEY.findall(text))):
             return True
         if "=" in text and any(name in names for name in _ASSIGNED.findall(text)):
             return True
-        if any(pattern.near(text) for pattern in self._loose):
-            return True
+        # Loops and not `any`: a generator a pattern takes longer than the search.
+        for pattern in self._loose:
+            for needle in pattern.needles:
+                if needle in text and pattern.near(text):
+                    return True
         runs = dense_runs(text)
-        return bool(runs) and any(pattern.near(text, runs) for pattern in self._dense)
+        if runs:
+            for pattern in self._dense:
+                for needle in pattern.needles:
+                    if needle in runs and pattern.near(text, runs):
+                        return True
+        return False
+
+    def _any_secret(self, pieces: set[str]) -> bool:
+        """Judge those keys that were not seen before."""
+        if pieces <= self._harmless:
+            return False
+        pieces -= self._harmless
+        if any(self._names_secret(piece.rstrip("\\")) for piece in pieces):
+            return True
+        if len(self._harmless) + len(pieces) > _MAX_HARMLESS:
+            self._harmless.clear()
+        self._harmless |= pieces
+        return False
 
     def _names_secret(self, raw: str) -> bool:
         """Judge a key as it stands in raw text: behind an escape the name starts one letter later."""
@@ -125,7 +148,10 @@ def _has_odd_key(text: str) -> bool:
         return True
     if "\\" in text and any(sign in text for sign in ("\\n:", "\\t:", "\\r:", "\\f:")):
         return True
-    return any(sign in text and f"{sign}:" in text for sign in "\n\t\r\v\f\x1c\x1d\x1e\x1f")
+    for sign in "\n\t\r\v\f\x1c\x1d\x1e\x1f":
+        if sign in text and f"{sign}:" in text:
+            return True
+    return False
 
 
 def apply(text: str, spans: Iterable[Span]) -> str:
