@@ -63,14 +63,12 @@ class Kept:
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._size = 0
-        self.cut = False
 
     def __call__(self, data: bytes) -> None:
-        if self._size + len(data) > LIMIT:
-            self.cut = True
-            return
-        self._size += len(data)
-        self._parts.append(data)
+        room = LIMIT - self._size
+        if room > 0:
+            self._parts.append(data[:room])
+            self._size += min(len(data), room)
 
     @property
     def data(self) -> bytes:

@@ -15,6 +15,9 @@ from typing import Any, Protocol
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import Places, weave_code, weave_functions
 
+_IMPORTLIB = "<frozen importlib._bootstrap_external>"
+"""What our frames in an import say for a file: so Python takes them out of tracebacks, as it does with its own."""
+
 
 class Planner(Protocol):
     """Who knows what is to be woven where."""
@@ -84,6 +87,7 @@ class Hook:
     def _replace(self, owner: Any, name: str, wrap: Callable[[Any], Any]) -> None:
         original = owner.__dict__[name]
         replacement = wrap(original)
+        replacement.__code__ = replacement.__code__.replace(co_filename=_IMPORTLIB)
         replacement.__name__, replacement.__qualname__ = original.__name__, original.__qualname__
         setattr(owner, name, replacement)
 
