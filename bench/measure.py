@@ -1,0 +1,90 @@
+"""Measure cases turn about, so that what else the machine does falls on all of them alike."""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+Case = Callable[[], object]
+
+PEER = "chronicle"
+"""The module of agent-chronicle, the paper's own implementation."""
+
+
+class Figure(Struct, frozen=True, kw_only=True):
+    """One number, what it is measured against, and what it should be."""
+
+    benchmark: str
+    name: str
+    value: float
+    unit: str
+    against: str
+    """The baseline, in words."""
+    target: float | None = None
+    """The most that it may be; None for what is only told."""
+    peer: float | None = None
+    """The same figure of agent-chronicle, where it is installed."""
+    samples: Mapping[str, float] = {}
+    """The medians that the figure was made of, in seconds or bytes."""
+
+    @property
+    def verdict(self) -> str:
+        """Tell whether the target is held."""
+        if self.target is None:
+            return ""
+        return "ok" if self.value <= self.target else "MISSED"
+
+
+class Size(Struct, frozen=True):
+    """How much is measured."""
+
+    rounds: int
+    repeat: int
+    turns: tuple[int, ...] = (50, 200, 800)
+    """Lengths of conversations; the middle one is held to the targets."""
+
+
+FULL = Size(rounds=40, repeat=40)
+TINY = Size(rounds=1, repeat=1, turns=(2, 3, 4))
+
+
+def has_peer() -> bool:
+    """Tell whether agent-chronicle is installed."""
+    return importlib.util.find_spec(PEER) is not None
+
+
+def turn_about(cases: Mapping[str, Case], rounds: int, *, warm: bool = True) -> dict[str, list[float]]:
+    """Time each case once a round, beginning with another one each time; seconds."""
+    names = list(cases)
+    times: dict[str, list[float]] = {name: [] for name in names}
+    if warm:
+        for name in names:
+            cases[name]()
+    for turn in range(rounds):
+        first = turn % len(names)
+        for name in names[first:] + names[:first]:
+            gc.collect()
+            started = time.perf_counter()
+            cases[name]()
+            times[name].append(time.perf_counter() - started)
+    return times
+
+
+def over(times: Mapping[str, Sequence[float]], name: str, baseline: str) -> float:
+    """Give what a case takes longer than its baseline: the median over the rounds."""
+    return statistics.median(each - base for each, base in zip(times[name], times[baseline], strict=True))
+
+
+def ratio(times: Mapping[str, Sequence[float]], name: str, baseline: str) -> float:
+    """Give how many times a case takes as long as its baseline: the median over the rounds."""
+    return statistics.median(each / base for each, base in zip(times[name], times[baseline], strict=True))
+
+
+def medians(times: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """Give the median of each case."""
+    return {name: statistics.median(each) for name, each in times.items()}

@@ -1,0 +1,90 @@
+"""What `autochron run` adds to an empty program, as whole processes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+
+from bench.measure import Figure, Size, medians, over, turn_about
+
+TARGET = 60.0
+HEAVY = ("libcst", "wrapt")
+"""What an empty program must not have imported."""
+
+_REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_OURS = [sys.executable, "-m", "autochron", "run", "--quiet"]
+_WATCH = f"import sys\nprint(*(name for name in {HEAVY!r} if name in sys.modules))\n"
+
+
+def run(size: Size) -> Iterable[Figure]:
+    """Measure an empty program, and what is imported beside it."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "empty.py")
+        with open(program, "w", encoding="utf-8"):
+            pass
+        heavy = loaded(folder)
+        peers = {
+            name: path for name in ("ddtrace-run", "opentelemetry-instrument") if (path := _beside(name))
+        }
+        cases = {
+            "plain": lambda: start([sys.executable, program], folder),
+            "ours": lambda: start([*_OURS, program], folder),
+        }
+        for name, path in peers.items():
+            cases[name] = lambda path=path: start([path, sys.executable, program], folder)  # type: ignore[misc]
+        times = turn_about(cases, size.rounds)
+        yield Figure(
+            benchmark="startup",
+            name="autochron run empty.py",
+            value=over(times, "ours", "plain") * 1e3,
+            unit="ms",
+            against="over python empty.py, bytecode written and the store there",
+            target=TARGET,
+            samples=medians(times),
+        )
+        yield Figure(
+            benchmark="startup",
+            name=f"heavy modules imported{': ' if heavy else ''}{', '.join(heavy)}",
+            value=len(heavy),
+            unit=f"of {len(HEAVY)}",
+            against=" and ".join(HEAVY),
+            target=0,
+        )
+        for name in peers:
+            yield Figure(
+                benchmark="startup",
+                name=f"{name} python empty.py",
+                value=over(times, name, "plain") * 1e3,
+                unit="ms",
+                against="over python empty.py",
+                samples=medians(times),
+            )
+
+
+def loaded(folder: str) -> list[str]:
+    """Name the heavy modules that are imported in an empty program that is recorded."""
+    path = os.path.join(folder, "watch.py")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(_WATCH)
+    return start([*_OURS, path], folder).split()
+
+
+def start(command: Sequence[str], folder: str) -> str:
+    """Run a process to its end; what it printed."""
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYTHONDONTWRITEBYTECODE", "PYTHONSTARTUP")
+    }
+    environment["PYTHONPATH"] = _REPOSITORY
+    done = subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def _beside(name: str) -> str | None:
+    path = os.path.join(os.path.dirname(sys.executable), name)
+    return path if os.path.exists(path) else shutil.which(name)

@@ -1,0 +1,32 @@
+"""Each benchmark runs and gives figures; nothing here depends on how long anything takes."""
+
+import pytest
+
+from bench import startup
+from bench.__main__ import BENCHMARKS, main, measure, shown, table
+from bench.measure import TINY
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_a_benchmark_measures_something(name):
+    if name in ("conversation", "replaying"):
+        pytest.importorskip("openai")
+        pytest.importorskip("httpx2")
+    figures = measure(name, TINY)
+    assert figures
+    assert {figure.benchmark for figure in figures} == {name}
+    assert all(figure.unit and figure.against for figure in figures)
+    assert table(figures).row_count == len(figures)
+
+
+def test_an_empty_program_imports_neither_libcst_nor_wrapt(tmp_path):
+    assert startup.loaded(str(tmp_path)) == []
+
+
+def test_a_name_that_is_none_is_refused(capsys):
+    assert main(["no-such"]) == 2
+    assert "recording" in capsys.readouterr().err
+
+
+def test_numbers_are_written_with_three_digits():
+    assert [shown(value, "µs") for value in (1.234, 12.34, 1234.5)] == ["1.23 µs", "12.3 µs", "1,234 µs"]
