@@ -1,0 +1,91 @@
+"""What the README says, done."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autochron import provider
+from autochron.rules import load_rules
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+
+
+def commands() -> list[str]:
+    """The commands of the tour, in order."""
+    lines = [line for block in blocks("console") for line in block.splitlines()]
+    found = [line.removeprefix("$ ").partition("  #")[0].strip() for line in lines if line.startswith("$ ")]
+    return [command for command in found if command.startswith("autochron ")]
+
+
+@pytest.mark.parametrize("text", blocks("toml"))
+def test_rules_are_rules(text, tmp_path):
+    (tmp_path / "autochron.toml").write_text(text)
+    assert load_rules(tmp_path / "autochron.toml").boundaries
+
+
+@pytest.mark.parametrize("text", blocks("python"))
+def test_python_is_python(text):
+    compile(text, "README.md", "exec")
+
+
+@pytest.mark.parametrize("selector", re.findall(r"^\| `(\w+ = \"[^`]+\")` \|", README, re.MULTILINE))
+def test_selectors_are_selectors(selector, tmp_path):
+    rule = f'version = 1\n[[boundary]]\nname = "x"\nkind = "tool"\n{selector}\n'
+    (tmp_path / "autochron.toml").write_text(rule)
+    assert len(load_rules(tmp_path / "autochron.toml").boundaries) == 1
+
+
+def test_every_make_target_is_there():
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    named = set(re.findall(r"make (\w+)", README))
+    assert {target for target in named if f"\n{target}:" in makefile} == named - {"but"}
+
+
+def test_the_tour(tmp_path):
+    for name in ("agent.py", "autochron.toml", "provider.json"):
+        shutil.copy(ROOT / "incidents" / "refund" / name, tmp_path)
+    said = {}
+    with provider.serve(script=tmp_path / "provider.json") as model:
+        environment = {
+            **os.environ,
+            "OPENAI_BASE_URL": model.url,
+            "OPENAI_API_KEY": "sk-tour",
+            "NO_PROXY": "127.0.0.1",
+        }
+        first, *rest = commands()
+        said[first] = _run(first, tmp_path, environment)
+    environment.pop("OPENAI_API_KEY")
+    for command in rest:
+        if "import" in command:
+            (tmp_path / ".autochron" / "traces.db").unlink()
+        said[command] = _run(command, tmp_path, environment)
+    assert [command for command, done in said.items() if done.returncode] == []
+    assert said["autochron replay last"].stdout == said[first].stdout
+    assert said["autochron replay refund.jsonl"].stdout == said[first].stdout
+    assert "issue_refund ×1, look_up_order ×1, model ×4, send_reply ×1" in said[first].stderr
+    assert "7 crossings" in said["autochron replay last"].stderr
+    assert "agent.py" in said["autochron rules"].stdout
+
+
+def _run(command: str, folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    words = command.replace('"where is my order?"', '"Please refund order 48213."').split(" ", 2)
+    arguments = [word.strip('"') for word in re.findall(r'"[^"]*"|\S+', " ".join(words[1:]))]
+    return subprocess.run(
+        [sys.executable, "-m", "autochron", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
