@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable
 
 from autochron.model import Envelope, Trace
 
@@ -21,6 +20,7 @@ class Cursor:
         self._siblings: dict[tuple[str, int | None, str], list[Envelope]] = {}
         self._lanes: dict[str, list[Envelope]] = {}
         self._lane_at: dict[str, int] = {}
+        self._identity: dict[str, str] = {}
         self._met: set[int] = set()
         self._closed: set[int] = set()
         self._reordered: set[str] = set()
@@ -38,10 +38,26 @@ class Cursor:
         """Give the envelope recorded at a place."""
         return self._by_place.get((lane, parent, name, nth))
 
-    def siblings(self, envelope_lane: str, parent: int | None, name: str) -> Iterable[Envelope]:
-        """Give what was recorded under a name in the lanes that were started alike, and not met yet."""
-        family = self._siblings.get((_family(envelope_lane), parent, name), ())
-        return (envelope for envelope in family if envelope.seq not in self._met)
+    def alike(self, lane: str, parent: int | None, name: str) -> list[Envelope]:
+        """Give what was recorded under a name in the lanes that were started alike, that of this very lane first."""
+        family = self._siblings.get((_family(lane), parent, name), ())
+        return sorted(family, key=lambda envelope: envelope.lane != lane) if len(family) > 1 else list(family)
+
+    def recorded_lane(self, lane: str) -> str:
+        """Give the recorded lane that a lane has turned out to be: its own name, until `identify` knows better."""
+        if not self._identity:
+            return lane
+        known = self._identity.get(lane)
+        if known is not None:
+            return known
+        above, slash, step = lane.rpartition("/")
+        return f"{self.recorded_lane(above)}/{step}" if slash else lane
+
+    def identify(self, lane: str, recorded: str) -> None:
+        """Note which recorded lane a lane is, and so are those that it was started from."""
+        while lane and self.recorded_lane(lane) != recorded:
+            self._identity[lane] = recorded
+            lane, recorded = lane.rpartition("/")[0], recorded.rpartition("/")[0]
 
     def is_met(self, envelope: Envelope) -> bool:
         """Tell whether an envelope was met."""
@@ -59,6 +75,11 @@ class Cursor:
             self._reordered.add(envelope.lane)
             return lane[at]
         return None
+
+    def release(self, envelope: Envelope) -> None:
+        """Note that an envelope was not met after all."""
+        self._met.discard(envelope.seq)
+        self._lane_at.pop(envelope.lane, None)
 
     def close(self, envelope: Envelope) -> None:
         """Note that an envelope's body is not run: nothing that was recorded inside will be met."""
@@ -133,5 +154,5 @@ def _related(one: Envelope, other: Envelope) -> bool:
 
 
 def _family(lane: str) -> str:
-    """Give a lane's name without its own number: lanes that were started alike share it."""
-    return lane.rpartition(".")[0] or lane
+    """Give a lane's name without numbers: lanes that were started alike share it."""
+    return "/".join(step.rpartition(".")[0] or step for step in lane.split("/"))

@@ -68,6 +68,8 @@ class Director:
         self._lock = _originals.RLock()
         self._changed = _originals.Condition(self._lock)
         self._extra = 0
+        self._unasked: dict[int, Reentry] = {}
+        """Crossings that run again and have sent nothing yet, by the envelope that they stand for so far."""
 
     # --- told by the kernel ----------------------------------------------------------------------------------------
 
@@ -79,6 +81,8 @@ class Director:
             if envelope is None:
                 raise self._extra_crossing(crossing)
             earlier = self.cursor.meet(envelope)
+            if envelope.reenters:
+                self._unasked[envelope.seq] = crossing.record = Reentry(envelope)
         if earlier is not None:
             self.note(
                 "reordered",
@@ -87,7 +91,6 @@ class Director:
                 nearest=earlier.address,
             )
         if envelope.reenters:
-            crossing.record = Reentry(envelope)
             return self._request(crossing, crossing.point, arguments) if crossing.point.transport else None
         self._compare(envelope, self._input(crossing, arguments), crossing)
         self.cursor.close(envelope)
@@ -172,12 +175,16 @@ class Director:
     # --- inside ------------------------------------------------------------------------------------------------------
 
     def _find(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Envelope | None:
-        parent = self._parent(crossing)
-        lane, name = crossing.root.lane, crossing.name
-        envelope = self.cursor.at(lane, parent, name, crossing.within)
-        if envelope is not None and self.cursor.is_met(envelope):
+        parent, cursor = self._parent(crossing), self.cursor
+        lane, name = cursor.recorded_lane(crossing.root.lane), crossing.name
+        envelope = cursor.at(lane, parent, name, crossing.within)
+        if envelope is not None and cursor.is_met(envelope):
             envelope = None
-        alike = [each for each in self.cursor.siblings(lane, parent, name) if each is not envelope]
+        alike = [
+            each
+            for each in cursor.alike(lane, parent, name)
+            if each is not envelope and not cursor.is_met(each)
+        ]
         if not alike or (envelope is not None and envelope.reenters):
             return envelope
         # Lanes that were started alike may start in any order: the input tells them apart.
@@ -187,8 +194,32 @@ class Director:
         for each in alike:
             # In its own lane another one is only sought where its place is taken: by a lane that was swapped with it.
             if (envelope is None or each.lane != lane) and self._difference(each, given, crossing) is None:
+                cursor.identify(crossing.root.lane, each.lane)
                 return each
-        return envelope
+        # What a model was asked is known with its first request.
+        return envelope or next((each for each in alike if each.reenters), None)
+
+    def _exchange(self, reentry: Reentry, given: bytes, crossing: Crossing) -> None:
+        """Give a crossing the record that was asked just this, in a lane that was started alike.
+
+        Where another crossing stands for that one so far, it gets this one's.
+        """
+        own, cursor = reentry.envelope, self.cursor
+        lane = cursor.recorded_lane(crossing.root.lane)
+        for each in cursor.alike(lane, self._parent(crossing), crossing.name):
+            holder = self._unasked.get(each.seq)
+            if each is own or not each.reenters or (holder is None and cursor.is_met(each)):
+                continue
+            if self._difference(each, given, crossing) is None:
+                reentry.envelope = each
+                cursor.identify(crossing.root.lane, each.lane)
+                cursor.meet(each)
+                if holder is None:
+                    cursor.release(own)
+                else:
+                    holder.envelope = own
+                    self._unasked[own.seq] = holder
+                return
 
     def _parent(self, crossing: Crossing) -> int | None:
         parent = crossing.parent
@@ -214,11 +245,16 @@ class Director:
 
     def compare_request(self, reentry: Reentry, wire: exchange.Wire, crossing: Crossing) -> None:
         """Compare what the provider would get with what it got."""
-        if not reentry.compared:
-            reentry.compared = True
-            given = self._redactor.mask_input((crossing.name, crossing.root.lane), request_input(wire))
-            given = shaped_input(given, crossing.rule, from_wire=True)
-            self._compare(reentry.envelope, given, crossing)
+        if reentry.compared:
+            return
+        reentry.compared = True
+        given = self._redactor.mask_input((crossing.name, crossing.root.lane), request_input(wire))
+        given = shaped_input(given, crossing.rule, from_wire=True)
+        with self._lock:
+            self._unasked.pop(reentry.envelope.seq, None)
+            if self._difference(reentry.envelope, given, crossing) is not None:
+                self._exchange(reentry, given, crossing)
+        self._compare(reentry.envelope, given, crossing)
 
     def _compare(self, envelope: Envelope, given: bytes, crossing: Crossing) -> None:
         difference = self._difference(envelope, given, crossing)
@@ -246,6 +282,7 @@ class Director:
         if not isinstance(record, Reentry):
             return None
         with self._changed:
+            self._unasked.pop(record.envelope.seq, None)
             self.turns.finish(record.envelope)
             self.progress += 1
             self._changed.notify_all()
@@ -268,9 +305,26 @@ class ServedRequest:
 
     def outcome(self) -> tuple[BaseException | None, Any]:
         """Give (error, response)."""
+        wire = self._compared()
+        self._serving().wait()
+        return self._answer(wire)
+
+    async def outcome_async(self) -> tuple[BaseException | None, Any]:
+        """Give (error, response) to an asynchronous client."""
+        wire = self._compared()
+        await self._serving().wait_async()
+        return self._answer(wire)
+
+    def _compared(self) -> exchange.Wire:
         wire = exchange.Wire(self._request)
+        self._director.compare_request(self._crossing.record, wire, self._crossing)
+        return wire
+
+    def _serving(self) -> Served:
+        return Served(self._director, self._crossing, (), self._crossing.record.envelope)
+
+    def _answer(self, wire: exchange.Wire) -> tuple[BaseException | None, Any]:
         reentry: Reentry = self._crossing.record
-        self._director.compare_request(reentry, wire, self._crossing)
         found = reentry.next(wire)
         address = reentry.envelope.address
         if found is None:
@@ -284,9 +338,3 @@ class ServedRequest:
         except AutochronError as error:
             self._director.not_rebuilt(reentry.envelope, error)
             return error, None
-
-    async def outcome_async(self) -> tuple[BaseException | None, Any]:
-        """Give (error, response) to an asynchronous client."""
-        serving = Served(self._director, self._crossing, (), self._crossing.record.envelope)
-        await serving.wait_turn()
-        return self.outcome()

@@ -48,7 +48,7 @@ class Served:
         """Give (error, value) for a plain function."""
         form = self.envelope.form
         if form == "value":
-            self._wait()
+            self.wait()
             return self._end()
         if form == "awaitable":
             return None, self._named(self._awaitable())
@@ -60,7 +60,7 @@ class Served:
 
     async def outcome_async(self) -> tuple[BaseException | None, Any]:
         """Give (error, value) for a coroutine function."""
-        await self._wait_async()
+        await self.wait_async()
         return self._end()
 
     def items(self) -> Generator[Any, Any, tuple[BaseException | None, Any]]:
@@ -86,7 +86,7 @@ class Served:
             outcome = self.envelope.outcome
             self._steps = iter(outcome.items if isinstance(outcome, Streamed) else ())
         for body in self._steps:
-            await self._wait_async(whole=False)
+            await self.wait_async(whole=False)
             return False, None, self._decode(body)
         error, _ = self._end()
         return True, error, None
@@ -173,12 +173,14 @@ class Served:
             self._director.not_rebuilt(self.envelope, error)
             raise
 
-    def _wait(self) -> None:
+    def wait(self) -> None:
+        """Wait until what ended before this crossing has ended."""
         turns = self._director.turns
         if turns.parallel and not turns.is_due(self.envelope):
             self._director.wait_for(lambda: turns.is_due(self.envelope), _PATIENCE)
 
-    async def _wait_async(self, *, whole: bool = True) -> None:
+    async def wait_async(self, *, whole: bool = True) -> None:
+        """Wait in an event loop until what ended before this crossing has ended; for ever, where it was cancelled."""
         asyncio = sys.modules.get("asyncio")
         if _running_loop() is None or asyncio is None:
             return
@@ -198,10 +200,6 @@ class Served:
                 return
             pause = min(pause + 0.0001, 0.002)
         await _let_others_go(asyncio)
-
-    async def wait_turn(self) -> None:
-        """Wait until what ended before this crossing has ended."""
-        await self._wait_async()
 
     def _was_cancelled(self) -> bool:
         outcome = self.envelope.outcome
