@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from types import CoroutineType
 from typing import Any
 
 from autochron.ports import Token
@@ -31,6 +32,8 @@ class Relay:
         return item
 
     def __next__(self) -> Any:
+        if type(self._iterator) is CoroutineType:  # under `types.coroutine`: it has `send` and no `__next__`
+            return self._step(self._iterator.send, None)
         return self._step(next, self._iterator)
 
     def send(self, value: Any) -> Any:
