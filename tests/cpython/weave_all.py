@@ -1,0 +1,252 @@
+"""Run CPython's own tests, plain or with every function woven, and write what came of each test.
+
+    python weave_all.py {plain,off,on} REPORT MODULE...
+
+Woven are the functions of every module that is compiled from source after the start, the test modules among them, and in
+place those of every module that was imported before. `off` leaves the gate shut; `on` puts a handler in force that only
+passes through.
+
+REPORT gets a line of JSON per test as soon as it is done, so that a crash shows where it happened, and one at the end.
+
+A program and not a test: a child runs it as `__main__`, and nothing of pytest is in that process.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib._bootstrap_external as external
+import json
+import os
+import sys
+import time
+import types
+import unittest
+import warnings
+from pathlib import Path
+
+ROOT = str(Path(__file__).resolve().parents[2])
+# Only for this import: a test may look at what stands on the path.
+sys.path.insert(0, ROOT)
+from autochron.errors import WeavingError  # noqa: E402 - the path comes first
+from autochron.weaving import gate  # noqa: E402
+from autochron.weaving.splice import splice  # noqa: E402
+from autochron.weaving.weave import Mark, is_woven, point_of  # noqa: E402
+
+sys.path.remove(ROOT)
+
+OURS = (os.path.join(ROOT, "autochron") + os.sep, os.path.abspath(__file__))
+NO_RULES = Mark(())
+IS_FUNCTION = 2
+"""CO_NEWLOCALS: set for functions, lambdas and comprehensions; not for modules and class bodies."""
+IS_OPTIMIZED = 1
+
+
+class Weaver:
+    """Weaves code objects, and counts them."""
+
+    def __init__(self) -> None:
+        self.woven = 0
+        self.refused: list[str] = []
+
+    def all_of(self, code: types.CodeType, module: str) -> types.CodeType:
+        """Weave every function in a code object, however deep."""
+        constants = tuple(
+            self.all_of(each, module) if isinstance(each, types.CodeType) else each for each in code.co_consts
+        )
+        if any(new is not old for new, old in zip(constants, code.co_consts, strict=True)):
+            code = code.replace(co_consts=constants)
+        if not (code.co_flags & IS_OPTIMIZED and code.co_flags & IS_FUNCTION):
+            return code
+        try:
+            woven = splice(code, point_of(code, module, NO_RULES))
+        except WeavingError as error:
+            self.refused.append(f"{module}:{code.co_qualname}: {error}")
+            return code
+        self.woven += 1
+        return woven
+
+    def imported_later(self) -> None:
+        """Weave whatever is loaded from source from now on."""
+        original = external.SourceLoader.get_code
+
+        def get_code(loader, fullname):
+            code = original(loader, fullname)
+            return code if code is None or code.co_filename.startswith(OURS) else self.all_of(code, fullname)
+
+        external.SourceLoader.get_code = get_code
+
+    def imported_before(self) -> None:
+        """Weave every function that there is, but our own."""
+        done: dict[int, types.CodeType] = {}
+        for function in [thing for thing in gc.get_objects() if type(thing) is types.FunctionType]:
+            old = function.__code__
+            if old.co_filename.startswith(OURS) or is_woven(old):
+                continue
+            if id(old) not in done:
+                done[id(old)] = self.all_of(old, function.__module__ or "?")
+            function.__code__ = done[id(old)]
+
+
+class PassThrough:
+    """A handler that crosses each point and changes nothing; its own token."""
+
+    crossings = 0
+    ends = 0
+
+    def enter(self, point, arguments):
+        PassThrough.crossings += 1
+        return Crossing()
+
+
+class Crossing:
+    """One call under way."""
+
+    __slots__ = ()
+
+    def returned(self, value):
+        PassThrough.ends += 1
+        return value
+
+    def raised(self, error):
+        PassThrough.ends += 1
+
+    def yielded(self, item):
+        pass
+
+    def resumed(self):
+        pass
+
+
+# --- running tests -------------------------------------------------------------------------------------------------
+
+
+WORSE = ("passed", "expected failure", "skipped", "unexpected success", "failed", "error")
+
+
+class Outcomes(unittest.TestResult):
+    """Writes each test's outcome; that of a test with subtests is the worst of theirs."""
+
+    def __init__(self, report) -> None:
+        super().__init__()
+        self.report = report
+        self.outcome, self.detail = "", ""
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.outcome, self.detail = "", ""
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        self.write(test.id(), self.outcome or "passed", self.detail)
+
+    def write(self, name, outcome, detail):
+        json.dump({"test": name, "outcome": outcome, "detail": detail}, self.report)
+        self.report.write("\n")
+        self.report.flush()
+
+    def note(self, outcome, detail="", test=None):
+        if isinstance(test, unittest.suite._ErrorHolder):  # a setUpClass or the like, outside every test
+            self.write(test.id(), outcome, detail)
+        elif not self.outcome or WORSE.index(outcome) > WORSE.index(self.outcome):
+            self.outcome, self.detail = outcome, detail
+
+    def addSuccess(self, test):
+        self.note("passed")
+
+    def addError(self, test, err):
+        self.note("error", self._exc_info_to_string(err, test), test)
+
+    def addFailure(self, test, err):
+        self.note("failed", self._exc_info_to_string(err, test), test)
+
+    def addSubTest(self, test, subtest, err):
+        if err is not None:
+            failed = issubclass(err[0], test.failureException)
+            text = f"{subtest}\n{self._exc_info_to_string(err, test)}"
+            self.note("failed" if failed else "error", text)
+
+    def addSkip(self, test, reason):
+        self.note("skipped", str(reason), test)
+
+    def addExpectedFailure(self, test, err):
+        self.note("expected failure")
+
+    def addUnexpectedSuccess(self, test):
+        self.note("unexpected success")
+
+
+def main(mode: str, report_file: str, skip: frozenset[str], modules: list[str]) -> None:
+    began = time.perf_counter()
+    weaver = Weaver()
+    if mode != "plain":
+        weaver.imported_later()
+        weaver.imported_before()
+    if mode == "on":
+        gate.switch_on(PassThrough())
+    prepare_support()
+    with open(report_file, "w", encoding="utf-8") as report:
+        outcomes = Outcomes(report)
+        for name in modules:
+            run_module(name, skip, outcomes)
+        gate.switch_off()
+        summary = {
+            "woven": weaver.woven,
+            "refused": weaver.refused,
+            "crossings": PassThrough.crossings,
+            "ends": PassThrough.ends,
+            "seconds": round(time.perf_counter() - began, 1),
+        }
+        json.dump({"summary": summary}, report)
+        report.write("\n")
+
+
+def prepare_support() -> None:
+    """Set up `test.support` as regrtest does, without resources and without children of the tests' own."""
+    from test import support
+    from test.support import script_helper
+
+    support.use_resources = () if sys.version_info < (3, 14) else {}
+    support.verbose = 0
+
+    def no_child(*arguments, **options):
+        raise unittest.SkipTest("a child of the test's own would not be woven")
+
+    script_helper.run_python_until_end = script_helper.spawn_python = no_child
+    script_helper.interpreter_requires_environment = lambda: False
+
+
+def run_module(name: str, skip: frozenset[str], outcomes: Outcomes) -> None:
+    began = time.perf_counter()
+    outcomes.write(name, "begun", "")
+    with warnings.catch_warnings():
+        try:
+            module = importlib.import_module(name)
+            tests = unittest.defaultTestLoader.loadTestsFromModule(module)
+        except unittest.SkipTest as error:
+            outcomes.write(name, "skipped", str(error))
+            return
+        drop(tests, skip)
+        # What was imported stays; many tests collect garbage in a loop, and would walk all of it each time.
+        gc.collect()
+        gc.freeze()
+        tests.run(outcomes)
+    sys.modules["test.support"].gc_collect()
+    outcomes.write(name, "done", str(round(time.perf_counter() - began, 2)))
+
+
+def drop(tests: unittest.TestSuite, skip: frozenset[str]) -> None:
+    """Take the tests with these ids out of a suite."""
+    tests._tests = [
+        each for each in tests._tests if isinstance(each, unittest.TestSuite) or each.id() not in skip
+    ]
+    for each in tests._tests:
+        if isinstance(each, unittest.TestSuite):
+            drop(each, skip)
+
+
+if __name__ == "__main__":
+    _, mode, report_file, *names = sys.argv
+    sys.argv = sys.argv[:1]
+    skipped = frozenset(os.environ.pop("WEAVE_ALL_SKIP", "").split())
+    main(mode, report_file, skipped, names)
