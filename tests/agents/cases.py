@@ -1,0 +1,85 @@
+"""Which programs are run, with what rules and what words."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One program.
+
+    Attributes:
+        module: its name; a dotted one is run with `-m`.
+        tools: which of its functions are tools, in the words of `target`.
+        rules: more of its rule file.
+        arguments, stdin: what it is given.
+        status: what it exits with.
+        calls: whether it calls a model.
+        main: whether its `main()` gives the objects that it got.
+    """
+
+    module: str
+    tools: str = ""
+    rules: str = ""
+    arguments: tuple[str, ...] = ()
+    stdin: str = ""
+    status: int = 0
+    calls: bool = True
+    main: bool = True
+
+    def __str__(self) -> str:
+        return self.module
+
+    def program(self) -> tuple[str, ...]:
+        """Give what comes after `autochron run`."""
+        start = ("-m", self.module) if "." in self.module else (f"{self.module}.py",)
+        return (*start, *self.arguments)
+
+    def rule_file(self) -> str:
+        """Write its rules."""
+        text = f"version = 1\n{self.rules}"
+        if self.tools:
+            targets = ", ".join(f'"{self.module}:{tool}"' for tool in self.tools.split())
+            text += f'[[boundary]]\nname = "{{__name__}}"\nkind = "tool"\ntarget = [{targets}]\n'
+        return text
+
+
+HTTP = '[[boundary]]\nname = "agent"\nkind = "model"\nhttp = "POST */chat/completions"\n'
+SHOP = '[[boundary]]\nname = "{__name__}"\nkind = "tool"\ndefine = "shop.tools:*"\n'
+RAISING = "refund pay look_up parse divide group"
+
+CASES = (
+    Case("openai_chat", "quote stock"),
+    Case("openai_chat_async", "weather news"),
+    Case("openai_stream", "roll"),
+    Case("openai_stream_async"),
+    Case("openai_stream_closed"),
+    Case("openai_stream_manager"),
+    Case("openai_threads", "weather hotel"),
+    Case("openai_gather", "weather"),
+    Case("openai_responses", "look_up"),
+    Case("openai_responses_async"),
+    Case("openai_parse"),
+    Case("openai_raw"),
+    Case("openai_retry"),
+    Case("openai_errors"),
+    Case("openai_embeddings"),
+    Case("anthropic_messages", "seats next_day"),
+    Case("anthropic_async", "fetch"),
+    Case("anthropic_stream", "roll"),
+    Case("anthropic_errors"),
+    Case("http_direct", rules=HTTP),
+    Case("tools_raise", RAISING, calls=False),
+    Case("tools_async", "fetch count fails for_ever starts", calls=False),
+    Case("tools_generators", "words endless breaks talks_back with_the_rest", calls=False),
+    Case("tools_threads", "work", calls=False),
+    Case("tools_nested", "leaf middle top tree Desk.ask Desk.open Desk.close", calls=False),
+    Case("tools_mutate", "add mark visit shuffle fill deep fail_late", calls=False),
+    Case("shop.desk", rules=SHOP, arguments=("one", "--two"), calls=False),
+    Case("talks", "greet", arguments=("a b", "-v"), stdin="Ada\nGrace\nJoan\nEmmy", calls=False, main=False),
+    Case("uncaught", "check", status=1, calls=False, main=False),
+    Case("exits", "measure", status=3, calls=False, main=False),
+    Case("exits_with_text", "measure", status=1, calls=False, main=False),
+)

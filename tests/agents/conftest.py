@@ -1,0 +1,35 @@
+"""Runners: one that forks, one that starts interpreters."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.agents.workshop import Block, Forked, Fresh
+
+
+@pytest.fixture(scope="session")
+def forked(tmp_path_factory) -> Iterator[Forked]:
+    """Fork for each command, after the SDKs' imports."""
+    runner = Forked(tmp_path_factory.mktemp("streams"))
+    yield runner
+    runner.close()
+
+
+@pytest.fixture
+def fresh() -> Fresh:
+    """Start an interpreter for each command."""
+    return Fresh()
+
+
+@pytest.fixture(scope="session")
+def rules(tmp_path_factory) -> str:
+    """Give a rule file without rules, for what is marked by hand."""
+    file = tmp_path_factory.mktemp("rules") / "autochron.toml"
+    file.write_text("version = 1\npacks = []\n", encoding="utf-8")
+    return str(file)
+
+
+@pytest.fixture
+def block(rules):
+    """Give `record` and `replay` around functions of a test."""
+    return Block(rules)

@@ -1,0 +1,88 @@
+"""Agents that are recorded replay the same: output, exit status and objects, with no call of the provider."""
+
+import pytest
+
+from autochron import provider
+from tests.agents.cases import CASES
+from tests.agents.workshop import assert_same, record, set_up
+
+FRESH, FORKED = 3, 17
+"""How often each is replayed in interpreters of its own, and in forks of one that has imported the SDKs."""
+
+
+def by_name(*names):
+    return [case for case in CASES if case.module in names]
+
+
+MODELS = by_name(
+    "openai_chat", "openai_stream", "openai_gather", "openai_retry", "anthropic_messages", "anthropic_stream"
+)
+PLAIN = by_name("tools_raise", "tools_async", "shop.desk", "talks", "uncaught", "exits")
+
+
+def record_and_stop(runner, case, folder):
+    """Record a program; its provider is gone when this returns."""
+    set_up(case, folder)
+    if not case.calls:
+        return record(runner, case, folder)
+    with provider.serve(latency=(0.0, 0.01)) as model:
+        recorded = record(runner, case, folder, model)
+        assert model.calls > 0
+    return recorded
+
+
+@pytest.mark.parametrize("case", MODELS, ids=str)
+def test_replays_the_same_without_its_provider(case, forked, tmp_path):
+    recorded = record_and_stop(forked, case, tmp_path)
+    assert_same(recorded, forked.run(tmp_path, "replay", "last"), case.status)
+
+
+@pytest.mark.parametrize("case", PLAIN, ids=str)
+def test_replays_the_same_without_a_model(case, fresh, tmp_path):
+    recorded = record_and_stop(fresh, case, tmp_path)
+    assert_same(recorded, fresh.run(tmp_path, "replay", "last"), case.status)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_replays_the_same_20_times_of_20(case, fresh, forked, tmp_path):
+    recorded = record_and_stop(fresh, case, tmp_path)
+    for _ in range(FRESH):
+        assert_same(recorded, fresh.run(tmp_path, "replay", "last"), case.status)
+    runner = (
+        forked if case.calls else fresh
+    )  # without an SDK an interpreter is there sooner than a fork of a big one
+    for _ in range(FORKED):
+        assert_same(recorded, runner.run(tmp_path, "replay", "last"), case.status)
+
+
+@pytest.mark.parametrize("case", by_name("openai_chat"), ids=str)
+def test_replays_the_same_in_a_fresh_process_and_calls_no_provider(case, fresh, tmp_path):
+    set_up(case, tmp_path)
+    with provider.serve() as model:
+        recorded = record(fresh, case, tmp_path, model)
+        calls = model.calls
+        assert_same(recorded, fresh.run(tmp_path, "replay", "last", model=model), case.status)
+        assert model.calls == calls > 0
+
+
+@pytest.mark.parametrize("case", by_name("openai_chat", "openai_parse", "shop.desk"), ids=str)
+def test_gives_equal_objects(case, forked, tmp_path):
+    assert_equal_objects(forked, case, tmp_path, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [case for case in CASES if case.main], ids=str)
+def test_gives_equal_objects_20_times_of_20(case, fresh, tmp_path):
+    assert_equal_objects(fresh, case, tmp_path, FORKED)
+    for _ in range(FRESH):
+        again = fresh.run(tmp_path, "again", case.module, module="tests.agents.objects")
+        assert again.status == 0, again.stderr
+
+
+def assert_equal_objects(runner, case, folder, forks):
+    """Record in a process, stop the provider, replay in forks of it, and compare what the program got."""
+    set_up(case, folder)
+    ran = runner.run(folder, "all", case.module, str(forks), module="tests.agents.objects")
+    assert ran.status == 0, ran.stderr
+    assert ran.stdout.decode().splitlines()[-1] == f"{forks} equal"

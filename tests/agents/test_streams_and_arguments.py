@@ -1,0 +1,134 @@
+"""Streams that are read less or further than recorded, and what a boundary changes in its arguments."""
+
+import asyncio
+import random
+
+import pytest
+
+import autochron
+from autochron import provider
+from autochron.errors import DivergenceError
+from tests.agents.workshop import write
+
+
+@autochron.boundary
+def numbers(size):
+    for number in range(size):
+        yield number, random.random()
+
+
+@autochron.boundary
+async def numbers_later(size):
+    for number in range(size):
+        await asyncio.sleep(0)
+        yield number, random.random()
+
+
+@autochron.boundary
+def grow(state):
+    state["items"].append(random.random())
+    return state
+
+
+@autochron.boundary
+def fresh():
+    return {"items": [1]}
+
+
+def read(count):
+    stream = numbers(5)
+    return [next(stream) for _ in range(count)]
+
+
+def read_and_close(count):
+    stream = numbers(5)
+    given = [next(stream) for _ in range(count)]
+    stream.close()
+    return given
+
+
+def read_later(count):
+    async def run():
+        stream = numbers_later(5)
+        given = [await anext(stream) for _ in range(count)]
+        await stream.aclose()
+        return given
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("way", [read, read_and_close, read_later])
+def test_a_stream_is_served_as_far_as_it_was_read(way, block):
+    given, trace = block.record(lambda: way(3))
+    assert block.replay(trace, lambda: way(3)) == (given, ())
+    assert block.replay(trace, lambda: way(2)) == (given[:2], ())
+
+
+@pytest.mark.parametrize("way", [read, read_and_close, read_later])
+def test_reading_further_than_recorded_raises(way, block):
+    _, trace = block.record(lambda: way(3))
+    with pytest.raises(DivergenceError, match=r"is read further than when it was recorded .* after 3 items"):
+        block.replay(trace, lambda: way(4))
+
+
+def test_a_finished_stream_ends_as_it_ended(block):
+    given, trace = block.record(lambda: list(numbers(3)))
+    assert block.replay(trace, lambda: list(numbers(3))) == (given, ())
+
+
+READER = """
+import os
+from openai import OpenAI
+
+stream = OpenAI().chat.completions.create(
+    model="m", messages=[{"role": "user", "content": "Count."}], stream=True
+)
+for number, chunk in enumerate(stream, 1):
+    if number == int(os.environ["CHUNKS"]):
+        break
+else:
+    print("ended by itself")
+stream.close()
+print("done")
+"""
+
+
+def test_reading_a_models_stream_further_than_recorded_raises(forked, tmp_path):
+    write(tmp_path, READER)
+    script = provider.Script(
+        (provider.Step(text="one two three four five six seven eight nine ten " * 2000),)
+    )
+    with provider.serve(script=script) as model:
+        recorded = forked.run(tmp_path, "run", "agent.py", model=model, CHUNKS="2")
+    assert recorded.stdout == b"done\n", recorded.stderr
+    same = forked.run(tmp_path, "replay", "last", CHUNKS="2")
+    assert (same.status, same.stdout) == (0, b"done\n"), same.stderr
+    further = forked.run(tmp_path, "replay", "last", CHUNKS="100000")
+    assert further.status == 1
+    assert b"ended by itself" not in further.stdout
+    assert "further than" in further.stderr
+
+
+def test_an_argument_is_changed_again_and_comes_back_as_itself(block):
+    def use():
+        state = {"items": []}
+        inner = state["items"]
+        assert grow(state) is state
+        assert grow(state) is state
+        assert state["items"] is inner
+        return state
+
+    given, trace = block.record(use)
+    assert block.replay(trace, use) == (given, ())
+
+
+def test_every_serve_decodes_anew(block):
+    def use():
+        first = fresh()
+        first["items"].append(2)
+        second = fresh()
+        return first, second, first is second
+
+    _, trace = block.record(use)
+    assert block.replay(trace, use) == (({"items": [1, 2]}, {"items": [1]}, False), ())
+    assert block.replay(trace, use) == (({"items": [1, 2]}, {"items": [1]}, False), ())

@@ -1,0 +1,74 @@
+"""A process that has imported the SDKs and forks for each command: a real process each time, without their second of imports.
+
+It reads one JSON object a line and answers with one: `{"status": 0}`. Standard streams of a command are files.
+"""
+
+import importlib
+import json
+import os
+import signal
+import sys
+
+LIMIT = 60
+"""Seconds after which a command is killed."""
+
+
+def main():
+    commands = os.fdopen(os.dup(0), "rb")
+    answers = os.dup(1)
+    for line in commands:
+        command = json.loads(line)
+        pid = os.fork()
+        if pid == 0:
+            commands.close()
+            os.close(answers)
+            os.setsid()
+            signal.alarm(LIMIT)
+            return command
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        os.write(answers, json.dumps({"status": status}).encode() + b"\n")
+    os._exit(0)
+
+
+def become(command):
+    """Turn the fork into the process that was asked for."""
+    for descriptor, name, flags in (
+        (0, "stdin", os.O_RDONLY),
+        (1, "stdout", os.O_WRONLY | os.O_CREAT | os.O_TRUNC),
+        (2, "stderr", os.O_WRONLY | os.O_CREAT | os.O_TRUNC),
+    ):
+        opened = os.open(command[name], flags, 0o600)
+        os.dup2(opened, descriptor)
+        os.close(opened)
+    os.chdir(command["folder"])
+    os.environ.clear()
+    os.environ.update(command["environment"])
+    sys.path[0] = command["folder"]
+    sys.argv = ["autochron", *command["arguments"]]
+    return importlib.import_module(command["module"]).main()
+
+
+def warm():
+    """Import what the SDKs only import when it is first used."""
+    import anthropic
+    import httpx
+    import httpx2
+    import openai
+
+    import autochron.cli.replay
+    import autochron.cli.run
+    import autochron.matching
+    import autochron.weaving.weave
+
+    for client in (openai.OpenAI(api_key="-"), openai.AsyncOpenAI(api_key="-")):
+        for use in (client.chat.completions, client.responses, client.embeddings):
+            dir(use)
+    for client in (anthropic.Anthropic(api_key="-"), anthropic.AsyncAnthropic(api_key="-")):
+        dir(client.messages)
+    httpx.Client(trust_env=False).close()
+    httpx2.Client(trust_env=False).close()
+
+
+if __name__ == "__main__":
+    warm()
+    sys.exit(become(main()))
