@@ -27,7 +27,7 @@ class Crossing:
     Attributes:
         handler: who is told of it.
         point: the woven definition.
-        rule: the rule that makes it a boundary.
+        boundary, rule: the rule that makes it a boundary, compiled and as it is.
         name, nth: its address.
         seq: its place in the order of starts, from 1.
         parent: the enclosing crossing, or None.
@@ -39,15 +39,15 @@ class Crossing:
     """
 
     __slots__ = (
-        "_counts", "busy", "collapses", "done", "form", "handler", "name", "nth", "parent", "point", "previous", "record",
-        "root", "rule", "seq", "within",
+        "_counts", "boundary", "busy", "collapses", "done", "form", "handler", "name", "nth", "parent", "point",
+        "previous", "record", "root", "rule", "seq", "within",
     )  # fmt: skip
 
     def __init__(
         self,
         handler: CrossingHandler,
         point: Point,
-        rule: BoundaryRule,
+        boundary: _Boundary,
         name: str,
         nth: int,
         seq: int,
@@ -56,7 +56,8 @@ class Crossing:
     ) -> None:
         self.handler = handler
         self.point = point
-        self.rule = rule
+        self.boundary = boundary
+        self.rule = boundary.rule
         self.name = name
         self.nth = nth
         self.seq = seq
@@ -65,7 +66,7 @@ class Crossing:
         self.parent = root.parent if current is root else current
         self.within = within
         self.done = self.busy = False
-        self.collapses = rule.pack is not None and rule.kind == "model"
+        self.collapses = boundary.collapses
         self._counts: dict[str, int] | None = None
         self.record: Any = None
         self.form: Form = "value"
@@ -135,7 +136,7 @@ class Crossing:
 class _Boundary:
     """One rule at one point, compiled."""
 
-    __slots__ = ("_models", "collapses", "fits", "name", "rule", "template")
+    __slots__ = ("_models", "collapses", "fits", "inputs", "name", "rule", "template")
 
     def __init__(self, rule: BoundaryRule, point: Point) -> None:
         self.rule = rule
@@ -148,6 +149,8 @@ class _Boundary:
         self.name = self.template.fixed(point.qualname.rpartition(".")[2], point.qualname, point.module)
         self.collapses = rule.pack is not None and rule.kind == "model"
         paths = [path.removeprefix("input.") for path in rule.meta.model if path.startswith("input.")]
+        self.inputs: Any = None
+        """What the handler made of the rule's `capture`; opaque to the kernel."""
         self._models = [reader(path, point.parameters) for path in paths]
 
     def model(self, arguments: tuple[Any, ...]) -> str | None:
@@ -170,7 +173,6 @@ class Kernel:
         """Called for the points of HTTP clients with the innermost open crossing or root."""
         self._next = itertools.count(1).__next__
         self._occurrences: dict[str, Callable[[], int]] = {}
-        self._boundaries: dict[Point, tuple[_Boundary, ...]] = {}
         self.crossed: dict[str, int] = {}
         """Rule id to the number of crossings it made."""
 
@@ -185,9 +187,9 @@ class Kernel:
             request = self.transport(current, point, arguments)
             if request is not None:
                 return request
-        boundaries = self._boundaries.get(point)
+        boundaries = point.compiled
         if boundaries is None:
-            boundaries = self._compile(point)
+            boundaries = point.compiled = tuple([_Boundary(rule, point) for rule in point.rules])
         for boundary in boundaries:
             if boundary.fits is None or boundary.fits(arguments):
                 break
@@ -207,9 +209,7 @@ class Kernel:
             occurrence = self._occurrences.setdefault(name, itertools.count(1).__next__)
         counts = current.counts
         within = counts[name] = counts.get(name, 0) + 1
-        crossing = Crossing(
-            self.handler, point, boundary.rule, name, occurrence(), self._next(), current, within
-        )
+        crossing = Crossing(self.handler, point, boundary, name, occurrence(), self._next(), current, within)
         current.busy = True
         try:
             serving = self.handler.begin(crossing, arguments)
@@ -250,8 +250,3 @@ class Kernel:
         """Give the innermost open crossing, or the lane's root."""
         current = CURRENT.get(None)
         return self.ground() if current is None or current.root.kernel is not self else current
-
-    def _compile(self, point: Point) -> tuple[_Boundary, ...]:
-        boundaries = tuple(_Boundary(rule, point) for rule in point.rules)
-        self._boundaries[point] = boundaries
-        return boundaries

@@ -87,6 +87,12 @@ class _InLane:
 
 _ROOT_ATTRIBUTE = "_autochron_root"
 
+_in_force: list[Callable[[], Any] | None] = [None]
+"""What gives the current crossing or root, while hooks stand: whoever kept one of them is passed through later."""
+
+_replacements: dict[tuple[type, str], tuple[Any, Any]] = {}
+"""(class, method) to the original and what replaces it: made once, for a session may be as short as one call."""
+
 
 class LaneHooks:
     """The hooks that carry lanes into threads, pools and tasks: `install()` returns their undo."""
@@ -97,6 +103,7 @@ class LaneHooks:
 
     def install(self) -> Callable[[], None]:
         """Put the hooks on: on threads now, on pools and event loops now or when they are imported."""
+        _in_force[0] = self._current
         self._replace(_originals.Thread, "start", self._thread_start)
         self._replace(_originals.Thread, "_bootstrap_inner", self._thread_run)
         for name in ("concurrent.futures.thread", "asyncio.base_events"):
@@ -113,6 +120,7 @@ class LaneHooks:
 
     def uninstall(self) -> None:
         """Take every hook off again."""
+        _in_force[0] = None
         while self._undo:
             self._undo.pop()()
 
@@ -120,8 +128,12 @@ class LaneHooks:
         original = owner.__dict__[name]
         if hasattr(original, "_autochron_lane"):
             return
-        replacement: Any = functools.wraps(original)(wrap(original))
-        replacement._autochron_lane = True  # noqa: SLF001 - our own mark
+        made = _replacements.get((owner, name))
+        if made is None or made[0] is not original:
+            replacement: Any = functools.wraps(original)(wrap(original))
+            replacement._autochron_lane = True  # noqa: SLF001 - our own mark
+            made = _replacements[owner, name] = (original, replacement)
+        replacement = made[1]
         setattr(owner, name, replacement)
 
         def undo() -> None:
@@ -132,9 +144,9 @@ class LaneHooks:
 
     def _thread_start(self, original: Any) -> Any:
         def start(thread: Any) -> None:
-            held = CURRENT.get(None)
-            if held is None or not held.root.quiet:
-                current = self._current()
+            held, current_of = CURRENT.get(None), _in_force[0]
+            if current_of is not None and (held is None or not held.root.quiet):
+                current = current_of()
                 label = label_of(getattr(thread, "_target", None) or type(thread))
                 setattr(thread, _ROOT_ATTRIBUTE, spawn(current, f"~{label}" if thread.daemon else label))
             original(thread)
@@ -152,8 +164,10 @@ class LaneHooks:
 
     def _submit(self, original: Any) -> Any:
         def submit(pool: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
-            current = self._current()
-            root = spawn(current, label_of(fn))
+            current_of = _in_force[0]
+            if current_of is None:
+                return original(pool, fn, *args, **kwargs)
+            root = spawn(current_of(), label_of(fn))
             # The worker thread that this may start is the pool's own business: whether one is started depends on timing.
             token = CURRENT.set(_QUIET)
             try:
@@ -165,10 +179,10 @@ class LaneHooks:
 
     def _create_task(self, original: Any) -> Any:
         def create_task(loop: Any, coro: Any, **kwargs: Any) -> Any:
-            context = kwargs.get("context")
-            if context is not None:  # the caller's own context is not ours to write in
+            current_of = _in_force[0]
+            if current_of is None or kwargs.get("context") is not None:  # a caller's own context is not ours
                 return original(loop, coro, **kwargs)
-            token = CURRENT.set(spawn(self._current(), label_of(coro)))
+            token = CURRENT.set(spawn(current_of(), label_of(coro)))
             try:
                 return original(loop, coro, **kwargs)
             finally:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from typing import NamedTuple
 
 import msgspec
 
 from autochron.envelope.names import SecretNames
-from autochron.envelope.patterns import MASK, dense_runs, load_patterns
+from autochron.envelope.patterns import MASK, Pattern, dense_runs, load_patterns
 
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s"\[\]{},:]++', re.DOTALL)
 _ANY_KEY = re.compile(r"""(?<![\w.\- ])(\\?[\w.\- ]++)\\*["'](?:\s|\\+[nrtf])*:""", re.ASCII)
@@ -50,8 +51,7 @@ class Scanner:
     def __init__(self, names: SecretNames) -> None:
         self.names = names
         self._patterns = load_patterns()
-        self._loose = tuple(pattern for pattern in self._patterns if pattern.loose)
-        self._dense = tuple(pattern for pattern in self._patterns if not pattern.loose)
+        self._loose, self._dense = _sorted_patterns()
         self._harmless: set[str] = set()
         """Keys as they stood in raw text and meant nothing: most bodies have the keys of the one before."""
 
@@ -69,7 +69,10 @@ class Scanner:
             return True
         if "=" in text and any(name in names for name in _ASSIGNED.findall(text)):
             return True
-        # Loops and not `any`: a generator a pattern takes longer than the search.
+        return self._any_near(text)
+
+    def _any_near(self, text: str) -> bool:
+        """Look for formats. Loops and not `any`: a generator a pattern takes longer than the search."""
         for pattern in self._loose:
             for needle in pattern.needles:
                 if needle in text and pattern.near(text):
@@ -142,16 +145,23 @@ class Scanner:
         return _Pass(self, text, nesting).run()
 
 
+@cache
+def _sorted_patterns() -> tuple[tuple[Pattern, ...], tuple[Pattern, ...]]:
+    """Give the loose patterns, and the others."""
+    patterns = load_patterns()
+    return (
+        tuple(pattern for pattern in patterns if pattern.loose),
+        tuple(pattern for pattern in patterns if not pattern.loose),
+    )
+
+
 def _has_odd_key(text: str) -> bool:
     """Tell whether a key may stand in other quotes, or with white space before its colon."""
     if "':" in text or " :" in text:
         return True
     if "\\" in text and any(sign in text for sign in ("\\n:", "\\t:", "\\r:", "\\f:")):
         return True
-    for sign in "\n\t\r\v\f\x1c\x1d\x1e\x1f":
-        if sign in text and f"{sign}:" in text:
-            return True
-    return False
+    return any(sign in text and f"{sign}:" in text for sign in "\n\t\r\v\f\x1c\x1d\x1e\x1f")
 
 
 def apply(text: str, spans: Iterable[Span]) -> str:

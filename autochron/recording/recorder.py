@@ -72,19 +72,13 @@ def _all(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     return arguments
 
 
-class InputBook:
-    """The `Inputs` of each definition, by point and rule."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[Any, str], Inputs] = {}
-
-    def of(self, crossing: Crossing) -> Inputs:
-        """Give how a crossing's input is read."""
-        key = (crossing.point, crossing.rule.id)
-        inputs = self._known.get(key)
-        if inputs is None:
-            inputs = self._known[key] = Inputs(crossing)
-        return inputs
+def inputs_of(crossing: Crossing) -> Inputs:
+    """Give how a crossing's input is read: decided once for a rule at a definition."""
+    boundary = crossing.boundary
+    inputs: Inputs | None = boundary.inputs
+    if inputs is None:
+        inputs = boundary.inputs = Inputs(crossing)
+    return inputs
 
 
 class Recorder:
@@ -97,7 +91,6 @@ class Recorder:
         self._problem = problem
         self._site = site
         self._began = _now()
-        self._book = InputBook()
         self._open: dict[int, tuple[Crossing, Draft | None]] = {}
         self.lost = 0
 
@@ -108,7 +101,7 @@ class Recorder:
         noted = crossing.record = Noted(_now())
         self._open[crossing.seq] = (crossing, None)
         try:
-            inputs = noted.inputs = self._book.of(crossing)
+            inputs = noted.inputs = inputs_of(crossing)
             noted.arguments = arguments
             if crossing.point.transport:
                 noted.wires = [Wire(arguments[crossing.point.parameters.index("request")])]

@@ -16,7 +16,7 @@ from autochron.errors import AutochronError, DivergenceError
 from autochron.model import Divergence, Envelope, Exchange, Raised, Trace
 from autochron.ports import Serving
 from autochron.recording.drafts import request_input, shaped_input
-from autochron.recording.recorder import InputBook
+from autochron.recording.recorder import inputs_of
 from autochron.replaying.cursor import Cursor, Turns
 from autochron.replaying.serving import Served, error_name
 
@@ -38,12 +38,11 @@ class Reentry:
         self.served: dict[int, int] = {}
         self.compared = False
 
-    def next(self, wire: exchange.Wire) -> Exchange | None:
-        """Give the exchange that answers a request: the next one of its method and path."""
-        path = exchange.path_of(wire.url)
+    def next(self, method: str, path: str) -> Exchange | None:
+        """Give the exchange that answers a request: the next one of its method and path, masked as it was recorded."""
         last: Exchange | None = None
         for index, each in enumerate(self.envelope.exchanges):
-            if each.method == wire.method and exchange.path_of(each.url) == path:
+            if each.method == method and exchange.path_of(each.url) == path:
                 last = each
                 if index not in self.served:
                     self.served[index] = 1
@@ -64,7 +63,6 @@ class Director:
         self.crossings = 0
         self._redactor = redactor
         self._problem = problem
-        self._book = InputBook()
         self._lock = _originals.RLock()
         self._changed = _originals.Condition(self._lock)
         self._extra = 0
@@ -239,7 +237,7 @@ class Director:
         return DivergenceError(message)
 
     def _input(self, crossing: Crossing, arguments: tuple[Any, ...]) -> bytes:
-        inputs = self._book.of(crossing)
+        inputs = inputs_of(crossing)
         raw = canonical(inputs.names, inputs.read(arguments))
         return self._redactor.mask_input((crossing.name, crossing.root.lane), raw)
 
@@ -325,10 +323,11 @@ class ServedRequest:
 
     def _answer(self, wire: exchange.Wire) -> tuple[BaseException | None, Any]:
         reentry: Reentry = self._crossing.record
-        found = reentry.next(wire)
+        path = exchange.path_of(self._director.redactor.mask_url(wire.url))
+        found = reentry.next(wire.method, path)
         address = reentry.envelope.address
         if found is None:
-            message = f"{address} sends {wire.method} {exchange.path_of(wire.url)}, which was not recorded"
+            message = f"{address} sends {wire.method} {path}, which was not recorded"
             self._director.note("extra", address, message)
             return DivergenceError(message), None
         try:

@@ -86,7 +86,7 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
     ) -> None:
         recording = self._recording
         if recording is not None:
-            recording.finish(None, None if kind is None else kind.__qualname__)
+            recording.end(None, None if kind is None else kind.__qualname__)
 
     @property
     def id(self) -> str:
@@ -96,6 +96,7 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
     @property
     def problems(self) -> tuple[str, ...]:
         """What went wrong on our side, in one line each; empty when all is recorded."""
+        self._session.writer.flush()
         return tuple(self._session.problems)
 
     @property

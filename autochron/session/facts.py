@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from functools import lru_cache
 
 from autochron import __version__, _originals
 from autochron.envelope.redaction import Redactor
@@ -12,27 +13,35 @@ from autochron.model import Command, Header, Rules
 from autochron.recording.drafts import version_of
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_PAIRS = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
+_SHIFTS = tuple(range(120, -1, -10))
+_PYTHON = ".".join(str(part) for part in sys.version_info[:3])
 
 
 def new_id() -> str:
     """Make a ULID: 26 characters that sort by time of creation."""
     number = (_originals.time_ns() // 1_000_000) << 80 | int.from_bytes(_originals.urandom(10), "big")
-    return "".join(_ALPHABET[number >> shift & 31] for shift in range(125, -1, -5))
+    return "".join([_PAIRS[number >> shift & 1023] for shift in _SHIFTS])
 
 
 def header(rules: Rules, command: Command, name: str | None = None) -> Header:
     """Describe a run that begins now."""
     now = _originals.time_ns()
-    created = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now // 1_000_000_000))
+    created = _second(now // 1_000_000_000)
     return Header(
         id=new_id(),
         created=f"{created}.{now // 1_000_000 % 1000:03d}Z",
         command=command,
         name=name,
-        python=".".join(str(part) for part in sys.version_info[:3]),
+        python=_PYTHON,
         autochron=__version__,
         rules=rules.digest,
     )
+
+
+@lru_cache(maxsize=1)
+def _second(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
 def environment(rules: Rules, redactor: Redactor) -> tuple[tuple[str, str], ...]:
@@ -58,6 +67,8 @@ def folder_of(rules: Rules) -> str:
     """Give the working folder relative to the rules' root, or as it is where it lies elsewhere."""
     here = os.getcwd()
     root = rules.root or here
-    if here == root or here.startswith(os.path.join(root, "")):
+    if here == root:
+        return "."
+    if here.startswith(os.path.join(root, "")):
         return os.path.relpath(here, root).replace(os.sep, "/")
     return here

@@ -19,6 +19,8 @@ from autochron.replaying.director import Director
 from autochron.session import facts, network
 from autochron.session.activation import Activation
 from autochron.session.project import line_of_project
+from autochron.store.keeping import Keeper
+from autochron.store.memory import MemorySink
 from autochron.store.writer import Writer
 from autochron.weaving import gate
 
@@ -111,11 +113,15 @@ class Recording(Session):
     ) -> None:
         super().__init__(activation)
         self.header = header
-        self.footer: Footer | None = None
+        self._footer: Footer | None = None
         self._redactor = redactor
         self._sink: Sink = store.begin(header)
         self.editor = Editor(redactor)
-        self.writer = Writer(self._sink, self._prepare, durability=durability, report=self.problem)
+        self.writer: Writer | Keeper = (
+            Keeper(self._sink, self._prepare, self.problem)
+            if isinstance(self._sink, MemorySink)
+            else Writer(self._sink, self._prepare, durability=durability, report=self.problem)
+        )
         self.recorder = Recorder(self.writer.submit, self.problem, self._site)
         self._sites: dict[Any, str] = {}
         self.counts: dict[str, int] = {}
@@ -134,25 +140,39 @@ class Recording(Session):
     def finish(
         self, status: int | None, error: str | None, stdout: bytes = b"", stdin: bytes = b""
     ) -> Footer:
-        """Switch recording off, and write the last word."""
+        """Switch recording off, write the last word and give it."""
+        self.end(status, error, stdout, stdin)
+        footer = self.footer
+        assert footer is not None  # noqa: S101 - it is written
+        return footer
+
+    def end(self, status: int | None, error: str | None, stdout: bytes = b"", stdin: bytes = b"") -> None:
+        """Switch recording off, and have the last word written; in memory that waits for a reader."""
         global _recording  # noqa: PLW0603 - forks belong to the process
         _recording = None
         if gate.is_on():
             self.stop()
         self.recorder.close()
-        self.writer.flush()
-        self.footer = self._make_footer(status, error, stdout, stdin)
-        footer = self.footer
-        self.writer.submit(_Ending(footer))
-        self.writer.close()
-        self._close_sink()
-        return footer
+        make = self._make_footer(status, error, stdout, stdin)
+
+        def last() -> _Ending:
+            self._footer = make()
+            return _Ending(self._footer)
+
+        self.writer.end(last)
+
+    @property
+    def footer(self) -> Footer | None:
+        """The last word, once the recording has ended."""
+        if self._footer is None:
+            self.writer.flush()
+        return self._footer
 
     def flush(self, status: int | None, stdout: bytes = b"", stdin: bytes = b"") -> None:
         """Write all that waits, and the last word in case it is the last."""
         self.recorder.close()
         self.writer.flush()
-        self.writer.submit(_Ending(self._make_footer(status, None, stdout, stdin)))
+        self.writer.submit(_Ending(self._make_footer(status, None, stdout, stdin)()))
         self.writer.flush()
 
     def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -177,12 +197,13 @@ class Recording(Session):
 
     def summary(self, store: str) -> RunSummary:
         """Say what the recording came to; once it is finished."""
-        assert self.footer is not None  # noqa: S101 - finished
+        footer = self.footer
+        assert footer is not None  # noqa: S101 - finished
         return RunSummary(
             trace=self.header.id,
             store=store,
             counts=tuple(sorted(self.counts.items())),
-            footer=self.footer,
+            footer=footer,
             opaque=tuple(self.opaque),
             masked=tuple(self.masked),
             problems=tuple(self.problems),
@@ -192,21 +213,32 @@ class Recording(Session):
         """Give the tools that the model asked for and that never crossed."""
         return tuple(tool for tool in self.editor.asked_for if tool not in self.editor.called)
 
-    def _make_footer(self, status: int | None, error: str | None, stdout: bytes, stdin: bytes) -> Footer:
-        mask = self._redactor.mask_outcome
-        return Footer(
-            status=status,
-            error=error,
-            stdout=mask(bodies.store_body(stdout, "text/plain"))[0],
-            stdin=mask(bodies.store_body(stdin, "text/plain"))[0],
-            unwoven_tools=self.unwoven_tools(),
-            connections=tuple(self.connections),
-            ledger=self.ledger(),
-            versions=facts.versions(self.activation.rules),
-            environment=facts.environment(self.activation.rules, self._redactor),
-            credentials=facts.credentials(self.activation.rules),
-            lost=self.lost,
-        )
+    def _make_footer(
+        self, status: int | None, error: str | None, stdout: bytes, stdin: bytes
+    ) -> Callable[[], Footer]:
+        """Note what is known now; the footer is made when all crossings are prepared."""
+        rules = self.activation.rules
+        ledger = self.ledger()
+        versions = facts.versions(rules)
+        environment = facts.environment(rules, self._redactor)
+        credentials = facts.credentials(rules)
+
+        def make() -> Footer:
+            return Footer(
+                status=status,
+                error=error,
+                stdout=self._redactor.mask_outcome(bodies.store_body(stdout, "text/plain"))[0],
+                stdin=self._redactor.mask_outcome(bodies.store_body(stdin, "text/plain"))[0],
+                unwoven_tools=self.unwoven_tools(),
+                connections=tuple(self.connections),
+                ledger=ledger,
+                versions=versions,
+                environment=environment,
+                credentials=credentials,
+                lost=self.lost,
+            )
+
+        return make
 
     def ledger(self) -> tuple[Unwoven, ...]:
         """Give what was not woven, with the rules that matched nothing."""
@@ -243,12 +275,6 @@ class Recording(Session):
             self.opaque[f"{envelope.name}: {path}"] = None
         for path in envelope.masked:
             self.masked[f"{envelope.name}: {path}"] = None
-
-    def _close_sink(self) -> None:
-        try:
-            self._sink.close()
-        except Exception as error:
-            self.problem(str(error))
 
 
 class _Ending:

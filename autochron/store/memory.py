@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 class _Kept:
     """One trace."""
 
-    __slots__ = ("envelopes", "footer", "header", "items")
+    __slots__ = ("envelopes", "footer", "header", "items", "settle")
 
     def __init__(self, header: Header) -> None:
         self.header = header
+        self.settle: Callable[[], object] = _nothing
+        """Called before anything is read: puts what waits."""
         self.footer: Footer | None = None
         self.envelopes: dict[int, Envelope] = {}
         self.items: dict[int, list[bytes]] = {}
@@ -34,6 +36,10 @@ class _Kept:
         if isinstance(outcome, Streamed) and seq in self.items:
             return structs.replace(envelope, outcome=Streamed(tuple(self.items[seq]), outcome.end))
         return envelope
+
+
+def _nothing() -> None:
+    return None
 
 
 class MemorySink:
@@ -71,12 +77,17 @@ class MemorySink:
             self._check()
             self._kept.footer = footer
 
+    def read_through(self, settle: Callable[[], object]) -> None:
+        """Call this before the trace is read."""
+        self._kept.settle = settle
+
     def commit(self) -> None:
         """Do nothing: memory is as durable as it gets."""
 
     def close(self) -> None:
         """Take nothing more."""
         self._open = False
+        self._kept.settle = _nothing
         forks.unregister(self)
 
     def _check(self) -> None:
@@ -113,6 +124,7 @@ class MemoryStore:
         """List the traces, oldest first."""
         found = []
         for kept in list(self._traces.values()):
+            kept.settle()
             seqs = list(kept.envelopes)
             size = sum(len(kept.envelopes[seq].input) for seq in seqs)
             status = kept.footer.status if kept.footer else None
@@ -121,7 +133,9 @@ class MemoryStore:
 
     def find(self, reference: str) -> str:
         """Give the id that a name, an id, its prefix or `last` means."""
-        headers = [summary.header for summary in self.summaries()]
+        headers = sorted(
+            (kept.header for kept in list(self._traces.values())), key=lambda header: header.created
+        )
         return lookup.find(
             reference, [(header.id, header.name, header.created) for header in headers], "memory"
         )
@@ -129,6 +143,7 @@ class MemoryStore:
     def outline(self, reference: str) -> tuple[Header, Footer | None]:
         """Give header and footer of a trace."""
         kept = self._traces[self.find(reference)]
+        kept.settle()
         return kept.header, kept.footer
 
     def load(self, reference: str) -> Trace:
@@ -139,6 +154,7 @@ class MemoryStore:
     def envelopes(self, reference: str) -> Iterator[Envelope]:
         """Read the envelopes of a trace one by one, in order of start."""
         kept = self._traces[self.find(reference)]
+        kept.settle()
         return iter([kept.whole(seq) for seq in sorted(kept.envelopes)])
 
     def delete(self, reference: str) -> None:

@@ -133,6 +133,12 @@ class Writer:
                 return gate.acquire(timeout=timeout) and not self._failed
         return self._write_here(timeout)
 
+    def end(self, last: Callable[[], object]) -> None:
+        """Write what waits and then the last draft, which is made when the others are written; and close."""
+        self.flush()
+        self.submit(last())
+        self.close()
+
     def close(self) -> None:
         """Write what waits, end the thread, and close the sink."""
         if self._closed:

@@ -68,10 +68,12 @@ class Point:
         rules: what fits it, in order of precedence; opaque to weaving.
         signature: for a callable without code, how to bind its arguments.
         transport: whether it is the one door of an HTTP client through which every request goes.
+        compiled: what the handler made of the rules, so that the next session need not make it again; opaque to weaving.
     """
 
     __slots__ = (
-        "file", "function", "line", "module", "parameters", "qualname", "rules", "signature", "transport", "variadic",
+        "compiled", "file", "function", "line", "module", "parameters", "qualname", "rules", "signature", "transport",
+        "variadic",
     )  # fmt: skip
 
     def __init__(
@@ -96,6 +98,7 @@ class Point:
         self.rules = rules
         self.transport = False
         self.signature: Any = None
+        self.compiled: Any = None
 
     def __reduce__(self) -> tuple[Callable[..., Point], tuple[Any, ...]]:
         # In another process the rules are that process's own; without them the point crosses nothing.

@@ -1,0 +1,67 @@
+"""Keep drafts as they are until someone reads: the writer of a store in memory.
+
+Nothing of it reaches a disk, so there is nothing to mask before it is written and nothing to lose; and most traces that
+tests keep in memory are read once or never. No thread is started either.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from autochron import _originals
+from autochron.model import Envelope
+
+if TYPE_CHECKING:
+    from autochron.store.memory import MemorySink
+    from autochron.store.writer import Prepared
+
+
+class Keeper:
+    """Does for a store in memory what `Writer` does for the others; `flush` is called by whoever reads."""
+
+    __slots__ = ("_drafts", "_last", "_lock", "_prepare", "_report", "_sink", "fault", "lost", "submit")
+
+    def __init__(
+        self, sink: MemorySink, prepare: Callable[[Any], Prepared], report: Callable[[str], object]
+    ) -> None:
+        self._sink = sink
+        self._prepare = prepare
+        self._report = report
+        self._drafts: deque[Any] = deque()
+        self._last: Callable[[], object] | None = None
+        self._lock = _originals.RLock()
+        self.lost = 0
+        self.fault: str | None = None
+        self.submit: Callable[[Any], None] = self._drafts.append
+        sink.read_through(self.flush)
+
+    def flush(self, timeout: float = 0) -> bool:
+        """Put everything that was submitted into the store."""
+        if self._drafts or self._last is not None:
+            with self._lock:
+                while self._drafts:
+                    self._put(self._drafts.popleft())
+                last, self._last = self._last, None
+                if last is not None:
+                    self._put(last())
+                    self._sink.close()
+        return not self.lost
+
+    def end(self, last: Callable[[], object]) -> None:
+        """Take nothing more; `last` makes the last draft, once all before it are prepared."""
+        self._last = last
+
+    def _put(self, draft: Any) -> None:
+        try:
+            prepared = self._prepare(draft)
+            if isinstance(prepared, Envelope):
+                self._sink.put(prepared)
+            elif prepared is not None:
+                prepared(self._sink)
+        except Exception as error:
+            self.lost += 1
+            if self.fault is None:
+                self.fault = " ".join(str(error).split()) or type(error).__name__
+                self._report(self.fault)
