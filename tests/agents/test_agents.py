@@ -66,6 +66,26 @@ def test_replays_the_same_in_a_fresh_process_and_calls_no_provider(case, fresh, 
         assert model.calls == calls > 0
 
 
+IN_PROCESS = """
+import autochron
+import {module}
+
+
+def main():
+    with autochron.replay("last"):
+        {module}.main()
+"""
+
+
+@pytest.mark.parametrize("case", by_name("openai_chat", "tools_mutate"), ids=str)
+def test_a_recorded_command_replays_in_process_as_an_imported_module(case, forked, tmp_path):
+    recorded = record_and_stop(forked, case, tmp_path)
+    (tmp_path / "in_process.py").write_text(IN_PROCESS.format(module=case.module))
+    keys = dict.fromkeys(("OPENAI_API_KEY", "OPENAI_BASE_URL"), "http://127.0.0.1:9/v1")
+    replayed = forked.run(tmp_path, module="in_process", **keys)
+    assert (replayed.status, replayed.stdout) == (0, recorded.stdout), replayed.stderr
+
+
 @pytest.mark.parametrize("case", by_name("openai_chat", "openai_parse", "shop.desk"), ids=str)
 def test_gives_equal_objects(case, forked, tmp_path):
     assert_equal_objects(forked, case, tmp_path, 2)

@@ -55,11 +55,8 @@ def warm():
     import httpx2
     import openai
 
-    import autochron.cli.replay
-    import autochron.cli.run
-    import autochron.matching
-    import autochron.weaving.weave
-
+    for name in ("cli.run", "cli.replay", "matching"):
+        importlib.import_module(f"autochron.{name}")
     for client in (openai.OpenAI(api_key="-"), openai.AsyncOpenAI(api_key="-")):
         for use in (client.chat.completions, client.responses, client.embeddings):
             dir(use)
