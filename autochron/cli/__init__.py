@@ -30,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         status = _dispatch(given)
+        if given[:1] not in (["run"], ["replay"]):  # there it is the program's, and Python's to flush
+            sys.stdout.flush()
     except AutochronError as error:
         sys.stderr.write(f"autochron: {error}\n")
         status = 2
@@ -67,7 +69,7 @@ def _dispatch(given: list[str]) -> int:
         return rules(given[1:])
     from autochron.rules.nearest import nearest  # lazy: difflib
 
-    near = nearest(_COMMANDS, command)
+    near = nearest((*_COMMANDS, "--help", "--version"), command)
     raise UsageError(
         f"there is no command {command!r}" + (f"; did you mean {near}?" if near else "; see autochron --help")
     )

@@ -50,6 +50,8 @@ def parse(command: str, arguments: Sequence[str], options: Mapping[str, str], *,
             if not words:
                 raise UsageError(f"autochron {command}: {name} wants a value after it")
             value = words.pop(0)
+        if not value:
+            raise UsageError(f"autochron {command}: {name} wants a value, and got an empty one")
         if kind == MANY:
             parsed.lists.setdefault(name, []).append(value)
         else:

@@ -97,6 +97,25 @@ class Redactor:
             return MASK if value else value
         return self.mask_text(value)
 
+    def mask_arguments(self, arguments: Iterable[str]) -> tuple[str, ...]:
+        """Mask a command line: the values of options with secret names, URLs, and what looks like a secret."""
+        masked: list[str] = []
+        is_secret = False
+        for argument in arguments:
+            option = argument.startswith("-")
+            name, equals, value = argument.partition("=")
+            named = name.lstrip("-") in self._names
+            if is_secret and not option:
+                masked.append(MASK)
+            elif value and named and "://" not in name:
+                masked.append(f"{name}={MASK}")
+            else:
+                masked.append(
+                    f"{name}={self.mask_url(value)}" if equals and option else self.mask_url(argument)
+                )
+            is_secret = option and named and not equals
+        return tuple(masked)
+
     def mask_url(self, url: str) -> str:
         """Mask the user information and the secret query parameters of a URL."""
         url = _USERINFO.sub(lambda match: f"{match[1]}{_userinfo(match[2])}@", url)

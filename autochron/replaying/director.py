@@ -241,6 +241,10 @@ class Director:
         raw = canonical(inputs.names, inputs.read(arguments))
         return self._redactor.mask_input((crossing.name, crossing.root.lane), raw)
 
+    def path_of(self, wire: exchange.Wire) -> str:
+        """Give the path of a request, masked as it was recorded."""
+        return exchange.path_of(self._redactor.mask_url(wire.url))
+
     def compare_request(self, reentry: Reentry, wire: exchange.Wire, crossing: Crossing) -> None:
         """Compare what the provider would get with what it got."""
         if reentry.compared:
@@ -323,7 +327,7 @@ class ServedRequest:
 
     def _answer(self, wire: exchange.Wire) -> tuple[BaseException | None, Any]:
         reentry: Reentry = self._crossing.record
-        path = exchange.path_of(self._director.redactor.mask_url(wire.url))
+        path = self._director.path_of(wire)
         found = reentry.next(wire.method, path)
         address = reentry.envelope.address
         if found is None:

@@ -19,7 +19,7 @@ def read_text(path: str | os.PathLike[str], shown: str) -> str:
             # As TOML and tomli have it: CRLF is one line end.
             return file.read().replace("\r\n", "\n")
     except OSError as error:
-        raise RuleError(f"{shown} can't be read: {error.strerror}") from error
+        raise RuleError(f"{shown} can't be read ({error.strerror}); name another rule file") from error
     except UnicodeDecodeError as error:
         with open(path, "rb") as file:
             line = file.read()[: error.start].count(b"\n") + 1

@@ -95,9 +95,20 @@ def run_recorded(
     url = options.store or default_store(rules.file)
     store = open_store(url)
     redactor = Redactor()
-    command = Command(command.mode, command.target, command.arguments, facts.folder_of(rules))
+    arguments = redactor.mask_arguments(command.arguments)
+    masked = [
+        str(at)
+        for at, pair in enumerate(zip(command.arguments, arguments, strict=True), 1)
+        if pair[0] != pair[1]
+    ]
+    command = Command(command.mode, command.target, arguments, facts.folder_of(rules))
     activation = activate(rules, program.path, aliases={"__main__": program.aliases})
     recording = Recording(activation, store, facts.header(rules, command, name), redactor)
+    if masked:
+        recording.problem(
+            f"masked in the command line, so a replay gives the program the mask: argument {', '.join(masked)}; give them "
+            "again with `replay TRACE -- PROGRAM ARG …` (masked)"
+        )
     capture = Capture()
     state = _Ending(recording, capture, lambda: report(recording.summary(url)))
     atexit.register(state.finish)

@@ -124,7 +124,11 @@ def _raw(descriptor: int, stream: Any, kept: Kept, *, writing: bool) -> io.FileI
 
 def _again(stream: Any, raw: io.FileIO, *, writing: bool) -> io.TextIOWrapper:
     unbuffered = isinstance(stream.buffer, io.RawIOBase)
-    buffer: Any = raw if unbuffered else (io.BufferedWriter(raw) if writing else io.BufferedReader(raw))
+    size = getattr(
+        raw, "_blksize", io.DEFAULT_BUFFER_SIZE
+    )  # as Python has it: what waits in a buffer can be seen
+    buffered: Any = io.BufferedWriter if writing else io.BufferedReader
+    buffer: Any = raw if unbuffered else buffered(raw, size)
     made = io.TextIOWrapper(
         buffer,
         encoding=stream.encoding,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Sequence
 from typing import Any
@@ -38,6 +39,7 @@ class SqliteSink:
     def __init__(self, path: str, header: Header, durability: database.Durability) -> None:
         self.fork_order = 1
         self._path = path
+        self._file = os.path.abspath(path)  # the program may change its working folder
         self._id = header.id
         self._durability = durability
         self._lock = _originals.RLock()
@@ -99,7 +101,7 @@ class SqliteSink:
             footer, self._footer = self._footer, None
             try:
                 if self._connection is None:
-                    self._connection = database.connect_to_write(self._path, self._durability)
+                    self._connection = database.connect_to_write(self._file, self._durability)
                 self._write(self._connection, pending, footer)
             except StoreError:
                 self._disconnect()
@@ -117,6 +119,12 @@ class SqliteSink:
         with self._lock:
             try:
                 self.commit()
+                # SQLite goes on writing to a file that has no name any more.
+                if not os.path.exists(self._file):
+                    raise StoreError(
+                        f"{self._path} was removed while it was recorded into, and trace {self._id} is lost with it; "
+                        "give a --store that the program leaves alone"
+                    )
             finally:
                 self._open = False
                 self._disconnect()

@@ -384,7 +384,10 @@ def test_names_that_mean_nothing(tmp_path, name, message):
 def test_an_unreadable_file(tmp_path):
     with pytest.raises(RuleError) as caught:
         load_rules(tmp_path / "autochron.toml")
-    assert str(caught.value) == "autochron.toml can't be read: No such file or directory (bad-rule)"
+    assert (
+        str(caught.value)
+        == "autochron.toml can't be read (No such file or directory); name another rule file (bad-rule)"
+    )
     (tmp_path / "autochron.toml").write_bytes(b"version = 1\n# \xff\n")
     with pytest.raises(RuleError) as caught:
         load_rules(tmp_path / "autochron.toml")
