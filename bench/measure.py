@@ -58,20 +58,24 @@ def has_peer() -> bool:
     return importlib.util.find_spec(PEER) is not None
 
 
-def turn_about(cases: Mapping[str, Case], rounds: int, *, warm: bool = True) -> dict[str, list[float]]:
-    """Time each case once a round, beginning with another one each time; seconds."""
+def turn_about(
+    cases: Mapping[str, Case], rounds: int, *, clock: Callable[[], float] = time.process_time
+) -> dict[str, list[float]]:
+    """Time each case once a round, beginning with another one each time; seconds.
+
+    By default of the processor, of all threads together: the time of day is also that of whoever else uses the machine.
+    """
     names = list(cases)
     times: dict[str, list[float]] = {name: [] for name in names}
-    if warm:
-        for name in names:
-            cases[name]()
+    for name in names:
+        cases[name]()
     for turn in range(rounds):
         first = turn % len(names)
         for name in names[first:] + names[:first]:
             gc.collect()
-            started = time.perf_counter()
+            started = clock()
             cases[name]()
-            times[name].append(time.perf_counter() - started)
+            times[name].append(clock() - started)
     return times
 
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Sequence
 
 from bench.measure import Figure, Size, medians, over, turn_about
@@ -36,7 +37,7 @@ def run(size: Size) -> Iterable[Figure]:
         }
         for name, path in peers.items():
             cases[name] = lambda path=path: start([path, sys.executable, program], folder)  # type: ignore[misc]
-        times = turn_about(cases, size.rounds)
+        times = turn_about(cases, size.rounds, clock=time.perf_counter)
         yield Figure(
             benchmark="startup",
             name="autochron run empty.py",

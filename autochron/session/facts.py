@@ -46,6 +46,8 @@ def _second(seconds: int) -> str:
 
 def environment(rules: Rules, redactor: Redactor) -> tuple[tuple[str, str], ...]:
     """Give the variables that change where or what a program's SDKs call, masked."""
+    if not rules.packs:
+        return ()
     names = dict.fromkeys(name for pack in rules.packs for name in pack.environment)
     found = _originals.environ
     return tuple((name, redactor.mask_url(found[name])) for name in names if name in found)
@@ -53,6 +55,8 @@ def environment(rules: Rules, redactor: Redactor) -> tuple[tuple[str, str], ...]
 
 def credentials(rules: Rules) -> tuple[str, ...]:
     """Give the variables that a program's SDKs demand and that are set."""
+    if not rules.packs:
+        return ()
     names = dict.fromkeys(name for pack in rules.packs for name in pack.credentials)
     return tuple(name for name in names if name in _originals.environ)
 

@@ -22,6 +22,7 @@ class Project:
         self._folders = tuple(os.path.join(path, "") for path in paths if os.path.isdir(path))
         self._libraries = _libraries()
         self.owns = lru_cache(maxsize=None)(self._owns)
+        self.name = lru_cache(maxsize=None)(self._name)
 
     def _owns(self, file: str) -> bool:
         if file.startswith("<"):
@@ -33,7 +34,7 @@ class Project:
             return False
         return not path.startswith(self._libraries) and f"{os.sep}site-packages{os.sep}" not in path
 
-    def name(self, file: str) -> str:
+    def _name(self, file: str) -> str:
         """Give a file's path relative to the root where it lies below it."""
         path = os.path.abspath(file)
         inside = path.startswith(os.path.join(self.root, ""))
