@@ -52,9 +52,13 @@ NO_LOCATION: Location = (None, None, None, None)
 
 
 class Instruction:
-    """One instruction: `target` is where it jumps, and then `argument` is ignored."""
+    """One instruction: `target` is where it jumps, and then `argument` is ignored.
 
-    __slots__ = ("argument", "location", "opcode", "target")
+    `width` is how many units a jump takes at least: now and then the compiler leaves a prefix that it turns out not to
+    need.
+    """
+
+    __slots__ = ("argument", "location", "opcode", "target", "width")
 
     def __init__(
         self, op: int, argument: int = 0, target: Instruction | None = None, location: Location = NO_LOCATION
@@ -63,6 +67,7 @@ class Instruction:
         self.argument = argument
         self.target = target
         self.location = location
+        self.width = 1
 
     @property
     def name(self) -> str:
@@ -124,6 +129,7 @@ def disassemble(code: CodeType) -> Assembly:
         offset += _UNIT + _UNIT * _CACHES[op]
         if op in _JUMPS:
             distance = _UNIT * instruction.argument
+            instruction.width = (offset - start) // _UNIT - _CACHES[op]
             jumps.append((instruction, offset - distance if op in _BACKWARD else offset + distance))
         instructions.append(instruction)
         starts[start] = instruction
@@ -187,7 +193,8 @@ def assemble(
 def _lay_out(instructions: list[Instruction]) -> tuple[dict[int, int], list[int]]:
     """Give the offset in code units of each instruction (by id), and how many units its opcode and prefixes take."""
     extents = [
-        1 if instruction.target is not None else _extent(instruction.argument) for instruction in instructions
+        _extent(instruction.argument) if instruction.target is None else instruction.width
+        for instruction in instructions
     ]
     while True:
         offsets: dict[int, int] = {}

@@ -99,7 +99,7 @@ def weave_functions(module: str, places: Places, ledger: Ledger) -> Callable[[],
             done.append((function, old, new))
 
     def undo() -> None:
-        originals = {id(new): old for _, old, new in done}
+        originals = {id(woven): original for _, old, new in done for woven, original in _pairs(new, old)}
         for function, old, new in done:
             if function.__code__ is new:
                 function.__code__ = old
@@ -109,6 +109,15 @@ def weave_functions(module: str, places: Places, ledger: Ledger) -> Callable[[],
                 function.__code__ = original
 
     return undo
+
+
+def _pairs(woven: CodeType, original: CodeType) -> Iterable[tuple[CodeType, CodeType]]:
+    """Give each woven code object with what it was before, also the nested ones."""
+    yield woven, original
+    # Not strict: weaving adds constants at the end.
+    for inner, before in zip(woven.co_consts, original.co_consts, strict=False):
+        if inner is not before and isinstance(inner, CodeType):
+            yield from _pairs(inner, before)
 
 
 def functions_of(module: str) -> Iterable[FunctionType]:

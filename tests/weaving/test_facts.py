@@ -1,0 +1,219 @@
+"""What can be read off a woven function is what can be read off the unwoven one."""
+
+import dis
+import inspect
+import itertools
+import marshal
+import pickle
+import types
+
+import pytest
+
+from autochron.weaving import gate
+from autochron.weaving.weave import functions_of, is_woven
+from tests.weaving import ways
+
+PREDICATES = [name for name in dir(inspect) if name.startswith("is") and not name.startswith("iskeyword")]
+SAME = (
+    "co_name", "co_qualname", "co_filename", "co_firstlineno", "co_argcount", "co_posonlyargcount", "co_kwonlyargcount",
+    "co_nlocals", "co_flags", "co_names", "co_varnames", "co_freevars", "co_cellvars",
+)  # fmt: skip
+
+
+def without_repeats(things):
+    return [thing for thing, _ in itertools.groupby(things)]
+
+
+def facts_of_code(code):
+    nested = [facts_of_code(each) for each in code.co_consts if isinstance(each, types.CodeType)]
+    plain = [
+        each
+        for each in code.co_consts
+        if not isinstance(each, types.CodeType | gate.Gate | gate.Point)
+        and getattr(each, "__module__", "") != gate.__name__
+    ]
+    return {
+        **{name: getattr(code, name) for name in SAME},
+        "docstring": code.co_consts[0] if code.co_consts and isinstance(code.co_consts[0], str) else None,
+        "constants": [repr(each) for each in plain if type(each) is not int],
+        "positions": without_repeats(each for each in code.co_positions() if each != (None,) * 4),
+        "lines": without_repeats(line for _, _, line in code.co_lines() if line is not None),
+        "line starts": without_repeats(line for _, line in dis.findlinestarts(code) if line is not None),
+        "nested": nested,
+    }
+
+
+def facts_of_function(function):
+    variables = inspect.getclosurevars(function)
+    try:
+        specification = inspect.getfullargspec(function)
+    except TypeError:
+        specification = None
+    return {
+        "code": facts_of_code(function.__code__),
+        "predicates": {name: getattr(inspect, name)(function) for name in PREDICATES},
+        "signature": str(inspect.signature(function)),
+        "argspec": repr(specification),
+        "closure": [
+            sorted(variables.nonlocals),
+            sorted(variables.globals),
+            sorted(variables.builtins),
+            sorted(variables.unbound),
+        ],
+        "source": inspect.getsource(function),
+        "doc": inspect.getdoc(function),
+        "file": (
+            inspect.getsourcefile(function),
+            inspect.getfile(function),
+            inspect.getmodule(function).__name__,
+        ),
+        "names": (
+            function.__name__,
+            function.__qualname__,
+            function.__module__,
+            sorted(function.__annotations__),
+        ),
+    }
+
+
+def facts(program, way):
+    with ways.program_as(ways.compiled(program), way) as module:
+        functions = [
+            each
+            for each in functions_of(ways.NAME)
+            if each.__globals__ is module.__dict__ and each.__code__.co_filename == module.__file__
+        ]
+        woven = sum(is_woven(each.__code__) for each in functions)
+        told = sorted(
+            (facts_of_function(each) for each in functions),
+            key=lambda each: (each["code"]["co_firstlineno"], each["code"]["co_qualname"]),
+        )
+    return woven, told
+
+
+@pytest.mark.parametrize("way", ways.WAYS)
+@pytest.mark.parametrize("program", ["functions", "generators", "coroutines"])
+def test_every_function_tells_the_same(program, way):
+    _, expected = facts(program, ways.UNWOVEN)
+    woven, actual = facts(program, way)
+
+    assert woven > 20
+    assert [each["names"] for each in actual] == [each["names"] for each in expected]
+    for one, other in zip(actual, expected, strict=True):
+        assert one == other
+
+
+# --- bodies that need long instructions -----------------------------------------------------------------------------
+
+
+def big(kind):
+    lines = [f"    v{i} = a + {i * 1000 + 7}" for i in range(300)]
+    names = ", ".join(f"v{i}" for i in range(300))
+    if kind == "locals":
+        return ["def f(a):", *lines, f"    return [{names}], sorted(locals())"]
+    if kind == "loop":
+        return [
+            "def f(a):",
+            "    for i in range(2):",
+            *("    " + line for line in lines),
+            "        if i: continue",
+            f"    return [{names}]",
+        ]
+    if kind == "handlers":
+        body = "\n".join("        " + line.strip() for line in lines)
+        return [
+            "def f(a):",
+            "    try:",
+            body,
+            "        raise KeyError",
+            "    except KeyError as error:",
+            body,
+            "    finally:",
+            body,
+            f"    return [{names}]",
+        ]
+    if kind == "generator":
+        inside = [line + f"\n    a = (yield v{i}) or a" for i, line in enumerate(lines)]
+        body = ["        " + each.strip().replace("\n    ", "\n        ") for each in inside]
+        after = ["    " + line for line in lines]
+        return [
+            "def g(a):",
+            "    try:",
+            *body,
+            "    finally:",
+            *after,
+            "    return a",
+            "def f(a): return list(g(a))",
+        ]
+    if kind == "stack":
+        return [
+            "def g(a):",
+            "    return [" + ", ".join(f"(yield {i})" for i in range(290)) + "]",
+            "def f(a):",
+            "    return list(g(a))",
+        ]
+    if kind == "parameters":
+        these = ", ".join(f"p{i}={i}" for i in range(300))
+        return [
+            f"def f(a, {these}):",
+            f"    return a, ({'+'.join(f'p{i}' for i in range(300))}), lambda: p299",
+        ]
+    if kind == "cells":
+        return ["def f(a):", *lines, f"    def inner(): return [{names}]", "    return inner()"]
+    if kind == "nested":
+        text = "".join(
+            "    " * i + f"with_{i} = [x for x in [y for y in range(a)] if x]\n" + "    " * i + "if a:\n"
+            for i in range(1, 18)
+        )
+        return ["def f(a):", text + "    " * 18 + "return with_1, with_17"]
+    raise AssertionError(kind)
+
+
+BIG = ["locals", "loop", "handlers", "generator", "stack", "parameters", "cells", "nested"]
+
+
+@pytest.mark.parametrize("kind", BIG)
+@pytest.mark.parametrize("way", ways.WAYS)
+def test_big_bodies_run_the_same(kind, way):
+    code = ways.compiled_text("\n".join(big(kind)) + "\n")
+
+    def outcome(way):
+        with ways.program_as(code, way) as module:
+            result = module.f(3)
+            assert is_woven(module.f.__code__) is (way != ways.UNWOVEN)
+            return repr(result[:2] if kind == "parameters" else result), facts_of_code(module.f.__code__)
+
+    expected = outcome(ways.UNWOVEN)
+
+    assert outcome(way) == expected
+
+
+# --- what can't be equal ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.xfail(
+    reason="a woven code object holds the gate and its point, which are no plain constants", strict=True
+)
+def test_a_woven_code_object_can_be_marshalled():
+    names = ways.woven("def f(): return 1")
+
+    assert marshal.loads(marshal.dumps(names.f.__code__)).co_name == "f"
+
+
+def test_a_woven_code_object_is_hashable_and_equal_to_itself_alone():
+    first, second = (ways.woven("def f(): return 1").f.__code__ for _ in range(2))
+
+    assert hash(first) == hash(first)
+    assert first == first.replace()
+    assert {first: 1}[first] == 1
+    assert first != second
+
+
+def test_the_constants_pickle_by_reference():
+    names = ways.woven("def f(a, b): return 1")
+    (point,) = (each for each in names.f.__code__.co_consts if type(each) is gate.Point)
+
+    assert pickle.loads(pickle.dumps(gate.GATE)) is gate.GATE
+    again = pickle.loads(pickle.dumps(point))
+    assert (again.module, again.qualname, again.parameters, again.rules) == (ways.NAME, "f", ("a", "b"), ())
+    assert repr(point) == f"<woven {ways.NAME}:f>"

@@ -1,0 +1,60 @@
+"""A woven program returns, raises, yields and is seen as the unwoven one: every probe, in every way of weaving."""
+
+import sys
+
+import pytest
+
+from tests.weaving import ways
+
+ON_3_11 = sys.version_info < (3, 12)
+
+UNEQUAL = {
+    **{
+        ("functions", "probe_recursion_depth", way): "the handler's own frames lie on top of the deepest body"
+        for way in ways.ON
+    },
+    **{
+        ("coroutines", "probe_thrown_into_a_cleanup", way): (
+            "3.11 loses the awaited frame of an error that leaves through a cleanup; the outermost handler keeps it"
+        )
+        for way in (ways.WAYS if ON_3_11 else ())
+    },
+    **{
+        ("generators", name, way): "on 3.11 a relay stands between a woven generator and what it delegates to"
+        for name in ("probe_yieldfrom", "probe_formatted_tracebacks_of_delegation")
+        for way in (ways.ON if ON_3_11 else ())
+    },
+}
+"""(program, probe, way) to why the outcome can't be equal."""
+
+
+def cases():
+    for program in ("functions", "generators", "coroutines"):
+        for name in ways.probes_of(program):
+            for way in ways.WAYS:
+                why = UNEQUAL.get((program, name, way))
+                marks = [pytest.mark.xfail(reason=why, strict=True)] if why else []
+                yield pytest.param(program, name, way, marks=marks, id=f"{program}-{name[6:]}-{way}")
+
+
+@pytest.mark.parametrize(("program", "name", "way"), list(cases()))
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
+def test_a_probe_sees_the_same(program, name, way):
+    assert ways.probe(ways.compiled(program), way, name) == unwoven(program, name)
+
+
+seen = {}
+
+
+def unwoven(program, name):
+    # Not functools.cache: on 3.11 its C frame counts against the recursion limit that a probe measures.
+    if (program, name) not in seen:
+        seen[program, name] = ways.probe(ways.compiled(program), ways.UNWOVEN, name)
+    return seen[program, name]
+
+
+@pytest.mark.parametrize("way", ways.ON)
+def test_a_handler_costs_its_own_frames_of_the_recursion_limit_and_no_more(way):
+    depth, _ = ways.probe(ways.compiled("functions"), way, "probe_recursion_depth")
+
+    assert unwoven("functions", "probe_recursion_depth")[0] - depth <= 3
