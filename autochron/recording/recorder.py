@@ -15,7 +15,7 @@ from autochron import _originals
 from autochron.crossing.conditions import reader
 from autochron.crossing.kernel import Crossing
 from autochron.envelope import codec
-from autochron.envelope.canonical import canonical
+from autochron.envelope.canonical import canonical, snapshot
 from autochron.envelope.exchange import Wire, attend
 from autochron.model import Closed, Raised, Returned
 from autochron.ports import Serving
@@ -30,7 +30,7 @@ _ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes, range, ty
 class Noted:
     """What the recorder keeps with an open crossing."""
 
-    __slots__ = ("arguments", "input", "inputs", "mutable", "started", "streamed", "wires")
+    __slots__ = ("arguments", "before", "input", "inputs", "mutable", "started", "streamed", "wires")
 
     def __init__(self, started: int) -> None:
         self.started = started
@@ -38,6 +38,7 @@ class Noted:
         self.inputs: Inputs | None = None
         self.arguments: tuple[Any, ...] = ()
         self.mutable = False
+        self.before: bytes | None = None
         self.streamed = False
         self.wires: list[Wire] | None = None
 
@@ -111,6 +112,7 @@ class Recorder:
                 for value in values:
                     if type(value) not in _ATOMS:
                         noted.mutable = True
+                        noted.before = snapshot(values)
                         break
         except Exception as error:
             self._fault(crossing, error)
@@ -252,9 +254,9 @@ class Recorder:
 
     def _value(self, crossing: Crossing, noted: Noted, draft: Draft, value: Any) -> None:
         if type(value) not in _ATOMS:
-            for name, argument in zip(crossing.point.parameters, noted.arguments, strict=False):
+            for index, argument in enumerate(noted.arguments):
                 if argument is value:
-                    draft.outcome = Returned(argument=name)
+                    draft.outcome = Returned(argument=crossing.point.parameters[index])
                     break
         if draft.outcome is None:
             encoded = codec.encode(value)
@@ -279,6 +281,8 @@ class Recorder:
         if inputs is None or noted.input is None:
             return None
         values = inputs.read(noted.arguments)
+        if noted.before is not None and noted.before == snapshot(values):
+            return None
         after = canonical(inputs.names, values)
         if after == noted.input:
             return None
