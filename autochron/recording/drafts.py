@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from msgspec import Raw
 from msgspec.json import decode, encode
 
 from autochron.envelope import bodies, exchange
@@ -178,6 +179,7 @@ class _Meta:
     def __init__(self, paths: MetaPaths, body: bytes, outcome: Outcome, last: Exchange | None) -> None:
         self._paths = paths
         self._sources: dict[str, Any] = {}
+        self._request: dict[str, Raw] | None = None
         self._raw: dict[str, bytes] = {"input": body}
         if last is not None:
             self._raw["response"] = last.body
@@ -215,6 +217,8 @@ class _Meta:
 
     def _all(self, path: str) -> list[Any]:
         source, _, rest = path.partition(".")
+        if source == "request" and rest[:1] not in ("*", "["):
+            return self._in_request(rest)
         if source == "request":
             source, rest = "input", f"body.{rest}"
         if source not in self._sources:
@@ -223,6 +227,24 @@ class _Meta:
             self._sources[source] = _opened(value) if source == "response" else value
         value = self._sources[source]
         return [] if value is None else read_path(value, rest)
+
+    def _in_request(self, path: str) -> list[Any]:
+        """Read a request's field without making objects of its messages, which grow with the conversation."""
+        if self._request is None:
+            self._request = _fields(_fields(self._raw["input"]).get("body"))
+        first, _, rest = path.partition(".")
+        raw = self._request.get(first)
+        return [] if raw is None else read_path(decode(raw), rest)
+
+
+def _fields(body: bytes | Raw | None) -> dict[str, Raw]:
+    """Give the fields of a JSON object, each as it is written; none of what is no object."""
+    if body is None:
+        return {}
+    try:
+        return decode(body, type=dict[str, Raw])
+    except ValueError:
+        return {}
 
 
 def _opened(stored: Any) -> Any:
