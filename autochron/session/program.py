@@ -66,7 +66,7 @@ class Program:
 
     def _find_script(self) -> None:
         target = self.command.target
-        if os.path.isdir(target) or target.endswith((".zip", ".pyz")):
+        if _is_folder_or_archive(target):
             self.path = os.path.join(os.path.abspath(target), "__main__.py")
             return
         if not os.path.isfile(target):
@@ -116,7 +116,21 @@ class Program:
         space["__cached__"] = None
         space["__loader__"] = importlib.machinery.SourceFileLoader("__main__", name)
         code = compile(source, name, "exec", dont_inherit=True)
-        exec(weave("__main__", name, code), space)  # noqa: S102 - to run a program is what this is for
+        try:
+            exec(weave("__main__", name, code), space)  # noqa: S102 - to run a program is what this is for
+        finally:
+            _flush()
+
+
+def _is_folder_or_archive(path: str) -> bool:
+    """Ask whom Python asks: what modules can be imported from."""
+    for importer in sys.path_hooks:
+        try:
+            importer(path)
+        except ImportError:
+            continue
+        return True
+    return False
 
 
 def _run_as_main(name: str, *, alter_argv: bool) -> None:
@@ -175,10 +189,6 @@ def _show(error: BaseException) -> SystemExit | None:
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, traceback
     if sys.version_info >= (3, 12):
         sys.last_exc = error
-    try:
-        sys.stdout.flush()
-    except Exception:  # noqa: S110 - Python passes over it, too
-        pass
     if not hasattr(sys, "excepthook"):
         _say("sys.excepthook is missing\n")
         sys.__excepthook__(type(error), error, traceback)
@@ -191,6 +201,14 @@ def _show(error: BaseException) -> SystemExit | None:
     _say("\nOriginal exception was:\n")
     sys.__excepthook__(type(error), error, traceback)
     return None
+
+
+def _flush() -> None:
+    """Flush as Python does after a script, and before it shows what went wrong."""
+    try:
+        sys.stdout.flush()
+    except Exception:  # noqa: S110 - Python passes over it, too
+        pass
 
 
 def _hook_error(error: BaseException, traceback: TracebackType | None) -> BaseException | None:

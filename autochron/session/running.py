@@ -55,9 +55,9 @@ class Capture:
 
     def start(self, served: bytes | None = None) -> None:
         """Listen to the streams; with `served`, that is what the program reads."""
-        self._undo.append(streams.listen("stdout", self.stdout))
+        self._undo.append(streams.listen_to_output(self.stdout))
         if served is None:
-            self._undo.append(streams.listen("stdin", self.stdin))
+            self._undo.append(streams.listen_to_stdin(self.stdin))
             self._undo.append(streams.listen_to_input(self.stdin, self.stdout))
         else:
             self._undo.append(streams.serve_stdin(served))

@@ -1,8 +1,8 @@
 """Listen to the standard streams without changing what they are.
 
-A stream is made again over a raw file that notes what passes, with the same descriptor, encoding, buffering and mode:
-`isatty`, `fileno` and `.buffer` are as they were. What a program writes past Python (`os.write`, a child process) is not
-seen.
+What is printed is noted on its way into the buffer of `sys.stdout`. `sys.stdin` is made again over a raw file that notes
+what is read, with the same descriptor, encoding and buffering. What a program writes past Python (`os.write`, a child
+process) is not seen.
 """
 
 from __future__ import annotations
@@ -19,18 +19,6 @@ LIMIT = 4 << 20
 
 _NEWLINE = "\n"
 """What Python's own streams have where line ends are not translated."""
-
-
-def _noting_write(raw: io.FileIO, note: Callable[[bytes], None]) -> Callable[[Any], int]:
-    original = raw.write
-
-    def write(data: Any, /) -> int:
-        count = original(data)
-        if count:
-            note(bytes(memoryview(data).cast("B")[:count]))
-        return count
-
-    return write
 
 
 def _noting_readinto(raw: io.FileIO, note: Callable[[bytes], None]) -> Callable[[Any], int | None]:
@@ -76,59 +64,67 @@ class Kept:
         return b"".join(self._parts)
 
 
-def listen(name: str, kept: Kept) -> Callable[[], None]:
-    """Listen to `stdout` or `stdin`; gives what ends that. Nothing is done where the stream is not an ordinary one.
+def listen_to_output(kept: Kept) -> Callable[[], None]:
+    """Note what the program prints; gives the undo. Nothing is done where `sys.stdout` is not an ordinary stream."""
+    stream = sys.stdout
+    if type(stream) is not io.TextIOWrapper or sys.__stdout__ is not stream:
+        return _nothing
+    buffer: Any = stream.buffer
+    original = buffer.write
 
-    The new stream stays: what the program printed may still wait in it, and it is Python that flushes it at the end, or
-    says that it can't.
-    """
-    stream = getattr(sys, name)
-    if type(stream) is not io.TextIOWrapper or getattr(sys, f"__{name}__") is not stream:
+    # On the buffer, which takes all or raises. Not below it: there a signal's exception after the write would let the
+    # buffer write the same again. And not a stream of ours instead: its type, buffering and last flush would show.
+    def write(data: Any, /) -> Any:
+        count = original(data)
+        if count:
+            kept(bytes(data) if count == len(data) else bytes(memoryview(data).cast("B")[:count]))
+        return count
+
+    vars(buffer)["write"] = write
+    return lambda: vars(buffer).pop("write", None)
+
+
+def listen_to_stdin(kept: Kept) -> Callable[[], None]:
+    """Note what the program reads; gives the undo. Nothing is done where `sys.stdin` is not an ordinary stream."""
+    stream = sys.stdin
+    if type(stream) is not io.TextIOWrapper or sys.__stdin__ is not stream:
         return _nothing
     try:
-        descriptor = stream.fileno()
-        writing = name == "stdout"
-        if writing:
-            stream.flush()
-        raw = _raw(descriptor, stream, kept, writing=writing)
-        made = _again(stream, raw, writing=writing)
+        raw = _raw(stream.fileno(), stream, kept)
+        made = _again(stream, raw)
     except (OSError, ValueError):
         return _nothing
-    setattr(sys, name, made)
-    setattr(sys, f"__{name}__", made)
+    sys.stdin = sys.__stdin__ = made  # type: ignore[misc]
     _replaced.append(stream)
 
     def undo() -> None:
-        for method in ("write", "readinto", "readall"):
+        for method in ("readinto", "readall"):
             vars(raw).pop(method, None)
 
     return undo
 
 
 _replaced: list[Any] = []
-"""The streams as they were: they live on, since others may hold them."""
+"""The stream as it was: it lives on, since others may hold it."""
 
 
 def _nothing() -> None:
     return None
 
 
-def _raw(descriptor: int, stream: Any, kept: Kept, *, writing: bool) -> io.FileIO:
-    # Not a subclass of FileIO: its type would show, and its frames in what Python says of a broken pipe at the end.
-    raw = io.FileIO(descriptor, "wb" if writing else "rb", closefd=False)
-    makers = (_noting_write,) if writing else (_noting_readinto, _noting_readall)
-    vars(raw).update({make.__name__.removeprefix("_noting_"): make(raw, kept) for make in makers})
+def _raw(descriptor: int, stream: Any, kept: Kept) -> io.FileIO:
+    # Not a subclass of FileIO: its type would show.
+    raw = io.FileIO(descriptor, "rb", closefd=False)
+    vars(raw).update(readinto=_noting_readinto(raw, kept), readall=_noting_readall(raw, kept))
     raw.name = stream.name
     return raw
 
 
-def _again(stream: Any, raw: io.FileIO, *, writing: bool) -> io.TextIOWrapper:
-    unbuffered = isinstance(stream.buffer, io.RawIOBase)
+def _again(stream: Any, raw: io.FileIO) -> io.TextIOWrapper:
     size = getattr(
         raw, "_blksize", io.DEFAULT_BUFFER_SIZE
-    )  # as Python has it: what waits in a buffer can be seen
-    buffered: Any = io.BufferedWriter if writing else io.BufferedReader
-    buffer: Any = raw if unbuffered else buffered(raw, size)
+    )  # as Python has it: how far it reads ahead can be seen
+    buffer: Any = raw if isinstance(stream.buffer, io.RawIOBase) else io.BufferedReader(raw, size)
     made = io.TextIOWrapper(
         buffer,
         encoding=stream.encoding,
