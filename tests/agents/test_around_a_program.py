@@ -57,9 +57,16 @@ def test_a_tool_that_no_rule_weaves_is_named_and_not_run_again(forked, tmp_path)
     assert lines(tmp_path / "ledger.txt") == 2 * paid
 
 
+OTHER = 'version = 1\n[[boundary]]\nname = "x"\nkind = "tool"\ntarget = "agent:other"\n'
+
+
 @pytest.mark.parametrize(
     "rules",
-    ["version = 1\n", None, 'version = 1\n[[boundary]]\nname = "x"\nkind = "tool"\ntarget = "agent:other"\n'],
+    [
+        "version = 1\n",
+        pytest.param(None, marks=pytest.mark.slow),
+        pytest.param(OTHER, marks=pytest.mark.slow),
+    ],
 )
 def test_a_replay_with_other_rules_does_not_run_a_recorded_tool(rules, forked, tmp_path):
     write(tmp_path, PAYS, "refund")
@@ -334,6 +341,7 @@ def test_what_is_marked_and_wrapped_by_hand_replays(forked, tmp_path):
     assert (replayed.status, replayed.stdout) == (0, recorded.stdout), replayed.stderr
 
 
+@pytest.mark.slow
 def test_an_http_rule_makes_no_second_crossing_inside_the_sdks(forked, tmp_path):
     write(tmp_path, PAYS, "refund", HTTP)
     with provider.serve() as model:
