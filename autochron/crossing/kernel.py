@@ -11,14 +11,20 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from autochron import _originals
 from autochron.crossing.adapters import PLAIN, adapt
 from autochron.crossing.conditions import Condition, condition, http_condition, reader
-from autochron.crossing.lanes import CURRENT, Root, stray_root
+from autochron.crossing.lanes import CURRENT, HELD, Root, stray_root
 from autochron.errors import RuleError
 from autochron.model import BoundaryRule, Form, Http
 from autochron.ports import CrossingHandler
 from autochron.rules.names import CallFacts, name_template
 from autochron.weaving.gate import Point
+
+get_ident = _originals.get_ident
+
+BUSY: set[int] = set()
+"""Threads in which a handler is at work: what it calls of the program, such as a property, crosses nothing."""
 
 
 class Crossing:
@@ -39,7 +45,7 @@ class Crossing:
     """
 
     __slots__ = (
-        "_counts", "boundary", "busy", "collapses", "done", "form", "handler", "name", "nth", "parent", "point",
+        "_counts", "boundary", "collapses", "done", "form", "handler", "name", "nth", "parent", "point",
         "previous", "record", "root", "rule", "seq", "within",
     )  # fmt: skip
 
@@ -65,7 +71,7 @@ class Crossing:
         self.root = root = current.root
         self.parent = root.parent if current is root else current
         self.within = within
-        self.done = self.busy = False
+        self.done = False
         self.collapses = boundary.collapses
         self._counts: dict[str, int] | None = None
         self.record: Any = None
@@ -93,27 +99,36 @@ class Crossing:
 
     def returned(self, value: Any) -> Any:
         """Leave, and follow what can't be known yet."""
-        CURRENT.set(self.previous)
+        self._leave()
         if self.done:
             return value
         if type(value) not in PLAIN:
             followed = adapt(self, value)
             if followed is not None:
                 return followed
-        self.done = True
-        return self.handler.returned(self, value)
+        return self._end(value)
 
     def raised(self, error: BaseException) -> None:
         """Leave, with the error."""
-        CURRENT.set(self.previous)
+        self._leave()
         if not self.done:
             self.done = True
-            self.handler.raised(self, error)
+            ident = get_ident()
+            BUSY.add(ident)
+            try:
+                self.handler.raised(self, error)
+            finally:
+                BUSY.discard(ident)
 
     def yielded(self, item: Any) -> None:
         """Leave until `resumed`: what the consumer does meanwhile is not inside."""
-        CURRENT.set(self.previous)
-        self.handler.item(self, item)
+        self._leave()
+        ident = get_ident()
+        BUSY.add(ident)
+        try:
+            self.handler.item(self, item)
+        finally:
+            BUSY.discard(ident)
 
     def resumed(self) -> None:
         """Enter again, from wherever the consumer is now."""
@@ -126,11 +141,28 @@ class Crossing:
 
     def ended(self, value: Any) -> Any:
         """End with a value that is there."""
-        CURRENT.set(self.previous)
-        if self.done:
-            return value
+        self._leave()
+        return value if self.done else self._end(value)
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _end(self, value: Any) -> Any:
         self.done = True
-        return self.handler.returned(self, value)
+        ident = get_ident()
+        BUSY.add(ident)
+        try:
+            return self.handler.returned(self, value)
+        finally:
+            BUSY.discard(ident)
+
+    def _leave(self) -> None:
+        """Make current again what was before, unless this is not open here: closed from elsewhere, or left already."""
+        current = CURRENT.get(None)
+        while current is not self:
+            if type(current) is not Crossing:
+                return
+            current = current.previous
+        CURRENT.set(self.previous)
 
 
 class _Boundary:
@@ -170,30 +202,22 @@ class Kernel:
         self.problem = problem
         """Told in one line of what is wrong with a rule; never raises."""
         self.transport: Callable[[Any, Point, tuple[Any, ...]], Any] | None = None
-        """Called for the points of HTTP clients with the innermost open crossing or root."""
+        """Called for the points of HTTP clients with the innermost open crossing."""
         self._next = itertools.count(1).__next__
         self._occurrences: dict[str, Callable[[], int]] = {}
-        self.crossed: dict[str, int] = {}
-        """Rule id to the number of crossings it made."""
 
     def enter(self, point: Point, arguments: tuple[Any, ...]) -> Any:
         """Begin a crossing, or tell that the call is none."""
-        current = CURRENT.get(None)
-        if current is None or current.root.kernel is not self:
-            current = self.ground()
-        if current.busy:
+        if BUSY and get_ident() in BUSY:
             return None
+        current = self.current()
         if point.transport and self.transport is not None:
-            request = self.transport(current, point, arguments)
+            around = current.parent if current is current.root else current
+            request = None if around is None else self.transport(around, point, arguments)
             if request is not None:
                 return request
-        boundaries = point.compiled
-        if boundaries is None:
-            boundaries = point.compiled = tuple([_Boundary(rule, point) for rule in point.rules])
-        for boundary in boundaries:
-            if boundary.fits is None or boundary.fits(arguments):
-                break
-        else:
+        boundary = self._fitting(point, arguments)
+        if boundary is None:
             return None
         if boundary.collapses and current.collapses:
             return None
@@ -210,15 +234,33 @@ class Kernel:
         counts = current.counts
         within = counts[name] = counts.get(name, 0) + 1
         crossing = Crossing(self.handler, point, boundary, name, occurrence(), self._next(), current, within)
-        current.busy = True
+        ident = get_ident()
+        BUSY.add(ident)
         try:
             serving = self.handler.begin(crossing, arguments)
         finally:
-            current.busy = False
+            BUSY.discard(ident)
         if serving is not None:
             return serving
         CURRENT.set(crossing)
         return crossing
+
+    def _fitting(self, point: Point, arguments: tuple[Any, ...]) -> _Boundary | None:
+        """Give the first rule that fits a call. What goes wrong in that is told, and never raised in the program."""
+        try:
+            boundaries = point.compiled
+            if boundaries is None:
+                boundaries = point.compiled = tuple([_Boundary(rule, point) for rule in point.rules])
+            for boundary in boundaries:
+                if boundary.fits is None or boundary.fits(arguments):
+                    found: _Boundary = boundary
+                    return found
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}"
+            self.problem(
+                f"{point.module}:{point.qualname} was called and is no crossing: {what} (not-crossed)"
+            )
+        return None
 
     def _form_name(self, boundary: _Boundary, point: Point, arguments: tuple[Any, ...]) -> str:
         """Form a name that needs something of the call; the function's own name where it can't be formed."""
@@ -236,8 +278,10 @@ class Kernel:
         )
         try:
             return boundary.template.form(dict(zip(point.parameters, arguments, strict=True)), facts)
-        except RuleError as error:
-            self.problem(str(error))
+        except Exception as error:  # also a property of the program's own that raises
+            self.problem(
+                str(error) if isinstance(error, RuleError) else f"{point!r}: {type(error).__name__}: {error}"
+            )
             return facts.name
 
     def ground(self) -> Root:
@@ -249,4 +293,11 @@ class Kernel:
     def current(self) -> Any:
         """Give the innermost open crossing, or the lane's root."""
         current = CURRENT.get(None)
-        return self.ground() if current is None or current.root.kernel is not self else current
+        if current is None or current.root.kernel is not self:
+            return self.ground()
+        held = HELD.root
+        if held is not None and held.kernel is self and not current.root.is_under(held):
+            # A context that was copied in another thread: what runs in it here is a lane of its own all the same.
+            CURRENT.set(held)
+            return held
+        return current

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import functools
 import sys
+import threading
 from collections.abc import Callable
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
 from typing import TYPE_CHECKING, Any
 
 from autochron import _originals
@@ -31,7 +32,7 @@ class Root:
     depends on when the program ends.
     """
 
-    __slots__ = ("busy", "collapses", "counts", "kernel", "lane", "parent", "quiet", "root", "spawned")
+    __slots__ = ("collapses", "counts", "kernel", "lane", "parent", "quiet", "root", "spawned")
 
     def __init__(
         self, kernel: object, lane: str, parent: Crossing | None = None, *, quiet: bool = False
@@ -42,13 +43,25 @@ class Root:
         self.root = self
         self.counts: dict[str, int] = {}
         self.spawned: dict[str, int] = {}
-        self.busy = False
-        self.collapses = False
+        self.collapses = parent is not None and parent.collapses
         self.quiet = quiet
+
+    def is_under(self, other: Root) -> bool:
+        """Tell whether this is another lane, or one that was started from it."""
+        return self is other or self.lane.startswith(f"{other.lane}/")
 
 
 CURRENT: ContextVar[Any] = ContextVar("autochron_current")
 """The open `Crossing`, or the lane's `Root`."""
+
+
+class _Held(threading.local):
+    """The lane that a thread was given, which a context copied elsewhere doesn't carry."""
+
+    root: Root | None = None
+
+
+HELD = _Held()
 
 
 def spawn(current: Any, label: str) -> Root:
@@ -62,10 +75,15 @@ def spawn(current: Any, label: str) -> Root:
 def label_of(target: object) -> str:
     """Name what is started: the qualified name of the function, without the places it was nested in."""
     while isinstance(target, functools.partial):
-        target = target.func
+        target = target.args[0] if is_context_run(target.func) and target.args else target.func
     code = getattr(target, "cr_code", None) or getattr(target, "gi_code", None)
     name = getattr(target, "__qualname__", None) or (code and code.co_qualname) or type(target).__qualname__
     return str(name).rpartition("<locals>.")[2]
+
+
+def is_context_run(function: object) -> bool:
+    """Tell whether this is the `run` of a context: what it runs is what counts."""
+    return isinstance(getattr(function, "__self__", None), Context)
 
 
 class _InLane:
@@ -79,9 +97,11 @@ class _InLane:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         token = CURRENT.set(self._root)
+        held, HELD.root = HELD.root, self._root
         try:
             return self._function(*args, **kwargs)
         finally:
+            HELD.root = held
             CURRENT.reset(token)
 
 
@@ -147,7 +167,10 @@ class LaneHooks:
             held, current_of = CURRENT.get(None), _in_force[0]
             if current_of is not None and (held is None or not held.root.quiet):
                 current = current_of()
-                label = label_of(getattr(thread, "_target", None) or type(thread))
+                target: Any = getattr(thread, "_target", None) or type(thread)
+                if is_context_run(target):
+                    target = functools.partial(target, *thread._args)  # noqa: SLF001 - what the context is to run
+                label = label_of(target)
                 setattr(thread, _ROOT_ATTRIBUTE, spawn(current, f"~{label}" if thread.daemon else label))
             original(thread)
 
@@ -158,6 +181,8 @@ class LaneHooks:
             root = thread.__dict__.pop(_ROOT_ATTRIBUTE, None)
             if root is not None:
                 CURRENT.set(root)
+                if is_context_run(getattr(thread, "_target", None)):
+                    HELD.root = root
             original(thread)
 
         return _bootstrap_inner
@@ -167,7 +192,7 @@ class LaneHooks:
             current_of = _in_force[0]
             if current_of is None:
                 return original(pool, fn, *args, **kwargs)
-            root = spawn(current_of(), label_of(fn))
+            root = spawn(current_of(), label_of(functools.partial(fn, *args) if is_context_run(fn) else fn))
             # The worker thread that this may start is the pool's own business: whether one is started depends on timing.
             token = CURRENT.set(_QUIET)
             try:

@@ -211,18 +211,23 @@ class Recorder:
 
     # --- the end ---------------------------------------------------------------------------------------------------
 
-    def close(self) -> None:
-        """Hand over what never ended: streams that were left open are abandoned."""
+    def hand_over(self) -> list[str]:
+        """Hand over streams that are still open, as far as they are; give the addresses of what has no outcome yet."""
+        without = []
         for crossing, draft in list(self._open.values()):
             if draft is not None:
                 self._submit(draft)
             elif crossing.record.streamed:
                 self._submit_open(crossing, crossing.record)
             else:
-                self._problem(
-                    f"{crossing.address} had not ended when the run did, so it is not in the trace (open)"
-                )
+                without.append(crossing.address)
+        return without
+
+    def close(self) -> list[str]:
+        """Hand over what never ended: streams that were left open are abandoned; what has no outcome is lost."""
+        without = self.hand_over()
         self._open.clear()
+        return without
 
     # --- inside ----------------------------------------------------------------------------------------------------
 

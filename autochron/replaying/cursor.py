@@ -33,6 +33,13 @@ class Cursor:
                 envelope
             )
             self._lanes.setdefault(envelope.lane, []).append(envelope)
+        self._wide = {
+            key for key, family in self._siblings.items() if len({each.lane for each in family}) > 1
+        }
+
+    def has_likes(self, lane: str, parent: int | None, name: str) -> bool:
+        """Tell whether a name was recorded in several lanes that were started alike: a cheap question before `alike`."""
+        return (_family(lane), parent, name) in self._wide
 
     def at(self, lane: str, parent: int | None, name: str, nth: int) -> Envelope | None:
         """Give the envelope recorded at a place."""

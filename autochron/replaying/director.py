@@ -178,6 +178,8 @@ class Director:
         envelope = cursor.at(lane, parent, name, crossing.within)
         if envelope is not None and cursor.is_met(envelope):
             envelope = None
+        if envelope is not None and not cursor.has_likes(lane, parent, name):
+            return envelope
         alike = [
             each
             for each in cursor.alike(lane, parent, name)

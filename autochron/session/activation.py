@@ -15,6 +15,7 @@ class Activation:
     """One set of rules, woven in."""
 
     def __init__(self, rules: Rules, program: str | None = None) -> None:
+        self._given = rules
         self.program = program
         self.project = Project(program_paths(rules, program), rules.root)
         self.ledger = Ledger()
@@ -30,6 +31,17 @@ class Activation:
     def rules(self) -> Rules:
         """The rules, with the packs that were taken up."""
         return self.planner.rules
+
+    def is_by(self, rules: Rules, program: str | None) -> bool:
+        """Tell whether this is what the same rules would weave, for the same program."""
+        own = self._given
+        return (own.digest, own.root, own.file, own.project, self.program) == (
+            rules.digest,
+            rules.root,
+            rules.file,
+            rules.project,
+            program,
+        )
 
     def install(self) -> None:
         """Weave what is imported already, and the rest as it is."""
@@ -59,7 +71,7 @@ def activate(
     next block finds it in place.
     """
     global _active  # noqa: PLW0603 - weaving belongs to the process
-    if _active is not None and _active.rules.digest == rules.digest and _active.program == program:
+    if _active is not None and _active.is_by(rules, program):
         return _active
     if _active is not None:
         _active.uninstall()

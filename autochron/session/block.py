@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from autochron.config import default_store, find_rule_file
 from autochron.envelope.redaction import Redactor
-from autochron.errors import DivergenceError, UnwovenToolError
+from autochron.errors import DivergenceError, UnwovenToolError, UsageError
 from autochron.model import Command, Divergence, Envelope, Footer, Rules, Trace
 from autochron.ports import Store
 from autochron.rules import load_rules
@@ -17,6 +17,7 @@ from autochron.session.activation import activate
 from autochron.session.coverage import refuse_uncovered
 from autochron.session.session import Recording, Replaying
 from autochron.store import open_store
+from autochron.weaving import gate
 
 _rules: dict[tuple[str | None, int, str], Rules] = {}
 
@@ -72,6 +73,7 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
         self._recording: Recording | None = None
 
     def __enter__(self) -> Self:
+        refuse_second()
         rules = rules_for(self._given)
         activation = activate(rules)
         redactor = Redactor()
@@ -148,6 +150,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         self._session: Replaying | None = None
 
     def __enter__(self) -> Self:
+        refuse_second()
         rules = rules_for(self._given)
         trace = self._reference if isinstance(self._reference, Trace) else self._load(rules)
         activation = activate(rules)
@@ -185,6 +188,14 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
     def crossings(self) -> tuple[Envelope, ...]:
         """The recorded crossings."""
         return () if self._session is None else self._session.trace.envelopes
+
+
+def refuse_second() -> None:
+    """Refuse to begin while another recording or replay is under way; UsageError."""
+    if gate.is_on():
+        raise UsageError(
+            "a recording or replay is under way in this process; end it before the next one begins"
+        )
 
 
 def refuse_unwoven(trace: Trace) -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, overload
 
 from autochron.errors import UsageError
 from autochron.model import KINDS, BoundaryRule, Kind, Place, Target
-from autochron.rules import pack_index
+from autochron.rules import name_template, pack_index
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import Mark, weave_function
 
@@ -31,7 +31,7 @@ def boundary(name: Any = None, *, kind: Kind = "tool", state: str | None = None)
     The function stays the same object; its code crosses the boundary while a recording or replay is under way.
 
     Args:
-        name: of its crossings; default the function's name.
+        name: of its crossings; default the function's name. It may be a template, as in a rule.
         kind: `model`, `tool`, `router` or `ambient`.
         state: tools that share state outside their arguments name it alike.
 
@@ -52,10 +52,15 @@ def _mark(function: Any, name: str | None, kind: Kind, state: str | None) -> Any
             f"@autochron.boundary on {type(function).__qualname__}: it marks functions written in Python; for anything else "
             "use a [[boundary]] rule with `target`, or autochron.wrap(client)"
         )
+    if name is not None:
+        try:
+            name_template(name)
+        except ValueError as error:
+            raise UsageError(f"@autochron.boundary({name!r}): the name {error}") from None
     code = inner.__code__
     rule = BoundaryRule(
         id=f"@{inner.__module__}:{inner.__qualname__}",
-        name="{__name__}" if name is None else name.replace("{", "{{").replace("}", "}}"),
+        name="{__name__}" if name is None else name,
         kind=kind,
         selector=Target(inner.__module__, inner.__qualname__),
         place=Place(code.co_filename, code.co_firstlineno),

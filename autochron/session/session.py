@@ -10,7 +10,7 @@ from autochron.crossing.kernel import Crossing, Kernel
 from autochron.crossing.lanes import CURRENT, MAIN, LaneHooks, Root
 from autochron.envelope import bodies, types
 from autochron.envelope.redaction import Redactor
-from autochron.errors import NetworkRefusedError, UsageError
+from autochron.errors import NetworkRefusedError
 from autochron.model import Connection, Envelope, Footer, Header, ReplaySummary, RunSummary, Trace, Unwoven
 from autochron.ports import CrossingHandler, Sink, Store
 from autochron.recording.drafts import Draft, Editor, Item
@@ -18,6 +18,7 @@ from autochron.recording.recorder import Recorder
 from autochron.replaying.director import Director
 from autochron.session import facts, network
 from autochron.session.activation import Activation
+from autochron.session.marking import marked
 from autochron.session.project import line_of_project
 from autochron.store.keeping import Keeper
 from autochron.store.memory import MemorySink
@@ -42,10 +43,6 @@ class Session:
 
     def start(self, handler: CrossingHandler, transport: Callable[..., Any]) -> None:
         """Put the handler in force."""
-        if gate.is_on():
-            raise UsageError(
-                "a recording or replay is under way in this process; end it before the next one begins"
-            )
         types.set_root(self.activation.rules.root)
         self.kernel = Kernel(handler, self.problem)
         self.kernel.transport = transport
@@ -124,6 +121,7 @@ class Recording(Session):
         )
         self.recorder = Recorder(self.writer.submit, self.problem, self._site)
         self._sites: dict[Any, str] = {}
+        self._noted: dict[Unwoven, None] = {}
         self.counts: dict[str, int] = {}
         self.opaque: dict[str, None] = {}
         self.masked: dict[str, None] = {}
@@ -131,11 +129,11 @@ class Recording(Session):
     def begin(self) -> None:
         """Switch recording on."""
         global _forks_noted, _recording  # noqa: PLW0603 - forks belong to the process
+        self.start(self.recorder, self.recorder.transport)
         if not _forks_noted and hasattr(os, "register_at_fork"):
             _forks_noted = True
             os.register_at_fork(after_in_child=_leave_parent)
         _recording = self
-        self.start(self.recorder, self.recorder.transport)
 
     def finish(
         self, status: int | None, error: str | None, stdout: bytes = b"", stdin: bytes = b""
@@ -152,7 +150,9 @@ class Recording(Session):
         _recording = None
         if gate.is_on():
             self.stop()
-        self.recorder.close()
+        for address in self.recorder.close():
+            reason = "it had not ended when the run did, so it is not in the trace"
+            self._noted[Unwoven(address, reason, "open")] = None
         make = self._make_footer(status, error, stdout, stdin)
 
         def last() -> _Ending:
@@ -170,7 +170,7 @@ class Recording(Session):
 
     def flush(self, status: int | None, stdout: bytes = b"", stdin: bytes = b"") -> None:
         """Write all that waits, and the last word in case it is the last."""
-        self.recorder.close()
+        self.recorder.hand_over()
         self.writer.flush()
         self.writer.submit(_Ending(self._make_footer(status, None, stdout, stdin)()))
         self.writer.flush()
@@ -180,7 +180,7 @@ class Recording(Session):
         child = network.child_of(event, arguments)
         if child is not None:
             reason = f"what crosses a boundary there is not recorded (started at {self.place()})"
-            self.activation.ledger.refuse(child, reason, "child-process")
+            self._noted[Unwoven(child, reason, "child-process")] = None
         elif network.is_network(event) and not self.is_inside():
             address = network.address_of(event, arguments)
             if address is not None and event != "socket.getaddrinfo":
@@ -247,7 +247,7 @@ class Recording(Session):
             Unwoven(str(rule.selector), f"{rule.place}: {why}", "rule-without-match")
             for rule, why in planner.unmatched()
         )
-        return self.activation.ledger.unwoven + unmatched
+        return (*self.activation.ledger.unwoven, *marked.unwoven, *self._noted, *unmatched)
 
     def _site(self, point: Any) -> str:
         site = self._sites.get(point)
