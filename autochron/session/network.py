@@ -31,8 +31,16 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
     if event in _EVENTS or event in _CHILDREN:
         if _watcher is not None:
             _watcher(event, arguments)
-    elif event == "os.exec" and _on_exec is not None:
+    elif event == "os.exec" and _on_exec is not None and _can_run(arguments[0]):
         _on_exec()
+
+
+def _can_run(path: Any) -> bool:
+    """Tell whether an exec will succeed: `execvp` tries each folder of PATH."""
+    try:
+        return os.access(path, os.X_OK) and not os.path.isdir(path)
+    except (OSError, TypeError, ValueError):
+        return True
 
 
 def watch(watcher: Watcher | None, on_exec: Callable[[], None] | None) -> None:

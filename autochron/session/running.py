@@ -12,7 +12,7 @@ from autochron import _originals
 from autochron.config import default_store, find_rule_file
 from autochron.envelope import bodies
 from autochron.envelope.redaction import MASK, Redactor
-from autochron.errors import RuleError, StoreError
+from autochron.errors import RuleError, StoreError, UsageError
 from autochron.model import Command, ReplaySummary, Rules, RunSummary, Trace
 from autochron.rules import load_rules
 from autochron.session import exits, facts, streams
@@ -194,6 +194,11 @@ def run_replayed(
         refuse_unwoven(trace)
         refuse_uncovered(trace, rules)
     given = command if command is not None else trace.header.command
+    if given.mode == "block":
+        raise UsageError(
+            f"trace {trace.header.id} was recorded by autochron.record in a program, which it doesn't name; "
+            "give the program after --, or replay it in Python with autochron.replay"
+        )
     _enter_folder(rules, trace.header.command)
     program = Program(given)
     redactor = Redactor()
@@ -203,6 +208,9 @@ def run_replayed(
     capture = Capture()
     footer = trace.footer
     served = b"" if footer is None else bodies.restore_body(footer.stdin)
+    ending = _ReplayEnding(replaying, capture, report)
+    undo = exits.guard(ending.cut_short)
+    replaying.before_exec = lambda: ending.cut_short(None)
     capture.start(served)
     replaying.begin()
     status = program.run(weave_into(activation, program))  # type: ignore[arg-type]
@@ -210,15 +218,45 @@ def run_replayed(
     # What Python does at exit is done here, because the program's threads and exit functions are part of what is compared.
     threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
     atexit._run_exitfuncs()  # noqa: SLF001
-    capture.stop()
-    replaying.finish()
-    compare_ending(replaying, status, capture.stdout.data)
-    summary = replaying.summary(status)
-    report(summary)
-    return 0 if summary.same else 1
+    undo()
+    return ending.finish(status)
 
 
-def compare_ending(replaying: Replaying, status: int, stdout: bytes) -> None:
+class _ReplayEnding:
+    """The end of a replayed program: what it came to is compared, told, and made the exit status."""
+
+    def __init__(
+        self, replaying: Replaying, capture: Capture, report: Callable[[ReplaySummary], None]
+    ) -> None:
+        self._replaying = replaying
+        self._capture = capture
+        self._report = report
+        self._process = _originals.getpid()
+
+    def finish(self, status: int | None) -> int:
+        """Compare and tell; gives 0 where all was the same, else 1. None is the status of what exec replaced."""
+        replaying = self._replaying
+        self._capture.stop()
+        replaying.finish()
+        compare_ending(replaying, status, self._capture.stdout.data)
+        summary = replaying.summary(status or 0)
+        self._report(summary)
+        return 0 if summary.same else 1
+
+    def cut_short(self, status: int | None) -> None:
+        """Do so before the process ends without clean-up, and end it with our own status."""
+        if _originals.getpid() != self._process:
+            return
+        result = self.finish(status)
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError, AttributeError):
+                pass
+        _originals.immediate_exit(result)
+
+
+def compare_ending(replaying: Replaying, status: int | None, stdout: bytes) -> None:
     """Note where exit status or output are not as they were."""
     footer = replaying.trace.footer
     if footer is None:

@@ -294,6 +294,8 @@ class Replaying(Session):
         self.trace = trace
         self.redactor = redactor
         self.director = Director(trace, redactor, self.problem)
+        self.before_exec: Callable[[], None] | None = None
+        """What is done before the process is replaced."""
 
     def begin(self) -> None:
         """Switch serving on."""
@@ -319,6 +321,11 @@ class Replaying(Session):
             divergences=divergences,
             problems=tuple(self.problems),
         )
+
+    def on_exec(self) -> None:
+        """Do what is to be done before the process is replaced."""
+        if self.before_exec is not None:
+            self.before_exec()
 
     def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Refuse a connection: nothing is live."""
