@@ -1,0 +1,71 @@
+"""Start real processes: a program as Python runs it, and the same one under `autochron`."""
+
+import os
+import signal
+import subprocess
+import sys
+from typing import NamedTuple
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TIMEOUT = 60
+_KEPT = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "SYSTEMROOT", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
+
+
+class Result(NamedTuple):
+    """How a process ended."""
+
+    status: int
+    out: bytes
+    err: bytes
+
+    @property
+    def text(self):
+        return self.out.decode()
+
+    @property
+    def said(self):
+        return self.err.decode()
+
+
+def environment(**more):
+    """Give an environment in which nothing of the test run's own is seen, with `more` in it."""
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return {**kept, "PYTHONPATH": ROOT, "OPENAI_API_KEY": "unused", **more}
+
+
+def start(command, folder, *, env=None, **more):
+    """Start a process with pipes."""
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE) | more
+    return subprocess.Popen(
+        [str(word) for word in command], cwd=folder, env=environment(**env or {}), **streams
+    )
+
+
+def finish(process, stdin=b""):
+    """Wait for a process; one that hangs is killed and fails the test."""
+    try:
+        out, err = process.communicate(stdin, timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+        out, err = process.communicate()
+        raise AssertionError(f"{process.args} hangs; it said {out[-500:]!r} and {err[-500:]!r}") from None
+    return Result(process.returncode, out or b"", err or b"")
+
+
+def python(folder, *words, stdin=b"", env=None, **more):
+    """Run `python WORD …`."""
+    return finish(start([sys.executable, *words], folder, env=env, **more), stdin)
+
+
+def autochron(folder, *words, stdin=b"", env=None, **more):
+    """Run `python -m autochron WORD …`."""
+    return python(folder, "-m", "autochron", *words, stdin=stdin, env=env, **more)
+
+
+def write(folder, files):
+    """Write files, given as text or bytes by path."""
+    for name, content in files.items():
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)

@@ -1,0 +1,431 @@
+"""What is asked wrongly is answered in one line: what, where, and how to mend it; status 2, never a traceback of ours."""
+
+import json
+import os
+import re
+import shutil
+import sys
+
+import pytest
+
+from autochron import cli
+from tests.cli.processes import autochron, python, write
+
+AGENT = """
+import autochron, sys
+
+@autochron.boundary("work", kind="tool")
+def work(n):
+    return {"n": n}
+
+def answer():
+    return 42
+
+if __name__ == "__main__":
+    for n in range(2):
+        print(work(n)["n"])
+"""
+
+FILES = {
+    "agent.py": AGENT,
+    "syntax.py": "x = = 1\n",
+    "plain.txt": "this is no database, and it is long enough not to look like an empty one\n" * 20,
+    "folder/inside.txt": "",
+    "typo.toml": 'version = 1\n[[boundry]]\nname = "x"\n',
+    "kind.toml": 'version = 1\n[[boundary]]\nname = "x"\nkind = "tol"\ntarget = "agent:work"\n',
+    "field.toml": 'version = 1\n[[boundary]]\nname = "x"\nkind = "tool"\ntraget = "agent:work"\n',
+    "two.toml": 'version = 1\n[[boundary]]\nname = "x"\nkind = "tool"\ntarget = "a:b"\ndefine = "a:*"\n',
+    "none.toml": 'version = 1\n[[boundary]]\nname = "x"\nkind = "tool"\n',
+    "shape.toml": 'version = 1\n[[boundary]]\nname = "x"\nkind = "tool"\ntarget = "agent.work"\n',
+    "pack.toml": 'version = 1\npacks = ["opanai"]\n',
+    "broken.toml": "version = 1\nversion",
+    "noversion.toml": 'packs = ["auto"]\n',
+    "newer.toml": "version = 2\n",
+    "project.toml": 'version = 1\nproject = ["agnt.py"]\n',
+    "latin.toml": b"version = 1\n# \xe9\n",
+}
+
+
+@pytest.fixture
+def home(tmp_path):
+    write(tmp_path, FILES)
+    return tmp_path
+
+
+PROGRAM = "autochron run agent.py, -m package, or -- uvicorn app:app"
+TRACE = "a name, an id or its prefix, `last`, or an exported file"
+EXPORT = "`autochron traces export TRACE FILE` makes one"
+
+REFUSED = {
+    # What is run.
+    "run": f"autochron run wants a program: {PROGRAM} (usage)",
+    "run -m": f"autochron run wants a module after -m: {PROGRAM} (usage)",
+    "run --": f"autochron run wants a command after --: {PROGRAM} (usage)",
+    "run nowhere.py": "there is no program nowhere.py in HERE; give a script, -m MODULE, or -- CONSOLE-SCRIPT (usage)",
+    "run -- nowhere": "there is no command nowhere; a console script stands beside PYTHON or on PATH (usage)",
+    "run -": "there is no program - in HERE; give a script, -m MODULE, or -- CONSOLE-SCRIPT (usage)",
+    # Options.
+    "run --ruls typo.toml agent.py": "autochron run has no option --ruls; did you mean --rules? (usage)",
+    "run --qiet agent.py": "autochron run has no option --qiet; did you mean --quiet? (usage)",
+    "run -x agent.py": "autochron run has no option -x; see autochron run --help (usage)",
+    "run --rules": "autochron run: --rules wants a value after it (usage)",
+    "run --store= agent.py": "autochron run: --store wants a value, and got an empty one (usage)",
+    "run --quiet=yes agent.py": "autochron run: --quiet takes no value (usage)",
+    "replay last --jsn": "autochron replay has no option --jsn; did you mean --json? (usage)",
+    "replay last --store": "autochron replay: --store wants a value after it (usage)",
+    "traces --josn": "autochron traces has no option --josn; did you mean --json? (usage)",
+    "rules --rule x": "autochron rules has no option --rule; did you mean --rules? (usage)",
+    # Commands.
+    "runn agent.py": "there is no command 'runn'; did you mean run? (usage)",
+    "--verson": "there is no command '--verson'; did you mean --version? (usage)",
+    "zzz": "there is no command 'zzz'; see autochron --help (usage)",
+    # Rules.
+    "run --rules typo.toml agent.py": "typo.toml:2: the rule file has no key `boundry`; nearest is `boundary` (bad-rule)",
+    "replay --rules typo.toml last": "typo.toml:2: the rule file has no key `boundry`; nearest is `boundary` (bad-rule)",
+    "rules --rules typo.toml": "typo.toml:2: the rule file has no key `boundry`; nearest is `boundary` (bad-rule)",
+    "run --rules kind.toml agent.py": "kind.toml:4: `kind` is `tol`; nearest is `tool` (bad-rule)",
+    "run --rules field.toml agent.py": "field.toml:5: [[boundary]] has no key `traget`; nearest is `target` (bad-rule)",
+    "run --rules pack.toml agent.py": "pack.toml:2: there is no pack `opanai`; nearest is `openai` (bad-rule)",
+    "run --rules broken.toml agent.py": (
+        "broken.toml:2: Expected '=' after a key in a key/value pair at column 8 (bad-rule)"
+    ),
+    "run --rules noversion.toml agent.py": "noversion.toml:1: the rule file has no `version`; write version = 1 (bad-rule)",
+    "run --rules newer.toml agent.py": (
+        "newer.toml:1: `version` is 2, and this release reads 1; update autochron (bad-rule)"
+    ),
+    "run --rules project.toml agent.py": (
+        "project.toml:2: `project` has `agnt.py`, which isn't there; nearest is `agent.py` (bad-rule)"
+    ),
+    "run --rules latin.toml agent.py": "latin.toml:2: not UTF-8 (bad-rule)",
+    "run --rules no.toml agent.py": (
+        "no.toml can't be read (No such file or directory); name another rule file (bad-rule)"
+    ),
+    "run --rules folder agent.py": "folder can't be read (Is a directory); name another rule file (bad-rule)",
+    # Stores.
+    "run --store plain.txt agent.py": (
+        "plain.txt is no autochron store (file is not a database); give the path of another file (bad-store)"
+    ),
+    "traces --store plain.txt": (
+        "plain.txt is no autochron store (file is not a database); give the path of another file (bad-store)"
+    ),
+    "run --store folder agent.py": (
+        "folder is a folder, not a store; give a file in it, such as folder/traces.db (bad-store)"
+    ),
+    "replay last --store folder": (
+        "folder is a folder, not a store; give a file in it, such as folder/traces.db (bad-store)"
+    ),
+    "run --store a/b/c.db agent.py": (
+        "a/b/c.db can't be made: HERE/a doesn't exist; make it, or give another path (bad-store)"
+    ),
+    "run --store agent.py/x.db agent.py": (
+        "agent.py/x.db can't be made: HERE/agent.py is no folder; give another path (bad-store)"
+    ),
+    "run --store postgres://x agent.py": (
+        "'postgres://x' is no store that autochron knows; give a path, sqlite:///PATH or memory: (bad-store)"
+    ),
+    # Traces.
+    "replay": f"autochron replay wants a trace: {TRACE} (usage)",
+    "replay a b": f"autochron replay takes one trace, not 2: {TRACE} (usage)",
+    "replay last": "HERE/.autochron/traces.db holds no trace; record one with `autochron run` (no-such-trace)",
+    "traces show last": "HERE/.autochron/traces.db holds no trace; record one with `autochron run` (no-such-trace)",
+    "replay x.jsonl": f"there is no trace file x.jsonl; {EXPORT} (bad-store)",
+    "traces show x.jsonl": f"there is no trace file x.jsonl; {EXPORT} (bad-store)",
+    "traces import x.jsonl": "there is no trace file x.jsonl (bad-store)",
+    "traces import agent.py": (
+        "agent.py:1: this is no autochron trace (Input data was truncated); give the path of a trace file (bad-trace)"
+    ),
+    "traces lst": "autochron traces has no 'lst'; it does list, show, export, import (usage)",
+    "traces show": "autochron traces show wants a trace after it (usage)",
+    "traces export last": "autochron traces export wants a trace and a file after it (usage)",
+    "traces list x": "autochron traces list wants nothing after it (usage)",
+    # Rules' places.
+    "rules nowhere": "there is no nowhere; name a folder or a program (usage)",
+    "rules a b": "autochron rules takes one folder or program (usage)",
+}
+
+
+def said(home, *words, **more):
+    """Give what a command says on standard error when it refuses: with the places of this run taken out."""
+    result = autochron(home, *words, **more)
+    assert (result.status, result.text) == (2, "")
+    return _placeless(result.said, home)
+
+
+def _placeless(text, home):
+    here = os.path.realpath(home)
+    return text.replace(here, "HERE").replace(str(home), "HERE").replace(sys.executable, "PYTHON")
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_one_line_says_what_where_and_how_to_mend_it(line, home, monkeypatch, capsys):
+    monkeypatch.chdir(home)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(line.split())
+    out, err = capsys.readouterr()
+    assert (ended.value.code, out) == (2, "")
+    assert _placeless(err, home) == f"autochron: {REFUSED[line]}\n"
+    assert not os.path.exists(home / ".autochron")  # nothing was begun
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", REFUSED)
+def test_a_process_says_it_too(line, home):
+    assert said(home, *line.split()) == f"autochron: {REFUSED[line]}\n"
+    assert not os.path.exists(home / ".autochron")  # nothing was begun
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", ["two.toml", "none.toml", "shape.toml"])
+def test_a_boundary_without_one_selector_is_refused_with_its_line(rules, home):
+    line = said(home, "run", "--rules", rules, "agent.py")
+    assert re.fullmatch(rf"autochron: {re.escape(rules)}:[256]: .+ \(bad-rule\)\n", line)
+
+
+def test_a_syntax_error_is_pythons_own(home):
+    plain, woven = python(home, "syntax.py"), autochron(home, "run", "--quiet", "syntax.py")
+    assert woven == plain
+    assert plain.status == 1
+
+
+def test_a_target_that_is_not_there_is_a_warning_with_the_nearest(home):
+    rules = 'version = 1\n[[boundary]]\nname = "x"\nkind = "tool"\ntarget = "agent:anwser"\n'
+    write(home, {"autochron.toml": rules})
+    result = autochron(home, "run", "agent.py")
+    assert (result.status, result.text) == (0, "0\n1\n")
+    *_, warning = result.said.splitlines()
+    assert warning == (
+        "  not woven: agent:anwser: autochron.toml:2: there is no such definition; the nearest is agent:answer "
+        "(rule-without-match)"
+    )
+
+
+def test_a_module_that_is_not_imported_is_a_warning_with_the_nearest(home):
+    write(
+        home,
+        {"autochron.toml": 'version = 1\n[[boundary]]\nname = "x"\nkind = "tool"\ntarget = "agnet:work"\n'},
+    )
+    result = autochron(home, "run", "agent.py")
+    *_, warning = result.said.splitlines()
+    assert (result.status, result.text) == (0, "0\n1\n")
+    assert warning.startswith("  not woven: agnet:work: autochron.toml:2: ")
+    assert "the nearest is agent" in warning
+    assert warning.endswith("(rule-without-match)")
+
+
+# --- a store with traces ---
+
+
+@pytest.fixture
+def recorded(home):
+    for name in ("one", "two"):
+        assert autochron(home, "run", "--quiet", "--name", name, "agent.py").status == 0
+    assert autochron(home, "traces", "export", "last", "trace.jsonl").status == 0
+    return home
+
+
+def test_a_reference_that_fits_two_traces_lists_them(recorded):
+    store = "HERE/.autochron/traces.db"
+    ids = [json.loads(line)["header"] for line in autochron(recorded, "traces", "--json").text.splitlines()]
+    listed = ", ".join(f"{header['id']} ({header['name']}, {header['created']})" for header in ids)
+    for command in (("replay",), ("traces", "show"), ("traces", "export")):
+        words = (*command, "01", "out.jsonl") if command[-1] == "export" else (*command, "01")
+        assert said(recorded, *words) == (
+            f"autochron: 01 begins 2 ids in {store}: {listed}; give more of the id (no-such-trace)\n"
+        )
+    assert said(recorded, "replay", "tow") == (
+        f"autochron: {store} holds no trace tow; did you mean two? (no-such-trace)\n"
+    )
+
+
+def edited(home, change):
+    lines = (home / "trace.jsonl").read_bytes().splitlines(keepends=True)
+    (home / "edited.jsonl").write_bytes(b"".join(change(lines)))
+
+
+EDITED = "edited? `autochron traces import FILE --reseal` accepts it"
+DAMAGE = {
+    "a digit changed": (
+        lambda lines: [line.replace(b'"n":1', b'"n":7') for line in lines],
+        f"edited.jsonl:5: the digest is wrong: the file isn't as it was written; {EDITED} (bad-trace)",
+    ),
+    "a line gone": (
+        lambda lines: lines[:1] + lines[2:],
+        f"edited.jsonl:4: there are 3 lines and not the 4 that were written; {EDITED} (bad-trace)",
+    ),
+    "truncated in a line": (
+        lambda lines: [*lines[:2], lines[2][:40]],
+        f"edited.jsonl:3: the file is truncated: it doesn't end with its digest; export it again; {EDITED} (bad-trace)",
+    ),
+    "truncated in the header": (
+        lambda lines: [lines[0][:40]],
+        "edited.jsonl:1: the file is truncated; export the trace again (bad-trace)",
+    ),
+    "empty": (lambda lines: [], "edited.jsonl:1: the file is empty; export the trace again (bad-trace)"),
+    "a newer version": (
+        lambda lines: [line.replace(b'"autochron":1', b'"autochron":99') for line in lines],
+        "edited.jsonl:1: format 99 was made by a newer autochron (this one knows 1); upgrade autochron (bad-trace)",
+    ),
+    "no version": (
+        lambda lines: [lines[0].replace(b'"autochron":1,', b""), *lines[1:]],
+        "edited.jsonl:1: this is no autochron trace: no known version; give the path of a trace file (bad-trace)",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_trace_file_is_refused(damage, recorded):
+    change, message = DAMAGE[damage]
+    edited(recorded, change)
+    for words in (
+        ("replay", "edited.jsonl"),
+        ("traces", "show", "edited.jsonl"),
+        ("traces", "import", "edited.jsonl"),
+    ):
+        assert said(recorded, *words) == f"autochron: {message}\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("position", range(0, 100, 7))
+def test_any_byte_changed_is_noticed(position, recorded):
+    data = bytearray((recorded / "trace.jsonl").read_bytes())
+    at = len(data) * position // 100
+    data[at] ^= 1
+    (recorded / "edited.jsonl").write_bytes(data)
+    line = said(recorded, "replay", "edited.jsonl")
+    assert re.fullmatch(r"autochron: edited\.jsonl:\d+: .+ \(bad-trace\)\n", line)
+
+
+def test_reseal_accepts_an_edit_and_seals_it(recorded):
+    ident = json.loads((recorded / "trace.jsonl").read_text().splitlines()[0])["header"]["id"]
+    other = f"{ident[:-1]}{'Z' if ident[-1] != 'Z' else 'Y'}"
+
+    def change(lines):
+        changed = [line.replace(b'"returned":{"n":1}', b'"returned":{"n":7}') for line in lines]
+        return [line.replace(ident.encode(), other.encode()) for line in changed]
+
+    edited(recorded, change)
+    result = autochron(recorded, "traces", "import", "edited.jsonl", "--reseal")
+    assert (result.status, result.text, result.said) == (0, f"{other} imported: 2 crossings\n", "")
+    replayed = autochron(recorded, "replay", other)
+    assert replayed.text == "0\n7\n"
+    assert replayed.status == 1  # what the program said is still what was recorded
+    assert "line 2 of the output was '1', now it is '7'" in replayed.said
+
+
+def test_a_trace_is_not_imported_twice(recorded):
+    ident = json.loads((recorded / "trace.jsonl").read_text().splitlines()[0])["header"]["id"]
+    assert said(recorded, "traces", "import", "trace.jsonl") == (
+        f"autochron: HERE/.autochron/traces.db holds a trace {ident} already; give the new one an id of its own (bad-store)\n"
+    )
+
+
+def test_export_over_a_folder_or_nowhere_is_refused(recorded):
+    assert said(recorded, "traces", "export", "last", "folder") == (
+        "autochron: folder can't be written (Is a directory); give another path, or make room (bad-store)\n"
+    )
+    assert said(recorded, "traces", "export", "last", "a/b.jsonl") == (
+        "autochron: a/b.jsonl can't be written (No such file or directory); give another path, or make room (bad-store)\n"
+    )
+    assert not [name for name in os.listdir(recorded) if name.endswith(".tmp")]
+
+
+def test_a_program_that_is_gone_is_named(recorded):
+    os.unlink(recorded / "agent.py")
+    assert said(recorded, "replay", "trace.jsonl", "--allow-unwoven") == (
+        "autochron: there is no program agent.py in HERE; give a script, -m MODULE, or -- CONSOLE-SCRIPT (usage)\n"
+    )
+
+
+def test_a_trace_that_was_cut_off_says_so(home):
+    write(
+        home,
+        {
+            "cut.py": AGENT
+            + "    import os, signal, time\n    time.sleep(0.3)\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+        },
+    )
+    assert autochron(home, "run", "--quiet", "cut.py").status == -9
+    shown = autochron(home, "traces", "show", "last")
+    assert shown.status == 0
+    assert shown.text.splitlines()[1].endswith(", 2 crossings, cut off before its end")
+    assert "\tcut off\t" in autochron(home, "traces").text
+
+
+def test_a_store_in_a_folder_that_cannot_be_written(home):
+    if os.geteuid() == 0:
+        pytest.skip("root writes anywhere")
+    locked = home / "locked"
+    locked.mkdir()
+    locked.chmod(0o500)
+    line = said(home, "run", "--store", "locked/x.db", "agent.py")
+    assert line.startswith("autochron: locked/x.db can't be used (unable to open database file); ")
+
+
+def test_json_can_be_read_by_programs(recorded):
+    shown = autochron(recorded, "traces", "show", "last", "--json")
+    assert len(json.loads(shown.text)["envelopes"]) == 2
+    assert [
+        json.loads(line)["crossings"] for line in autochron(recorded, "traces", "--json").text.splitlines()
+    ] == [2, 2]
+    for line in autochron(recorded, "rules", "--json").text.splitlines():
+        assert set(json.loads(line)) >= {"rule", "fits"}
+    replayed = autochron(recorded, "replay", "last", "--json")
+    assert json.loads(replayed.said)["same"] is True
+    assert replayed.text == "0\n1\n"
+
+
+MORE = [pytest.param(env, marks=pytest.mark.slow) for env in ({"NO_COLOR": "1"}, {"TERM": "xterm-256color"})]
+
+
+@pytest.mark.parametrize("env", [{}, *MORE], ids=str)
+def test_no_terminal_no_colour(recorded, env):
+    for words in (
+        ("traces",),
+        ("traces", "show", "last"),
+        ("replay", "last"),
+        ("rules",),
+        ("run", "agent.py"),
+    ):
+        result = autochron(recorded, *words, env=env)
+        assert b"\x1b" not in result.out + result.err
+
+
+def test_help_is_no_error(home):
+    for words in (
+        (),
+        ("--help",),
+        ("help",),
+        *((name, "--help") for name in ("run", "replay", "traces", "rules")),
+    ):
+        result = autochron(home, *words)
+        assert result.status == 0
+        assert result.text.startswith("usage: autochron ")
+        assert result.said == ""
+    assert re.fullmatch(r"autochron \d+\.\d+\.\d+\n", autochron(home, "--version").text)
+
+
+def test_nobody_reads_the_list(recorded):
+    """`autochron traces | head -0` is no traceback of ours."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    result = autochron(recorded, "traces", stdout=writer)
+    os.close(writer)
+    assert (result.status, result.said) == (1, "")
+
+
+def test_without_its_dependencies_python_is_not_blamed(home):
+    """A store whose library is missing, and the like, are Python's own to tell: no message of ours hides them."""
+    result = python(home, "-S", "-m", "autochron", "run", "agent.py")
+    assert result.status == 1
+    assert "ModuleNotFoundError" in result.said
+
+
+def test_a_damaged_store_is_refused(recorded):
+    store = recorded / ".autochron" / "traces.db"
+    data = bytearray(store.read_bytes())
+    data[:16] = b"SQLite format 9\0"
+    store.write_bytes(data)
+    for name in ("traces.db-wal", "traces.db-shm"):
+        (store.parent / name).unlink(missing_ok=True)
+    assert said(recorded, "traces").startswith("autochron: HERE/.autochron/traces.db is no autochron store (")
+    shutil.rmtree(store.parent)

@@ -1,0 +1,90 @@
+"""The wheel, in an environment that holds nothing else: it has the packs, records the demo's agent and replays it."""
+
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from autochron import provider
+from tests.cli.processes import ROOT, environment
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+def run(*command, **more):
+    result = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, timeout=300, check=False, **more
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT)
+    (found,) = glob.glob(str(folder / "*.whl"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """An environment with the wheel, what it depends on, and an SDK; packages come as pip is configured to get them."""
+    folder = tmp_path_factory.mktemp("env")
+    run(sys.executable, "-m", "venv", folder)
+    python = folder / "bin" / "python"
+    with open(os.path.join(ROOT, "requirements.txt")) as pins:
+        openai = next(line for line in pins if line.startswith("openai=="))
+    pinned = openai.split()[0].rstrip("\\").strip()
+    install = subprocess.run(
+        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, pinned],
+        capture_output=True, text=True, check=False, timeout=500,
+    )  # fmt: skip
+    if install.returncode and "No matching distribution" in install.stderr + install.stdout:
+        pytest.skip("packages can't be installed here")
+    assert install.returncode == 0, install.stdout + install.stderr
+    return folder / "bin"
+
+
+def test_the_wheel_holds_the_packs_and_nothing_from_outside_the_package(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    packs = {os.path.basename(name) for name in names if name.startswith("autochron/packs/")}
+    assert packs == {os.path.basename(path) for path in glob.glob(os.path.join(ROOT, "rules", "*.toml"))}
+    assert "autochron/envelope/secrets.toml" in names
+    assert {name.partition("/")[0] for name in names} == {
+        "autochron",
+        next(name for name in names if ".dist-info/" in name).partition("/")[0],
+    }
+
+
+def test_the_installed_wheel_records_and_replays_the_demos_agent(installed, tmp_path):
+    agent = os.path.join(ROOT, "incidents", "refund")
+    for name in ("agent.py", "autochron.toml"):
+        shutil.copy(os.path.join(agent, name), tmp_path)
+    tool = installed / "autochron"
+    env = environment(PATH=f"{installed}{os.pathsep}{os.environ['PATH']}")
+    del env["PYTHONPATH"]
+    with provider.serve(script=os.path.join(agent, "provider.json")) as running:
+        env["OPENAI_BASE_URL"] = running.url
+        recorded = run(tool, "run", "agent.py", cwd=tmp_path, env=env)
+        calls = running.calls
+    assert calls == 4
+    assert "look_up_order" in recorded.stdout
+    assert "model ×4" in recorded.stderr
+    for missing in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        del env[missing]
+    replayed = run(tool, "replay", "last", cwd=tmp_path, env=env)
+    assert replayed.stdout == recorded.stdout
+    assert replayed.stderr.startswith("autochron: the same: ")
+    rules = run(tool, "rules", cwd=tmp_path, env=env)
+    assert "openai.chat" in rules.stdout
+    assert "issue_refund" in rules.stdout
+    run(tool, "traces", "export", "last", "t.jsonl", cwd=tmp_path, env=env)
+    assert (
+        run(installed / "python", "-m", "autochron", "replay", "t.jsonl", cwd=tmp_path, env=env).stdout
+        == recorded.stdout
+    )
