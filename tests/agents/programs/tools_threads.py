@@ -23,8 +23,8 @@ def main():
     with ThreadPoolExecutor(4) as pool:
         seen += pool.map(work, range(8))
         futures = {pool.submit(work, number): number for number in range(100, 106)}
-        for future in as_completed(futures):
-            print("done", future.result())
+        # Sorted: those that are done before it is asked come out of a set.
+        print("done", sorted(future.result() for future in as_completed(futures)))
     tasks, results = queue.Queue(), {}
     threads = [threading.Thread(target=consume, args=(tasks, results)) for _ in range(2)]
     for thread in threads:
