@@ -95,9 +95,7 @@ print("done")
 
 def test_reading_a_models_stream_further_than_recorded_raises(forked, tmp_path):
     write(tmp_path, READER)
-    script = provider.Script(
-        (provider.Step(text="one two three four five six seven eight nine ten " * 400),)
-    )
+    script = provider.Script((provider.Step(text="one two three four five six seven eight nine ten " * 400),))
     with provider.serve(script=script) as model:
         recorded = forked.run(tmp_path, "run", "agent.py", model=model, CHUNKS="2")
     assert recorded.stdout == b"done\n", recorded.stderr
