@@ -31,9 +31,9 @@ FILES = {
     "syntax.py": "x = = 1\n",
     "plain.txt": "this is no database, and it is long enough not to look like an empty one\n" * 20,
     "folder/inside.txt": "",
-    "typo.toml": 'version = 1\n[[boundry]]\nname = "x"\n',
+    "typo.toml": 'version = 1\n[[boundaryy]]\nname = "x"\n',
     "kind.toml": 'version = 1\n[[boundary]]\nname = "x"\nkind = "tol"\ntarget = "agent:work"\n',
-    "field.toml": 'version = 1\n[[boundary]]\nname = "x"\nkind = "tool"\ntraget = "agent:work"\n',
+    "field.toml": 'version = 1\n[[boundary]]\nname = "x"\nkind = "tool"\ntargett = "agent:work"\n',
     "two.toml": 'version = 1\n[[boundary]]\nname = "x"\nkind = "tool"\ntarget = "a:b"\ndefine = "a:*"\n',
     "none.toml": 'version = 1\n[[boundary]]\nname = "x"\nkind = "tool"\n',
     "shape.toml": 'version = 1\n[[boundary]]\nname = "x"\nkind = "tool"\ntarget = "agent.work"\n',
@@ -76,15 +76,15 @@ REFUSED = {
     "traces --josn": "autochron traces has no option --josn; did you mean --json? (usage)",
     "rules --rule x": "autochron rules has no option --rule; did you mean --rules? (usage)",
     # Commands.
-    "runn agent.py": "there is no command 'runn'; did you mean run? (usage)",
+    "runx agent.py": "there is no command 'runx'; did you mean run? (usage)",
     "--verson": "there is no command '--verson'; did you mean --version? (usage)",
     "zzz": "there is no command 'zzz'; see autochron --help (usage)",
     # Rules.
-    "run --rules typo.toml agent.py": "typo.toml:2: the rule file has no key `boundry`; nearest is `boundary` (bad-rule)",
-    "replay --rules typo.toml last": "typo.toml:2: the rule file has no key `boundry`; nearest is `boundary` (bad-rule)",
-    "rules --rules typo.toml": "typo.toml:2: the rule file has no key `boundry`; nearest is `boundary` (bad-rule)",
+    "run --rules typo.toml agent.py": "typo.toml:2: the rule file has no key `boundaryy`; nearest is `boundary` (bad-rule)",
+    "replay --rules typo.toml last": "typo.toml:2: the rule file has no key `boundaryy`; nearest is `boundary` (bad-rule)",
+    "rules --rules typo.toml": "typo.toml:2: the rule file has no key `boundaryy`; nearest is `boundary` (bad-rule)",
     "run --rules kind.toml agent.py": "kind.toml:4: `kind` is `tol`; nearest is `tool` (bad-rule)",
-    "run --rules field.toml agent.py": "field.toml:5: [[boundary]] has no key `traget`; nearest is `target` (bad-rule)",
+    "run --rules field.toml agent.py": "field.toml:5: [[boundary]] has no key `targett`; nearest is `target` (bad-rule)",
     "run --rules pack.toml agent.py": "pack.toml:2: there is no pack `opanai`; nearest is `openai` (bad-rule)",
     "run --rules broken.toml agent.py": (
         "broken.toml:2: Expected '=' after a key in a key/value pair at column 8 (bad-rule)"
@@ -188,13 +188,13 @@ def test_a_syntax_error_is_pythons_own(home):
 
 
 def test_a_target_that_is_not_there_is_a_warning_with_the_nearest(home):
-    rules = 'version = 1\n[[boundary]]\nname = "x"\nkind = "tool"\ntarget = "agent:anwser"\n'
+    rules = 'version = 1\n[[boundary]]\nname = "x"\nkind = "tool"\ntarget = "agent:answerr"\n'
     write(home, {"autochron.toml": rules})
     result = autochron(home, "run", "agent.py")
     assert (result.status, result.text) == (0, "0\n1\n")
     *_, warning = result.said.splitlines()
     assert warning == (
-        "  not woven: agent:anwser: autochron.toml:2: there is no such definition; the nearest is agent:answer "
+        "  not woven: agent:answerr: autochron.toml:2: there is no such definition; the nearest is agent:answer "
         "(rule-without-match)"
     )
 

@@ -67,7 +67,7 @@ def test_what_stands_after_the_program_is_its_own(words):
 
 
 @given(
-    st.sampled_from(["runn", "traces", "rules", "replay", ""]),
+    st.sampled_from(["runx", "traces", "rules", "replay", ""]),
     st.lists(WORD.filter(lambda word: word != ""), max_size=5),
 )
 def test_commands_never_show_a_traceback(command, words):
