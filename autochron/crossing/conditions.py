@@ -5,61 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from autochron.crossing.arguments import reader
 from autochron.model import Http
-from autochron.rules.conditions import condition as rules_condition
 from autochron.rules.globs import text_glob
+from autochron.rules.paths import spelled
+from autochron.weaving.gate import Point
 
 Condition = Callable[[tuple[Any, ...]], bool]
 
-_MISSING = object()
 
+def condition(pairs: Sequence[tuple[str, str]], point: Point) -> Condition | None:
+    """Compile a rule's `when`; None where it has none.
 
-def reader(path: str, parameters: Sequence[str]) -> Callable[[tuple[Any, ...]], Any]:
-    """Give a function from bound arguments to what stands at a dotted path, or to `MISSING`.
-
-    The first step is a parameter, or a keyword caught by `**kwargs`; each other one an attribute, or a key of a dict.
+    Each path must hold a scalar, as a rule spells it, that fits its glob. None is no scalar.
     """
-    first, *rest = path.split(".")
-    if first not in parameters:
-        return lambda _arguments: _MISSING
-    index = parameters.index(first)
-
-    def read(arguments: tuple[Any, ...]) -> Any:
-        value = arguments[index]
-        for step in rest:
-            value = value.get(step, _MISSING) if isinstance(value, dict) else getattr(value, step, _MISSING)
-            if value is _MISSING:
-                return _MISSING
-        return value
-
-    return read
-
-
-MISSING = _MISSING
-
-
-def condition(pairs: Sequence[tuple[str, str]], parameters: Sequence[str]) -> Condition | None:
-    """Compile a rule's `when`; None where it has none."""
     if not pairs:
         return None
-    if any("*" in path or "[" in path for path, _ in pairs):
-        general = rules_condition(tuple(pairs))
-        return lambda arguments: general.fits(dict(zip(parameters, arguments, strict=True)))
-    tests = [(reader(path, parameters), text_glob(glob).fits) for path, glob in pairs]
+    tests = [(reader(path, point), text_glob(glob).fits) for path, glob in pairs]
 
     def holds(arguments: tuple[Any, ...]) -> bool:
         for read, fits in tests:
-            value = read(arguments)
-            if value is _MISSING or not fits(value if type(value) is str else str(value)):
+            for value in read(arguments):
+                text = value if type(value) is str else spelled(value)
+                if text is not None and fits(text):
+                    break
+            else:
                 return False
         return True
 
     return holds
 
 
-def http_condition(selector: Http, parameters: Sequence[str]) -> Condition:
+def http_condition(selector: Http, point: Point) -> Condition:
     """Compile an `http` selector for the door of an HTTP client, whose `request` has a method and a URL."""
-    index = parameters.index("request")
+    index = point.parameters.index("request")
     method, fits = selector.method.upper(), text_glob(selector.url).fits
 
     def holds(arguments: tuple[Any, ...]) -> bool:

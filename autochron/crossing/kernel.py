@@ -13,7 +13,8 @@ from typing import Any
 
 from autochron import _originals
 from autochron.crossing.adapters import PLAIN, adapt
-from autochron.crossing.conditions import Condition, condition, http_condition, reader
+from autochron.crossing.arguments import bound, reader
+from autochron.crossing.conditions import Condition, condition, http_condition
 from autochron.crossing.lanes import CURRENT, HELD, Root, stray_root
 from autochron.errors import RuleError
 from autochron.model import BoundaryRule, Form, Http
@@ -173,9 +174,9 @@ class _Boundary:
     def __init__(self, rule: BoundaryRule, point: Point) -> None:
         self.rule = rule
         self.fits: Condition | None = (
-            http_condition(rule.selector, point.parameters)
+            http_condition(rule.selector, point)
             if isinstance(rule.selector, Http)
-            else condition(rule.when, point.parameters)
+            else condition(rule.when, point)
         )
         self.template = name_template(rule.name)
         self.name = self.template.fixed(point.qualname.rpartition(".")[2], point.qualname, point.module)
@@ -183,14 +184,14 @@ class _Boundary:
         paths = [path.removeprefix("input.") for path in rule.meta.model if path.startswith("input.")]
         self.inputs: Any = None
         """What the handler made of the rule's `capture`; opaque to the kernel."""
-        self._models = [reader(path, point.parameters) for path in paths]
+        self._models = [reader(path, point) for path in paths]
 
     def model(self, arguments: tuple[Any, ...]) -> str | None:
         """Give the model that a call names in its arguments."""
         for read in self._models:
-            value = read(arguments)
-            if isinstance(value, str):
-                return value
+            for value in read(arguments):
+                if isinstance(value, str):
+                    return value
         return None
 
 
@@ -277,7 +278,7 @@ class Kernel:
             },
         )
         try:
-            return boundary.template.form(dict(zip(point.parameters, arguments, strict=True)), facts)
+            return boundary.template.form(bound(point, arguments), facts)
         except Exception as error:  # also a property of the program's own that raises
             self.problem(
                 str(error) if isinstance(error, RuleError) else f"{point!r}: {type(error).__name__}: {error}"

@@ -21,7 +21,6 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from autochron.envelope.paths import read_path
 from autochron.errors import CodecError
 
 _to_json = msgspec.json.Encoder().encode
@@ -212,46 +211,53 @@ def _field(value: Any, style: str) -> str:
 # -------------------------------------------------------------------------------------------------------
 
 
-def body_values(stored: bytes) -> list[Any]:
-    """Give the JSON values in a stored body: one, or that of each event."""
+def read_body(stored: bytes) -> Any:
+    """Give what a stored body says: a JSON value, or `{"events": [{"event": …, "data": …}, …]}`; else None.
+
+    Read as an SDK would, whatever form restored it exactly: from a `text` too, and events without the usual blanks.
+    """
     try:
         body = _from_json(stored)
     except msgspec.DecodeError:
-        return []
+        return None
     if not isinstance(body, dict):
-        return []
+        return None
     if "json" in body:
-        return [body["json"]]
-    values = []
-    for event in body.get("events", ()):
-        data = event.get("data") if isinstance(event, dict) else _data_of(event)
-        values.extend(_parsed(data))
-    return values
+        return body["json"]
+    if "events" in body:
+        return {
+            "events": [
+                read for event in [*body["events"], body.get("tail", "")] for read in _read_event(event)
+            ]
+        }
+    text = body.get("text", "")
+    if text.startswith(("data:", "event:", "id:", ":")):
+        return {"events": _read_event(text)}
+    return _parsed(text.strip())
 
 
-def _data_of(block: str) -> str:
-    lines = [line[5:].removeprefix(" ") for line in block.splitlines() if line.startswith("data:")]
-    return "\n".join(lines)
+def _read_event(event: Any) -> list[Any]:
+    """Give an event with its data as JSON where it is JSON; one that was kept as text may hold several."""
+    if isinstance(event, dict):
+        return [{**event, "data": _parsed(event["data"])} if isinstance(event.get("data"), str) else event]
+    read = []
+    for block in event.replace("\r\n", "\n").split("\n\n"):
+        fields: dict[str, Any] = {}
+        for line in block.split("\n"):
+            name, _, value = line.partition(":")
+            text = value.removeprefix(" ")
+            fields[name] = f"{fields[name]}\n{text}" if name == "data" and name in fields else text
+        fields.pop("", None)
+        if fields:
+            read.append({**fields, "data": _parsed(fields.get("data", ""))})
+    return read
 
 
-def _parsed(data: Any) -> list[Any]:
-    if not isinstance(data, str):
-        return [data] if data is not None else []
-    if data[:1] not in ("{", "["):
-        return []
+def _parsed(text: str) -> Any:
+    """Parse an object or an array; give anything else as it is."""
+    if text[:1] not in ("{", "["):
+        return text
     try:
-        return [_from_json(data)]
+        return _from_json(text)
     except (msgspec.DecodeError, UnicodeError):
-        return []
-
-
-def read_body(stored: bytes, path: str) -> list[Any]:
-    """List what stands at a path in a stored body; in each event's data, where it is a stream."""
-    return [found for value in body_values(stored) for found in read_path(value, path)]
-
-
-def tool_names(stored: bytes, paths: Iterable[str]) -> tuple[str, ...]:
-    """List the tools that a response asked for, each once, in order."""
-    values = body_values(stored)
-    found = [name for value in values for path in paths for name in read_path(value, path)]
-    return tuple(dict.fromkeys(name for name in found if isinstance(name, str) and name))
+        return text

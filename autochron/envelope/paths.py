@@ -1,158 +1,171 @@
-"""Dotted paths into JSON: `choices.*.message.tool_calls.*.function.name`, `output.[type=function_call].name`.
+"""Paths into stored JSON: `choices.*.message.tool_calls.*.function.name`, `output.*[type=function_call].name`.
 
-A segment is a key, an index, `*` for each item or value, or `[key=value]` for the items that have that
-value. Tags of the
-typed codec are no segments: a path goes through `$tuple` and its like as if the list stood there itself.
+The grammar is that of `rules.paths`. Tags of the typed codec are no steps: a path goes through `$tuple` and its like as if
+the list stood there itself. Only through tags that hold something: in a request's body `$defs` is a key like others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from autochron.envelope.patterns import MASK
+from autochron.rules.paths import Step, index_of, parse_path, spelled
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
+_HOLDING = frozenset({"$tuple", "$set", "$frozenset", "$dict", "$mappingproxy"})
+"""Tags whose list or object stands for what they are the tag of."""
+_THROUGH = _HOLDING | {"$type"}
+
+
+class _Pair(int):
+    """The index of a key and its value in the list of a `$dict`."""
+
+    __slots__ = ()
 
 
 def read_path(value: Any, path: str) -> list[Any]:
     """List what stands at a path in decoded JSON."""
+    return read_steps(value, parse_path(path))
+
+
+def read_steps(value: Any, steps: Sequence[Step]) -> list[Any]:
+    """List what stands at a parsed path in decoded JSON."""
     found = [value]
-    for segment in split_path(path):
+    for step in steps:
         following: list[Any] = []
         for holder in found:
             # The plain case first: a key of an ordinary object.
-            if type(holder) is dict and segment in holder and _is_untagged(holder) and segment[:1] not in "*[":
-                following.append(holder[segment])
+            if type(holder) is dict and not step.filters and step.key in holder and _is_untagged(holder):
+                following.append(holder[step.key])
             else:
-                following += [item for _, _, item in _children(holder, segment)]
+                following += [item for _, _, item in _children(holder, step)]
         if not following:
             return following
         found = following
     return found
 
 
-def _is_untagged(holder: dict[str, Any]) -> bool:
-    """Tell whether an object stands for itself; a tag is always the first key."""
-    for first in holder:
-        return first[:1] != "$"
-    return True
-
-
-@lru_cache(maxsize=1024)
-def split_path(path: str) -> tuple[str, ...]:
-    """Cut a path at its dots; those in a condition stay."""
-    segments: list[str] = []
-    for part in path.split(".") if path else ():
-        if segments and segments[-1].startswith("[") and not segments[-1].endswith("]"):
-            segments[-1] += "." + part
-        else:
-            segments.append(part)
-    return tuple(segments)
-
-
 def redact_paths(body: bytes, paths: Iterable[str]) -> bytes:
     """Mask what stands at the paths."""
-    return _change(body, paths, mask=True)
+    tree = _decode(body)
+    changed = False
+    for container, key, item in _spots(tree, paths):
+        if item == MASK:
+            continue
+        changed = True
+        if type(key) is _Pair:
+            container[key][1] = MASK
+        else:
+            container[key] = MASK
+    return _encode(tree) if changed else body
 
 
 def drop_paths(body: bytes, paths: Iterable[str]) -> bytes:
     """Leave out what stands at the paths."""
-    return _change(body, paths, mask=False)
+    tree = _decode(body)
+    dropped: dict[int, tuple[Any, set[Any]]] = {}
+    for container, key, _ in _spots(tree, paths):
+        dropped.setdefault(id(container), (container, set()))[1].add(key)
+    for container, keys in dropped.values():
+        # From the end, so that dropping an item leaves the indexes before it alone.
+        for key in sorted(keys, reverse=True):
+            del container[key]
+    return _encode(tree) if dropped else body
 
 
 def keep_paths(body: bytes, paths: Iterable[str]) -> bytes:
     """Leave out everything but what stands at the paths and what leads there."""
-    tree = _decode(body)
-    kept = _kept(tree, [split_path(path) for path in paths])
+    kept = _kept(_decode(body), [parse_path(path) for path in paths])
     return _encode({} if kept is _NOTHING else kept)
 
 
 _NOTHING: Any = object()
 
 
-def _inner(holder: Any) -> Any:
-    """Look through a tag to the list or object that it stands for."""
-    while isinstance(holder, dict):
+def _is_untagged(holder: dict[str, Any]) -> bool:
+    """Tell whether an object stands for itself; a tag is always the first key."""
+    for first in holder:
+        return first not in _THROUGH
+    return True
+
+
+def _inner(holder: Any) -> tuple[Any, bool]:
+    """Look through tags to the list or object that they stand for; tell whether it is a list of keys and values."""
+    tag = ""
+    while type(holder) is dict:
         tag = next(iter(holder), "")
-        if tag[:1] != "$" or not isinstance(holder[tag], (list, dict)):
-            if tag in ("$type", "$http", "$error") and isinstance(holder.get("$type.value"), (list, dict)):
-                return holder["$type.value"]
-            return holder
-        holder = holder[tag]
-    return holder
+        key = "$type.value" if tag == "$type" else tag
+        if tag not in _THROUGH or not isinstance(holder.get(key), list | dict):
+            return holder, False
+        holder = holder[key]
+    return holder, tag == "$dict"
 
 
-def _children(holder: Any, segment: str) -> Iterator[tuple[Any, Any, Any]]:
-    """Give (container, key, item) of what a segment selects."""
-    pairs = isinstance(holder, dict) and "$dict" in holder
-    holder = _inner(holder)
-    if segment.startswith("[") and segment.endswith("]"):
-        yield from _fitting(holder, segment[1:-1])
-    elif pairs:
-        for pair in holder:
-            if segment in ("*", str(pair[0])):
-                yield pair, 1, pair[1]
+def _children(holder: Any, step: Step) -> Iterator[tuple[Any, Any, Any]]:
+    """Give (container, key, item) of what a step selects."""
+    for spot in _under(holder, step.key):
+        if all(_has(spot[2], key, wanted) for key, wanted in step.filters):
+            yield spot
+
+
+def _has(item: Any, key: str, wanted: str) -> bool:
+    return any(spelled(found) == wanted for _, _, found in _under(item, key))
+
+
+def _under(holder: Any, key: str) -> Iterator[tuple[Any, Any, Any]]:
+    holder, pairs = _inner(holder)
+    if pairs:
+        for index, pair in enumerate(holder):
+            if key in ("*", str(pair[0])):
+                yield holder, _Pair(index), pair[1]
     elif isinstance(holder, dict):
-        for key in list(holder) if segment == "*" else (segment,):
-            if key in holder and not (segment == "*" and key.startswith("$")):
-                yield holder, key, holder[key]
+        for each in list(holder) if key == "*" else (key,):
+            if each in holder and not (key == "*" and each[:1] == "$"):
+                yield holder, each, holder[each]
     elif isinstance(holder, list):
-        if segment == "*":
+        if key == "*":
             for index, item in enumerate(holder):
                 yield holder, index, item
-        elif segment.lstrip("-").isdecimal() and -len(holder) <= int(segment) < len(holder):
-            yield holder, int(segment), holder[int(segment)]
+        elif (at := index_of(key, len(holder))) is not None:
+            yield holder, at, holder[at]
 
 
-def _fitting(holder: Any, condition: str) -> Iterator[tuple[Any, Any, Any]]:
-    key, _, wanted = condition.partition("=")
-    entries = list(enumerate(holder)) if isinstance(holder, list) else [(None, holder)]
-    for index, item in entries:
-        if isinstance(item, dict) and key in item and _says(item[key]) == wanted:
-            yield holder, index, item
+def _spots(tree: Any, paths: Iterable[str]) -> list[tuple[Any, Any, Any]]:
+    """List (container, key, item) of all that stands at the paths.
 
-
-def _says(value: Any) -> str:
-    return value if isinstance(value, str) else _encode(value).decode()
-
-
-def _change(body: bytes, paths: Iterable[str], *, mask: bool) -> bytes:
-    tree = _decode(body)
-    changed = False
+    Before anything is changed: a filter must not miss because another path masked what it looks at.
+    """
+    found: list[tuple[Any, Any, Any]] = []
     for path in paths:
-        *before, last = split_path(path) or ("",)
-        holders = read_path(tree, ".".join(before))
-        for holder in holders:
-            # From the end, so that dropping an item leaves the indexes before it alone.
-            for container, key, item in reversed(list(_children(holder, last))):
-                if key is None or item == MASK:
-                    continue
-                changed = True
-                if mask:
-                    container[key] = MASK
-                else:
-                    del container[key]
-    return _encode(tree) if changed else body
+        *before, last = parse_path(path)
+        for holder in read_steps(tree, before):
+            found += _children(holder, last)
+    return found
 
 
-def _kept(tree: Any, paths: list[tuple[str, ...]]) -> Any:
-    if any(not path for path in paths):
+def _kept(tree: Any, paths: list[Sequence[Step]]) -> Any:
+    if not all(paths):
         return tree
-    found: dict[Any, Any] = {}
-    holder = _inner(tree)
-    for segment in dict.fromkeys(path[0] for path in paths):
-        rest = [path[1:] for path in paths if path[0] == segment]
-        for _, key, item in _children(tree, segment):
-            inner = _kept(item, rest)
-            if inner is not _NOTHING and key not in found:
-                found[key] = inner
-    if not found:
+    items: dict[Any, Any] = {}
+    rests: dict[Any, list[Sequence[Step]]] = {}
+    for path in paths:
+        for _, key, item in _children(tree, path[0]):
+            items[key] = item
+            rests.setdefault(key, []).append(path[1:])
+    found = {key: _kept(item, rests[key]) for key, item in items.items()}
+    holder, pairs = _inner(tree)
+    keys = (
+        [key for key in (holder if isinstance(holder, dict) else range(len(holder))) if key in found]
+        if found
+        else []
+    )
+    keys = [key for key in keys if found[key] is not _NOTHING]
+    if not keys:
         return _NOTHING
-    if isinstance(holder, list):
-        return [found[key] for key in sorted(found)] if None not in found else found[None]
-    return {key: found[key] for key in holder if key in found} if None not in found else found[None]
+    if pairs:
+        return {"$dict": [[holder[key][0], found[key]] for key in keys]}
+    return {key: found[key] for key in keys} if isinstance(holder, dict) else [found[key] for key in keys]

@@ -7,6 +7,7 @@ and what the model was asked for is read off. A draft holds immutable values and
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Raw
@@ -14,7 +15,7 @@ from msgspec.json import decode, encode
 
 from autochron.envelope import bodies, exchange
 from autochron.envelope.exchange import Wire
-from autochron.envelope.paths import keep_paths, read_path, redact_paths
+from autochron.envelope.paths import keep_paths, read_steps, redact_paths
 from autochron.envelope.redaction import Redactor
 from autochron.model import (
     Abandoned,
@@ -29,6 +30,7 @@ from autochron.model import (
     Returned,
     Streamed,
 )
+from autochron.rules.paths import Step, parse_path
 
 
 class Draft:
@@ -107,7 +109,9 @@ class Editor:
             form=draft.form,
             exchanges=tuple(each for each, _ in exchanges),
             reenters=draft.reenters,
-            changed=None if draft.changed is None else self._redactor.mask_outcome(draft.changed)[0],
+            changed=None
+            if draft.changed is None
+            else _with_paths(self._redactor.mask_outcome(draft.changed)[0], rule),
             meta=meta,
             started=draft.started,
             duration=draft.duration,
@@ -196,7 +200,7 @@ class _Meta:
         }
         if sampling:
             found["sampling"] = sampling
-        if usage := self._last(paths.usage):
+        if usage := self._merged(paths.usage):
             found["usage"] = usage
         tools = [name for path in paths.tools for name in self._all(path) if isinstance(name, str) and name]
         if tools:
@@ -208,33 +212,43 @@ class _Meta:
     def _first(self, paths: tuple[str, ...]) -> Any:
         return next((value for path in paths for value in self._all(path)), None)
 
-    def _last(self, paths: tuple[str, ...]) -> Any:
-        for path in paths:
-            values = [value for value in self._all(path) if value is not None]
-            if values:
-                return values[-1]
-        return None
+    def _merged(self, paths: tuple[str, ...]) -> Any:
+        """Give what stands last at each path, in one: a stream may tell its usage in parts, at the paths named later."""
+        found = [
+            values[-1] for path in paths if (values := [each for each in self._all(path) if each is not None])
+        ]
+        if not all(isinstance(each, dict) for each in found):
+            return found[0]
+        merged: dict[str, Any] = {}
+        for each in reversed(found):
+            merged |= {key: value for key, value in each.items() if value is not None or key not in merged}
+        return merged
 
     def _all(self, path: str) -> list[Any]:
-        source, _, rest = path.partition(".")
-        if source == "request" and rest[:1] not in ("*", "["):
-            return self._in_request(rest)
-        if source == "request":
-            source, rest = "input", f"body.{rest}"
-        if source not in self._sources:
-            raw = self._raw.get(source)
-            value = None if raw is None else decode(raw)
-            self._sources[source] = _opened(value) if source == "response" else value
-        value = self._sources[source]
-        return [] if value is None else read_path(value, rest)
+        steps = parse_path(path)
+        source, field = steps[:2]
+        if source.key == "request" and field.key != "*" and not source.filters:
+            return self._in_request(steps[1:])
+        if source.key not in self._sources:
+            self._sources[source.key] = self._read(source.key)
+        return read_steps(self._sources, steps)
 
-    def _in_request(self, path: str) -> list[Any]:
+    def _read(self, source: str) -> Any:
+        raw = self._fields_of_input().get("body") if source == "request" else self._raw.get(source)
+        if raw is None:
+            return None
+        return bodies.read_body(bytes(raw)) if source == "response" else decode(raw)
+
+    def _in_request(self, steps: Sequence[Step]) -> list[Any]:
         """Read a request's field without making objects of its messages, which grow with the conversation."""
         if self._request is None:
-            self._request = _fields(_fields(self._raw["input"]).get("body"))
-        first, _, rest = path.partition(".")
+            self._request = _fields(self._fields_of_input().get("body"))
+        first = steps[0].key
         raw = self._request.get(first)
-        return [] if raw is None else read_path(decode(raw), rest)
+        return [] if raw is None else read_steps({first: decode(raw)}, steps)
+
+    def _fields_of_input(self) -> dict[str, Raw]:
+        return _fields(self._raw["input"])
 
 
 def _fields(body: bytes | Raw | None) -> dict[str, Raw]:
@@ -245,16 +259,6 @@ def _fields(body: bytes | Raw | None) -> dict[str, Raw]:
         return decode(body, type=dict[str, Raw])
     except ValueError:
         return {}
-
-
-def _opened(stored: Any) -> Any:
-    """Give what a stored body holds, in the form that meta paths are written for."""
-    if isinstance(stored, dict):
-        if "json" in stored:
-            return stored["json"]
-        if "events" in stored:
-            return stored
-    return None
 
 
 def _with_paths(body: bytes, rule: BoundaryRule) -> bytes:

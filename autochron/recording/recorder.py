@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autochron import _originals
-from autochron.crossing.conditions import reader
+from autochron.crossing.arguments import capture
 from autochron.crossing.kernel import Crossing
 from autochron.envelope import codec
 from autochron.envelope.canonical import canonical, snapshot
@@ -44,9 +44,14 @@ class Noted:
 
 
 class Inputs:
-    """What of a definition's arguments is the input: its parameters without the receiver, or the captured paths."""
+    """What of a definition's arguments is the input: its parameters without the receiver, or the captured paths.
 
-    __slots__ = ("deferred", "names", "read")
+    Attributes:
+        deferred: whether the input is left to the HTTP exchanges beneath, if there are any.
+        read: from the bound arguments to (names, values); a captured path that isn't there is in neither.
+    """
+
+    __slots__ = ("deferred", "read")
 
     def __init__(self, crossing: Crossing) -> None:
         point, rule = crossing.point, crossing.rule
@@ -55,22 +60,15 @@ class Inputs:
             or rule.codec == "http"
             or (rule.codec == "auto" and rule.pack is not None and rule.kind == "model")
         )
+        self.read: Callable[[tuple[Any, ...]], tuple[tuple[str, ...], tuple[Any, ...]]]
+        names = point.parameters
         if rule.capture:
-            readers = [reader(path, point.parameters) for path in rule.capture]
-            self.names: tuple[str, ...] = tuple(rule.capture)
-            self.read: Callable[[tuple[Any, ...]], tuple[Any, ...]] = lambda arguments: tuple(
-                read(arguments) for read in readers
-            )
-        elif point.parameters[:1] in {("self",), ("cls",), ("mcs",)} and "." in point.qualname:
-            self.names = point.parameters[1:]
-            self.read = lambda arguments: arguments[1:]
+            self.read = capture(rule.capture, point)
+        elif names[:1] in {("self",), ("cls",), ("mcs",)} and "." in point.qualname:
+            names = names[1:]
+            self.read = lambda arguments: (names, arguments[1:])
         else:
-            self.names = point.parameters
-            self.read = _all
-
-
-def _all(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    return arguments
+            self.read = lambda arguments: (names, arguments)
 
 
 def inputs_of(crossing: Crossing) -> Inputs:
@@ -107,8 +105,8 @@ class Recorder:
             if crossing.point.transport:
                 noted.wires = [Wire(arguments[crossing.point.parameters.index("request")])]
             if not inputs.deferred:
-                values = inputs.read(arguments)
-                noted.input = canonical(inputs.names, values)
+                names, values = inputs.read(arguments)
+                noted.input = canonical(names, values)
                 for value in values:
                     if type(value) not in _ATOMS:
                         noted.mutable = True
@@ -254,7 +252,7 @@ class Recorder:
         draft.opaque = ()
         if draft.input is None and not draft.reenters and noted.inputs is not None:
             # An SDK call that sent nothing: its arguments are all there is, and they are late.
-            draft.input = canonical(noted.inputs.names, noted.inputs.read(noted.arguments))
+            draft.input = canonical(*noted.inputs.read(noted.arguments))
         return draft
 
     def _value(self, crossing: Crossing, noted: Noted, draft: Draft, value: Any) -> None:
@@ -285,15 +283,15 @@ class Recorder:
         inputs = noted.inputs
         if inputs is None or noted.input is None:
             return None
-        values = inputs.read(noted.arguments)
+        names, values = inputs.read(noted.arguments)
         if noted.before is not None and noted.before == snapshot(values):
             return None
-        after = canonical(inputs.names, values)
+        after = canonical(names, values)
         if after == noted.input:
             return None
         changed = {
             name: value
-            for name, value in zip(inputs.names, values, strict=True)
+            for name, value in zip(names, values, strict=True)
             if type(value) not in _ATOMS and canonical((name,), (value,)) not in _singles(noted.input, name)
         }
         return codec.encode(changed).body if changed else None

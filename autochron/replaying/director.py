@@ -240,7 +240,7 @@ class Director:
 
     def _input(self, crossing: Crossing, arguments: tuple[Any, ...]) -> bytes:
         inputs = inputs_of(crossing)
-        raw = canonical(inputs.names, inputs.read(arguments))
+        raw = canonical(*inputs.read(arguments))
         return self._redactor.mask_input((crossing.name, crossing.root.lane), raw)
 
     def path_of(self, wire: exchange.Wire) -> str:
@@ -276,7 +276,8 @@ class Director:
         rule = crossing.rule
         recorded = envelope.input
         if rule.redact:
-            given = redact_paths(given, rule.redact)
+            # Both: the record may be of a time before the rule, or lack what another path has masked since.
+            recorded, given = redact_paths(recorded, rule.redact), redact_paths(given, rule.redact)
         if rule.volatile:
             recorded, given = drop_paths(recorded, rule.volatile), drop_paths(given, rule.volatile)
         return first_difference(recorded, given)

@@ -1,6 +1,5 @@
 """Rules: what to weave, and how to name it. TOML is validated here into the frozen values of `model`."""
 
-from autochron.rules.conditions import Condition, condition
 from autochron.rules.globs import DottedGlob, TextGlob, dotted_glob, text_glob
 from autochron.rules.loading import load_rules
 from autochron.rules.names import CallFacts, NameTemplate, NameTemplateError, name_template
@@ -10,14 +9,12 @@ from autochron.rules.paths import PathError, Step, find, parse_path
 
 __all__ = [
     "CallFacts",
-    "Condition",
     "DottedGlob",
     "NameTemplate",
     "NameTemplateError",
     "PathError",
     "Step",
     "TextGlob",
-    "condition",
     "dotted_glob",
     "find",
     "load_pack",

@@ -1,16 +1,21 @@
 """Paths into values: `options.url`, `messages.*.role`, `response.content.*[type=tool_use].name`.
 
-Dotted components: a key, attribute or index, or `*` for every element or value. A component may be
+Dotted components: a key, attribute or index (-1 is the last), or `*` for every element or value. A component may be
 followed by filters, `[key=value]`, that keep what it found where that has this value under this key.
+
+This is the one grammar. Live values are read here; `envelope.paths` reads stored ones, by the same steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
+
+MISSING: Final[Any] = object()
+"""What `look_up` gives where nothing is: None is a value."""
 
 
 class PathError(ValueError):
@@ -46,23 +51,50 @@ def find(value: Any, steps: Sequence[Step], *, attributes: bool = False) -> Iter
             yield from find(inner, rest, attributes=attributes)
 
 
-def _children(value: Any, key: str, *, attributes: bool) -> Iterator[Any]:
+def look_up(value: Any, key: str, *, attributes: bool) -> Any:
+    """Give what stands under a key that isn't `*`, or MISSING."""
+    if type(value) is dict:
+        return value.get(key, MISSING)
     if isinstance(value, Mapping):
-        if key == "*":
-            yield from value.values()
-        elif key in value:
-            yield value[key]
-    elif isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
-        if key == "*":
-            yield from value
-        elif key.isdecimal() and int(key) < len(value):
-            yield value[int(key)]
-    elif attributes and key != "*":
-        # Not hasattr: one look-up, since a property may cost something.
-        missing = object()
-        found = getattr(value, key, missing)
-        if found is not missing:
+        # Not `get`: a mapping may have one of its own.
+        return value[key] if key in value else MISSING  # noqa: SIM401
+    if _is_sequence(value):
+        index = index_of(key, len(value))
+        if index is not None:
+            return value[index]
+        # Of the attributes of sequences only a namedtuple's fields: `items.count` is no value.
+        if key not in getattr(type(value), "_fields", ()):
+            return MISSING
+    # Not hasattr: one look-up, since a property may cost something.
+    return getattr(value, key, MISSING) if attributes else MISSING
+
+
+def index_of(key: str, length: int) -> int | None:
+    """Give the index that a key means in a list of that length; None where it means none."""
+    if not key.removeprefix("-").isdecimal():
+        return None
+    index = int(key) + (length if key[0] == "-" else 0)
+    return index if 0 <= index < length else None
+
+
+def is_plain(steps: Sequence[Step]) -> bool:
+    """Tell whether a path is keys only, so that following it is one look-up a step."""
+    return not any(step.key == "*" or step.filters for step in steps)
+
+
+def _is_sequence(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
+
+
+def _children(value: Any, key: str, *, attributes: bool) -> Iterator[Any]:
+    if key != "*":
+        found = look_up(value, key, attributes=attributes)
+        if found is not MISSING:
             yield found
+    elif isinstance(value, Mapping):
+        yield from value.values()
+    elif _is_sequence(value):
+        yield from value
 
 
 def _has(value: Any, key: str, wanted: str, *, attributes: bool) -> bool:

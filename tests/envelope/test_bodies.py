@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autochron.envelope.bodies import body_values, read_body, restore_body, store_body, tool_names
+from autochron.envelope.bodies import read_body, restore_body, store_body
+from autochron.envelope.paths import read_path
 from autochron.envelope.redaction import Redactor
 from autochron.errors import CodecError
 
@@ -92,10 +93,36 @@ def test_events_are_readable_and_paths_reach_their_data() -> None:
     assert [event["data"] for event in events[2:]] == ['{"type":"x"  }', "[DONE]"]
     assert events[1]["style"] == "spaced"
     assert restore_body(stored) == _STREAM
-    path = "choices.*.delta.tool_calls.*.function.name"
-    assert tool_names(stored, [path]) == ("buy", "sell")
-    assert read_body(stored, "type") == ["x"]
-    assert len(body_values(stored)) == 3
+    read = read_body(stored)
+    assert read_path(read, "events.*.data.choices.*.delta.tool_calls.*.function.name") == ["buy", "sell"]
+    assert read_path(read, "events.*.data[type=x].type") == ["x"]
+    assert read_path(read, "events.*.event") == ["delta"]
+
+
+@pytest.mark.parametrize(
+    ("content", "content_type", "said"),
+    [
+        (b"", "application/json", None),
+        (b'{"a": 1}', "application/json", {"a": 1}),
+        (b' {"a"  :  1}', "application/json", {"a": 1}),  # a layout of its own is kept as text
+        (b"hello", "text/plain", "hello"),
+        (b"\xff", "text/plain", ""),
+        (b'data:{"a":1}\n\n', "text/event-stream", {"events": [{"data": {"a": 1}}]}),
+        (b': ping\n\ndata: {"a":\ndata: 1}\n\n', "text/event-stream", {"events": [{"data": {"a": 1}}]}),
+        (b'data: {"a":1}\r\n\r\n', "text/event-stream", {"events": [{"data": {"a": 1}}]}),
+        (
+            b'data: "\r\n\n\ndata:{"a":1}\n\n',
+            "text/event-stream",
+            {"events": [{"data": '"'}, {"data": {"a": 1}}]},
+        ),
+        (b'id: 1\ndata: {"a":1}', "text/event-stream", {"events": [{"id": "1", "data": {"a": 1}}]}),
+        (b'event: x\ndata: {"a":1}\n\n', "", {"events": [{"event": "x", "data": {"a": 1}}]}),
+    ],
+)
+def test_a_body_is_read_as_an_sdk_would(content: bytes, content_type: str, said: object) -> None:
+    stored = store_body(content, content_type)
+    assert restore_body(stored) == content
+    assert read_body(stored) == said
 
 
 def test_a_masked_body_restores_with_the_mask() -> None:

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from autochron.envelope import paths
 from autochron.envelope.names import SecretNames
 from autochron.envelope.patterns import load_patterns
 from autochron.envelope.redaction import Redactor
@@ -157,29 +156,6 @@ def test_headers_urls_and_text() -> None:
     )
     assert redactor.mask_text('login {"password": "hunter2"} ok') == 'login {"password": "[masked]"} ok'
     assert redactor.mask_text("plain") == "plain"
-
-
-def test_paths_are_masked_dropped_and_kept() -> None:
-    body = b'{"a":[{"b":1,"c":2},{"b":3}],"d":{"e":4,"f":5}}'
-    assert (
-        paths.redact_paths(body, ["a.*.b"])
-        == b'{"a":[{"b":"[masked]","c":2},{"b":"[masked]"}],"d":{"e":4,"f":5}}'
-    )
-    assert paths.drop_paths(body, ["a.*.b", "d"]) == b'{"a":[{"c":2},{}]}'
-    assert paths.drop_paths(body, ["a.*"]) == b'{"a":[],"d":{"e":4,"f":5}}'
-    assert paths.keep_paths(body, ["a.0.c", "d.e"]) == b'{"a":[{"c":2}],"d":{"e":4}}'
-    assert paths.keep_paths(body, ["x"]) == b"{}"
-    assert paths.drop_paths(body, ["x.y"]) == body
-    typed = b'{"a":{"$tuple":[{"b":1}]}}'
-    assert paths.redact_paths(typed, ["a.0.b"]) == b'{"a":{"$tuple":[{"b":"[masked]"}]}}'
-
-
-def test_read_path_with_conditions() -> None:
-    value = {"output": [{"type": "text", "name": "x"}, {"type": "function_call", "name": "y"}]}
-    assert paths.read_path(value, "output.[type=function_call].name") == ["y"]
-    assert paths.read_path(value, "output.*.name") == ["x", "y"]
-    assert paths.read_path(value, "output.-1.name") == ["y"]
-    assert paths.read_path(value, "nothing.*.name") == []
 
 
 # --- the fast ways equal the slow one ---

@@ -8,12 +8,14 @@ from types import SimpleNamespace
 import pytest
 import tomli
 
+from autochron.crossing.conditions import condition
 from autochron.errors import RuleError
 from autochron.matching import Matcher
 from autochron.model import Rules
-from autochron.rules import condition, load_pack, load_rules, pack_index, with_imported
+from autochron.rules import load_pack, load_rules, pack_index, with_imported
 from autochron.rules.lines import find_lines
 from autochron.rules.packs import pack_texts, read_pack
+from autochron.weaving.gate import Point
 
 PACKS = sorted(pack_index())
 
@@ -33,8 +35,10 @@ def examples(key):
 
 def first(name, target, options):
     """Give the id of the first rule that fits, as a crossing takes it."""
+    point = Point(name, "request", ("options",))
     for rule in load_pack(name).boundaries:
-        if str(rule.selector) == target and condition(rule.when).fits({"options": options}):
+        fits = condition(rule.when, point)
+        if str(rule.selector) == target and (fits is None or fits((options,))):
             return rule.id
     return None
 
