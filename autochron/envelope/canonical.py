@@ -44,8 +44,8 @@ def _hook(value: Any) -> Any:
 
 
 _encoder = msgspec.json.Encoder(enc_hook=_hook, order="deterministic")
-_encode = _encoder.encode
-_encode_unsorted = msgspec.json.Encoder(enc_hook=_hook).encode
+_encode = encode_sorted = _encoder.encode
+encode_unsorted = msgspec.json.Encoder(enc_hook=_hook).encode
 
 
 def canonical(parameters: Sequence[str], values: Sequence[Any]) -> bytes:
@@ -68,7 +68,7 @@ def snapshot(values: Sequence[Any]) -> bytes | None:
     Equal snapshots mean equal canonical forms, at a third of their cost; different ones mean nothing.
     """
     try:
-        return _encode_unsorted(values)
+        return encode_unsorted(values)
     except Exception:
         return None
 
