@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import bisect
+from collections.abc import Iterator
 
 from autochron.model import Envelope, Trace
 
@@ -128,27 +128,46 @@ class Turns:
     def __init__(self, envelopes: tuple[Envelope, ...]) -> None:
         self.parallel = len({envelope.lane for envelope in envelopes}) > 1
         self._ended = sorted(envelopes, key=_end) if self.parallel else []
-        self._ends = [_end(envelope) for envelope in self._ended]
+        self._place = {envelope.seq: place for place, envelope in enumerate(self._ended)}
+        self._first = 0
+        """Up to here all are done."""
         self._done: set[int] = set()
+        self._inside: dict[int, list[int]] = {}
+        for envelope in self._ended:
+            if envelope.parent is not None:
+                self._inside.setdefault(envelope.parent, []).append(envelope.seq)
 
     def finish(self, envelope: Envelope) -> None:
-        """Note that a crossing has ended."""
-        if self.parallel:
-            self._done.add(envelope.seq)
+        """Note that a crossing has ended, and so has what was recorded inside, whether it happened again or not."""
+        if not self.parallel:
+            return
+        ended = [envelope.seq]
+        while ended:
+            seq = ended.pop()
+            self._done.add(seq)
+            ended += self._inside.get(seq, ())
+        while self._first < len(self._ended) and self._ended[self._first].seq in self._done:
+            self._first += 1
 
     def is_due(self, envelope: Envelope) -> bool:
-        """Tell whether all that ended while this crossing was open, in other lanes, have ended."""
-        if not self.parallel:
-            return True
-        index = bisect.bisect_left(self._ends, _end(envelope))
-        while index > 0:
-            index -= 1
-            other = self._ended[index]
-            if self._ends[index] < envelope.started:
-                break
-            if other.lane != envelope.lane and other.seq not in self._done and not _related(other, envelope):
-                return False
-        return True
+        """Tell whether all that ended before this crossing, in other lanes, have ended."""
+        return next(self._earlier(envelope), None) is None
+
+    def give_up(self, envelope: Envelope) -> None:
+        """Wait no longer for what should have ended before: it may never begin."""
+        for other in list(self._earlier(envelope)):
+            self.finish(other)
+
+    def _earlier(self, envelope: Envelope) -> Iterator[Envelope]:
+        if self.parallel:
+            for place in range(self._first, self._place[envelope.seq]):
+                other = self._ended[place]
+                if (
+                    other.seq not in self._done
+                    and other.lane != envelope.lane
+                    and not _related(other, envelope)
+                ):
+                    yield other
 
 
 def _end(envelope: Envelope) -> int:

@@ -145,12 +145,18 @@ class Director:
             self.progress += 1
             self._changed.notify_all()
 
-    def wait_for(self, ready: Callable[[], bool], patience: float) -> None:
-        """Block until something is so, or until nothing has moved for a while."""
+    def wait_for_turn(self, envelope: Envelope, patience: float) -> None:
+        """Block until what ended earlier has ended, or until nothing has moved for a while."""
         with self._changed:
-            while not ready():
+            while not self.turns.is_due(envelope):
                 if not self._changed.wait(patience):
-                    return
+                    self.give_up(envelope)
+
+    def give_up(self, envelope: Envelope) -> None:
+        """Let a crossing go on although not all that should have ended before has."""
+        with self._changed:
+            self.turns.give_up(envelope)
+            self._changed.notify_all()
 
     def not_rebuilt(self, envelope: Envelope, error: Exception) -> None:
         """Note that an outcome can't be served."""

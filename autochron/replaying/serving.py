@@ -175,9 +175,9 @@ class Served:
 
     def wait(self) -> None:
         """Wait until what ended before this crossing has ended."""
-        turns = self._director.turns
-        if turns.parallel and not turns.is_due(self.envelope):
-            self._director.wait_for(lambda: turns.is_due(self.envelope), _PATIENCE)
+        # Not in an event loop: what is waited for may be another task of the same loop.
+        if self._director.turns.parallel and _running_loop() is None:
+            self._director.wait_for_turn(self.envelope, _PATIENCE)
 
     async def wait_async(self, *, whole: bool = True) -> None:
         """Wait in an event loop until what ended before this crossing has ended; for ever, where it was cancelled."""
@@ -197,7 +197,8 @@ class Served:
             if self._director.progress != seen:
                 seen, deadline, pause = self._director.progress, now + int(_PATIENCE * 1e9), 0.0
             elif now > deadline:
-                return
+                self._director.give_up(self.envelope)
+                break
             pause = min(pause + 0.0001, 0.002)
         await _let_others_go(asyncio)
 

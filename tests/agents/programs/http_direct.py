@@ -7,7 +7,7 @@ import os
 import httpx
 import httpx2
 
-URL = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+URL = os.environ.get("OPENAI_BASE_URL", "http://127.0.0.1:9/v1") + "/chat/completions"
 ASKED = {"model": "gpt-4.1-mini", "messages": [{"role": "user", "content": "Hello."}]}
 
 
