@@ -180,7 +180,10 @@ class Rules(Struct, frozen=True, kw_only=True):
 
 
 class Returned(Struct, frozen=True, tag="returned"):
-    """The call returned: the value in the typed codec, or the parameter whose object it handed back."""
+    """The call returned: the value in the typed codec, or the argument whose object it handed back.
+
+    An argument is a parameter, or `args.0` and `kwargs.name` for what `*args` and `**kwargs` caught.
+    """
 
     value: bytes = b"null"
     argument: str | None = None
@@ -240,7 +243,7 @@ class Envelope(Struct, frozen=True, kw_only=True):
     """With the name the address: `place_order[1]`."""
     kind: Kind
     lane: str
-    """`0` is the main lane; `0.2` the second task or thread started from it."""
+    """`0` is the main lane; `0/fetch.2` the second task or thread that ran `fetch` and was started from it."""
     parent: int | None
     """`seq` of the enclosing crossing."""
     site: str
@@ -262,9 +265,12 @@ class Envelope(Struct, frozen=True, kw_only=True):
     duration: int = 0
     """Nanoseconds."""
     masked: tuple[str, ...] = ()
-    """Paths in the outcome that redaction masked: a replay serves the mask."""
+    """Paths in the outcome that redaction masked: a replay serves the mask.
+
+    What is below `items.*`, `return` or `changed` stands in a stream's items, its last value, or in `changed`.
+    """
     opaque: tuple[str, ...] = ()
-    """`path: type` of what can't be rebuilt."""
+    """`path: type` of what can't be rebuilt, with the same beginnings; under `changed` also what can't be changed again."""
 
     @property
     def address(self) -> str:

@@ -44,6 +44,9 @@ class Serving(Protocol):
     def step_async(self) -> Any:
         """Give an awaitable of (done, error, item), for an asynchronous generator function."""
 
+    def raised(self, error: BaseException) -> None:
+        """Note what was thrown into an asynchronous generator function between two items: it ends there."""
+
 
 class WovenHandler(Protocol):
     """What woven code calls: the kernel. Exactly one is in force in a process, or none."""

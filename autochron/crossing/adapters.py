@@ -109,7 +109,10 @@ def _future_done(crossing: Crossing, future: Any) -> None:
         return
     crossing.done = True
     if future.cancelled():
-        crossing.handler.raised(crossing, sys.modules["asyncio"].CancelledError())
+        futures = sys.modules.get("concurrent.futures")
+        of_a_pool = futures is not None and isinstance(future, futures.Future)
+        module = "concurrent.futures" if of_a_pool else "asyncio"
+        crossing.handler.raised(crossing, sys.modules[module].CancelledError())
         return
     failed: BaseException | None = future.exception()
     if failed is not None:

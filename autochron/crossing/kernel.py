@@ -166,6 +166,10 @@ class Crossing:
         CURRENT.set(self.previous)
 
 
+_BETWEEN = ("autochron.", "wrapt.")
+"""Whose frames stand between a woven callable and its caller."""
+
+
 class _Boundary:
     """One rule at one point, compiled."""
 
@@ -265,8 +269,10 @@ class Kernel:
 
     def _form_name(self, boundary: _Boundary, point: Point, arguments: tuple[Any, ...]) -> str:
         """Form a name that needs something of the call; the function's own name where it can't be formed."""
-        frame = sys._getframe(3)
+        frame = sys._getframe(3)  # the woven function's own, or of what calls one that has no code
         caller = frame.f_back
+        while caller is not None and str(caller.f_globals.get("__name__")).startswith(_BETWEEN):
+            caller = caller.f_back
         facts = CallFacts(
             name=point.qualname.rpartition(".")[2],
             qualname=point.qualname,

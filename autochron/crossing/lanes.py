@@ -11,6 +11,7 @@ The context is carried by a `ContextVar`. Tasks copy it by themselves; threads a
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 import threading
 from collections.abc import Callable
@@ -218,13 +219,11 @@ class LaneHooks:
 
 _QUIET = Root(None, "quiet", quiet=True)
 
-_strays = 0
+_next_stray = itertools.count(1).__next__
 
 
 def stray_root(kernel: object) -> Root:
     """Begin a lane for a thread that was started past every hook."""
-    global _strays  # noqa: PLW0603 - a count for the process
     if _originals.get_ident() == _originals.main_thread().ident:
         return Root(kernel, MAIN)
-    _strays += 1
-    return Root(kernel, f"{MAIN}/?.{_strays}")
+    return Root(kernel, f"{MAIN}/?.{_next_stray()}")

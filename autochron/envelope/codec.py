@@ -25,7 +25,7 @@ from autochron.envelope.types import set_root
 from autochron.envelope.writing import MAX_DEPTH, Writer, opaque
 from autochron.errors import CodecError, OpaqueError
 
-__all__ = ["Encoded", "decode", "encode", "set_root"]
+__all__ = ["Encoded", "decode", "decode_partly", "encode", "set_root"]
 
 _SCALARS = frozenset({str, int, bool, type(None)})
 _to_json = msgspec.json.Encoder().encode
@@ -99,14 +99,38 @@ def decode(body: bytes) -> Any:
 
     Raises OpaqueError where a part was never kept, CodecError where it can't be made in this program.
     """
-    try:
-        tree = _from_json(body)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise CodecError(f"a stored value is no JSON text ({error}); record the trace again") from None
+    tree = _tree(body)
     if b'"$' not in body:
         return tree
     if b'"$opaque"' in body:
         _refuse_opaque(tree)
+    return _read(tree)
+
+
+def decode_partly(body: bytes, instead: Any) -> Any:
+    """Give the value, with `instead` in the places of parts that were never kept."""
+    tree = _tree(body)
+    return _read(_with_instead(tree, instead) if b'"$opaque"' in body else tree)
+
+
+def _with_instead(tree: Any, instead: Any) -> Any:
+    if isinstance(tree, list):
+        return [_with_instead(item, instead) for item in tree]
+    if not isinstance(tree, dict):
+        return tree
+    if next(iter(tree), "") == "$opaque":
+        return instead
+    return {key: _with_instead(item, instead) for key, item in tree.items()}
+
+
+def _tree(body: bytes) -> Any:
+    try:
+        return _from_json(body)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise CodecError(f"a stored value is no JSON text ({error}); record the trace again") from None
+
+
+def _read(tree: Any) -> Any:
     try:
         return read(tree)
     except CodecError:

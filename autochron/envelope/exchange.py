@@ -197,7 +197,8 @@ def rebuilt(exchange: Exchange, request: Any, *, stream: bool) -> Any:
     module = sys.modules[library_of(request)]
     headers = list(exchange.headers)
     if exchange.status >= 400:
-        # Only the last attempt was kept: an SDK that tries again would find nothing.
+        # Only the last attempt was kept: an SDK that tries again would find nothing. The OpenAI and Anthropic SDKs heed this
+        # header; to any other client it is one header more, and the number of retries is then its own, each served alike.
         headers.append(("x-should-retry", "false"))
     body = bodies.restore_body(exchange.body)
     response = module.Response(

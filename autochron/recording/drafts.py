@@ -6,8 +6,9 @@ and what the model was asked for is read off. A draft holds immutable values and
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec import Raw
@@ -30,6 +31,7 @@ from autochron.model import (
     Returned,
     Streamed,
 )
+from autochron.recording.asking import Asking, Call
 from autochron.rules.paths import Step, parse_path
 
 
@@ -76,15 +78,16 @@ class Editor:
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
-        self.asked_for: dict[str, None] = {}
-        """Tools that the model asked for, in order."""
-        self.called: set[str] = set()
-        """Names of crossings, and of the functions that were crossed."""
+        self.asking = Asking()
+        self._masked_items: dict[int, dict[str, None]] = {}
 
-    def item(self, item: Item) -> bytes:
-        """Mask one item of a stream."""
-        masked, _ = self._redactor.mask_outcome(item.body)
-        return _with_paths(masked, item.rule)
+    def item(self, item: Item) -> tuple[bytes, tuple[str, ...]]:
+        """Mask one item of a stream; give it, and the paths that were masked. Its envelope tells of them too."""
+        body, paths = self._mask(item.body, item.rule)
+        found = tuple(_below("items.*", paths))
+        if found:
+            self._masked_items.setdefault(item.seq, {}).update(dict.fromkeys(found))
+        return body, found
 
     def envelope(self, draft: Draft) -> Envelope:
         """Make the envelope of a draft."""
@@ -94,8 +97,14 @@ class Editor:
         masked_paths: list[str] = []
         outcome = self._outcome(draft, masked_paths)
         body = self._input(draft, exchanges)
-        self.called.update((name, draft.site.rpartition(":")[2].rpartition(".")[2]))
-        meta = self._meta(rule.meta, body, outcome, exchanges) if rule.kind == "model" else b"{}"
+        names = (name, draft.site.rpartition(":")[2].rpartition(".")[2])
+        self.asking.cross(draft.seq, names, rule.kind, draft.parent, body)
+        masked_paths += self._masked_items.get(draft.seq, ())
+        changed = None
+        if draft.changed is not None:
+            changed, paths = self._mask(draft.changed, rule)
+            masked_paths += _below("changed", paths)
+        meta = self._meta(draft.seq, rule.meta, body, outcome, exchanges) if rule.kind == "model" else b"{}"
         return Envelope(
             seq=draft.seq,
             name=name,
@@ -109,9 +118,7 @@ class Editor:
             form=draft.form,
             exchanges=tuple(each for each, _ in exchanges),
             reenters=draft.reenters,
-            changed=None
-            if draft.changed is None
-            else _with_paths(self._redactor.mask_outcome(draft.changed)[0], rule),
+            changed=changed,
             meta=meta,
             started=draft.started,
             duration=draft.duration,
@@ -137,14 +144,20 @@ class Editor:
 
     def _masked(self, outcome: Any, rule: BoundaryRule, masked_paths: list[str]) -> Any:
         if isinstance(outcome, Returned) and outcome.argument is None:
-            body, paths = self._redactor.mask_outcome(outcome.value)
+            body, paths = self._mask(outcome.value, rule)
             masked_paths += paths
-            return Returned(_with_paths(body, rule))
+            return Returned(body)
         if isinstance(outcome, Raised):
             body, paths = self._redactor.mask_outcome(outcome.error)
             masked_paths += paths
             return Raised(body)
         return outcome
+
+    def _mask(self, body: bytes, rule: BoundaryRule) -> tuple[bytes, tuple[str, ...]]:
+        """Mask what a replay will serve; give it, and the paths that were masked."""
+        masked, paths = self._redactor.mask_outcome(body)
+        redacted = _with_paths(masked, rule)
+        return redacted, paths if redacted == masked else tuple(dict.fromkeys((*paths, *rule.redact)))
 
     def _exchange(self, index: int, wire: Wire) -> tuple[Exchange, tuple[str, ...]]:
         made = exchange.stored_exchange(wire, with_request=index > 0)
@@ -166,6 +179,7 @@ class Editor:
 
     def _meta(
         self,
+        seq: int,
         paths: MetaPaths,
         body: bytes,
         outcome: Outcome,
@@ -173,8 +187,12 @@ class Editor:
     ) -> bytes:
         meta = _Meta(paths, body, outcome, exchanges[-1][0] if exchanges else None)
         found = meta.read()
-        self.asked_for.update(dict.fromkeys(found.get("tools", ())))
+        self.asking.ask(seq, meta.calls())
         return encode(found)
+
+
+_ARGUMENTS = ("arguments", "input", "args")
+"""What a call's arguments are held by, beside its name."""
 
 
 class _Meta:
@@ -208,6 +226,17 @@ class _Meta:
         if paths.sdk is not None and (version := version_of(paths.sdk)):
             found["sdk"] = f"{paths.sdk} {version}"
         return found
+
+    def calls(self) -> tuple[Call, ...]:
+        """Give the calls that the model asked for, with their arguments where these stand beside the names."""
+        found: list[Call] = []
+        for path in self._paths.tools:
+            holders, _, key = path.rpartition(".")
+            for holder in self._all(holders) if holders.count(".") else ():
+                if isinstance(holder, dict) and isinstance(name := holder.get(key), str) and name:
+                    given = (holder[each] for each in _ARGUMENTS if each in holder)
+                    found.append(Call(name, next(given, None)))
+        return tuple(found)
 
     def _first(self, paths: tuple[str, ...]) -> Any:
         return next((value for path in paths for value in self._all(path)), None)
@@ -261,6 +290,10 @@ def _fields(body: bytes | Raw | None) -> dict[str, Raw]:
         return {}
 
 
+def _below(prefix: str, paths: Iterable[str]) -> list[str]:
+    return [f"{prefix}.{path}" if path else prefix for path in paths]
+
+
 def _with_paths(body: bytes, rule: BoundaryRule) -> bytes:
     return redact_paths(body, rule.redact) if rule.redact else body
 
@@ -282,10 +315,17 @@ def request_input(wire: Wire) -> bytes:
     return b'{"body":' + json_or_stored(content) + b"," + head[1:]
 
 
+_COMPACT = re.compile(rb'[\[{](?:[\[{]|"[^"\\]{0,64}":[^\s])').match
+"""Whether JSON is written without spaces, as its beginning tells."""
+
+
 def json_or_stored(content: bytes) -> bytes:
     """Give a request's body as compact JSON if it is JSON, else as a stored body."""
-    if content[:1] in b"{[":
+    if content[:1] in {b"{", b"["}:
         try:
+            if _COMPACT(content) and b"\n" not in content:
+                decode(content, type=Raw)  # whether it is JSON at all, in a third of the time
+                return content
             return encode(decode(content))
         except ValueError:
             pass

@@ -8,53 +8,65 @@ counted as lost.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from autochron import _originals
 from autochron.crossing.arguments import capture
 from autochron.crossing.kernel import Crossing
 from autochron.envelope import codec
-from autochron.envelope.canonical import canonical, snapshot
+from autochron.envelope.canonical import canonical
 from autochron.envelope.exchange import Wire, attend
+from autochron.envelope.growing import Growing
 from autochron.model import Closed, Raised, Returned
 from autochron.ports import Serving
+from autochron.recording.changes import STILL, Watch, argument_of, below, is_still, kind_at
 from autochron.recording.drafts import Draft, Item
 
 _now = _originals.perf_counter_ns
 
-_ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes, range, type})
-"""Types whose values can't change, and whose identity means nothing."""
+_MAX_LANES = 64
+"""Lanes of one boundary whose last inputs are kept in memory."""
 
 
 class Noted:
     """What the recorder keeps with an open crossing."""
 
-    __slots__ = ("arguments", "before", "input", "inputs", "mutable", "started", "streamed", "wires")
+    __slots__ = ("arguments", "input", "inputs", "opaque", "started", "streamed", "watch", "wires")
 
     def __init__(self, started: int) -> None:
         self.started = started
         self.input: bytes | None = None
         self.inputs: Inputs | None = None
         self.arguments: tuple[Any, ...] = ()
-        self.mutable = False
-        self.before: bytes | None = None
+        self.watch: Watch | None = None
+        self.opaque: dict[str, None] | None = None
         self.streamed = False
         self.wires: list[Wire] | None = None
+
+    def add_opaque(self, entries: Iterable[str]) -> None:
+        """Note parts that can't be rebuilt."""
+        if self.opaque is None:
+            self.opaque = {}
+        self.opaque.update(dict.fromkeys(entries))
 
 
 class Inputs:
     """What of a definition's arguments is the input: its parameters without the receiver, or the captured paths.
 
     Attributes:
+        caught: the index of `**kwargs`; -1 where there is none.
         deferred: whether the input is left to the HTTP exchanges beneath, if there are any.
         read: from the bound arguments to (names, values); a captured path that isn't there is in neither.
     """
 
-    __slots__ = ("deferred", "read")
+    __slots__ = ("_growing", "caught", "deferred", "read")
 
     def __init__(self, crossing: Crossing) -> None:
         point, rule = crossing.point, crossing.rule
+        caught = point.variadic[1]
+        self._growing: dict[str, Growing] = {}
+        self.caught = -1 if caught is None else point.parameters.index(caught)
         self.deferred = (
             point.transport
             or rule.codec == "http"
@@ -69,6 +81,15 @@ class Inputs:
             self.read = lambda arguments: (names, arguments[1:])
         else:
             self.read = lambda arguments: (names, arguments)
+
+    def growing(self, lane: str) -> Growing:
+        """Give what writes the inputs of a lane, at the cost of what is new in them."""
+        growing = self._growing.get(lane)
+        if growing is None:
+            if len(self._growing) >= _MAX_LANES:
+                self._growing.clear()
+            growing = self._growing[lane] = Growing()
+        return growing
 
 
 def inputs_of(crossing: Crossing) -> Inputs:
@@ -92,6 +113,7 @@ class Recorder:
         self._began = _now()
         self._open: dict[int, tuple[Crossing, Draft | None]] = {}
         self.lost = 0
+        self._lock = _originals.RLock()
 
     # --- told by the kernel ----------------------------------------------------------------------------------------
 
@@ -106,12 +128,10 @@ class Recorder:
                 noted.wires = [Wire(arguments[crossing.point.parameters.index("request")])]
             if not inputs.deferred:
                 names, values = inputs.read(arguments)
-                noted.input = canonical(names, values)
-                for value in values:
-                    if type(value) not in _ATOMS:
-                        noted.mutable = True
-                        noted.before = snapshot(values)
-                        break
+                growing = inputs.growing(crossing.root.lane)
+                noted.input = growing.canonical(names, values)
+                if not is_still(arguments, inputs.caught):
+                    noted.watch = Watch(crossing.point, arguments, growing.looks)
         except Exception as error:
             self._fault(crossing, error)
         return None
@@ -125,12 +145,14 @@ class Recorder:
                 attend(noted.wires[0], value, lambda _wire: self.wire_ended(crossing))
             draft = self._draft(crossing, noted, ended)
             if noted.streamed:
-                draft.end = Returned(codec.encode(value).body) if value is not None else Returned()
+                draft.end = self._stream_value(noted, value)
                 self._finish(crossing, draft)
             elif self._left_to_exchanges(noted):
                 draft.outcome = Returned()
                 self._finish(crossing, draft)
             else:
+                if noted.inputs is not None and noted.inputs.deferred:
+                    self._say_late(crossing)
                 self._value(crossing, noted, draft, value)
         except Exception as error:
             self._fault(crossing, error)
@@ -144,12 +166,13 @@ class Recorder:
                 noted.wires[0].error = error
                 noted.wires[0].closed = True
             draft = self._draft(crossing, noted, _now())
-            if type(error) is GeneratorExit and (noted.streamed or crossing.point.function != "sync"):
+            left_open = noted.streamed or crossing.point.function != "sync" or crossing.form == "awaitable"
+            if type(error) is GeneratorExit and left_open:
                 draft.end = Closed()
                 draft.streamed = True
             else:
                 encoded = codec.encode(error, sys._getframe())
-                draft.opaque = encoded.opaque
+                noted.add_opaque(encoded.opaque)
                 raised = Raised(encoded.body)
                 if noted.streamed:
                     draft.end = raised
@@ -168,7 +191,10 @@ class Recorder:
                 draft = self._draft(crossing, noted, _now())
                 draft.streamed = True
                 self._submit(draft)
-            self._submit(Item(crossing.seq, crossing.rule, codec.encode(item).body))
+            encoded = codec.encode(item)
+            if encoded.opaque:
+                noted.add_opaque(below("items.*", encoded.opaque))
+            self._submit(Item(crossing.seq, crossing.rule, encoded.body))
         except Exception as error:
             self._fault(crossing, error)
 
@@ -177,6 +203,8 @@ class Recorder:
         noted: Noted = crossing.record
         if self._left_to_exchanges(noted):
             return False
+        if noted.inputs is not None and noted.inputs.deferred:
+            self._say_late(crossing)
         noted.streamed = True
         self._submit_open(crossing, noted)
         return True
@@ -249,28 +277,44 @@ class Recorder:
         draft.streamed = noted.streamed
         draft.wires = noted.wires
         draft.end = draft.outcome = draft.changed = None
-        draft.opaque = ()
+        draft.opaque = () if noted.opaque is None else tuple(noted.opaque)
         if draft.input is None and not draft.reenters and noted.inputs is not None:
             # An SDK call that sent nothing: its arguments are all there is, and they are late.
             draft.input = canonical(*noted.inputs.read(noted.arguments))
         return draft
 
     def _value(self, crossing: Crossing, noted: Noted, draft: Draft, value: Any) -> None:
-        if type(value) not in _ATOMS:
-            for index, argument in enumerate(noted.arguments):
-                if argument is value:
-                    draft.outcome = Returned(argument=crossing.point.parameters[index])
-                    break
-        if draft.outcome is None:
+        name = None
+        if kind_at(type(value)) != STILL:
+            arguments = noted.arguments if noted.watch is None else noted.watch.arguments
+            name = argument_of(crossing.point, arguments, value)
+        if name is not None:
+            draft.outcome = Returned(argument=name)
+        else:
             encoded = codec.encode(value)
             draft.outcome = Returned(encoded.body)
-            draft.opaque = encoded.opaque
+            if encoded.opaque:
+                noted.add_opaque(encoded.opaque)
         self._finish(crossing, draft)
+
+    def _stream_value(self, noted: Noted, value: Any) -> Returned:
+        if value is None:
+            return Returned()
+        encoded = codec.encode(value)
+        if encoded.opaque:
+            noted.add_opaque(below("return", encoded.opaque))
+        return Returned(encoded.body)
 
     def _finish(self, crossing: Crossing, draft: Draft) -> None:
         noted: Noted = crossing.record
-        if noted.mutable and draft.changed is None:
-            draft.changed = self._changes(noted)
+        watch = noted.watch
+        if watch is not None:
+            noted.watch = None
+            draft.changed, beyond = watch.changes()
+            if beyond:
+                noted.add_opaque(beyond)
+        if noted.opaque is not None:
+            draft.opaque = tuple(noted.opaque)
         wires = noted.wires
         if wires is not None and any(not wire.closed for wire in wires):
             self._open[crossing.seq] = (crossing, draft)  # again when the body was read
@@ -278,41 +322,22 @@ class Recorder:
             self._open.pop(crossing.seq, None)
         self._submit(draft)
 
-    def _changes(self, noted: Noted) -> bytes | None:
-        """Give the parameters that the call changed in place, as they are now."""
-        inputs = noted.inputs
-        if inputs is None or noted.input is None:
-            return None
-        names, values = inputs.read(noted.arguments)
-        if noted.before is not None and noted.before == snapshot(values):
-            return None
-        after = canonical(names, values)
-        if after == noted.input:
-            return None
-        changed = {
-            name: value
-            for name, value in zip(names, values, strict=True)
-            if type(value) not in _ATOMS and canonical((name,), (value,)) not in _singles(noted.input, name)
-        }
-        return codec.encode(changed).body if changed else None
-
     def _submit_open(self, crossing: Crossing, noted: Noted) -> None:
         draft = self._draft(crossing, noted, _now())
         draft.streamed = True
         self._submit(draft)
 
+    def _say_late(self, crossing: Crossing) -> None:
+        self._problem(
+            f"{crossing.name} made no HTTP request that was seen, so it is recorded by its value, with its arguments as"
+            ' they were at its end; say codec = "value" if that is how it works (no-exchange)'
+        )
+
     def _fault(self, crossing: Crossing, error: Exception) -> None:
         self._open.pop(crossing.seq, None)
-        self.lost += 1
+        with self._lock:
+            self.lost += 1
         self._problem(f"{crossing.address} could not be recorded: {type(error).__name__}: {error} (lost)")
-
-
-def _singles(body: bytes, name: str) -> bytes:
-    """Give the part of a canonical input that holds one parameter, as an object of its own."""
-    from msgspec.json import decode, encode  # here: only when something changed
-
-    value = decode(body)
-    return encode({name: value.get(name)}, order="deterministic")
 
 
 def _keeps_exchanges(crossing: Crossing) -> bool:

@@ -2,65 +2,170 @@
 
 from __future__ import annotations
 
+import re
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 
-def apply_changes(changed: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
-    """Bring the arguments named in `changed` to the recorded state, in place and as deep as they correspond."""
-    for name, after in changed.items():
-        if name in arguments:
-            _bring(arguments[name], after)
+from autochron.envelope import codec, shapes
+from autochron.envelope.redaction import MASK
+
+_KEPT: Any = type("Kept", (), {"__slots__": ()})()
+"""In the place of what was never recorded: the caller's own object stays."""
+
+_NONE: Any = object()
+_VALUES = (str, bytes, int, float, complex, frozenset)
 
 
-def _bring(target: Any, after: Any) -> bool:
-    """Bring one object to a state; False where it can't be changed in place, so that its holder must replace it."""
+def apply_changes(body: bytes, arguments: Mapping[str, Any]) -> list[str]:
+    """Bring the arguments that a record tells of to their recorded state, in place and as deep as they correspond.
+
+    Gives the names of those that could not be. CodecError where the record can't be read.
+    """
+    failed: list[str] = []
+    for name, after in codec.decode_partly(body, _KEPT).items():
+        target = arguments.get(name, _NONE)
+        if target is _NONE:
+            failed.append(name)
+            continue
+        brought = _brought(target, after, own=True)
+        # What `*args` caught is nobody's own tuple: its members are changed in it.
+        if brought is not target and not isinstance(target, tuple) and not _equal(brought, target):
+            failed.append(name)
+    return failed
+
+
+def _brought(target: Any, after: Any, *, own: bool = False) -> Any:
+    """Give what stands for an object once it is in a state: itself where it could be changed in place.
+
+    `own` says that it was changed in place, so even where it is frozen.
+    """
+    if after is _KEPT or _is_masked(target, after):
+        return after if target is _NONE else target
     if isinstance(target, dict) and isinstance(after, dict):
         _bring_dict(target, after)
     elif isinstance(target, list) and isinstance(after, list):
         _bring_list(target, after)
+    elif isinstance(target, deque) and isinstance(after, deque):
+        members = list(target)
+        _bring_list(members, list(after))
+        target.clear()
+        target.extend(members)
     elif isinstance(target, set) and isinstance(after, set):
-        if target != after:
-            target.clear()
-            target.update(after)
+        _bring_set(target, after)
     elif isinstance(target, bytearray) and isinstance(after, bytearray):
         target[:] = after
-    elif type(target) is type(after) and hasattr(target, "__dict__") and not isinstance(target, type):
-        _bring_attributes(target, after)
-    else:
-        return type(target) is type(after) and _equal(target, after)
-    return True
+    elif isinstance(target, tuple) and type(after) is type(target):
+        return _brought_tuple(target, after)
+    elif type(target) is not type(after) or isinstance(target, _VALUES) or not _has_attributes(target):
+        return target if type(target) is type(after) and _equal(target, after) else after
+    if type(target) is type(after) and _has_attributes(target):
+        return _bring_attributes(target, after, own=own)
+    return target
+
+
+def _is_masked(target: Any, after: Any) -> bool:
+    """Tell whether a recorded text was masked, and what the caller holds can be what the mask hides."""
+    if type(after) is not str or MASK not in after or target is _NONE:
+        return False
+    if after == MASK:
+        return True
+    hidden = ".*".join(re.escape(part) for part in after.split(MASK))
+    return type(target) is str and re.fullmatch(hidden, target, re.DOTALL) is not None
 
 
 def _bring_dict(target: dict[Any, Any], after: dict[Any, Any]) -> None:
-    for key in [key for key in target if key not in after]:
+    for key in [key for key in target if key not in after and _KEPT not in after]:
         del target[key]
     for key, value in after.items():
-        if key not in target or not _bring(target[key], value):
-            target[key] = value
-    if list(target) != list(after):
-        ordered = {key: target[key] for key in after}
+        held = target.get(key, _NONE) if key in target else _NONE
+        brought = _brought(held, value)
+        if key is not _KEPT and brought is not _KEPT and brought is not held:
+            target[key] = brought
+    order = [key for key in after if key in target]
+    if len(order) == len(target) and list(target) != order:
+        ordered = {key: target[key] for key in order}
         target.clear()
         target.update(ordered)
 
 
 def _bring_list(target: list[Any], after: list[Any]) -> None:
-    del target[len(after) :]
-    for index, value in enumerate(after):
-        if index == len(target):
-            target.append(value)
-        elif not _bring(target[index], value):
-            target[index] = value
+    members = [
+        _brought(target[index] if index < len(target) else _NONE, value) for index, value in enumerate(after)
+    ]
+    target[:] = [member for member in members if member is not _KEPT]
 
 
-def _bring_attributes(target: Any, after: Any) -> None:
-    for name, value in vars(after).items():
-        held = vars(target)
-        if name not in held or not _bring(held[name], value):
-            try:
-                setattr(target, name, value)
-            except (AttributeError, TypeError):  # frozen
-                held[name] = value
+def _bring_set(target: set[Any], after: set[Any]) -> None:
+    if target != after:
+        if _KEPT not in after:
+            target.intersection_update(after)
+        target.update(after - {_KEPT})
+
+
+def _brought_tuple(target: tuple[Any, ...], after: tuple[Any, ...]) -> Any:
+    held = [*target, *[_NONE] * (len(after) - len(target))]
+    members = [_brought(one, value) for one, value in zip(held, after, strict=False)]
+    if len(members) == len(target) and all(one is own for one, own in zip(members, target, strict=True)):
+        return target
+    return tuple.__new__(type(target), [member for member in members if member is not _KEPT])
+
+
+# --- attributes
+
+
+def _has_attributes(target: Any) -> bool:
+    cls = type(target)
+    return not isinstance(target, type) and (
+        hasattr(target, "__dict__") or bool(shapes.slots_of(cls)) or isinstance(target, msgspec.Struct)
+    )
+
+
+def _state(value: Any) -> dict[str, Any]:
+    state = shapes.attributes(value, shapes.slots_of(type(value)))
+    if isinstance(value, msgspec.Struct):
+        state |= {name: getattr(value, name) for name in value.__struct_fields__ if hasattr(value, name)}
+    return state
+
+
+def _is_frozen(cls: Any) -> bool:
+    config = getattr(cls, "__struct_config__", None) or getattr(cls, "__dataclass_params__", None)
+    return bool(getattr(config, "frozen", False))
+
+
+def _bring_attributes(target: Any, after: Any, *, own: bool) -> Any:
+    held, wanted = _state(target), _state(after)
+    changed = {}
+    for name, value in wanted.items():
+        brought = _brought(held.get(name, _NONE), value)
+        if brought is not _KEPT and brought is not held.get(name, _NONE):
+            changed[name] = brought
+    if changed and not own and _is_frozen(type(target)):  # then another object took its place
+        _set_state(
+            after,
+            {name: changed.get(name, held.get(name)) for name in wanted if name in held or name in changed},
+        )
+        return after
+    _set_state(target, changed)
+    for name in held:
+        if name not in wanted:
+            object.__delattr__(target, name)
+    if shapes.is_pydantic(type(target)):
+        for name in ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__"):
+            object.__setattr__(
+                target, name, _brought(getattr(target, name, None), getattr(after, name, None))
+            )
+    return target
+
+
+def _set_state(target: Any, state: dict[str, Any]) -> None:
+    """Write attributes past any `__setattr__` of the class: a frozen object's own code did so too."""
+    if isinstance(target, msgspec.Struct):
+        for name in [name for name in target.__struct_fields__ if name in state]:
+            msgspec.structs.force_setattr(target, name, state.pop(name))
+    shapes.set_attributes(target, state)
 
 
 def _equal(one: Any, other: Any) -> bool:

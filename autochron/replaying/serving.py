@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _PATIENCE = 1.0
 """Seconds without any progress after which a crossing no longer waits for its turn."""
 
+_CANCELLED = ("asyncio.exceptions:CancelledError", "concurrent.futures._base:CancelledError")
+
 _ROUNDS = 32
 """Turns of an event loop, at most, in which what another crossing's end set off may come to an end."""
 
@@ -28,7 +30,7 @@ _ROUNDS = 32
 class Served:
     """A crossing whose body is not run. It is false, which tells woven code so."""
 
-    __slots__ = ("_arguments", "_crossing", "_director", "_steps", "envelope")
+    __slots__ = ("_arguments", "_crossing", "_director", "_given", "envelope")
 
     def __init__(
         self, director: Director, crossing: Crossing, arguments: tuple[Any, ...], envelope: Envelope
@@ -36,7 +38,7 @@ class Served:
         self._director = director
         self._crossing = crossing
         self._arguments = arguments
-        self._steps: Any = None
+        self._given = 0
         self.envelope = envelope
 
     def __bool__(self) -> bool:
@@ -60,7 +62,11 @@ class Served:
 
     async def outcome_async(self) -> tuple[BaseException | None, Any]:
         """Give (error, value) for a coroutine function."""
-        await self.wait_async()
+        try:
+            await self.wait_async()
+        except BaseException:  # cancelled or closed, which ends the crossing for those that wait for it
+            self._director.served(self)
+            raise
         return self._end()
 
     def items(self) -> Generator[Any, Any, tuple[BaseException | None, Any]]:
@@ -68,28 +74,37 @@ class Served:
         outcome = self.envelope.outcome
         if not isinstance(outcome, Streamed):
             return self._end()
-        for body in outcome.items:
+        for index, body in enumerate(outcome.items, 1):
             item = self._decode(body)
             try:
                 yield item
             except GeneratorExit:
-                self._director.served(self)
+                self._closed(outcome, index)
                 raise
             except BaseException as error:
-                if body is outcome.items[-1] and not isinstance(outcome.end, Raised):
+                if index == len(outcome.items) and not isinstance(outcome.end, Raised):
+                    self._director.served(self)
                     return error, None
         return self._end()
 
     async def step_async(self) -> tuple[bool, BaseException | None, Any]:
         """Give (done, error, item) for an asynchronous generator function."""
-        if self._steps is None:
-            outcome = self.envelope.outcome
-            self._steps = iter(outcome.items if isinstance(outcome, Streamed) else ())
-        for body in self._steps:
+        outcome = self.envelope.outcome
+        items = outcome.items if isinstance(outcome, Streamed) else ()
+        if self._given < len(items):
             await self.wait_async(whole=False)
-            return False, None, self._decode(body)
+            self._given += 1
+            return False, None, self._decode(items[self._given - 1])
         error, _ = self._end()
         return True, error, None
+
+    def raised(self, error: BaseException) -> None:
+        """Hear that an asynchronous generator was closed, or left with what was thrown into it."""
+        outcome = self.envelope.outcome
+        if isinstance(error, GeneratorExit) and isinstance(outcome, Streamed):
+            self._closed(outcome, self._given)
+        else:
+            self._director.served(self)
 
     # --- the other forms ---------------------------------------------------------------------------------------------
 
@@ -112,13 +127,21 @@ class Served:
                 raise error
             if done:
                 return
-            yield item
+            try:
+                yield item
+            except BaseException as thrown:
+                self.raised(thrown)
+                raise
 
     def _future(self) -> Any:
         loop = _running_loop()
         future = sys.modules["concurrent.futures"].Future() if loop is None else loop.create_future()
         error, value = self._end()
-        if error is not None:
+        if self._is_cancelled():
+            future.cancel()
+            if loop is None:
+                future.set_running_or_notify_cancel()
+        elif error is not None:
             future.set_exception(error)
         else:
             future.set_result(value)
@@ -137,10 +160,7 @@ class Served:
         envelope = self.envelope
         try:
             if envelope.changed is not None:
-                changed = codec.decode(envelope.changed)
-                apply_changes(
-                    changed, dict(zip(self._crossing.point.parameters, self._arguments, strict=False))
-                )
+                self._change(envelope.changed)
             outcome = envelope.outcome
             end = outcome.end if isinstance(outcome, Streamed) else outcome
             return self._ended(end)
@@ -150,10 +170,31 @@ class Served:
         finally:
             self._director.served(self)
 
+    def _change(self, changed: bytes) -> None:
+        arguments = dict(zip(self._crossing.point.parameters, self._arguments, strict=False))
+        failed = apply_changes(changed, arguments)
+        if failed:
+            address, names = self.envelope.address, ", ".join(failed)
+            message = f"{address} changed {names} when it was recorded, which can't be done again; record the program again"
+            self._director.note("outcome", address, message, path=failed[0])
+
+    def _closed(self, outcome: Streamed, given: int) -> None:
+        """Note that the consumer closed the stream, as it may have done when it was recorded."""
+        count, ended = len(outcome.items), isinstance(outcome.end, Returned | Raised)
+        if given < count or ended:
+            address = self.envelope.address
+            was = "read to its end" if ended else "closed" if isinstance(outcome.end, Closed) else "left open"
+            message = f"{address} was {was} after {count} items when it was recorded, and is now closed after {given}"
+            # After as many items it may be a generator that ends by itself when it is closed.
+            severity = "error" if given < count else "warning"
+            counts = {"recorded": f"{count} items", "replayed": f"{given} items"}
+            self._director.note("outcome", address, message, severity=severity, **counts)
+        self._director.served(self)
+
     def _ended(self, end: Returned | Raised | Abandoned | Closed) -> tuple[BaseException | None, Any]:
         if isinstance(end, Returned):
             if end.argument is not None:
-                return None, self._arguments[self._crossing.point.parameters.index(end.argument)]
+                return None, self._argument(end.argument)
             return None, codec.decode(end.value)
         if isinstance(end, Raised):
             return codec.decode(end.error), None
@@ -165,6 +206,14 @@ class Served:
         )
         self._director.note("outcome", self.envelope.address, message)
         return DivergenceError(message), None
+
+    def _argument(self, path: str) -> Any:
+        """Give the caller's own object: an argument, or what `*args` or `**kwargs` caught."""
+        name, _, member = path.partition(".")
+        argument = self._arguments[self._crossing.point.parameters.index(name)]
+        if not member:
+            return argument
+        return argument[member] if isinstance(argument, dict) else argument[int(member)]
 
     def _decode(self, body: bytes) -> Any:
         try:
@@ -205,10 +254,12 @@ class Served:
     def _was_cancelled(self) -> bool:
         outcome = self.envelope.outcome
         if isinstance(outcome, Streamed):  # closed, or never ended
-            return self._crossing.point.function == "coroutine"
-        return (
-            isinstance(outcome, Raised) and error_name(outcome.error) == "asyncio.exceptions:CancelledError"
-        )
+            return self._crossing.point.function == "coroutine" or self.envelope.form == "awaitable"
+        return self._is_cancelled()
+
+    def _is_cancelled(self) -> bool:
+        outcome = self.envelope.outcome
+        return isinstance(outcome, Raised) and error_name(outcome.error) in _CANCELLED
 
 
 def error_name(body: bytes) -> str:

@@ -61,16 +61,16 @@ def _guard_signals(flush: Callable[[int | None], None]) -> Callable[[], None]:
         return signal.SIG_DFL if handler is handle else handler
 
     @functools.wraps(set_original)
-    def set_handler(signalnum: Any, handler: Any, /) -> Any:
+    def set_handler(signalnum: Any, handler: Any) -> Any:
         given = handle if signalnum in ours and handler == signal.SIG_DFL else handler
         return seen(set_original(signalnum, given))
 
     @functools.wraps(get_original)
-    def get_handler(signalnum: Any, /) -> Any:
+    def get_handler(signalnum: Any) -> Any:
         return seen(get_original(signalnum))
 
-    signal.signal = set_handler  # type: ignore[assignment]
-    signal.getsignal = get_handler  # type: ignore[assignment]
+    signal.signal = set_handler
+    signal.getsignal = get_handler
 
     def undo() -> None:
         if signal.signal is set_handler:

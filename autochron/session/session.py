@@ -211,7 +211,7 @@ class Recording(Session):
 
     def unwoven_tools(self) -> tuple[str, ...]:
         """Give the tools that the model asked for and that never crossed."""
-        return tuple(tool for tool in self.editor.asked_for if tool not in self.editor.called)
+        return self.editor.asking.unwoven()
 
     def _make_footer(
         self, status: int | None, error: str | None, stdout: bytes, stdin: bytes
@@ -265,7 +265,7 @@ class Recording(Session):
             self._note(envelope)
             return envelope
         if type(draft) is Item:
-            body = self.editor.item(draft)
+            body, _ = self.editor.item(draft)
             return lambda sink: sink.extend(draft.seq, (body,))
         return lambda sink: sink.end(draft.footer)
 

@@ -168,6 +168,8 @@ class _Splice:
         self.constants: list[Any] = list(code.co_consts)
         self.tail: list[Instruction] = []
         self.cover: dict[int, _Cover] = {}
+        self.told: list[Instruction] = []
+        """What of the prologue the outermost handler covers."""
 
     def done(self) -> CodeType:
         instructions = self.assembly.instructions
@@ -288,7 +290,8 @@ class _Splice:
         emit.jump_if_none(body)
         getattr(self, f"_serve_{self.kind}")(emit)
         for instruction in emit.instructions:
-            self.cover.setdefault(id(instruction), None)
+            if instruction not in self.told:
+                self.cover.setdefault(id(instruction), None)
         return emit.instructions
 
     def _arguments(self, emit: _Emitter) -> None:
@@ -343,8 +346,11 @@ class _Splice:
             emit.put("CALL_INTRINSIC_1", _ASYNC_GENERATOR_WRAP)
         else:
             emit.put("ASYNC_GEN_WRAP")
+        handed = len(emit.instructions)
         emit.put("YIELD_VALUE", 1 if _3_12 and not _3_13 else 0)
         emit.put("RESUME", _AFTER_YIELD)
+        # Closed or thrown into: the serving is told as a token would be.
+        self.told += emit.instructions[handed:]
         emit.put("POP_TOP")
         emit.put("JUMP_BACKWARD", 0, again)
 

@@ -5,6 +5,7 @@ wrapt does the wrapping; it is imported when the first such place is woven, and 
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -96,25 +97,57 @@ def wrap_client(client: Any, root: str, rules: Callable[[str], tuple[Any, ...]])
         root: its name in paths: `client.orders.create` is `root.orders.create`.
         rules: from such a path to what makes the method a boundary.
     """
+    points: dict[str, tuple[Any, Point]] = {}
+
+    def point_at(path: str, method: Any) -> Point:
+        # Made once: to read a signature takes ten times as long as the crossing.
+        code = getattr(method, "__func__", None) or (type(method), getattr(method, "__name__", None))
+        known = points.get(path)
+        if known is None or known[0] != code:
+            known = points[path] = (code, point_for(method, type(client).__module__, path, rules(path)))
+        return known[1]
+
+    return _proxy(client, root, point_at)
+
+
+def _proxy(value: Any, path: str, point_at: Callable[[str, Any], Point]) -> Any:
+    return _proxy_type()(value, path, point_at)
+
+
+@functools.cache
+def _proxy_type() -> Any:
+    """Make the class of proxies."""
     import wrapt  # lazy: 55 ms
 
     class WrappedClient(wrapt.ObjectProxy[Any]):
+        def __init__(self, value: Any, path: str, point_at: Callable[[str, Any], Point]) -> None:
+            super().__init__(value)
+            self._self_path = path
+            self._self_point_at = point_at
+
         def __getattr__(self, name: str) -> Any:
             value = getattr(self.__wrapped__, name)
             if name.startswith("_"):
                 return value
-            path = f"{root}.{name}"
+            path = f"{self._self_path}.{name}"
             if callable(value) and not isinstance(value, type):
-                point = point_for(value, type(client).__module__, path, rules(path))
-                return wrapt.FunctionWrapper(
-                    value,
-                    lambda wrapped, _instance, args, kwargs: crossing_call(point, wrapped, args, kwargs),
-                )
-            if _is_part(value):
-                return wrap_client(value, path, rules)
-            return value
+                point = self._self_point_at(path, value)
 
-    return WrappedClient(client)
+                def through(wrapped: Any, _instance: Any, args: Any, kwargs: Any) -> Any:
+                    return crossing_call(point, wrapped, args, kwargs)
+
+                return wrapt.FunctionWrapper(value, through)
+            return _proxy(value, path, self._self_point_at) if _is_part(value) else value
+
+        def __enter__(self) -> Any:
+            entered = self.__wrapped__.__enter__()
+            return self if entered is self.__wrapped__ else entered
+
+        async def __aenter__(self) -> Any:
+            entered = await self.__wrapped__.__aenter__()
+            return self if entered is self.__wrapped__ else entered
+
+    return WrappedClient
 
 
 def _is_part(value: Any) -> bool:

@@ -1,0 +1,64 @@
+"""`{caller}` is the program's own function, also where a wrapper stands between."""
+
+import _thread
+import threading
+import types
+
+import pytest
+
+import autochron
+from autochron.crossing.lanes import stray_root
+from autochron.errors import UsageError
+from autochron.model import BoundaryRule, Place, Target
+from autochron.session.marking import marked
+from autochron.weaving.weave import Mark, weave_function
+from autochron.weaving.wrapping import point_for, wrap_attribute
+
+owner = types.SimpleNamespace(length=len)
+RULE = BoundaryRule(
+    id="@test", name="{caller}", kind="tool", selector=Target(__name__, "x"), place=Place("test", 1)
+)
+
+
+def spliced():
+    return 1
+
+
+weave_function(spliced, Mark((RULE,)), marked)
+
+
+def calls_wrapped():
+    return owner.length([1])
+
+
+def calls_spliced():
+    return spliced()
+
+
+def test_the_caller_is_the_function_of_the_program(block):
+    undo = wrap_attribute(owner, "length", point_for(len, __name__, "length", (RULE,)))
+    try:
+        _, trace = block.record(lambda: (calls_wrapped(), calls_spliced()))
+    finally:
+        undo()
+    assert [envelope.name for envelope in trace.envelopes] == ["calls_wrapped", "calls_spliced"]
+
+
+def test_a_lane_that_no_hook_knows_has_a_number_of_its_own():
+    found, ready = [], threading.Semaphore(0)
+
+    def begin():
+        found.append(stray_root(None).lane)
+        ready.release()
+
+    for _ in range(20):
+        _thread.start_new_thread(begin, ())
+    for _ in range(20):
+        ready.acquire(timeout=10)
+    assert len(set(found)) == 20
+    assert all(lane.startswith("0/?.") for lane in found)
+
+
+def test_state_is_refused_by_the_decorator():
+    with pytest.raises(UsageError, match="`state` is not supported yet; take it out"):
+        autochron.boundary("x", state="ledger")

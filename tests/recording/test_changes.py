@@ -1,0 +1,300 @@
+"""What a call changes in its arguments is recorded as far as it can be made again, and the rest is reported."""
+
+import functools
+import threading
+from collections import deque
+from dataclasses import dataclass, field, replace
+
+import msgspec
+import pytest
+from pydantic import BaseModel
+
+import autochron
+from autochron.model import BoundaryRule, Place, Target
+from autochron.recording.changes import Watch, argument_of, is_still
+from autochron.session.marking import marked
+from autochron.weaving.gate import Point
+from autochron.weaving.weave import Mark, weave_function
+
+
+@autochron.boundary
+def log(holder):
+    holder["log"].append("line")
+    return 1
+
+
+@autochron.boundary
+def put(holder, value):
+    holder["new"] = value
+
+
+def test_an_opaque_part_beside_what_changed_is_reported_and_leaves_the_crossing_servable(block):
+    def use():
+        holder = {"lock": threading.Lock(), "log": []}
+        lock = holder["lock"]
+        given = log(holder)
+        return given, holder["log"], holder["lock"] is lock
+
+    given, trace = block.record(use)
+    assert trace.envelopes[0].opaque == ("changed.holder.lock: _thread:lock",)
+    assert given == (1, ["line"], True)
+    assert block.replay(trace, use) == (given, ())
+
+
+def test_an_opaque_part_that_is_new_is_left_out_and_reported(block):
+    def use():
+        holder = {"log": []}
+        put(holder, threading.Lock())
+        return sorted(holder)
+
+    given, trace = block.record(use)
+    assert trace.envelopes[0].opaque == ("changed.holder.new: _thread:lock",)
+    assert given == ["log", "new"]
+    assert block.replay(trace, use) == (["log"], ())
+
+
+def test_what_was_masked_in_a_change_is_reported_and_the_callers_own_stays(block):
+    secret = "sk-proj-" + "a1B2c3D4" * 5
+
+    def use():
+        holder = {"api_key": secret, "log": []}
+        log(holder)
+        return holder
+
+    given, trace = block.record(use)
+    assert secret.encode() not in trace.envelopes[0].changed
+    assert trace.envelopes[0].masked == ("changed.holder.api_key",)
+    assert block.replay(trace, use) == (given, ())
+
+
+@dataclass
+class Counter:
+    n: int = 0
+    seen: list[int] = field(default_factory=list)
+
+    @autochron.boundary
+    def add(self, k):
+        self.n += k
+        self.seen.append(k)
+
+
+class Plain:
+    n = 0
+
+    @functools.cached_property
+    def cached(self):
+        return [1]
+
+    @autochron.boundary
+    def count(self, k):
+        self.n += k
+        return k
+
+    @autochron.boundary
+    def look(self):
+        return len(self.cached)
+
+
+def test_a_receiver_that_is_a_value_is_changed_again(block):
+    def use():
+        counter = Counter()
+        seen = counter.seen
+        counter.add(2)
+        counter.add(3)
+        return counter, seen is counter.seen
+
+    given, trace = block.record(use)
+    assert given == (Counter(5, [2, 3]), True)
+    assert block.replay(trace, use) == (given, ())
+
+
+def test_what_changes_in_any_other_receiver_is_reported(block):
+    def use():
+        plain = Plain()
+        return plain.count(2), plain.look()
+
+    _, trace = block.record(use)
+    reported = [envelope.opaque for envelope in trace.envelopes]
+    assert reported == [(f"changed.self.n: {__name__}:Plain",), ()]
+
+
+@autochron.boundary
+def many(*states, **named):
+    states[0]["x"] = 1
+    named.pop("given").append(2)
+    return states[0]
+
+
+@autochron.boundary
+def keyword(**named):
+    return named["given"]
+
+
+def test_members_of_args_and_kwargs_keep_their_identity(block):
+    def use():
+        state, items = {}, []
+        result = many(state, given=items)
+        return state, items, result is state, keyword(given=items) is items
+
+    given, trace = block.record(use)
+    assert given == ({"x": 1}, [2], True, True)
+    assert [envelope.outcome.argument for envelope in trace.envelopes] == ["states.0", "named.given"]
+    assert block.replay(trace, use) == (given, ())
+
+
+@dataclass(frozen=True)
+class Frozen:
+    n: int
+
+
+@dataclass(slots=True)
+class Slots:
+    n: int
+
+
+class Struct(msgspec.Struct):
+    n: int
+
+
+class Model(BaseModel):
+    n: int
+    extra: list[int] | None = None
+
+
+@autochron.boundary
+def change_all(holder):
+    for kind in ("slots", "struct", "model"):
+        holder[kind].n += 1
+    holder["model"].extra = [1]
+    holder["deque"].append([2])
+    holder["deque"][0].append(3)
+    holder["pair"][1].append(4)
+    holder["frozen"] = replace(holder["frozen"], n=2)
+    del holder["gone"]
+    holder["set"].add(5)
+    holder["set"].discard(1)
+
+
+def test_every_kind_of_value_is_changed_in_place(block):
+    def use():
+        frozen, inner = Frozen(1), []
+        holder = {
+            "slots": Slots(1), "struct": Struct(1), "model": Model(n=1), "deque": deque([inner], maxlen=9), "pair": (1, []),
+            "frozen": frozen, "gone": 1, "set": {1, 2},
+        }  # fmt: skip
+        kept = dict(holder)
+        change_all(holder)
+        same = {key: holder.get(key) is value for key, value in kept.items()}
+        return holder, same, frozen, inner, holder["model"].model_fields_set
+
+    given, trace = block.record(use)
+    assert given[1] == {**dict.fromkeys(given[1], True), "frozen": False, "gone": False}
+    assert block.replay(trace, use) == (given, ())
+
+
+@autochron.boundary
+def clear(a, b):
+    a.clear()
+
+
+def test_each_parameter_is_compared_by_itself(block):
+    def use():
+        a, b = {"d": {}}, {"a": {}, "d": {}}
+        clear(a, b)
+        return a, b
+
+    given, trace = block.record(use)
+    assert trace.envelopes[0].changed == b'{"a":{}}'
+    assert block.replay(trace, use) == (given, ())
+
+
+def captured(order):
+    order["items"].append(1)
+    return order["id"]
+
+
+rule = BoundaryRule(
+    id="@test",  # as if marked by hand
+    name="captured",
+    kind="tool",
+    selector=Target(__name__, "captured"),
+    place=Place("test", 1),
+    capture=("order.id",),
+)
+weave_function(captured, Mark((rule,)), marked)
+
+
+def test_what_is_captured_as_input_says_nothing_of_what_is_changed(block):
+    def use():
+        order = {"id": 7, "items": []}
+        captured(order)
+        return order
+
+    given, trace = block.record(use)
+    assert trace.envelopes[0].input == b'{"order.id":7}'
+    assert given == {"id": 7, "items": [1]}
+    assert block.replay(trace, use) == (given, ())
+
+
+def test_a_change_that_cannot_be_made_again_is_a_divergence(block):
+    def use(holder):
+        log(holder)
+
+    _, trace = block.record(lambda: use({"log": []}))
+    _, divergences = block.replay(trace, lambda: use(Counter()), check=False)
+    assert {each.kind for each in divergences} == {"input", "outcome"}
+    assert "log[1] changed holder when it was recorded, which can't be done again" in divergences[-1].message
+
+
+@pytest.mark.parametrize(
+    ("values", "caught", "still"),
+    [
+        ((1, "a", None, b"", len, int), -1, True),
+        (((), {}), 1, True),
+        (((1,), {"a": 1}), 1, True),
+        (([],), -1, False),
+        (({},), -1, False),
+        ((([],), {}), 1, False),
+        (((), {"a": []}), 1, False),
+    ],
+)
+def test_arguments_that_cannot_change_are_not_watched(values, caught, still):
+    assert is_still(values, caught) is still
+
+
+def test_a_value_that_cannot_be_written_is_still_compared():
+    loop = []
+    loop.append(loop)
+    watch = Watch(Point("m", "f", ("loop",)), (loop,))
+    assert watch.changes() == (None, ())
+    loop.append(1)
+    changed, opaque = watch.changes()
+    assert changed.endswith(b",1]}")
+    assert opaque == ("changed.loop.0: builtins:list",)
+
+
+def test_an_argument_is_named_by_identity():
+    shared = []
+    point = Point("m", "f", ("a", "rest", "more"), variadic=("rest", "more"))
+    assert argument_of(point, (shared, (), {}), shared) == "a"
+    assert argument_of(point, (1, (0, shared), {}), shared) == "rest.1"
+    assert argument_of(point, (1, (), {"k": shared}), shared) == "more.k"
+    assert argument_of(point, ([], (), {}), shared) is None
+
+
+# --- streams
+
+
+@autochron.boundary
+def stream(*, api_key=None):
+    yield 1
+    yield {"token": "sk-proj-" + "a1B2c3D4" * 5}
+    yield [threading.Lock()]
+    return threading.Lock()
+
+
+def test_what_is_opaque_or_masked_in_a_stream_is_told_by_its_envelope(block):
+    _, trace = block.record(lambda: list(stream()))
+    envelope = trace.envelopes[0]
+    assert envelope.opaque == ("items.*.0: _thread:lock", "return: _thread:lock")
+    assert envelope.masked == ("items.*.token",)

@@ -1,0 +1,92 @@
+"""A client that was wrapped records and replays whatever its methods hand out."""
+
+import asyncio
+import itertools
+
+import autochron
+from autochron.weaving import wrapping
+
+clock = itertools.count().__next__
+
+
+class Orders:
+    def create(self, item):
+        return item, clock()
+
+
+class Client:
+    """A client that is a context of both kinds."""
+
+    def __init__(self):
+        self.orders = Orders()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return None
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *error):
+        return None
+
+    def ping(self, times=1):
+        return times, clock()
+
+    async def get(self, key):
+        await asyncio.sleep(0)
+        return key, clock()
+
+    def pages(self, size):
+        for page in range(size):
+            yield page, clock()
+
+    async def pages_later(self, size):
+        for page in range(size):
+            await asyncio.sleep(0)
+            yield page, clock()
+
+
+def plain(client):
+    with client as opened:
+        return opened.ping(2), opened.orders.create("tea"), list(opened.pages(2))
+
+
+def later(client):
+    async def run():
+        async with client as opened:
+            return await opened.get("k"), [page async for page in opened.pages_later(2)]
+
+    return asyncio.run(run())
+
+
+def test_every_kind_of_method_crosses_also_inside_its_context(block):
+    def use():
+        client = autochron.wrap(Client(), "client", kind="tool")
+        return plain(client), later(client)
+
+    given, trace = block.record(use)
+    assert [(each.name, each.form) for each in trace.envelopes] == [
+        ("client.ping", "value"),
+        ("client.orders.create", "value"),
+        ("client.pages", "iterator"),
+        ("client.get", "awaitable"),
+        ("client.pages_later", "async_iterator"),
+    ]
+    assert block.replay(trace, use) == (given, ())
+
+
+def test_a_method_is_described_once(monkeypatch):
+    described = []
+    point_for = wrapping.point_for
+    monkeypatch.setattr(wrapping, "point_for", lambda *given: described.append(given[2]) or point_for(*given))
+    client = autochron.wrap(Client(), "client")
+    for _ in range(3):
+        client.ping()
+        client.orders.create("tea")
+    assert described == ["client.ping", "client.orders.create"]
+    client.__wrapped__.ping = lambda: "another"
+    assert client.ping() == "another"
+    assert described[2:] == ["client.ping"]
