@@ -15,7 +15,7 @@ _KEYS = (
     *("name", "kind", *SELECTORS, "exclude", "when", "capture", "redact", "volatile", "meta"),
     *("codec", "observe", "state", "argument", "outcome"),
 )
-_LATER = ("observe", "argument", "outcome")
+_LATER = ("observe", "argument", "outcome", "state")
 """Keys of the format that this release doesn't act on: better refused than passed over."""
 _META_KEYS = ("model", "sampling", "usage", "tools", "sdk")
 _META_ROOTS = ("request", "response", "input", "outcome")

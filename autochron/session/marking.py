@@ -33,19 +33,21 @@ def boundary(name: Any = None, *, kind: Kind = "tool", state: str | None = None)
     Args:
         name: of its crossings; default the function's name. It may be a template, as in a rule.
         kind: `model`, `tool`, `router` or `ambient`.
-        state: tools that share state outside their arguments name it alike.
+        state: not supported yet.
 
     Raises:
-        UsageError: the kind is none, or what is decorated is no function written in Python.
+        UsageError: the kind is none, a state is given, or what is decorated is no function written in Python.
     """
     if kind not in KINDS:
         raise UsageError(f"boundary(kind={kind!r}): a kind is one of {', '.join(KINDS)}")
+    if state is not None:
+        raise UsageError(f"boundary(state={state!r}): `state` is not supported yet; take it out")
     if callable(name) and not isinstance(name, str):
-        return _mark(name, None, kind, state)
-    return lambda function: _mark(function, name, kind, state)
+        return _mark(name, None, kind)
+    return lambda function: _mark(function, name, kind)
 
 
-def _mark(function: Any, name: str | None, kind: Kind, state: str | None) -> Any:
+def _mark(function: Any, name: str | None, kind: Kind) -> Any:
     inner = function.__func__ if isinstance(function, staticmethod | classmethod) else function
     if not isinstance(inner, FunctionType):
         raise UsageError(
@@ -64,7 +66,6 @@ def _mark(function: Any, name: str | None, kind: Kind, state: str | None) -> Any
         kind=kind,
         selector=Target(inner.__module__, inner.__qualname__),
         place=Place(code.co_filename, code.co_firstlineno),
-        state=state,
     )
     weave_function(inner, Mark((rule,)), marked)
     return function

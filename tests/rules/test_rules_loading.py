@@ -13,7 +13,6 @@ from autochron.model import (
     Decorated,
     Define,
     Http,
-    IgnoreRule,
     MetaPaths,
     Place,
     Target,
@@ -55,7 +54,6 @@ capture = ["input.symbol"]
 redact = ["input.card"]
 volatile = ["input.at"]
 codec = "value"
-state = "ledger"
 [boundary.meta]
 model = "input.model"
 sampling = ["request.temperature", "response.events.*.data[type=x].y"]
@@ -74,11 +72,6 @@ http = "POST */chat/completions"
 [[trace]]
 target = "app:handle"
 
-[[ignore]]
-call = "time.perf_counter()"
-site = "shop/agent.py:31"
-hash = "3f9c0000"
-reason = "duration for the log"
 """,
     )
 
@@ -109,7 +102,6 @@ reason = "duration for the log"
             redact=("input.card",),
             volatile=("input.at",),
             codec="value",
-            state="ledger",
             meta=MetaPaths(
                 model=("input.model",),
                 sampling=("request.temperature", "response.events.*.data[type=x].y"),
@@ -117,24 +109,21 @@ reason = "duration for the log"
             ),
         ),
         BoundaryRule(
-            id="autochron.toml:27",
+            id="autochron.toml:26",
             name="t",
             kind="router",
             selector=Decorated("shop.registry.tool"),
-            place=place(27),
+            place=place(26),
         ),
         BoundaryRule(
-            id="autochron.toml:32",
+            id="autochron.toml:31",
             name="h",
             kind="model",
             selector=Http("POST", "*/chat/completions"),
-            place=place(32),
+            place=place(31),
         ),
     )
-    assert rules.traces == (TraceRule(Target("app", "handle"), place(37)),)
-    assert rules.ignores == (
-        IgnoreRule("time.perf_counter()", "shop/agent.py:31", "duration for the log", place(40), "3f9c0000"),
-    )
+    assert rules.traces == (TraceRule(Target("app", "handle"), place(36)),)
     assert (rules.auto, rules.packs, rules.disable) == (True, (), ("openai.images",))
     assert rules.project == (str(tmp_path / "src"),)
     assert (rules.root, rules.file) == (str(tmp_path), str(tmp_path / "autochron.toml"))
@@ -324,6 +313,14 @@ BAD = [
         "6: `argument` `a.b` is not the name of a parameter",
     ),
     (HEAD + BOUNDARY + 'target = "a:b"\nid = "x"\n', "6: [[boundary]] has no key `id`; nearest is `kind`"),
+    (
+        HEAD + BOUNDARY + 'target = "a:b"\nstate = "ledger"\n',
+        "6: `state` is not supported yet; take it out",
+    ),
+    (
+        HEAD + '[[ignore]]\ncall = "a()"\nsite = "a.py:1"\nreason = "r"\n',
+        "2: [[ignore]] is not supported yet; take it out",
+    ),
     (
         HEAD + '[[ignore]]\ncall = "a()"\nsite = "a.py:1"\n',
         "2: [[ignore]] has no `reason`; say why the finding is meant to be there",
