@@ -35,13 +35,16 @@ class _Kept:
 class Growing:
     """The canonical inputs of one boundary in one lane: equal to those of `canonical`, byte for byte."""
 
-    __slots__ = ("_kept",)
+    __slots__ = ("_kept", "looks")
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, ...], _Kept] = {}
+        self.looks: dict[int, bytes] = {}
+        """Unsorted text of the long lists of the last input, by identity, for whoever wants to know if they change."""
 
     def canonical(self, names: Sequence[str], values: Sequence[Any]) -> bytes:
         """Write the bound arguments as one JSON object, sorted by parameter."""
+        self.looks.clear()
         for value in values:
             kind = type(value)
             if (kind is list or kind is dict) and len(value) >= (_LONG if kind is list else 1):
@@ -79,7 +82,7 @@ class Growing:
         return long
 
     def _list(self, value: list[Any], path: tuple[str, ...]) -> bytes:
-        unsorted = encode_unsorted(value)
+        unsorted = self.looks[id(value)] = encode_unsorted(value)
         kept = self._kept.get(path)
         if kept is not None:
             if unsorted == kept.unsorted:

@@ -1,0 +1,165 @@
+"""Which tools a model asked for, and whether a crossing answers each call: what no crossing answers ran unwoven.
+
+Counted, not only named: a woven helper of the same name, or the same tool called past its boundary once, must not hide a call
+that a replay would make again. When in doubt a call counts as unwoven; `--allow-unwoven` is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec import Struct
+from msgspec.json import decode
+
+_LARGE = 16_384
+"""Bytes of an input above which it isn't looked into: then it may be the call's."""
+
+
+class Call(Struct, frozen=True):
+    """One call that a model asked for.
+
+    Attributes:
+        arguments: the JSON object, as text or decoded; None where it isn't known, as in a stream of its parts.
+    """
+
+    name: str
+    arguments: Any = None
+
+
+class _Crossed(Struct, frozen=True):
+    names: tuple[str, str]
+    tool: bool
+    parent: int | None
+    input: bytes | None
+
+
+class Asking:
+    """The calls that models asked for, and the crossings of a trace."""
+
+    def __init__(self) -> None:
+        self._asked: dict[int, tuple[Call, ...]] = {}
+        self._crossed: dict[int, _Crossed] = {}
+
+    def ask(self, seq: int, calls: tuple[Call, ...]) -> None:
+        """Note what a model crossing asked for; what is told last of a crossing counts."""
+        self._asked[seq] = calls
+
+    def cross(self, seq: int, names: tuple[str, str], kind: str, parent: int | None, body: bytes) -> None:
+        """Note a crossing by its name and its function's name."""
+        kept = body if len(body) <= _LARGE else None
+        self._crossed[seq] = _Crossed(names, kind == "tool", parent, kept)
+
+    def unwoven(self) -> tuple[str, ...]:
+        """Name the tools of which a call was answered by no crossing, in order, with how many where others were."""
+        calls: dict[str, list[tuple[int, Call]]] = {}
+        for seq in sorted(self._asked):
+            for call in self._asked[seq]:
+                calls.setdefault(call.name, []).append((seq, call))
+        taken: set[int] = set()
+        missing: dict[str, int] = {}
+        # First those that have a crossing of their name, so that none of these is taken for a renamed one.
+        for name in sorted(calls, key=lambda each: each not in self._names()):
+            missing[name] = self._unanswered(name, calls[name], taken)
+        return tuple(
+            name if missing[name] == len(asked) else f"{name} ({missing[name]} of {len(asked)} calls)"
+            for name, asked in calls.items()
+            if missing[name]
+        )
+
+    def _names(self) -> set[str]:
+        return {name for crossed in self._crossed.values() for name in crossed.names}
+
+    def _unanswered(self, name: str, asked: list[tuple[int, Call]], taken: set[int]) -> int:
+        named = [seq for seq, crossed in self._crossed.items() if name in crossed.names]
+        renamed = not named
+        if renamed:
+            named = [seq for seq, crossed in self._crossed.items() if crossed.tool]
+        candidates = sorted(seq for seq in named if seq not in taken and not self._is_inside(seq, set(named)))
+        missing = 0
+        for model, call in reversed(asked):  # the last first: fewer crossings come after it
+            fits = [
+                (shared, -seq)
+                for seq in candidates
+                if seq > model
+                and (shared := _likeness(call.arguments, self._crossed[seq].input, whole=renamed)) is not None
+            ]
+            if not fits:
+                missing += 1
+                continue
+            seq = -max(fits)[1]
+            candidates.remove(seq)
+            taken.add(seq)
+        return missing
+
+    def _is_inside(self, seq: int, others: set[int]) -> bool:
+        """Tell whether a crossing lies inside another that answers the same calls: both are one."""
+        parent = self._crossed[seq].parent
+        while parent is not None and parent not in others:
+            above = self._crossed.get(parent)
+            parent = None if above is None else above.parent
+        return parent is not None
+
+
+def _likeness(arguments: Any, body: bytes | None, *, whole: bool) -> int | None:
+    """Say how much of a call's arguments a crossing's input has; None where it is another call's.
+
+    With `whole` all values have to be there. Without it a name or a value is enough, since a tool may convert what it is given.
+    """
+    given = _object(arguments)
+    if not given or body is None:
+        return None if whole else 0
+    tree = decode(body)
+    if not tree:  # no parameters, or the rule captures none
+        return None if whole else 0
+    has = set(_scalars(tree))
+    wanted = set(_scalars(given))
+    if whole:
+        return len(wanted) if wanted and wanted <= has else None
+    shared = len(wanted & has) + len(set(given) & set(_keys(tree)))
+    return shared or None
+
+
+def _object(arguments: Any) -> dict[str, Any]:
+    if isinstance(arguments, str):
+        arguments = _decoded(arguments)
+    return arguments if isinstance(arguments, dict) else {}
+
+
+def _decoded(text: str) -> Any:
+    if text[:1] not in {"{", "["}:
+        return None
+    try:
+        return decode(text)
+    except ValueError:
+        return None
+
+
+def _scalars(value: Any) -> Iterator[str]:
+    for each in _walk(value):
+        if isinstance(each, float) and each.is_integer():
+            yield str(int(each))
+        elif not isinstance(each, dict | list) and each is not None:
+            yield str(each)
+
+
+def _keys(value: Any) -> Iterator[str]:
+    for each in _walk(value):
+        if isinstance(each, dict):
+            yield from each
+
+
+def _walk(value: Any) -> Iterator[Any]:
+    """Give a value and all that is in it, also in JSON that is held as text."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        inner: Iterable[Any] = ()
+        if isinstance(each, dict):
+            inner = each.values()
+        elif isinstance(each, list):
+            inner = each
+        elif isinstance(each, str) and (held := _decoded(each)) is not None:
+            inner = (held,)
+        waiting += inner
