@@ -6,6 +6,7 @@ through these names, so that a later patch of the originals neither sees us nor 
 
 from __future__ import annotations
 
+import _thread
 import os
 import threading
 import time
@@ -21,7 +22,8 @@ immediate_exit = os._exit
 environ = os.environ
 
 Thread = threading.Thread
-thread_start = threading.Thread.start
+start_new_thread = _thread.start_new_thread
+get_native_id = threading.get_native_id
 Lock = threading.Lock
 RLock = threading.RLock
 Condition = threading.Condition

@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from autochron import _originals
 from autochron.model import Envelope
 from autochron.store import forks
+from autochron.store.threads import HiddenThread
 
 if TYPE_CHECKING:
-    import threading
-
     from autochron.ports import Sink
 
 Prepared: TypeAlias = Envelope | Callable[["Sink"], object] | None
@@ -90,7 +89,7 @@ class Writer:
         self._stopping = False
         self._pausing = False
         self._asleep = True
-        self._worker: threading.Thread | None = None
+        self._worker: HiddenThread | None = None
         self._starting = _originals.Lock()
         self._lock = _originals.RLock()
         # A lock as a bell: unlike an Event's, its two operations can't be interrupted halfway by a signal
@@ -182,9 +181,7 @@ class Writer:
             return
         try:
             if self._worker is None:
-                worker = _originals.Thread(target=self._run, name="autochron-writer", daemon=True)
-                _originals.thread_start(worker)
-                self._worker = worker
+                self._worker = HiddenThread(self._run)
         except RuntimeError:
             self._asleep = (
                 True  # no thread to be had, as when the interpreter ends: the next submit tries again

@@ -1,6 +1,7 @@
 """The writer: order, bounds, and a sink that fails."""
 
 import gc
+import os
 import threading
 
 import pytest
@@ -85,8 +86,36 @@ def test_no_thread_before_the_first_draft(sink, make):
     assert writer.flush()
     assert threading.active_count() == before
     writer.submit(samples.small(1))
-    assert writer._worker.daemon
-    assert writer._worker.name == "autochron-writer"
+    assert writer._worker.is_alive()
+
+
+def test_the_program_does_not_see_the_thread(sink, make):
+    before = threading.enumerate()
+    writer = make()
+    writer.submit(samples.small(1))
+    assert writer.flush()
+    assert writer._worker.is_alive()
+    assert threading.enumerate() == before
+    assert threading.active_count() == len(before)
+    worker = writer._worker
+    writer.close()
+    assert not worker.is_alive()
+    assert seqs(sink) == [1]
+
+
+@pytest.mark.skipif(
+    not os.path.isdir("/proc/self/task"), reason="counts the system's threads as Linux lists them"
+)
+def test_the_thread_is_gone_before_a_fork_and_back_after_it(sink, make):
+    writer = make()
+    before = len(os.listdir("/proc/self/task"))
+    for seq in range(1, 51):
+        writer.submit(samples.small(seq))
+        writer.before_fork()
+        assert len(os.listdir("/proc/self/task")) == before
+        writer.after_fork_in_parent()
+    assert writer.flush()
+    assert seqs(sink) == list(range(1, 51))
 
 
 def test_drafts_become_envelopes_operations_or_nothing(make):
@@ -261,10 +290,10 @@ def test_a_draft_after_close_is_counted(sink, make):
 
 
 def test_without_a_thread_the_caller_writes(sink, make, monkeypatch):
-    def refuse(thread):
+    def refuse(work, arguments):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(module._originals, "thread_start", refuse)
+    monkeypatch.setattr(module._originals, "start_new_thread", refuse)
     writer = make(limit=8)
     for seq in range(1, 30):
         writer.submit(samples.small(seq))

@@ -1,0 +1,59 @@
+"""A thread that the program can't see: neither `threading.enumerate` nor `active_count` knows it, and nobody joins it.
+
+Programs join every thread there is, or wait until they are alone; with a `threading.Thread` of ours they would wait for ever.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from autochron import _originals
+
+GONE: float = 0.1
+"""Seconds to wait at most for the system's thread to vanish once its work is done."""
+
+
+class HiddenThread:
+    """A thread that runs `work`, and doesn't keep the process alive.
+
+    Attributes:
+        ident: what `get_ident` gives in it; None before it began.
+
+    Raises:
+        RuntimeError: no thread is to be had.
+    """
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self.ident: int | None = None
+        self._native: int | None = None
+        self._over = False
+        self._running = _originals.Lock()
+        self._running.acquire()
+        self._work = work
+        _originals.start_new_thread(self._run, ())
+
+    def _run(self) -> None:
+        self.ident = _originals.get_ident()
+        self._native = _originals.get_native_id()
+        try:
+            self._work()
+        finally:
+            # First the flag: a signal handler may join between a join's acquire and its release.
+            self._over = True
+            self._running.release()
+
+    def is_alive(self) -> bool:
+        """Tell whether it works."""
+        return not self._over
+
+    def join(self, timeout: float) -> None:
+        """Wait until it has ended, to the system too: Python counts the system's threads before a fork."""
+        if not self._over and self._running.acquire(timeout=timeout):
+            self._running.release()
+        if not self._over or self._native is None:
+            return
+        task = f"/proc/self/task/{self._native}"
+        until = _originals.perf_counter_ns() + int(GONE * 1e9)
+        while os.path.exists(task) and _originals.perf_counter_ns() < until:
+            _originals.sleep(0.0001)
