@@ -298,3 +298,26 @@ def test_what_is_opaque_or_masked_in_a_stream_is_told_by_its_envelope(block):
     envelope = trace.envelopes[0]
     assert envelope.opaque == ("items.*.0: _thread:lock", "return: _thread:lock")
     assert envelope.masked == ("items.*.token",)
+
+
+# --- said where it is not what was asked for
+
+
+def offline(question):
+    question.append("asked")
+    return "answer"
+
+
+http_rule = BoundaryRule(
+    id="@test", name="offline", kind="model", selector=Target(__name__, "offline"), place=Place("test", 1), codec="http"
+)  # fmt: skip
+weave_function(offline, Mark((http_rule,)), marked)
+
+
+def test_a_model_call_without_an_exchange_is_said(block):
+    with autochron.record(store="memory:", rules=block.rules) as recording:
+        offline([])
+        offline([])
+    (problem,) = recording.problems
+    assert problem.startswith("offline made no HTTP request that was seen, so it is recorded by its value")
+    assert problem.endswith("(no-exchange)")
