@@ -104,7 +104,7 @@ class Asking:
 def _likeness(arguments: Any, body: bytes | None, *, whole: bool) -> int | None:
     """Say how much of a call's arguments a crossing's input has; None where it is another call's.
 
-    With `whole` all values have to be there. Without it a name or a value is enough, since a tool may convert what it is given.
+    With `whole` all values have to be there. Without it one name or value is enough: a tool may convert what it is given.
     """
     given = _object(arguments)
     if not given or body is None:

@@ -403,3 +403,22 @@ def test_model_calls_of_lanes_that_start_in_another_order_get_their_own_answers(
         recorded = forked.run(tmp_path, "run", "agent.py", model=model, ORDER="abc")
     replayed = forked.run(tmp_path, "replay", "last", ORDER=order)
     assert (replayed.status, replayed.stdout) == (0, recorded.stdout), replayed.stderr
+
+
+NAMESAKE = (
+    PAYS.replace("def refund(", "def pay(")
+    .replace("PROPERTIES =", "def refund(text):\n    return text\n\n\nPROPERTIES =", 1)
+    .replace('print("refunded", refund(', 'refund("for the log")\n    print("refunded", pay(')
+)
+
+
+def test_a_woven_namesake_hides_no_unwoven_tool(forked, tmp_path):
+    write(tmp_path, NAMESAKE, "refund")
+    with provider.serve() as model:
+        recorded = forked.run(tmp_path, "run", "agent.py", model=model)
+    assert recorded.status == 0, recorded.stderr
+    assert "the model asked for refund" in recorded.stderr
+    assert "(unwoven-tool)" in recorded.stderr
+    refused = forked.run(tmp_path, "replay", "last")
+    assert (refused.status, refused.stdout) == (2, b""), refused.stderr
+    assert lines(tmp_path / "ledger.txt") == 1
