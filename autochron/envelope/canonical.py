@@ -1,10 +1,9 @@
 """The canonical form of inputs: compared and shown, never turned back.
 
-One encode in C where it can be: keys and sets sorted, so that equal values give equal text. Types that JSON
-doesn't have are
-written as people would: a tuple as a list, a date as text, a model as the fields that were set, an object
-that is no value by its
-type. No address and no `repr` ever gets in. NaN and the infinities read as null below the top level.
+One encode in C where it can be: keys and sets sorted, so that equal values give equal text. Types that JSON doesn't have
+are written as people would: a tuple as a list, a date as text, a model as its fields, a plain object of the user's own
+as its attributes (see `objects`), any other that is no value by its type. No address and no `repr` ever gets in. NaN
+and the infinities read as null below the top level.
 """
 
 from __future__ import annotations
@@ -18,8 +17,9 @@ from typing import Any
 
 import msgspec
 
-from autochron.envelope import bodies, shapes
+from autochron.envelope import arrays, bodies, objects, shapes
 from autochron.envelope import types as names
+from autochron.interrupts import is_interruption
 
 _FUNCTIONS = (
     types.FunctionType,
@@ -36,6 +36,13 @@ _DEEP = {"$deep": True}
 
 def _hook(value: Any) -> Any:
     """Give plain data for what msgspec has no form for."""
+    shown = _shown(value)
+    if type(shown) in _OPEN:
+        _screen(shown)
+    return shown
+
+
+def _shown(value: Any) -> Any:
     cls = type(value)
     shape = _SHAPES.get(cls)
     if shape is None:
@@ -43,9 +50,66 @@ def _hook(value: Any) -> Any:
     return shape(value)
 
 
-_encoder = msgspec.json.Encoder(enc_hook=_hook, order="deterministic")
-_encode = encode_sorted = _encoder.encode
-encode_unsorted = msgspec.json.Encoder(enc_hook=_hook).encode
+# --- what msgspec must not see
+# ---------------------------------------------------------------------------------------
+
+
+class _UnsafeError(Exception):
+    """A value that msgspec would read by running the program's own code: it is walked instead."""
+
+
+# msgspec asks no hook for dataclasses and attrs classes, and reads their fields with `getattr`: that runs properties,
+# descriptors (SQLAlchemy's send a SELECT) and `__getattribute__`. So types are looked at first. Not all the way down,
+# which would cost as much as the encoding: only in small containers, unless an unsafe class or SQLAlchemy's was seen.
+_OPEN = frozenset({dict, list, tuple, set, frozenset, deque})
+_NEAR = 16
+_screened: set[type] = {str, int, float, bool, bytes, type(None)}
+_unsafe: set[type] = set()
+
+
+def _screen(value: Any, depth: int = 2) -> None:
+    """Raise _UnsafeError where a value holds something that only the walk may read."""
+    items: Any = value.values() if type(value) is dict else value
+    kinds = set(map(type, items))
+    if kinds <= _screened:
+        return
+    deep = bool(_unsafe) or "sqlalchemy.orm" in sys.modules
+    kinds -= _screened
+    for kind in kinds - _OPEN:
+        if _is_unsafe(kind):
+            raise _UnsafeError
+    if kinds & _OPEN and (deep or (depth and len(items) <= _NEAR)) and depth > -_MAX_DEPTH:
+        for item in items:
+            if type(item) in _OPEN:
+                _screen(item, depth - 1)
+
+
+def _is_unsafe(cls: type) -> bool:
+    if cls not in _unsafe:
+        if not shapes.runs_code(cls):
+            _screened.add(cls)
+            return False
+        _unsafe.add(cls)
+    return True
+
+
+_to_sorted = msgspec.json.Encoder(enc_hook=_hook, order="deterministic").encode
+_to_unsorted = msgspec.json.Encoder(enc_hook=_hook).encode
+
+
+def encode_sorted(value: Any) -> bytes:
+    """Write a value with its keys sorted; raises where it has to be walked."""
+    _screen(value if type(value) in _OPEN else (value,))
+    return _to_sorted(value)
+
+
+def encode_unsorted(value: Any) -> bytes:
+    """Write a value as it stands; raises where it has to be walked."""
+    _screen(value if type(value) in _OPEN else (value,))
+    return _to_unsorted(value)
+
+
+_encode = encode_sorted
 
 
 def canonical(parameters: Sequence[str], values: Sequence[Any]) -> bytes:
@@ -53,7 +117,9 @@ def canonical(parameters: Sequence[str], values: Sequence[Any]) -> bytes:
     bound = dict(zip(parameters, values, strict=False))
     try:
         body = _encode(bound)
-    except Exception:
+    except Exception as error:
+        if is_interruption(error):
+            raise
         return _encode_walked(bound)
     if b":null" in body:
         for value in values:
@@ -69,7 +135,9 @@ def snapshot(values: Sequence[Any]) -> bytes | None:
     """
     try:
         return encode_unsorted(values)
-    except Exception:
+    except Exception as error:
+        if is_interruption(error):
+            raise
         return None
 
 
@@ -77,7 +145,9 @@ def canonical_value(value: Any) -> bytes:
     """Write one value."""
     try:
         return _encode(value)
-    except Exception:
+    except Exception as error:
+        if is_interruption(error):
+            raise
         return _encode_walked(value)
 
 
@@ -85,6 +155,8 @@ def _encode_walked(value: Any) -> bytes:
     try:
         return msgspec.json.encode(_walk(value, set()), order="deterministic")
     except Exception as error:
+        if is_interruption(error):
+            raise
         return msgspec.json.encode({"$unreadable": type(error).__name__})
 
 
@@ -97,15 +169,14 @@ def _opaque(value: Any) -> Any:
 
 
 def _model(value: Any) -> Any:
-    """Give the fields that were set, as `exclude_unset` does; sentinels for "not given" are left out."""
-    own, extra = value.__dict__, value.__pydantic_extra__
+    """Give all fields, set or not, and what is private; sentinels for "not given" are left out."""
+    own, without = value.__dict__, objects.derived(type(value))
     found = {
-        key: own[key]
-        for key in value.__pydantic_fields_set__
-        if key in own and type(own[key]).__name__ not in _SENTINELS
+        key: held for key, held in own.items() if key not in without and type(held).__name__ not in _SENTINELS
     }
-    if extra:
-        found.update(extra)
+    for more in (value.__pydantic_extra__, value.__pydantic_private__):
+        if more:
+            found.update(more)
     return found
 
 
@@ -176,6 +247,9 @@ def _shape_of(cls: type) -> Any:
     if kind == "record":
         slots = shapes.slots_of(cls)
         return lambda value: shapes.attributes(value, slots)
+    table = arrays.shape_of(cls)
+    if table is not None:
+        return table
     for base, shape in _BASES:
         if issubclass(cls, base):
             return shape
@@ -202,7 +276,7 @@ def _library_shape(cls: type) -> Any:
             and cls.__module__.partition(".")[0] in (module, "zoneinfo")
         ):
             return shape
-    return _opaque
+    return objects.show if objects.is_own(cls) else _opaque
 
 
 _SHAPES: dict[type, Any] = {}
@@ -236,24 +310,30 @@ def _walk(value: Any, open_: set[int]) -> Any:
 
 
 def _walk_inside(value: Any, open_: set[int]) -> Any:
-    if isinstance(value, dict):
+    kind = type(value)  # `isinstance` would ask the object for its `__class__`
+    if issubclass(kind, dict):
         items = list(dict.items(value))
         if all(type(key) is str for key, _ in items):
             return {_walk(key, open_): _walk(item, open_) for key, item in items}
         pairs = [[_walk(key, open_), _walk(item, open_)] for key, item in items]
         return {"$dict": sorted(pairs, key=lambda pair: msgspec.json.encode(pair[0]))}
-    if isinstance(value, (list, tuple)):
-        base: Any = list if isinstance(value, list) else tuple
+    if issubclass(kind, (list, tuple)):
+        base: Any = list if issubclass(kind, list) else tuple
         return [_walk(item, open_) for item in base.__iter__(value)]
-    if isinstance(value, (set, frozenset)):
+    if issubclass(kind, (set, frozenset)):
         return sorted((_walk(item, open_) for item in value), key=msgspec.json.encode)
-    if isinstance(value, msgspec.Raw):
+    if kind is msgspec.Raw:
         return value
-    if isinstance(value, msgspec.Struct):
+    if issubclass(kind, msgspec.Struct):
         return {name: _walk(getattr(value, name), open_) for name in value.__struct_fields__}
-    if shapes.is_record(type(value)):
-        return _walk(shapes.attributes(value, shapes.slots_of(type(value))), open_)
+    if shapes.is_record(kind):
+        own = shapes.attributes(value, shapes.slots_of(kind))
+        without = objects.derived(kind)
+        own = {key: held for key, held in own.items() if key not in without and key != "_sa_instance_state"}
+        return _walk(own, open_)
     try:
         return msgspec.json.decode(msgspec.json.encode(value))  # dates, UUIDs, Decimals, bytes, plain enums
-    except Exception:
-        return _walk(_hook(value), open_)
+    except Exception as error:
+        if is_interruption(error):
+            raise
+        return _walk(_shown(value), open_)

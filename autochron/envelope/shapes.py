@@ -94,6 +94,22 @@ def is_record(cls: type) -> bool:
     )
 
 
+def runs_code(cls: type) -> bool:
+    """Tell whether `getattr` of a record's fields would run code of the program, or of SQLAlchemy."""
+    if not is_record(cls):
+        return False
+    read: Any = cls.__getattribute__
+    if read is not object.__getattribute__ or hasattr(cls, "__getattr__"):
+        return True
+    fields = [*getattr(cls, "__dataclass_fields__", ())]
+    fields += [field.name for field in getattr(cls, "__attrs_attrs__", ())]
+    for name in fields:
+        held = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
+        if type(held) is not _SLOT and hasattr(type(held), "__get__") and hasattr(type(held), "__set__"):
+            return True
+    return False
+
+
 def is_namedtuple(cls: type) -> bool:
     """Tell whether it is a named tuple, of either maker."""
     fields = getattr(cls, "_fields", None)

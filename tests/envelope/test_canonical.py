@@ -38,7 +38,7 @@ _cycle.append(_cycle)
         (dt.date(2026, 1, 2), "2026-01-02"),
         (pathlib.Path("/a"), "/a"),
         (samples.MyStr("x"), "x"),
-        (samples.Model(a=1, z=2), {"a": 1, "z": 2}),
+        (samples.Model(a=1, z=2), {"a": 1, "b": 2, "z": 2, "_secret": None}),
         (samples.Quote("x"), {"price": 1.0, "symbol": "x"}),
         (ValueError("x"), {"$error": "builtins:ValueError", "args": ["x"]}),
         (print, {"$ref": "builtins:print"}),

@@ -1,0 +1,136 @@
+"""What a plain object of the user's own shows of itself in an input: its attributes, read without running any of its code.
+
+Only instances of classes that are written in Python and defined in the user's own files, with all their bases: no class
+of a library, which may be a client with sockets, locks and caches that differ from run to run. Such objects are read as
+deep as plain containers and further objects of the user's own go; whatever else they hold is shown as it would be
+anywhere. Large ones, and what they are part of, stay opaque: an object may hold half of the program.
+"""
+
+from __future__ import annotations
+
+import abc
+import functools
+import sys
+import sysconfig
+import types
+import typing
+from collections import deque
+from pathlib import PurePath
+from typing import Any, Final
+
+from autochron.envelope import shapes
+from autochron.envelope import types as names
+
+MAX_OBJECTS: Final = 100
+MAX_ITEMS: Final = 5_000
+MAX_DEPTH: Final = 30
+_CYCLE: Final = {"$cycle": True}
+_SCALARS = frozenset({str, int, float, bool, bytes, type(None)})
+_NEUTRAL = frozenset({object, abc.ABC, typing.Generic, typing.Protocol})
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+_STDLIB = sysconfig.get_path("stdlib")
+_GETSET = types.GetSetDescriptorType
+_own: dict[type, bool] = {}
+_derived: dict[type, frozenset[str]] = {}
+
+
+def is_own(cls: type) -> bool:
+    """Tell whether a class and all its bases are Python of the user's own; kept for the next time."""
+    found = _own.get(cls)
+    if found is None:
+        found = _own[cls] = cls not in _NEUTRAL and all(
+            base in _NEUTRAL or _is_own_class(base) for base in cls.__mro__
+        )
+    return found
+
+
+def _is_own_class(cls: type) -> bool:
+    # A `__dict__` that is a property would run; the ordinary one is made by C.
+    if not isinstance(vars(cls).get("__dict__", None), _GETSET | None):
+        return False
+    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+    if not isinstance(file, str) or cls.__module__.partition(".")[0] == "autochron":
+        return False
+    return not file.startswith(_STDLIB) and _INSTALLED.isdisjoint(PurePath(file).parts)
+
+
+def derived(cls: type) -> frozenset[str]:
+    """Name what a `cached_property` keeps in an instance: it says nothing that the others don't."""
+    found = _derived.get(cls)
+    if found is None:
+        found = _derived[cls] = frozenset(
+            name
+            for base in cls.__mro__
+            for name, held in vars(base).items()
+            if isinstance(held, functools.cached_property)
+        )
+    return found
+
+
+def show(value: Any) -> Any:
+    """Give an object's attributes as plain data; by its type alone where it is too large."""
+    try:
+        return _Reading().object(value, 0)
+    except _TooLargeError:
+        return {"$opaque": names.label(type(value))}
+
+
+class _TooLargeError(Exception):
+    pass
+
+
+class _Reading:
+    """One walk. Objects that are open end a cycle; what is there twice is written twice, as equal values are."""
+
+    __slots__ = ("items", "objects", "open")
+
+    def __init__(self) -> None:
+        self.items = self.objects = 0
+        self.open: set[int] = set()
+
+    def object(self, value: Any, depth: int) -> Any:
+        if id(value) in self.open:
+            return _CYCLE
+        self.objects += 1
+        if self.objects > MAX_OBJECTS:
+            raise _TooLargeError
+        cls = type(value)
+        own = shapes.attributes(value, shapes.slots_of(cls))
+        without = derived(cls)
+        self.open.add(id(value))
+        try:
+            return {
+                name: self.read(held, depth + 1)
+                for name, held in own.items()
+                if type(name) is str and name not in without
+            }
+        finally:
+            self.open.discard(id(value))
+
+    def read(self, value: Any, depth: int) -> Any:
+        kind = type(value)
+        if kind in _SCALARS:
+            return value
+        if kind is dict or kind is list or kind is tuple or kind is deque:
+            return self._container(value, depth)
+        if kind is set or kind is frozenset:
+            # Its order is that of hashes, which for objects are addresses.
+            plain = all(type(item) in _SCALARS for item in value)
+            return value if plain else {"$opaque": names.label(kind)}
+        if shapes.kind_of(kind) == "none" and is_own(kind):
+            return self.object(value, depth)
+        return value
+
+    def _container(self, value: Any, depth: int) -> Any:
+        self.items += len(value) + 1
+        if self.items > MAX_ITEMS or depth > MAX_DEPTH:
+            raise _TooLargeError
+        if id(value) in self.open:
+            return _CYCLE
+        self.open.add(id(value))
+        try:
+            if type(value) is dict:
+                return {key: self.read(item, depth + 1) for key, item in value.items()}
+            return [self.read(item, depth + 1) for item in value]
+        finally:
+            self.open.discard(id(value))

@@ -1,0 +1,159 @@
+"""What inputs show of objects: no code of the program runs for it, and no change stays unseen."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import threading
+from typing import Any
+
+import pydantic
+import pytest
+
+from autochron.envelope.canonical import canonical, snapshot
+from autochron.envelope.types import label
+
+_ran: list[str] = []
+
+
+@dataclasses.dataclass
+class Telling:
+    a: int = 1
+
+    def __getattribute__(self, name: str) -> Any:
+        _ran.append(name)
+        return object.__getattribute__(self, name)
+
+
+class Loading:
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return 0
+        _ran.append(self.name)
+        return instance.__dict__[self.name]
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        instance.__dict__[self.name] = value
+
+
+@dataclasses.dataclass
+class Mapped:
+    a: int = Loading()  # type: ignore[assignment]
+    other: Any = None
+
+
+class Order:
+    def __init__(self, amount: int) -> None:
+        self.amount = amount
+        self.lock = threading.Lock()
+        self.next: Any = None
+
+    @property
+    def price(self) -> int:
+        _ran.append("price")
+        return self.amount
+
+    @functools.cached_property
+    def double(self) -> int:
+        return self.amount * 2
+
+
+class Money:
+    __slots__ = ("value",)
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+
+class Cart(pydantic.BaseModel):
+    items: list[str] = []
+    _log: list[str] = pydantic.PrivateAttr(default_factory=list)
+
+    @functools.cached_property
+    def count(self) -> int:
+        return len(self.items)
+
+
+def _of(value: Any) -> Any:
+    return json.loads(canonical(("v",), (value,)))["v"]
+
+
+@pytest.mark.parametrize("make", [Telling, lambda: Mapped(a=1)])
+@pytest.mark.parametrize(
+    "frame", [lambda v: v, lambda v: [v], lambda v: {"a": (v,)}, lambda v: Cart.model_construct(items=[v])]
+)
+def test_no_code_of_a_dataclass_runs(make: Any, frame: Any) -> None:
+    value = frame(make())
+    _ran.clear()
+    found = canonical(("v",), (value,))
+    snapshot([value])
+    assert _ran == []
+    assert b'"a":1' in found
+
+
+def test_cycles_of_mapped_dataclasses_end() -> None:
+    one = Mapped(a=1)
+    one.other = [Mapped(a=2, other=one)]
+    assert _of(one) == {"a": 1, "other": [{"a": 2, "other": {"$cycle": True}}]}
+
+
+def test_an_object_of_the_users_own_is_its_attributes() -> None:
+    _ran.clear()
+    order = Order(5)
+    assert _of(order) == {"amount": 5, "lock": {"$opaque": "_thread:lock"}, "next": None}
+    assert _of([Money(2)]) == [{"value": 2}]
+    before = canonical(("v",), (order,))
+    assert order.double == 10
+    assert canonical(("v",), (order,)) == before
+    assert _ran == []
+    order.next = order
+    assert _of(order)["next"] == {"$cycle": True}
+
+
+def test_a_large_object_is_its_type_alone() -> None:
+    first = order = Order(0)
+    for amount in range(200):
+        order.next = Order(amount)
+        order = order.next
+    assert _of(first) == {"$opaque": label(Order)}
+
+
+def test_an_object_of_a_library_is_its_type_alone() -> None:
+    class Mine(threading.Thread):
+        pass
+
+    assert _of(threading.Thread()) == {"$opaque": "threading:Thread"}
+    assert "$opaque" in _of(Mine())
+
+
+def test_what_a_model_holds_by_default_and_in_private_is_seen() -> None:
+    cart = Cart()
+    before, look = canonical(("v",), (cart,)), snapshot([cart])
+    assert cart.count == 0
+    assert canonical(("v",), (cart,)) == before
+    cart.items.append("tv")
+    assert canonical(("v",), (cart,)) != before
+    assert snapshot([cart]) != look
+    cart.items.pop()
+    cart._log.append("tv")
+    assert canonical(("v",), (cart,)) != before
+
+
+def test_arrays_and_tables_are_told_by_what_they_hold() -> None:
+    numpy = pytest.importorskip("numpy")
+    pandas = pytest.importorskip("pandas")
+    one = numpy.array([1, 2])
+    assert _of(one)["values"] == [1, 2]
+    before = _of(one)
+    one *= 2
+    assert _of(one) != before
+    frame = pandas.DataFrame({"a": [1], "b": ["x"]})
+    before = _of(frame)
+    assert _of(pandas.DataFrame({"a": [1], "b": ["x"]})) == before
+    frame["c"] = 1
+    assert _of(frame) != before
+    assert "$opaque" in _of(pandas.DataFrame({"a": [Order(1)]}))
