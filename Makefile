@@ -1,6 +1,6 @@
 # Every target works first in a fresh clone: it makes .venv as needed. PYTHON= names the interpreter (3.11, 3.12 or 3.13).
 PY := .venv/bin/python
-PYTEST_ARGS ?=
+PYTEST_ARGS ?= -n auto
 
 .PHONY: test demo check bench lock clean venv
 

@@ -1,4 +1,4 @@
-"""What all tests share: the `slow` marker, and hypothesis without a deadline."""
+"""What all tests share: the markers `slow` and `thorough`, and hypothesis without a deadline."""
 
 import os
 
@@ -12,12 +12,14 @@ hypothesis.settings.load_profile("autochron")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the tests marked slow, too (as CI=true does)")
+    parser.addoption("--thorough", action="store_true", help="run every test: also those too long for each build")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--slow") or os.environ.get("CI", "").lower() == "true":
-        return
-    skip = pytest.mark.skip(reason="slow: needs --slow or CI=true")
+    thorough = config.getoption("--thorough")
+    slow = thorough or config.getoption("--slow") or os.environ.get("CI", "").lower() == "true"
     for item in items:
-        if "slow" in item.keywords:
-            item.add_marker(skip)
+        if "thorough" in item.keywords and not thorough:
+            item.add_marker(pytest.mark.skip(reason="thorough: needs --thorough"))
+        elif "slow" in item.keywords and not slow:
+            item.add_marker(pytest.mark.skip(reason="slow: needs --slow or CI=true"))

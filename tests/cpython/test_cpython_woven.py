@@ -12,6 +12,8 @@ pytestmark = pytest.mark.skipif(
     reason="this interpreter comes without CPython's `test` package",
 )
 WHOLE = [name for name in GROUPS if name not in {"few", "on"}]
+EACH_BUILD = ["first", "concurrent"]
+"""The groups that every build runs; `--thorough` runs all."""
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +52,13 @@ def test_a_few_modules_pass_woven_with_recording_off(place_of):
 
 @pytest.mark.slow
 @pytest.mark.timeout(2 * comparison.LIMIT)
-@pytest.mark.parametrize("group", WHOLE)
+@pytest.mark.parametrize(
+    "group",
+    [
+        pytest.param(group, marks=[] if group in EACH_BUILD else pytest.mark.thorough)
+        for group in WHOLE
+    ],
+)
 def test_no_new_failure_with_recording_off(group, place_of):
     after = check("off", group, place_of(group))
     assert after.summary["woven"] > 5000
@@ -65,7 +73,7 @@ def test_no_unlisted_failure_while_a_handler_passes_through(place_of):
 
 
 def test_the_whole_covers_what_is_promised():
-    modules = {name for group in WHOLE for name in comparison.modules_of(group)}
+    modules = {name for group in EACH_BUILD for name in comparison.modules_of(group)}
     assert len(modules) >= 40
 
 
