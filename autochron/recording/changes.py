@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import types
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from inspect import getattr_static
 from types import MappingProxyType
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Raw
 from msgspec.json import decode
 
-from autochron.envelope import codec, shapes
+from autochron.envelope import arrays, codec, shapes
 from autochron.envelope.canonical import canonical_value, encode_unsorted, snapshot
 from autochron.envelope.types import label
 from autochron.weaving.gate import Point
@@ -43,6 +43,11 @@ def kind_of(cls: type) -> int:
     return kind
 
 
+def _kind(value: Any) -> int:
+    kind = kind_at(type(value))
+    return kind_of(type(value)) if kind is None else kind
+
+
 def is_still(values: tuple[Any, ...], caught: int = -1) -> bool:
     """Tell whether nothing among the values can change: the hot path of calls with plain arguments.
 
@@ -64,14 +69,15 @@ def is_still(values: tuple[Any, ...], caught: int = -1) -> bool:
 
 def argument_of(point: Point, arguments: tuple[Any, ...], value: Any) -> str | None:
     """Name the argument that a value is: a parameter, or `args.0` and `kwargs.name` for what those caught."""
-    for name, argument in zip(point.parameters, arguments, strict=False):
-        if name in point.variadic:
-            members = argument.items() if isinstance(argument, dict) else enumerate(argument)
-            for key, member in members:
+    for index, argument in enumerate(arguments):
+        if argument is value and point.parameters[index] not in point.variadic:
+            return point.parameters[index]
+    for name in point.variadic:
+        if name is not None:
+            caught = arguments[point.parameters.index(name)]
+            for key, member in caught.items() if isinstance(caught, dict) else enumerate(caught):
                 if member is value:
                     return f"{name}.{key}"
-        elif argument is value:
-            return name
     return None
 
 
@@ -81,7 +87,7 @@ NO_LOOKS: Mapping[int, bytes] = MappingProxyType({})
 class Watch:
     """The arguments of one call, and how they looked before it."""
 
-    __slots__ = ("_before", "_opaque", "_values", "arguments")
+    __slots__ = ("_before", "_opaque", "_parameters", "_values", "arguments")
 
     def __init__(
         self, point: Point, arguments: tuple[Any, ...], looks: Mapping[int, bytes] = NO_LOOKS
@@ -95,23 +101,24 @@ class Watch:
                 for name, value in zip(point.parameters, arguments, strict=True)
             )
         self.arguments = arguments
-        values: dict[str, Any] = {}
-        opaque: list[tuple[str, Any, Any]] = []
-        for name, value in zip(point.parameters, arguments, strict=False):
-            kind = kind_at(type(value))
-            if kind is None:
-                kind = kind_of(type(value))
-            if kind == VALUE:
-                values[name] = value
-            elif kind == OPAQUE:
-                opaque.append((name, value, _surface(value)))
-        self._values = values
-        self._opaque = opaque
-        self._before = _look_at(values.values(), looks) if values else b"[]"
+        self._parameters = point.parameters
+        self._values = values = [value for value in arguments if _kind(value) == VALUE]
+        self._before = _look_at(values, looks) if values else b"[]"
+        self._opaque: list[tuple[str, Any, Any]] = (
+            [
+                (name, value, _surface(value))
+                for name, value in zip(point.parameters, arguments, strict=False)
+                if _kind(value) == OPAQUE
+            ]
+            if len(values) < len(arguments)
+            else []
+        )
 
     def changes(self) -> tuple[bytes | None, tuple[str, ...]]:
         """Give the parameters that were changed in place, as they are now, and what of that can't be done again."""
-        changed = self._changed() if self._values else {}
+        changed = {} if not self._values or _look(self._values) == self._before else self._changed()
+        if not changed and not self._opaque:
+            return None, ()
         beyond = [
             f"changed.{name}{where}: {label(type(value))}"
             for name, value, before in self._opaque
@@ -123,9 +130,8 @@ class Watch:
         return encoded.body, (*below("changed", encoded.opaque), *beyond)
 
     def _changed(self) -> dict[str, Any]:
-        values = self._values
-        if _look(list(values.values())) == self._before:
-            return {}
+        named = zip(self._parameters, self.arguments, strict=False)
+        values = {name: value for name, value in named if _kind(value) == VALUE}
         before = _parts(self._before)
         if len(before) != len(values):
             return values
@@ -144,13 +150,13 @@ def below(prefix: str, opaque: tuple[str, ...]) -> tuple[str, ...]:
     )
 
 
-def _look_at(values: Collection[Any], looks: Mapping[int, bytes]) -> bytes:
+def _look_at(values: list[Any], looks: Mapping[int, bytes]) -> bytes:
     if not looks:
-        return _look(list(values))
+        return _look(values)
     try:
         parts = [looks.get(id(value)) or encode_unsorted(value) for value in values]
     except Exception:  # what msgspec refuses
-        return _look(list(values))
+        return _look(values)
     return b"[" + b",".join(parts) + b"]"
 
 
@@ -168,12 +174,16 @@ def _parts(body: bytes) -> list[Raw]:
 def _surface(value: Any) -> Any:
     """Give what an object that is no value shows of a change: its attributes, by identity and length.
 
-    No deeper: such an object may hold half of the program.
+    No deeper: such an object may hold half of the program. Arrays and tables show all that they hold.
     """
+    cls = type(value)
+    shape = arrays.shape_of(cls)
+    if shape is not None:
+        return {"values": shape(value)}
     try:
         own = object.__getattribute__(value, "__dict__")
     except AttributeError:
-        return None
+        own = shapes.attributes(value, shapes.slots_of(cls))
     return {
         name: held
         if kind_at(type(held)) == STILL and type(held) is not frozenset
