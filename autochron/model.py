@@ -270,7 +270,10 @@ class Envelope(Struct, frozen=True, kw_only=True):
     What is below `items.*`, `return` or `changed` stands in a stream's items, its last value, or in `changed`.
     """
     opaque: tuple[str, ...] = ()
-    """`path: type` of what can't be rebuilt, with the same beginnings; under `changed` also what can't be changed again."""
+    """`path: type` of what can't be rebuilt, with the same beginnings; under `changed` also what can't be changed again.
+
+    What is below `(input)` is compared by its type only.
+    """
 
     @property
     def address(self) -> str:
@@ -397,6 +400,8 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     footer: Footer
     opaque: tuple[str, ...] = ()
     """What can't be rebuilt on replay: `boundary: path: type`."""
+    by_type: tuple[str, ...] = ()
+    """What of an input is compared by its type only: `boundary.path: type`."""
     masked: tuple[str, ...] = ()
     """What was masked in an outcome: `boundary: path`."""
     problems: tuple[str, ...] = ()

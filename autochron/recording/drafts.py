@@ -18,6 +18,7 @@ from autochron.envelope import bodies, exchange
 from autochron.envelope.exchange import Wire
 from autochron.envelope.paths import keep_paths, read_steps, redact_paths
 from autochron.envelope.redaction import Redactor
+from autochron.envelope.tags import opaque_paths
 from autochron.model import (
     Abandoned,
     BoundaryRule,
@@ -33,6 +34,11 @@ from autochron.model import (
 )
 from autochron.recording.asking import Asking, Call
 from autochron.rules.paths import Step, parse_path
+
+
+IN_INPUT = "(input)."
+"""Before the paths in an envelope's `opaque` that are in its input: compared by type only."""
+_MAX_BY_TYPE = 20
 
 
 class Draft:
@@ -123,7 +129,7 @@ class Editor:
             started=draft.started,
             duration=draft.duration,
             masked=tuple(masked_paths) + tuple(path for _, paths in exchanges for path in paths),
-            opaque=draft.opaque,
+            opaque=draft.opaque + (_by_type(body) if draft.input is not None else ()),
         )
 
     def _input(self, draft: Draft, exchanges: tuple[tuple[Exchange, tuple[str, ...]], ...]) -> bytes:
@@ -292,6 +298,17 @@ def _fields(body: bytes | Raw | None) -> dict[str, Raw]:
 
 def _below(prefix: str, paths: Iterable[str]) -> list[str]:
     return [f"{prefix}.{path}" if path else prefix for path in paths]
+
+
+def _by_type(body: bytes) -> tuple[str, ...]:
+    """List what of an input is compared by its type only; members of a list once, however many there are."""
+    if b'"$opaque"' not in body:
+        return ()
+    found = dict.fromkeys(
+        f"{IN_INPUT}{'.'.join('*' if part.isdigit() else part for part in path.split('.'))}: {kind}"
+        for path, kind, _ in opaque_paths(decode(body))
+    )
+    return tuple(found)[:_MAX_BY_TYPE]
 
 
 def _with_paths(body: bytes, rule: BoundaryRule) -> bytes:

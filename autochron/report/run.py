@@ -38,6 +38,7 @@ def _write(summary: RunSummary, page: Page) -> None:
         )
     _some(page, [f"not woven: {entry.what}: {entry.reason} ({entry.slug})" for entry in footer.ledger])
     _some(page, [f"not rebuilt on replay: {path} (opaque)" for path in summary.opaque])
+    _some(page, [f"compared by type only: {path} (opaque-input)" for path in summary.by_type])
     _some(
         page,
         [f"masked in an outcome, so a replay serves the mask: {path} (masked)" for path in summary.masked],

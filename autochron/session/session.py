@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -13,7 +14,7 @@ from autochron.envelope.redaction import Redactor
 from autochron.errors import NetworkRefusedError
 from autochron.model import Connection, Envelope, Footer, Header, ReplaySummary, RunSummary, Trace, Unwoven
 from autochron.ports import CrossingHandler, Sink, Store
-from autochron.recording.drafts import Draft, Editor, Item
+from autochron.recording.drafts import IN_INPUT, Draft, Editor, Item
 from autochron.recording.recorder import Recorder
 from autochron.replaying.director import Director
 from autochron.session import facts, network
@@ -50,9 +51,18 @@ class Session:
         self._undo.append(lambda: _reset(token))
         lanes = LaneHooks(self.kernel.current)
         self._undo.append(lanes.install())
-        self.activation.planner.on_import = lanes.imported
+        self._lanes = lanes
+        if "multiprocessing.process" in sys.modules:
+            self._undo.append(network.watch_processes())
+        self.activation.planner.on_import = self._imported
         network.watch(self.on_network, self.on_exec)
         gate.switch_on(self.kernel)
+
+    def _imported(self, module: str) -> None:
+        if module == "multiprocessing.process":
+            self._undo.append(network.watch_processes())
+        else:
+            self._lanes.imported(module)
 
     def stop(self) -> None:
         """Take the handler out of force."""
@@ -124,6 +134,7 @@ class Recording(Session):
         self._noted: dict[Unwoven, None] = {}
         self.counts: dict[str, int] = {}
         self.opaque: dict[str, None] = {}
+        self.by_type: dict[str, None] = {}
         self.masked: dict[str, None] = {}
 
     def begin(self) -> None:
@@ -177,11 +188,13 @@ class Recording(Session):
 
     def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Note a connection outside every crossing, and a child process."""
+        if self.is_inside():
+            return
         child = network.child_of(event, arguments)
         if child is not None:
-            reason = f"what crosses a boundary there is not recorded (started at {self.place()})"
+            reason = f"what it does is not recorded, and a replay starts it again (started at {self.place()})"
             self._noted[Unwoven(child, reason, "child-process")] = None
-        elif network.is_network(event) and not self.is_inside():
+        elif network.is_network(event):
             address = network.address_of(event, arguments)
             if address is not None and event != "socket.getaddrinfo":
                 self.connections[Connection(address, self.place())] = None
@@ -205,6 +218,7 @@ class Recording(Session):
             counts=tuple(sorted(self.counts.items())),
             footer=footer,
             opaque=tuple(self.opaque),
+            by_type=tuple(self.by_type),
             masked=tuple(self.masked),
             problems=tuple(self.problems),
         )
@@ -272,7 +286,10 @@ class Recording(Session):
     def _note(self, envelope: Envelope) -> None:
         self.counts[envelope.name] = max(self.counts.get(envelope.name, 0), envelope.nth)
         for path in envelope.opaque:
-            self.opaque[f"{envelope.name}: {path}"] = None
+            if path.startswith(IN_INPUT):
+                self.by_type[f"{envelope.name}.{path.removeprefix(IN_INPUT)}"] = None
+            else:
+                self.opaque[f"{envelope.name}: {path}"] = None
         for path in envelope.masked:
             self.masked[f"{envelope.name}: {path}"] = None
 
@@ -294,6 +311,7 @@ class Replaying(Session):
         self.trace = trace
         self.redactor = redactor
         self.director = Director(trace, redactor, self.problem)
+        self._children: set[tuple[str, str]] = set()
         self.before_exec: Callable[[], None] | None = None
         """What is done before the process is replaced."""
 
@@ -328,13 +346,22 @@ class Replaying(Session):
             self.before_exec()
 
     def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Refuse a connection: nothing is live."""
+        """Refuse a connection: nothing is live. A child process is let start, and told of."""
+        child = None if self.is_inside() else network.child_of(event, arguments)
+        if child is not None:
+            place = self.place()
+            message = f"{child} was started again for real at {place}; make the call a boundary, and record again"
+            if (child, place) not in self._children:
+                self._children.add((child, place))
+                self.director.note("child", place, message, severity="warning")
+            return
         address = network.address_of(event, arguments) if network.is_network(event) else None
         if address is None:
             return
         place = self.place()
+        of = "multiprocessing's socket " if f"{os.sep}pymp-" in address else ""
         message = (
-            f"{place} reaches for {address} outside every live crossing;"
+            f"{place} reaches for {of}{address} outside every live crossing;"
             " let a rule make the call a boundary, and record again"
         )
         self.director.note("network", place, message)
