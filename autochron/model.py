@@ -374,7 +374,9 @@ class TraceSummary(Struct, frozen=True):
 class Divergence(Struct, frozen=True, kw_only=True):
     """One disagreement of replay and record."""
 
-    kind: Literal["missing", "extra", "reordered", "input", "outcome", "output", "status", "network"]
+    kind: Literal[
+        "missing", "extra", "reordered", "input", "outcome", "attempts", "output", "status", "network", "child"
+    ]
     address: str
     message: str
     """Fact, place and remedy, one or more lines."""

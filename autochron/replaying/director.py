@@ -66,6 +66,7 @@ class Director:
         self._lock = _originals.RLock()
         self._changed = _originals.Condition(self._lock)
         self._extra = 0
+        self._process = _originals.getpid()
         self._unasked: dict[int, Reentry] = {}
         """Crossings that run again and have sent nothing yet, by the envelope that they stand for so far."""
 
@@ -73,6 +74,7 @@ class Director:
 
     def begin(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Serving | None:
         """Find the record of a crossing and serve it."""
+        self._refuse_child(crossing.address)  # before the lock, which another thread may have held at the fork
         with self._lock:
             self.crossings += 1
             envelope = self._find(crossing, arguments)
@@ -129,7 +131,15 @@ class Director:
         """Serve a request inside a model crossing that runs again."""
         if type(current) is not Crossing or not isinstance(current.record, Reentry):
             return None
+        self._refuse_child(current.address)
         return self._request(current, point, arguments)
+
+    def _refuse_child(self, address: str) -> None:
+        if _originals.getpid() != self._process:
+            raise DivergenceError(
+                f"{address} was not recorded in a child process, so it can't be served in one; make what forks a boundary,"
+                " and record again"
+            )
 
     def _request(self, crossing: Crossing, point: Any, arguments: tuple[Any, ...]) -> Any:
         names = point.parameters

@@ -26,9 +26,12 @@ def write_replay(summary: ReplaySummary, stream: TextIO, *, quiet: bool, as_json
 
 def _write(summary: ReplaySummary, page: Page) -> None:
     errors = [each for each in summary.divergences if each.severity == "error"]
+    warnings = [each for each in summary.divergences if each.severity == "warning"]
     what = f"{plural(summary.crossings, 'crossing')} of trace {summary.trace} served"
     if not errors:
-        page.line(f"autochron: the same: {what}, none live, exit status {summary.status}", "green")
+        same = "the same" if summary.complete else "the same as far as it was recorded"
+        live = "" if any(each.kind == "child" for each in warnings) else ", none live"
+        page.line(f"autochron: {same}: {what}{live}, exit status {summary.status}", "green")
     else:
         page.line(f"autochron: diverged: {what}, exit status {summary.status}", "bold red")
         page.line(f"  first: {errors[0].message} ({errors[0].kind})", "red")
@@ -36,6 +39,10 @@ def _write(summary: ReplaySummary, page: Page) -> None:
             page.line(f"  then: {each.message} ({each.kind})")
         if len(errors) > _FEW:
             page.line(f"  … and {len(errors) - _FEW} more; --json lists all")
+    for each in warnings[:_FEW]:
+        page.line(f"  {each.message} ({each.kind})", "yellow")
+    if len(warnings) > _FEW:
+        page.line(f"  … and {len(warnings) - _FEW} more warnings; --json lists all", "yellow")
     if not summary.complete:
         page.line(
             "  the trace was cut off before its end: exit status and output could not be compared (no-footer)",

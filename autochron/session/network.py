@@ -9,8 +9,10 @@ there is one for the process, which asks who is watching.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +20,12 @@ _EVENTS = frozenset(
     {"socket.connect", "socket.sendto", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendmsg"}
 )
 
-_CHILDREN = frozenset({"os.fork", "os.forkpty", "subprocess.Popen", "os.posix_spawn"})
+_PROCESS = "multiprocessing.Process"
+"""Our own event: what spawn and loky call to start a process raises none that is audited."""
+
+_CHILDREN = frozenset(
+    {"os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen", _PROCESS}
+)
 
 Watcher = Callable[[str, tuple[Any, ...]], None]
 
@@ -27,9 +34,18 @@ _on_exec: Callable[[], None] | None = None
 _installed = False
 
 
+class _Starting(threading.local):
+    """Whether a thread is starting a process by multiprocessing: its own forks and sockets are part of that."""
+
+    depth: int = 0
+
+
+_starting = _Starting()
+
+
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
     if event in _EVENTS or event in _CHILDREN:
-        if _watcher is not None:
+        if _watcher is not None and not _starting.depth:
             _watcher(event, arguments)
     elif event == "os.exec" and _on_exec is not None and _can_run(arguments[0]):
         _on_exec()
@@ -52,14 +68,42 @@ def watch(watcher: Watcher | None, on_exec: Callable[[], None] | None) -> None:
         sys.addaudithook(_hook)
 
 
+def watch_processes() -> Callable[[], None]:
+    """Have processes that multiprocessing starts told of, once it is imported; gives the undo."""
+    owner: Any = sys.modules["multiprocessing.process"].BaseProcess
+    original = owner.start
+
+    @functools.wraps(original)
+    def start(process: Any) -> Any:
+        if _watcher is not None and not _starting.depth:
+            _watcher(_PROCESS, (getattr(process, "_start_method", None) or type(process).__name__,))
+        _starting.depth += 1
+        try:
+            return original(process)
+        finally:
+            _starting.depth -= 1
+
+    owner.start = start
+
+    def undo() -> None:
+        if owner.__dict__.get("start") is start:
+            owner.start = original
+
+    return undo
+
+
 def child_of(event: str, arguments: tuple[Any, ...]) -> str | None:
-    """Name a child process in which Python would run; None for another event or another program."""
-    if event in {"os.fork", "os.forkpty"}:
-        return "a forked child process"
+    """Name a child process that is about to start; None for another event. Of a command only its program: no secrets."""
     if event not in _CHILDREN:
         return None
-    name = os.path.basename(_text(arguments[0]))
-    return f"a child process of {name}" if name.startswith(("python", "pypy")) else None
+    if event in {"os.fork", "os.forkpty"}:
+        return "a forked child process"
+    if event == _PROCESS:
+        return f"a child process of multiprocessing ({arguments[0]})"
+    program = _text(arguments[1 if event == "os.spawn" else 0])
+    if event == "os.system":
+        program = (program.split() or [""])[0]
+    return f"a child process of {os.path.basename(program)}"
 
 
 def is_network(event: str) -> bool:

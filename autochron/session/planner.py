@@ -22,8 +22,10 @@ TRANSPORTS = {
 }
 """The doors of HTTP clients: every request goes through one of these."""
 
-_SPAWNING = frozenset({"concurrent.futures.thread", "asyncio.base_events"})
-"""Modules whose pools and event loops carry lanes on."""
+_SPAWNING = frozenset(
+    {"concurrent.futures.thread", "asyncio.base_events", "uvloop", "multiprocessing.process"}
+)
+"""Modules whose pools and event loops carry lanes on, or whose processes are told of."""
 
 _OTHER_CLIENTS = ("requests", "aiohttp", "urllib3")
 

@@ -213,7 +213,13 @@ def run_replayed(
     replaying.before_exec = lambda: ending.cut_short(None)
     capture.start(served)
     replaying.begin()
+    process = _originals.getpid()
     status = program.run(weave_into(activation, program))  # type: ignore[arg-type]
+    if _originals.getpid() != process:  # a forked child: it ends as it would, and the report is its parent's
+        if program.exit is not None:
+            raise program.exit
+        end_process(status)
+        return status
     say_exit(program.exit)
     # What Python does at exit is done here, because the program's threads and exit functions are part of what is compared.
     threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001

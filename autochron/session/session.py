@@ -350,7 +350,9 @@ class Replaying(Session):
         child = None if self.is_inside() else network.child_of(event, arguments)
         if child is not None:
             place = self.place()
-            message = f"{child} was started again for real at {place}; make the call a boundary, and record again"
+            message = (
+                f"{child} was started again for real at {place}; make the call a boundary, and record again"
+            )
             if (child, place) not in self._children:
                 self._children.add((child, place))
                 self.director.note("child", place, message, severity="warning")

@@ -1,0 +1,112 @@
+"""Processes that a program starts outside every crossing: told of when it is recorded, and when they start again."""
+
+import json
+
+import pytest
+
+from tests.agents.workshop import write
+
+STARTS = """
+import multiprocessing
+import os
+import subprocess
+import sys
+
+
+def note(text):
+    with open("ledger.txt", "a") as ledger:
+        ledger.write(text)
+
+
+def start(how):
+    if how == "system":
+        os.system("echo x >> ledger.txt")
+    elif how == "shell":
+        subprocess.run("echo x >> ledger.txt", shell=True)
+    else:
+        process = multiprocessing.get_context(how).Process(target=note, args=("x",))
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+
+
+if __name__ == "__main__":
+    start(sys.argv[1])
+    print("done")
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "named"),
+    [
+        ("system", "a child process of echo"),
+        ("shell", "a child process of sh"),
+        ("spawn", "a child process of multiprocessing (spawn)"),
+        ("fork", "a child process of multiprocessing (fork)"),
+        ("forkserver", "a child process of multiprocessing (forkserver)"),
+    ],
+)
+def test_a_child_process_is_told_of(how, named, fresh, tmp_path):
+    write(tmp_path, STARTS)
+    recorded = fresh.run(tmp_path, "run", "agent.py", how)
+    assert (recorded.status, recorded.stdout) == (0, b"done\n"), recorded.stderr
+    assert recorded.stderr.count("(child-process)") == 1
+    assert f"not woven: {named}: " in recorded.stderr
+    replayed = fresh.run(tmp_path, "replay", "last")
+    assert (replayed.status, replayed.stdout) == (0, b"done\n"), replayed.stderr
+    assert f"{named} was started again for real at agent.py:" in replayed.stderr
+    assert "none live" not in replayed.stderr
+    told = json.loads(fresh.run(tmp_path, "replay", "last", "--json").stderr.splitlines()[-1])
+    assert [(each["kind"], each["severity"]) for each in told["divergences"]] == [("child", "warning")]
+
+
+def test_a_child_process_inside_a_crossing_is_not_told_of(fresh, tmp_path):
+    write(tmp_path, STARTS, "start")
+    recorded = fresh.run(tmp_path, "run", "agent.py", "shell")
+    assert "(child-process)" not in recorded.stderr
+    replayed = fresh.run(tmp_path, "replay", "last")
+    assert replayed.status == 0, replayed.stderr
+    assert "none live" in replayed.stderr
+
+
+FORKS = """
+import os
+import sys
+
+
+def roll(number):
+    return number
+
+
+roll(1)
+pid = os.fork()
+if pid == 0:
+    if sys.argv[1] == "crosses":
+        roll(2)
+    if sys.argv[1] == "immediate":
+        os._exit(5)
+    sys.exit(4)
+print("child", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+roll(3)
+"""
+
+
+@pytest.mark.parametrize("how", ["leaves", "immediate"])
+def test_a_forked_child_ends_as_it_would_and_reports_nothing(how, fresh, tmp_path):
+    write(tmp_path, FORKS, "roll")
+    recorded = fresh.run(tmp_path, "run", "agent.py", how)
+    assert recorded.status == 0, recorded.stderr
+    replayed = fresh.run(tmp_path, "replay", "last")
+    assert (replayed.status, replayed.stdout) == (0, recorded.stdout), replayed.stderr
+    assert replayed.stderr.count("autochron: ") == 1
+
+
+def test_a_forked_child_is_not_served_its_parents_records(fresh, tmp_path):
+    write(tmp_path, FORKS, "roll")
+    recorded = fresh.run(tmp_path, "run", "agent.py", "crosses")
+    assert recorded.stdout == b"child 4\n"
+    replayed = fresh.run(tmp_path, "replay", "last")
+    assert replayed.status == 1
+    assert replayed.stdout == b"child 1\n"
+    assert "was not recorded in a child process" in replayed.stderr
+    assert replayed.stderr.count("autochron: ") == 1
