@@ -237,11 +237,15 @@ class _Meta:
         """Give the calls that the model asked for, with their arguments where these stand beside the names."""
         found: list[Call] = []
         for path in self._paths.tools:
-            holders, _, key = path.rpartition(".")
-            for holder in self._all(holders) if holders.count(".") else ():
-                if isinstance(holder, dict) and isinstance(name := holder.get(key), str) and name:
-                    given = (holder[each] for each in _ARGUMENTS if each in holder)
-                    found.append(Call(name, next(given, None)))
+            names = [name for name in self._all(path) if isinstance(name, str) and name]
+            above, _, key = path.rpartition(".")
+            holders = self._all(above) if names and "." in above else []
+            calls = [
+                Call(name, next((holder[each] for each in _ARGUMENTS if each in holder), None))
+                for holder in holders
+                if isinstance(holder, dict) and isinstance(name := holder.get(key), str) and name
+            ]
+            found += calls if len(calls) == len(names) else map(Call, names)
         return tuple(found)
 
     def _first(self, paths: tuple[str, ...]) -> Any:
