@@ -12,7 +12,9 @@ hypothesis.settings.load_profile("autochron")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the tests marked slow, too (as CI=true does)")
-    parser.addoption("--thorough", action="store_true", help="run every test: also those too long for each build")
+    parser.addoption(
+        "--thorough", action="store_true", help="run every test: also those too long for each build"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

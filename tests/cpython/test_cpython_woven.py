@@ -54,10 +54,7 @@ def test_a_few_modules_pass_woven_with_recording_off(place_of):
 @pytest.mark.timeout(2 * comparison.LIMIT)
 @pytest.mark.parametrize(
     "group",
-    [
-        pytest.param(group, marks=[] if group in EACH_BUILD else pytest.mark.thorough)
-        for group in WHOLE
-    ],
+    [pytest.param(group, marks=[] if group in EACH_BUILD else pytest.mark.thorough) for group in WHOLE],
 )
 def test_no_new_failure_with_recording_off(group, place_of):
     after = check("off", group, place_of(group))
