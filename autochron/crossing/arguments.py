@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from autochron.interrupts import is_interruption
 from autochron.rules.paths import MISSING, find, is_plain, look_up, parse_path
 from autochron.weaving.gate import Point
 
@@ -32,7 +33,9 @@ def reader(path: str, point: Point) -> Reader:
         def read_all(arguments: tuple[Any, ...]) -> Sequence[Any]:
             try:
                 return list(find(bound(point, arguments), steps, attributes=True))
-            except Exception:
+            except Exception as error:
+                if is_interruption(error):
+                    raise
                 return ()
 
         return read_all
@@ -51,7 +54,9 @@ def reader(path: str, point: Point) -> Reader:
                 value = look_up(value, key, attributes=True)
                 if value is MISSING:
                     return ()
-        except Exception:
+        except Exception as error:
+            if is_interruption(error):
+                raise
             return ()
         return (value,)
 

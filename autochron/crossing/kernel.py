@@ -17,6 +17,7 @@ from autochron.crossing.arguments import bound, reader
 from autochron.crossing.conditions import Condition, condition, http_condition
 from autochron.crossing.lanes import CURRENT, HELD, Root, stray_root
 from autochron.errors import RuleError
+from autochron.interrupts import is_interruption
 from autochron.model import BoundaryRule, Form, Http
 from autochron.ports import CrossingHandler
 from autochron.rules.names import CallFacts, name_template
@@ -194,7 +195,7 @@ class _Boundary:
         """Give the model that a call names in its arguments."""
         for read in self._models:
             for value in read(arguments):
-                if isinstance(value, str):
+                if issubclass(type(value), str):  # `isinstance` would evaluate a lazy object
                     return value
         return None
 
@@ -261,6 +262,8 @@ class Kernel:
                     found: _Boundary = boundary
                     return found
         except Exception as error:
+            if is_interruption(error):
+                raise
             what = f"{type(error).__name__}: {error}"
             self.problem(
                 f"{point.module}:{point.qualname} was called and is no crossing: {what} (not-crossed)"
@@ -286,6 +289,8 @@ class Kernel:
         try:
             return boundary.template.form(bound(point, arguments), facts)
         except Exception as error:  # also a property of the program's own that raises
+            if is_interruption(error):
+                raise
             self.problem(
                 str(error) if isinstance(error, RuleError) else f"{point!r}: {type(error).__name__}: {error}"
             )

@@ -24,6 +24,7 @@ from autochron.envelope.tags import opaque_paths
 from autochron.envelope.types import set_root
 from autochron.envelope.writing import MAX_DEPTH, Writer, opaque
 from autochron.errors import CodecError, OpaqueError
+from autochron.interrupts import is_interruption
 
 __all__ = ["Encoded", "decode", "decode_partly", "encode", "set_root"]
 
@@ -49,8 +50,9 @@ def encode(value: Any, traceback_below: types.FrameType | None = None) -> Encode
             UnicodeEncodeError,
             ValueError,
             RecursionError,
-        ):  # lone surrogates; an integer of 4,300 digits
-            pass
+        ) as error:  # lone surrogates; an integer of 4,300 digits
+            if is_interruption(error):
+                raise
         else:
             if b'"$' not in body:
                 return Encoded(body)
@@ -87,6 +89,8 @@ def _encode_tagged(value: Any, below: types.FrameType | None) -> Encoded:
         tree = Writer(below).write(value)
         body = _to_json(tree)
     except Exception as error:
+        if is_interruption(error):
+            raise
         tree = opaque(value, f"reading it raised {type(error).__name__}")
         body = _to_json(tree)
     if b'"$opaque"' not in body:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from autochron.envelope.canonical import canonical, encode_sorted, encode_unsorted
+from autochron.interrupts import is_interruption
 
 _LONG = 8
 """Elements from which on a list is worth keeping."""
@@ -56,8 +57,10 @@ class Growing:
             if any(type(value) is float and not isfinite(value) for value in values):
                 return canonical(names, values)
             return self._object(bound, ())
-        except Exception:
+        except Exception as error:
             self._kept.clear()
+            if is_interruption(error):
+                raise
             return canonical(names, values)
 
     def _object(self, value: dict[str, Any], path: tuple[str, ...]) -> bytes:

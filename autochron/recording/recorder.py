@@ -18,6 +18,7 @@ from autochron.envelope import codec
 from autochron.envelope.canonical import canonical
 from autochron.envelope.exchange import Wire, attend
 from autochron.envelope.growing import Growing
+from autochron.interrupts import is_interruption
 from autochron.model import Closed, Raised, Returned
 from autochron.ports import Serving
 from autochron.recording.changes import STILL, Watch, argument_of, below, is_still, kind_at
@@ -122,8 +123,8 @@ class Recorder:
         noted = crossing.record = Noted(_now())
         self._open[crossing.seq] = (crossing, None)
         try:
-            inputs = noted.inputs = inputs_of(crossing)
             noted.arguments = arguments
+            inputs = noted.inputs = inputs_of(crossing)
             if crossing.point.transport:
                 noted.wires = [Wire(arguments[crossing.point.parameters.index("request")])]
             if not inputs.deferred:
@@ -133,7 +134,7 @@ class Recorder:
                 if not is_still(arguments, inputs.caught):
                     noted.watch = Watch(crossing.point, arguments, growing.looks)
         except Exception as error:
-            self._fault(crossing, error)
+            self._failed(crossing, error)
         return None
 
     def returned(self, crossing: Crossing, value: Any) -> Any:
@@ -155,7 +156,7 @@ class Recorder:
                     self._say_late(crossing)
                 self._value(crossing, noted, draft, value)
         except Exception as error:
-            self._fault(crossing, error)
+            self._failed(crossing, error)
         return value
 
     def raised(self, crossing: Crossing, error: BaseException) -> None:
@@ -180,7 +181,7 @@ class Recorder:
                     draft.outcome = raised
             self._finish(crossing, draft)
         except Exception as fault:
-            self._fault(crossing, fault)
+            self._failed(crossing, fault)
 
     def item(self, crossing: Crossing, item: Any) -> None:
         """Note one item, at once: a stream may outlive everything."""
@@ -196,6 +197,8 @@ class Recorder:
                 noted.add_opaque(below("items.*", encoded.opaque))
             self._submit(Item(crossing.seq, crossing.rule, encoded.body))
         except Exception as error:
+            if is_interruption(error):
+                raise  # in the woven generator, which tells of it as of any error
             self._fault(crossing, error)
 
     def follows(self, crossing: Crossing) -> bool:
@@ -225,6 +228,8 @@ class Recorder:
                 wire.attempts = wires.pop().attempts + 1
             wires.append(wire)
         except Exception as error:
+            if is_interruption(error):
+                raise
             self._fault(current, error)
             return None
         return Request(self, current, wire)
@@ -333,6 +338,16 @@ class Recorder:
             ' they were at its end; say codec = "value" if that is how it works (no-exchange)'
         )
 
+    def _failed(self, crossing: Crossing, error: Exception) -> None:
+        """Take it for the crossing's outcome, and raise it, if a signal handler of the program's raised it; else a fault."""
+        if is_interruption(error):
+            noted: Noted = crossing.record
+            if noted.inputs is None:
+                noted.inputs = inputs_of(crossing)
+            self.raised(crossing, error)
+            raise error
+        self._fault(crossing, error)
+
     def _fault(self, crossing: Crossing, error: Exception) -> None:
         self._open.pop(crossing.seq, None)
         with self._lock:
@@ -360,6 +375,8 @@ class Request:
         try:
             attend(self._wire, response, lambda _wire: self._recorder.wire_ended(self._crossing))
         except Exception as error:
+            if is_interruption(error):
+                raise
             self._recorder._fault(self._crossing, error)  # noqa: SLF001 - its own token
         return response
 
