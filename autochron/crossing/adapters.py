@@ -34,7 +34,7 @@ def adapt(crossing: Crossing, value: Any) -> Any:
     if kind is types.AsyncGeneratorType:
         crossing.form = "async_iterator"
         return _named(_iterated_async(crossing, value), value) if crossing.handler.follows(crossing) else None
-    if _is_future(value):
+    if _is_future(kind):
         crossing.form = "future"
         value.add_done_callback(lambda future: _future_done(crossing, future))
         return value
@@ -96,12 +96,14 @@ async def _iterated_async(crossing: Crossing, iterator: Any) -> AsyncGenerator[A
             step, arguments = iterator.asend, (sent,)
 
 
-def _is_future(value: Any) -> bool:
-    asyncio: Any = sys.modules.get("asyncio")
-    if asyncio is not None and asyncio.isfuture(value):
-        return True
+def _is_future(kind: type) -> bool:
+    """Tell by the type alone, where `asyncio.isfuture` and `isinstance` ask the object: a lazy one would be evaluated."""
+    return hasattr(kind, "_asyncio_future_blocking") or _is_of_a_pool(kind)
+
+
+def _is_of_a_pool(kind: type) -> bool:
     futures = sys.modules.get("concurrent.futures")
-    return futures is not None and isinstance(value, futures.Future)
+    return futures is not None and issubclass(kind, futures.Future)
 
 
 def _future_done(crossing: Crossing, future: Any) -> None:
@@ -109,9 +111,7 @@ def _future_done(crossing: Crossing, future: Any) -> None:
         return
     crossing.done = True
     if future.cancelled():
-        futures = sys.modules.get("concurrent.futures")
-        of_a_pool = futures is not None and isinstance(future, futures.Future)
-        module = "concurrent.futures" if of_a_pool else "asyncio"
+        module = "concurrent.futures" if _is_of_a_pool(type(future)) else "asyncio"
         crossing.handler.raised(crossing, sys.modules[module].CancelledError())
         return
     failed: BaseException | None = future.exception()
