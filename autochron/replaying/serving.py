@@ -82,10 +82,26 @@ class Served:
                 self._closed(outcome, index)
                 raise
             except BaseException as error:
-                if index == len(outcome.items) and not isinstance(outcome.end, Raised):
-                    self._director.served(self)
+                if index == len(outcome.items) and self._let_through(outcome, error):
                     return error, None
         return self._end()
+
+    def _let_through(self, outcome: Streamed, error: BaseException) -> bool:
+        """Tell whether what was thrown in after the last item left the body: it did if the record ends so, or is cut off.
+
+        Otherwise the body caught it, and the record goes on. Then the very object is raised again: that is how a context
+        manager tells its own exceptions from the caller's.
+        """
+        end = outcome.end
+        if isinstance(end, Returned):
+            return False
+        if isinstance(end, Raised):
+            if error_name(end.error) != f"{type(error).__module__}:{type(error).__qualname__}":
+                return False
+            if self.envelope.changed is not None:
+                self._change(self.envelope.changed)
+        self._director.served(self)
+        return True
 
     async def step_async(self) -> tuple[bool, BaseException | None, Any]:
         """Give (done, error, item) for an asynchronous generator function."""
@@ -129,9 +145,15 @@ class Served:
                 return
             try:
                 yield item
-            except BaseException as thrown:
-                self.raised(thrown)
+            except GeneratorExit as closed:
+                self.raised(closed)
                 raise
+            except BaseException as thrown:
+                outcome = self.envelope.outcome
+                if not isinstance(outcome, Streamed):
+                    raise
+                if self._given == len(outcome.items) and self._let_through(outcome, thrown):
+                    raise
 
     def _future(self) -> Any:
         loop = _running_loop()

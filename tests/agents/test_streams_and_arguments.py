@@ -129,3 +129,40 @@ def test_every_serve_decodes_anew(block):
     _, trace = block.record(use)
     assert block.replay(trace, use) == (({"items": [1, 2]}, {"items": [1]}, False), ())
     assert block.replay(trace, use) == (({"items": [1, 2]}, {"items": [1]}, False), ())
+
+
+@autochron.boundary
+def forgiving(answer):
+    """Catch what is thrown in, and go on, end, or let it through."""
+    try:
+        yield 1
+    except KeyError:
+        if answer == "more":
+            yield "caught"
+        if answer == "through":
+            raise
+        if answer == "other":
+            raise LookupError("another") from None
+    return "end"
+
+
+def throw_in(answer):
+    stream = forgiving(answer)
+    given = [next(stream)]
+    error = KeyError("thrown")
+    try:
+        given.append(stream.throw(error))
+        given.append(next(stream))
+    except StopIteration as ended:
+        given.append(ended.value)
+    except LookupError as raised:
+        given.append((type(raised), raised is error))
+    return given
+
+
+@pytest.mark.parametrize("answer", ["more", "end", "through", "other"])
+def test_what_is_thrown_into_a_stream_is_met_as_it_was(answer, block):
+    given, trace = block.record(lambda: throw_in(answer))
+    replayed, divergences = block.replay(trace, lambda: throw_in(answer))
+    assert replayed == given
+    assert divergences == ()
