@@ -236,3 +236,34 @@ def test_a_replay_needs_no_provider_nor_random_luck_twice(block):
     assert len({value for _, value in given}) == 3
     for _ in range(3):
         assert block.replay(trace, lambda: [ask("a") for _ in range(3)]) == (given, ())
+
+
+def from_a_queue(shares):
+    """Let threads that were started alike do what falls to each of them."""
+    results = {}
+
+    def work(share):
+        results.update({job: ask(job) for job in share})
+
+    threads = [threading.Thread(target=work, args=(share,)) for share in shares]
+    for thread in threads:
+        thread.start()
+        thread.join()  # one after the other: which thread does what is what differs
+    return dict(sorted(results.items()))
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [
+        [[0, 1, 2], [3, 4, 5]],
+        [[3, 0, 5], [1, 4, 2]],
+        [[2, 4, 5], [0, 1, 3]],
+        [[0], [1, 2, 3, 4, 5]],
+        [[1, 3, 5, 4, 0], [2]],
+    ],
+)
+def test_threads_that_share_their_work_out_otherwise_get_each_jobs_own_result(shares, block):
+    given, trace = block.record(lambda: from_a_queue([[0, 2, 4], [1, 3, 5]]))
+    replayed, divergences = block.replay(trace, lambda: from_a_queue(shares))
+    assert replayed == given
+    assert [each for each in divergences if each.severity == "error"] == []

@@ -23,7 +23,7 @@ def refused(library):
     try:
         response.raise_for_status()
     except library.HTTPStatusError as error:
-        return response.status_code, response.json(), str(error)
+        return response.status_code, response.json(), str(error).partition(" for url")[0]
 
 
 def streamed(library):
