@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from msgspec import structs
+
 from autochron import _originals
 from autochron.crossing.kernel import Crossing
 from autochron.envelope import codec, exchange
@@ -67,6 +69,8 @@ class Director:
         self._changed = _originals.Condition(self._lock)
         self._extra = 0
         self._process = _originals.getpid()
+        self._served_in: dict[str, set[str]] = {}
+        """The lanes in which the records of a recorded lane were met."""
         self._unasked: dict[int, Reentry] = {}
         """Crossings that run again and have sent nothing yet, by the envelope that they stand for so far."""
 
@@ -74,13 +78,16 @@ class Director:
 
     def begin(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Serving | None:
         """Find the record of a crossing and serve it."""
-        self._refuse_child(crossing.address)  # before the lock, which another thread may have held at the fork
+        self._refuse_child(
+            crossing.address
+        )  # before the lock, which another thread may have held at the fork
         with self._lock:
             self.crossings += 1
             envelope = self._find(crossing, arguments)
             if envelope is None:
                 raise self._extra_crossing(crossing)
             earlier = self.cursor.meet(envelope)
+            self._served_in.setdefault(envelope.lane, set()).add(crossing.root.lane)
             if envelope.reenters:
                 self._unasked[envelope.seq] = crossing.record = Reentry(envelope)
         if earlier is not None:
@@ -178,7 +185,10 @@ class Director:
             self.divergences.append(Divergence(kind=kind, address=address, message=message, **more))
 
     def finish(self) -> None:
-        """Note what was recorded and did not happen again."""
+        """Note what did not happen again; another order is a warning where threads share their work."""
+        for index, each in enumerate(self.divergences):
+            if each.kind == "reordered" and self._is_shared_out(each.address):
+                self.divergences[index] = structs.replace(each, severity="warning")
         for envelope in self.cursor.missing():
             self.note(
                 "missing",
@@ -207,13 +217,20 @@ class Director:
         given = self._input(crossing, arguments)
         if envelope is not None and self._difference(envelope, given, crossing) is None:
             return envelope
+        # For each crossing anew, not once a lane: threads that take their work from one queue may share it out otherwise.
         for each in alike:
-            # In its own lane another one is only sought where its place is taken: by a lane that was swapped with it.
-            if (envelope is None or each.lane != lane) and self._difference(each, given, crossing) is None:
+            if self._difference(each, given, crossing) is None:
                 cursor.identify(crossing.root.lane, each.lane)
                 return each
         # What a model was asked is known with its first request.
         return envelope or next((each for each in alike if each.reenters), None)
+
+    def _is_shared_out(self, address: str) -> bool:
+        """Tell whether the lane that a crossing was recorded in was met in several lanes: who did what was up to timing."""
+        return any(
+            each.address == address and len(self._served_in.get(each.lane, ())) > 1
+            for each in self.cursor.envelopes
+        )
 
     def _exchange(self, reentry: Reentry, given: bytes, crossing: Crossing) -> None:
         """Give a crossing the record that was asked just this, in a lane that was started alike.
