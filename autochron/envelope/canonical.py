@@ -93,23 +93,21 @@ def _is_unsafe(cls: type) -> bool:
     return True
 
 
-_to_sorted = msgspec.json.Encoder(enc_hook=_hook, order="deterministic").encode
-_to_unsorted = msgspec.json.Encoder(enc_hook=_hook).encode
+encode_sorted = msgspec.json.Encoder(enc_hook=_hook, order="deterministic").encode
+"""Write a value that was screened with its keys sorted; raises where it has to be walked."""
+
+encode_unsorted = msgspec.json.Encoder(enc_hook=_hook).encode
+"""Write a value that was screened as it stands; raises where it has to be walked."""
 
 
-def encode_sorted(value: Any) -> bytes:
-    """Write a value with its keys sorted; raises where it has to be walked."""
+def screen(values: Any) -> None:
+    """Raise where values hold something that only the walk may read: once a crossing, before they are written."""
+    _screen(values)
+
+
+def _encode(value: Any) -> bytes:
     _screen(value if type(value) in _OPEN else (value,))
-    return _to_sorted(value)
-
-
-def encode_unsorted(value: Any) -> bytes:
-    """Write a value as it stands; raises where it has to be walked."""
-    _screen(value if type(value) in _OPEN else (value,))
-    return _to_unsorted(value)
-
-
-_encode = encode_sorted
+    return encode_sorted(value)
 
 
 def canonical(parameters: Sequence[str], values: Sequence[Any]) -> bytes:
@@ -131,9 +129,12 @@ def canonical(parameters: Sequence[str], values: Sequence[Any]) -> bytes:
 def snapshot(values: Sequence[Any]) -> bytes | None:
     """Write values as they stand, unsorted, to tell later whether they were changed; None where that can't be told.
 
-    Equal snapshots mean equal canonical forms, at a third of their cost; different ones mean nothing.
+    Equal snapshots mean equal canonical forms, at a third of their cost; different ones mean nothing. The values were
+    written before, so only what came in since would have to be screened.
     """
     try:
+        if _unsafe or "sqlalchemy.orm" in sys.modules:
+            _screen(values)
         return encode_unsorted(values)
     except Exception as error:
         if is_interruption(error):

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from autochron.envelope.canonical import canonical, encode_sorted, encode_unsorted
+from autochron.envelope.canonical import canonical, encode_sorted, encode_unsorted, screen
 from autochron.interrupts import is_interruption
 
 _LONG = 8
@@ -45,14 +45,25 @@ class Growing:
 
     def canonical(self, names: Sequence[str], values: Sequence[Any]) -> bytes:
         """Write the bound arguments as one JSON object, sorted by parameter."""
-        self.looks.clear()
+        looks = self.looks
+        if looks:
+            looks.clear()
         for value in values:
             kind = type(value)
-            if (kind is list or kind is dict) and len(value) >= (_LONG if kind is list else 1):
+            if kind is list:
+                if len(value) >= _LONG:
+                    break
+            elif kind is dict and value:
+                for held in value.values():
+                    if type(held) is list and len(held) >= _LONG:
+                        break
+                else:
+                    continue
                 break
         else:
             return canonical(names, values)
         try:
+            screen(values)
             bound = dict(zip(names, values, strict=False))
             if any(type(value) is float and not isfinite(value) for value in values):
                 return canonical(names, values)

@@ -6,6 +6,8 @@ quick and may err only on the safe side; `spans` is exact and byte by byte leave
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from collections.abc import Iterable
 from functools import cache
@@ -18,7 +20,23 @@ from autochron.envelope.patterns import MASK, Pattern, dense_runs, load_patterns
 
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s"\[\]{},:]++', re.DOTALL)
 _ANY_KEY = re.compile(r"""(?<![\w.\- ])(\\?[\w.\- ]++)\\*["'](?:\s|\\+[nrtf])*:""", re.ASCII)
-_ASSIGNED = re.compile(r"([\w.\-]++)=", re.ASCII)
+_ASSIGNED = re.compile(r"(?<![\w.\-])([\w.\-]++)=", re.ASCII)
+# A name that stands as a value, beside what it names: `["x-api-key", …]`, `{"name": "password", "value": …}`.
+_NAMING = re.compile(
+    r"""(?:\[(?:\s|\\+[nrtf])*+\\*+"|"(?:name|key)\\*+"(?:\s|\\+[nrtf])*+:(?:\s|\\+[nrtf])*+\\*+")([\w.\- ]++)\\*+\"""",
+    re.ASCII,
+)
+_NAME = re.compile(r"[\w.\- ]{1,100}", re.ASCII)
+_NAME_KEYS = frozenset({"name", "key"})
+_BYTES = frozenset({"$bytes", "$bytearray"})
+_MOST_MEMBERS = 6
+# `password=Secret` in text, `Cfg(password='Secret')`. What is called or indexed, and what is itself named so, is code.
+_KEYWORD = re.compile(
+    r"""(?<![\w.\-?&$])([\w.\-]++)=(?:(['"])((?:(?!\2)[^\\\n])++)\2|([!#%*+./0-9:@A-Z^_a-z|~\-]{4,}+)(?![(\[=]))""",
+    re.ASCII,
+)
+_SET_COOKIE = re.compile(r"\b([Ss]et-[Cc]ookie: *[^\s=;,]++=)([^\s;,\"\\]++)", re.ASCII)
+_NO_SECRETS = frozenset({"None", "True", "False", "null", "true", "false", "str", "string", MASK})
 # Escapes that can hide a letter, a sign or a slash of a secret from a search of raw text.
 _HIDING = re.compile(r"\\u00[2-7]|\\/")
 _PAIR = re.compile(r"""(\\*["'])([\w.\- ]+)\1(\s*:\s*)(\\*["'])(.*?)(?<!\\)\4""", re.ASCII)
@@ -59,7 +77,10 @@ class Scanner:
         """Tell whether there may be something to mask, in JSON text or in a plain string."""
         if "\\" in text and _HIDING.search(text):
             return True
-        if '$dict"' in text or "$dict\\" in text:  # its keys are items of arrays, which no quick look tells
+        if '"$' in text and any(
+            f'{tag}"' in text or f"{tag}\\" in text for tag in ("$dict", "$bytes", "$bytearray")
+        ):
+            # Keys that are items of arrays, and text in base64, which no quick look tells.
             return True
         names = self.names
         pieces = {part[-_MAX_NAME:].rpartition('"')[2] for part in text.split('":')[:-1]}
@@ -68,6 +89,10 @@ class Scanner:
         if _has_odd_key(text) and self._any_secret(set(_ANY_KEY.findall(text))):
             return True
         if "=" in text and any(name in names for name in _ASSIGNED.findall(text)):
+            return True
+        if self._any_secret(set(_NAMING.findall(text))):
+            return True
+        if "et-" in text and _SET_COOKIE.search(text):
             return True
         return self._any_near(text)
 
@@ -79,10 +104,12 @@ class Scanner:
                     return True
         runs = dense_runs(text)
         if runs:
-            for pattern in self._dense:
-                for needle in pattern.needles:
-                    if needle in runs and pattern.near(text, runs):
-                        return True
+            # Most needles have a sign in them, and most long runs have none.
+            for sign, pairs in self._dense:
+                if sign in runs:
+                    for needle, pattern in pairs:
+                        if needle in runs and pattern.near(text, runs):
+                            return True
         return False
 
     def _any_secret(self, pieces: set[str]) -> bool:
@@ -124,6 +151,8 @@ class Scanner:
         text = _PAIR.sub(self._mask_pair, text)
         text = _VARIABLE.sub(self._mask_variable, text)
         text = _QUERY.sub(self._mask_query, text)
+        text = _KEYWORD.sub(self._mask_keyword, text)
+        text = _SET_COOKIE.sub(lambda match: f"{match[1]}{MASK}", text)
         for pattern in self._patterns:
             text = pattern.mask(text)
         return text
@@ -140,19 +169,28 @@ class Scanner:
     def _mask_query(self, match: re.Match[str]) -> str:
         return f"{match[1]}={MASK}" if match[1] in self.names else match[0]
 
+    def _mask_keyword(self, match: re.Match[str]) -> str:
+        name, quote, quoted, bare = match.groups()
+        value = quoted or bare
+        if name not in self.names or value in _NO_SECRETS or (bare and bare in self.names):
+            return match[0]
+        return f"{name}={quote or ''}{MASK}{quote or ''}"
+
     def spans(self, text: str, *, nesting: int = 0) -> list[Span]:
         """List what to replace in JSON text, or in a part of one that starts and ends between elements."""
         return _Pass(self, text, nesting).run()
 
 
 @cache
-def _sorted_patterns() -> tuple[tuple[Pattern, ...], tuple[Pattern, ...]]:
-    """Give the loose patterns, and the others."""
+def _sorted_patterns() -> tuple[tuple[Pattern, ...], tuple[tuple[str, list[tuple[str, Pattern]]], ...]]:
+    """Give the loose patterns, and the needles of the others by a sign that is in them; '' where none is."""
     patterns = load_patterns()
-    return (
-        tuple(pattern for pattern in patterns if pattern.loose),
-        tuple(pattern for pattern in patterns if not pattern.loose),
-    )
+    dense: dict[str, list[tuple[str, Pattern]]] = {}
+    for pattern in patterns:
+        for needle in () if pattern.loose else pattern.needles:
+            sign = next((letter for letter in needle if not letter.isalnum()), "")
+            dense.setdefault(sign, []).append((needle, pattern))
+    return tuple(pattern for pattern in patterns if pattern.loose), tuple(dense.items())
 
 
 def _has_odd_key(text: str) -> bool:
@@ -203,6 +241,8 @@ class _Pass:
         self.tokens = [(match.start(), match.end()) for match in _TOKEN.finditer(text)]
         self.levels = [_Level()]
         self.found: list[Span] = []
+        self.named: set[int] = set()
+        """Tokens that hold the value of a name that stands elsewhere."""
 
     def run(self) -> list[Span]:
         at, count = 0, len(self.tokens)
@@ -220,8 +260,12 @@ class _Pass:
         if sign == '"':
             if self._sign(at + 1) == ":":
                 return self._member(at, level)
+            if at in self.named:
+                return self._mask_value(at)
             self._string(at)
         elif sign in "{[":
+            if sign == "[":
+                self._look_at_pair(at)
             pair = level.pairs and sign == "["
             self.levels.append(_Level(pairs=level.key == "$dict" and sign == "["))
             if pair and self._sign(at + 1) == '"' and self._sign(at + 2) == ",":
@@ -237,11 +281,50 @@ class _Pass:
         """Handle a key, its colon and what a secret name masks."""
         name = self._decoded(at)
         previous, level.key = level.key, name
-        self._string(at)
+        self._string(at, of_key=True)
         value = at + 2
+        if name in _NAME_KEYS and self._sign(value) == '"':
+            self._look_for_value(value, level)
         if name in self.scanner.names and not (name == "token" and self._is_logprob(value, previous)):
             return self._mask_value(value)
         return value
+
+    def _look_at_pair(self, at: int) -> None:
+        """Note the second of two strings in an array inside an array, where the first is a secret name."""
+        before = self._sign(at - 1)
+        if before == ":" and self._sign(at - 2) == '"' and self._decoded(at - 2) == "$tuple":
+            before = self._sign(at - 4)
+        if before in ("[", ",", "") and [self._sign(at + i) for i in (1, 2, 3, 4)] == ['"', ",", '"', "]"]:
+            self._name_value(at + 1, at + 3)
+
+    def _look_for_value(self, at: int, level: _Level) -> None:
+        """Note the `value` beside a `name`, a few plain members before or after it."""
+        for step in (4, -4):
+            here = at
+            for _ in range(_MOST_MEMBERS):
+                comma = here + 1 if step > 0 else here - 3
+                here += step
+                if self._sign(comma) != "," or self._sign(here - 1) != ":" or self._sign(here) in "{[":
+                    break
+                if self._sign(here) == '"' and self._decoded(here - 2) == "value":
+                    self._name_value(at, here)
+                    if here < at and here in self.named:
+                        self._mask_before(here, level)
+                    break
+
+    def _mask_before(self, at: int, level: _Level) -> None:
+        """Mask a value that was passed already."""
+        start = self.tokens[at][0]
+        self.found = [span for span in self.found if span.start != start]
+        key, level.key = level.key, "value"
+        self._mask_value(at)
+        level.key = key
+        self.found.sort(key=lambda span: span.start)
+
+    def _name_value(self, name: int, value: int) -> None:
+        text = self._decoded(name)
+        if _NAME.fullmatch(text) and text in self.scanner.names:
+            self.named.add(value)
 
     def _decoded(self, at: int) -> str:
         start, end = self.tokens[at]
@@ -250,16 +333,31 @@ class _Pass:
         except (msgspec.DecodeError, UnicodeError):
             return self.text[start + 1 : end - 1]
 
-    def _string(self, at: int) -> None:
+    def _string(self, at: int, *, of_key: bool = False) -> None:
         """Mask what is secret inside a string."""
         start, end = self.tokens[at]
         text = self._decoded(at)
+        if not of_key and self.levels[-1].key in _BYTES:
+            self._bytes(at, text)
+            return
         masked = self.scanner.mask_string(text, self.nesting)
         if masked != text:
             self.found.append(Span(start, end, _quoted(masked), self._path()))
 
+    def _bytes(self, at: int, encoded: str) -> None:
+        """Mask what is secret inside bytes that are text."""
+        try:
+            text = base64.b64decode(encoded, validate=True).decode()
+        except (binascii.Error, ValueError):
+            return
+        masked = self.scanner.mask_string(text, self.nesting)
+        if masked != text:
+            start, end = self.tokens[at]
+            found = base64.b64encode(masked.encode("utf-8", "surrogatepass")).decode()
+            self.found.append(Span(start, end, f'"{found}"', self._path()))
+
     def _mask_value(self, at: int) -> int:
-        """Mask a value whole, and give the token after it."""
+        """Mask a string or a container whole (numbers are no secrets that a program could do without), and give the token after it."""
         if at >= len(self.tokens):
             return at
         sign = self._sign(at)
@@ -270,8 +368,8 @@ class _Pass:
                 return at
             after = self._skip(at)
             end = self.tokens[after - 1][1]
-        elif sign in "}],:" or self.text[start:end] in _KEEP:
-            return at
+        elif sign != '"' or self.text[start:end] in _KEEP:
+            return at + (sign == '"')
         self.found.append(Span(start, end, f'"{MASK}"', self._path()))
         return after
 
@@ -304,7 +402,8 @@ class _Pass:
         return self._decoded(at) if self._sign(at) == '"' and self._sign(at + 1) == ":" else ""
 
     def _path(self) -> str:
-        parts = [str(level.index) if level.key is None else level.key for level in self.levels[1:]]
+        mask = self.scanner.mask_string  # a key may be a secret itself
+        parts = [str(level.index) if level.key is None else mask(level.key) for level in self.levels[1:]]
         return ".".join(part for part in parts if not part.startswith("$")) or "(value)"
 
 

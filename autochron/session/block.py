@@ -6,6 +6,7 @@ import os
 from types import TracebackType
 from typing import Any, Self
 
+from autochron import _originals
 from autochron.config import default_store, find_rule_file
 from autochron.envelope.redaction import Redactor
 from autochron.errors import DivergenceError, UnwovenToolError, UsageError
@@ -26,13 +27,27 @@ def rules_for(rules: Rules | str | os.PathLike[str] | None) -> Rules:
     """Give the rules: those given, those of a file, or those found from the working folder upward."""
     if isinstance(rules, Rules):
         return rules
-    file = os.fspath(rules) if rules is not None else find_rule_file()
+    file = os.fspath(rules) if rules is not None else _nearest_rule_file()
     changed = 0 if file is None else os.stat(file).st_mtime_ns if os.path.exists(file) else -1
     key = (file, changed, os.getcwd())
     found = _rules.get(key)
     if found is None:
         found = _rules[key] = load_rules(file)
     return found
+
+
+_LOOK_AGAIN = 500_000_000
+"""Nanoseconds after which a rule file is looked for again: a suite of tests may begin thousands of sessions a second."""
+
+_nearest: dict[str, tuple[int, str | None]] = {}
+
+
+def _nearest_rule_file() -> str | None:
+    here, now = os.getcwd(), _originals.perf_counter_ns()
+    seen = _nearest.get(here)
+    if seen is None or now - seen[0] > _LOOK_AGAIN:
+        seen = _nearest[here] = (now, find_rule_file())
+    return seen[1]
 
 
 def store_for(store: Store | str | None, rules: Rules) -> Store:
