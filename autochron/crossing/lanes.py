@@ -127,7 +127,7 @@ class LaneHooks:
         _in_force[0] = self._current
         self._replace(_originals.Thread, "start", self._thread_start)
         self._replace(_originals.Thread, "_bootstrap_inner", self._thread_run)
-        for name in ("concurrent.futures.thread", "asyncio.base_events"):
+        for name in ("concurrent.futures.thread", "asyncio.base_events", "uvloop", "trio._core._run"):
             if name in sys.modules:
                 self.imported(name)
         return self.uninstall
@@ -138,6 +138,10 @@ class LaneHooks:
             self._replace(sys.modules[module].ThreadPoolExecutor, "submit", self._submit)
         elif module == "asyncio.base_events":
             self._replace(sys.modules[module].BaseEventLoop, "create_task", self._create_task)
+        elif module == "uvloop":
+            self._replace(sys.modules[module].Loop, "create_task", self._create_task)
+        elif module == "trio._core._run" and hasattr(sys.modules[module].Runner, "spawn_impl"):
+            self._replace(sys.modules[module].Runner, "spawn_impl", self._spawn_impl)
 
     def uninstall(self) -> None:
         """Take every hook off again."""
@@ -146,7 +150,8 @@ class LaneHooks:
             self._undo.pop()()
 
     def _replace(self, owner: Any, name: str, wrap: Callable[[Any], Any]) -> None:
-        original = owner.__dict__[name]
+        own = name in owner.__dict__
+        original = owner.__dict__[name] if own else getattr(owner, name)
         if hasattr(original, "_autochron_lane"):
             return
         made = _replacements.get((owner, name))
@@ -159,7 +164,10 @@ class LaneHooks:
 
         def undo() -> None:
             if owner.__dict__.get(name) is replacement:
-                setattr(owner, name, original)
+                if own:
+                    setattr(owner, name, original)
+                else:
+                    delattr(owner, name)
 
         self._undo.append(undo)
 
@@ -215,6 +223,19 @@ class LaneHooks:
                 CURRENT.reset(token)
 
         return create_task
+
+    def _spawn_impl(self, original: Any) -> Any:
+        def spawn_impl(runner: Any, async_fn: Any, *args: Any, **kwargs: Any) -> Any:
+            current_of = _in_force[0]
+            if current_of is None or kwargs.get("context") is not None or kwargs.get("system_task"):
+                return original(runner, async_fn, *args, **kwargs)
+            token = CURRENT.set(spawn(current_of(), label_of(async_fn)))
+            try:
+                return original(runner, async_fn, *args, **kwargs)
+            finally:
+                CURRENT.reset(token)
+
+        return spawn_impl
 
 
 _QUIET = Root(None, "quiet", quiet=True)

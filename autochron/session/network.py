@@ -27,6 +27,9 @@ _CHILDREN = frozenset(
     {"os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen", _PROCESS}
 )
 
+_HARMLESS = frozenset({"ldconfig", "lsb_release", "uname"})
+"""What the standard library and SDKs ask about the machine."""
+
 Watcher = Callable[[str, tuple[Any, ...]], None]
 
 _watcher: Watcher | None = None
@@ -103,7 +106,8 @@ def child_of(event: str, arguments: tuple[Any, ...]) -> str | None:
     program = _text(arguments[1 if event == "os.spawn" else 0])
     if event == "os.system":
         program = (program.split() or [""])[0]
-    return f"a child process of {os.path.basename(program)}"
+    name = os.path.basename(program)
+    return None if name in _HARMLESS else f"a child process of {name}"
 
 
 def is_network(event: str) -> bool:

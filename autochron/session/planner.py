@@ -23,7 +23,13 @@ TRANSPORTS = {
 """The doors of HTTP clients: every request goes through one of these."""
 
 _SPAWNING = frozenset(
-    {"concurrent.futures.thread", "asyncio.base_events", "uvloop", "multiprocessing.process"}
+    {
+        "concurrent.futures.thread",
+        "asyncio.base_events",
+        "uvloop",
+        "trio._core._run",
+        "multiprocessing.process",
+    }
 )
 """Modules whose pools and event loops carry lanes on, or whose processes are told of."""
 
