@@ -2,12 +2,11 @@
 
 A field is masked by its name (see `names`), a string also by what it contains (see `secrets.toml`). The mask
 is the string
-`[masked]`, whatever type was there: a number or a container under a secret name is masked whole. Null,
-booleans, empty
-strings and empty containers are no secrets and stay. Everything else stays as it was, byte by byte.
+`[masked]`; a container under a secret name is masked whole. Null, booleans, numbers, empty strings and empty containers
+stay: a program may count with them. Everything else stays as it was, byte by byte.
 
-What can't be seen: a secret in pieces over several strings (the deltas of a stream), in base64, or in a
-number.
+What can't be seen: a secret in pieces over several strings (the deltas of a stream), in base64 that no tag tells of, or
+in a number.
 """
 
 from __future__ import annotations

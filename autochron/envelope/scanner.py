@@ -357,7 +357,7 @@ class _Pass:
             self.found.append(Span(start, end, f'"{found}"', self._path()))
 
     def _mask_value(self, at: int) -> int:
-        """Mask a string or a container whole (numbers are no secrets that a program could do without), and give the token after it."""
+        """Mask a string or a container whole, and give the token after it; a program may count with numbers."""
         if at >= len(self.tokens):
             return at
         sign = self._sign(at)

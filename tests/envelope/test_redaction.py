@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 import msgspec
 import pytest
@@ -44,15 +45,17 @@ PLAIN_TEXTS = [
     "AKIA is a prefix",
     "max_tokens=500&page=2",
     "PATH=/usr/bin:/bin",
+    "login(user=name, password=password)",
+    "call f(api_key=os.environ[name], token=get_token(1)) or f(token=None)",
     "en-us",
 ]
 
 
 @pytest.mark.parametrize("name", SECRET_NAMES)
-def test_a_secret_name_masks_strings_numbers_and_containers(name: str) -> None:
+def test_a_secret_name_masks_strings_and_containers(name: str) -> None:
     body = msgspec.json.encode([{name: "abc"}, {name: 7}, {name: {"a": 1}}, {name: [1]}])
     masked = json.loads(Redactor().mask(body))
-    assert masked == [{name: "[masked]"}] * 4
+    assert masked == [{name: "[masked]"}, {name: 7}, {name: "[masked]"}, {name: "[masked]"}]
 
 
 @pytest.mark.parametrize("name", PLAIN_NAMES)
@@ -81,7 +84,7 @@ def test_look_alikes_are_left_alone(text: str) -> None:
     assert Redactor().mask(body) == body
 
 
-@pytest.mark.parametrize("empty", ["null", "true", "false", '""', "{}", "[]"])
+@pytest.mark.parametrize("empty", ["null", "true", "false", "5", "5.5", '""', "{}", "[]"])
 def test_what_is_no_secret_under_a_secret_name_stays(empty: str) -> None:
     body = f'{{"password":{empty},"a":1}}'.encode()
     assert Redactor().mask(body) == body
@@ -121,12 +124,22 @@ def test_json_in_strings_is_masked_by_name_at_any_depth() -> None:
         rb'{"x":"line\nMY_API_KEY=abcabcabc\n"}',
         '{"é token":"abc"}'.encode(),
         b'{"token":"abc","token":"abc"}',
+        b'{"h":[["Authorization","abc"],["x-api-key", "abc"]]}',
+        b'[{"$tuple":["password","abc"]}]',
+        b'{"name":"password","value":"abc"}',
+        b'{"value":"abc","secure":true,"key":"api_key"}',
+        rb'{"x":"[{\"name\": \"password\", \"value\": \"abc\"}]"}',
+        b'{"x":"login failed: password=abcDef1"}',
+        b"""{"x":"Cfg(password='abc', host='h')"}""",
+        b'{"x":"Set-Cookie: session=abc; HttpOnly"}',
+        b'{"$bytes":"cGFzc3dvcmQ9YWJjYWJj"}',
     ],
 )
 def test_a_name_in_disguise_is_seen(body: bytes) -> None:
     masked = Redactor().mask(body)
     json.loads(masked)
     assert b"abc" not in masked
+    assert b"YWJj" not in masked
     assert Redactor().mask(masked) == masked
 
 
@@ -135,6 +148,26 @@ def test_the_paths_of_an_outcome_are_reported() -> None:
     masked, where = Redactor(extra_paths=("1.b",)).mask_outcome(body)
     assert where == ("0.api_key", "1.b.password", "1.b")
     assert json.loads(masked) == {"$tuple": [{"api_key": "[masked]"}, {"b": "[masked]"}]}
+
+
+def test_a_secret_that_is_a_key_is_in_no_path() -> None:
+    key = "AKIA" + "IOSFODNN7EXAMPLE"
+    masked, where = Redactor().mask_outcome(msgspec.json.encode({"a": {key: {"password": "x"}}}))
+    assert key.encode() not in masked
+    assert key not in "".join(where)
+
+
+@pytest.mark.parametrize("text", ["x" * 2_000_000, "a=b " + "x" * 2_000_000, "QUJD" * 500_000])
+def test_long_text_is_looked_at_in_linear_time(text: str) -> None:
+    began = time.process_time()
+    Redactor().mask(msgspec.json.encode({"a": text}))
+    assert time.process_time() - began < 1
+
+
+def test_the_arguments_of_a_command_are_masked() -> None:
+    assert Redactor().mask_arguments(["--password", "abc", "--api-key=abc", "-n", "5"]) == (
+        *("--password", "[masked]", "--api-key=[masked]", "-n", "5"),
+    )
 
 
 def test_more_names_can_be_given() -> None:
@@ -163,6 +196,7 @@ def test_headers_urls_and_text() -> None:
 _FRAGMENTS = [
     "token", "api_key", "max_tokens", "password", "content", "$dict", "logprob", "a", "", '"', "\\", "\n",
     "},{", '"},{"', '},{"a":',
+    "name", "value", '["token","', "password='abcd'", "$bytes",
     "AKIAIOSFODNN7" + "EXAMPLE", "https://u:pw@h", "é", "\u2028", " : ", "':", "=", "?token=abc",
     "API_KEY=abcdefgh", "{'token': 'x'}",
     '{"token":"abc"}', '{"token" : "abc"}', '{"a":[{"password":"x"},{"b":1}]}', "\t", "key",
