@@ -375,7 +375,16 @@ class Divergence(Struct, frozen=True, kw_only=True):
     """One disagreement of replay and record."""
 
     kind: Literal[
-        "missing", "extra", "reordered", "input", "outcome", "attempts", "output", "status", "network", "child"
+        "missing",
+        "extra",
+        "reordered",
+        "input",
+        "outcome",
+        "attempts",
+        "output",
+        "status",
+        "network",
+        "child",
     ]
     address: str
     message: str
@@ -398,8 +407,10 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     """Id of the trace."""
     store: str
     counts: tuple[tuple[str, int], ...]
-    """(boundary, crossings), by name."""
+    """(boundary, crossings) of what is in the store, by name."""
     footer: Footer
+    crossings: int = 0
+    """How many there were, with those that were lost."""
     opaque: tuple[str, ...] = ()
     """What can't be rebuilt on replay: `boundary: path: type`."""
     by_type: tuple[str, ...] = ()

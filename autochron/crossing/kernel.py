@@ -196,7 +196,8 @@ class _Boundary:
         for read in self._models:
             for value in read(arguments):
                 if issubclass(type(value), str):  # `isinstance` would evaluate a lazy object
-                    return value
+                    model: str = value
+                    return model
         return None
 
 

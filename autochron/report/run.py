@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from typing import TextIO
 
 from autochron.model import RunSummary
 from autochron.report.text import Page, plural
 
 _FEW = 8
+
+_HEADERS = ".request.headers."
+"""Where an SDK's exceptions hold the credential: masked, as it must be, and nothing to do with what a replay serves."""
 
 
 def write_run(summary: RunSummary, stream: TextIO) -> None:
@@ -22,11 +24,10 @@ def write_run(summary: RunSummary, stream: TextIO) -> None:
 
 
 def _write(summary: RunSummary, page: Page) -> None:
-    total = sum(count for _, count in summary.counts)
-    page.line(
-        f"autochron: {plural(total, 'crossing')} recorded in trace {summary.trace} ({_place(summary.store)})",
-        "bold",
-    )
+    kept = sum(count for _, count in summary.counts)
+    missing = max(0, summary.crossings - kept)
+    of = f"{kept} of {plural(summary.crossings, 'crossing')}" if missing else plural(kept, "crossing")
+    page.line(f"autochron: {of} recorded in trace {summary.trace} ({summary.store})", "bold")
     if summary.counts:
         page.line("  " + ", ".join(f"{name} ×{count}" for name, count in summary.counts))
     footer = summary.footer
@@ -41,7 +42,11 @@ def _write(summary: RunSummary, page: Page) -> None:
     _some(page, [f"compared by type only: {path} (opaque-input)" for path in summary.by_type])
     _some(
         page,
-        [f"masked in an outcome, so a replay serves the mask: {path} (masked)" for path in summary.masked],
+        [
+            f"masked in an outcome, so a replay serves the mask: {path} (masked)"
+            for path in summary.masked
+            if _HEADERS not in path.replace(": ", ".")
+        ],
     )
     _some(
         page,
@@ -50,17 +55,9 @@ def _write(summary: RunSummary, page: Page) -> None:
             for each in footer.connections
         ],
     )
-    if footer.lost:
-        page.line(f"  lost: {plural(footer.lost, 'crossing')} could not be written (lost)", "red")
+    if missing or footer.lost:
+        page.line(f"  lost: {plural(missing or footer.lost, 'crossing')} could not be written (lost)", "red")
     _some(page, list(summary.problems))
-
-
-def _place(store: str) -> str:
-    path = store.removeprefix("sqlite:///")
-    if ":" in path:
-        return path
-    near = os.path.relpath(path)
-    return path if near.startswith(os.pardir) else near
 
 
 def _some(page: Page, lines: list[str]) -> None:

@@ -93,6 +93,7 @@ def run_recorded(
     program = Program(command)
     rules = options.load_rules(program.path)
     url = options.store or default_store(rules.file)
+    shown = _place(url)  # before the program goes to another folder
     store = open_store(url)
     redactor = Redactor()
     arguments = redactor.mask_arguments(command.arguments)
@@ -110,7 +111,8 @@ def run_recorded(
             "again with `replay TRACE -- PROGRAM ARG …` (masked)"
         )
     capture = Capture()
-    state = _Ending(recording, capture, lambda: report(recording.summary(url)))
+    state = _Ending(recording, capture, lambda: report(recording.summary(shown)))
+    recording.before_exec = lambda: state.flush(None)
     atexit.register(state.finish)
     undo = exits.guard(state.flush)
     state.undo = undo
@@ -125,6 +127,15 @@ def run_recorded(
     if program.exit is not None:
         raise program.exit  # Python prints what it was given, and exits
     return status
+
+
+def _place(store: str) -> str:
+    """Say where a store is, as seen from here."""
+    path = store.removeprefix("sqlite:///")
+    if ":" in path:
+        return path
+    near = os.path.relpath(path)
+    return os.path.abspath(path) if near.startswith(os.pardir) else near
 
 
 def _no_report() -> None:

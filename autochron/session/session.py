@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -120,6 +121,9 @@ class Recording(Session):
     ) -> None:
         super().__init__(activation)
         self.header = header
+        self.before_exec: Callable[[], None] = lambda: self.flush(None)
+        """What is done before the process is replaced."""
+        self._store = store
         self._footer: Footer | None = None
         self._redactor = redactor
         self._sink: Sink = store.begin(header)
@@ -201,7 +205,7 @@ class Recording(Session):
 
     def on_exec(self) -> None:
         """Write all that waits."""
-        self.flush(None)
+        self.before_exec()
 
     @property
     def lost(self) -> int:
@@ -212,16 +216,25 @@ class Recording(Session):
         """Say what the recording came to; once it is finished."""
         footer = self.footer
         assert footer is not None  # noqa: S101 - finished
+        kept = self._count_kept() if self.lost else self.counts
         return RunSummary(
             trace=self.header.id,
             store=store,
-            counts=tuple(sorted(self.counts.items())),
+            counts=tuple(sorted(kept.items())),
+            crossings=max(sum(self.counts.values()), sum(kept.values()) + self.recorder.lost),
             footer=footer,
             opaque=tuple(self.opaque),
             by_type=tuple(self.by_type),
             masked=tuple(self.masked),
             problems=tuple(self.problems),
         )
+
+    def _count_kept(self) -> dict[str, int]:
+        """Count what is in the store, by name: what is lost was counted as well."""
+        try:
+            return Counter(envelope.name for envelope in self._store.load(self.header.id).envelopes)
+        except Exception:  # whatever keeps it from being read, the report is not to fail
+            return {}
 
     def unwoven_tools(self) -> tuple[str, ...]:
         """Give the tools that the model asked for and that never crossed."""

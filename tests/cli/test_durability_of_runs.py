@@ -219,6 +219,7 @@ def test_a_full_disk_changes_nothing_for_the_program(tmp_path):
         assert (woven.status, woven.out) == (plain.status, plain.out)
         assert woven.status == 3
         assert "could not be written (lost)" in woven.said
+        assert f"autochron: {len(seqs(small / 't.db'))} of 200 crossings recorded" in woven.said
         assert "full" in woven.said
         assert "Traceback" not in woven.said
     finally:

@@ -1,0 +1,61 @@
+"""The block at the end of a run: what is in the store, and where that is."""
+
+import io
+import os
+
+from autochron.model import Footer, RunSummary
+from autochron.report.run import write_run
+from tests.cli.processes import autochron, write
+
+RULES = """
+version = 1
+packs = []
+[[boundary]]
+name = "{__name__}"
+kind = "tool"
+define = "agent:step"
+"""
+
+
+def said(counts=(), **more):
+    stream = io.StringIO()
+    footer = Footer(lost=more.pop("lost", 0))
+    write_run(RunSummary(trace="T", store="traces.db", footer=footer, counts=counts, **more), stream)
+    return stream.getvalue()
+
+
+def test_the_headline_counts_what_is_in_the_store():
+    text = said(counts=(("step", 12),), crossings=100, lost=88)
+    assert text.startswith("autochron: 12 of 100 crossings recorded in trace T (traces.db)\n  step ×12\n")
+    assert "lost: 88 crossings could not be written" in text
+    assert said(counts=(("step", 2),), crossings=2).startswith("autochron: 2 crossings recorded")
+
+
+def test_masked_headers_of_requests_are_left_out():
+    text = said(masked=("ask: a.request.headers.b", "ask: request.headers.b", "ask: content.key"))
+    assert "headers" not in text
+    assert "ask: content.key (masked)" in text
+
+
+def test_the_store_is_shown_as_seen_from_where_the_run_began(tmp_path):
+    source = 'import os\ndef step(): return 1\nstep()\nos.mkdir("deep")\nos.chdir("deep")\n'
+    write(tmp_path, {"agent.py": source, "autochron.toml": RULES})
+    ran = autochron(tmp_path, "run", "agent.py")
+    assert f"({os.path.join('.autochron', 'traces.db')})" in ran.said
+
+
+def test_what_was_printed_before_an_exec_is_in_the_trace(tmp_path):
+    source = """
+import os, sys
+def step(): return 3
+if sys.argv[1:]:
+    print("second")
+else:
+    print(step(), flush=True)
+    os.execv(sys.executable, [sys.executable, "agent.py", "2"])
+"""
+    write(tmp_path, {"agent.py": source, "autochron.toml": RULES})
+    assert autochron(tmp_path, "run", "agent.py").text.split() == ["3", "second"]
+    replayed = autochron(tmp_path, "replay", "last")
+    assert "autochron: the same" in replayed.said, replayed.said
+    assert replayed.status == 0
