@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 import types
 from typing import Any
 
@@ -60,6 +61,10 @@ def describe(name: str, error: BaseException, writer: Any) -> dict[str, Any]:
 
 def _describe_arguments(error: BaseException, writer: Any) -> dict[str, Any]:
     """Write the arguments; those of a group name its exceptions once."""
+    if _is_validation(type(error)):
+        lines = _validation_lines(error)
+        _validation(type(error), error.title, lines)  # type: ignore[attr-defined]  # raises where it can't be made again
+        return {"title": writer.write(error.title), "lines": writer.write(lines)}  # type: ignore[attr-defined]
     if not isinstance(error, BaseExceptionGroup):
         return {"args": writer.items(error.args)}
     written = {"message": writer.write(error.message), "group": writer.items(error.exceptions)}
@@ -91,6 +96,49 @@ def _describe_members(error: BaseException, writer: Any) -> dict[str, Any]:
     return kept
 
 
+def can_be_made(cls: type[BaseException]) -> bool:
+    """Tell whether an instance can be made without its `__init__`: not where C of a library keeps state of its own."""
+    if issubclass(cls, BaseExceptionGroup) or _is_validation(cls):
+        return True
+    base: Any = builtin_base(cls)
+    try:
+        base.__new__(cls)
+    except Exception:
+        return False
+    return True
+
+
+def _is_validation(cls: type) -> bool:
+    """Tell whether it is pydantic's own ValidationError."""
+    return vars(sys.modules.get("pydantic_core", types)).get("ValidationError") is cls
+
+
+def _validation_lines(error: Any) -> list[dict[str, Any]]:
+    """List what was wrong as `from_exception_data` takes it, with the text of types that are not pydantic's own."""
+    known = vars(sys.modules["pydantic_core._pydantic_core"])["list_all_errors"]()
+    names = {each["type"] for each in known}
+    return [
+        {key: line[key] for key in ("type", "loc", "input", "ctx") if key in line}
+        | ({} if line["type"] in names else {"msg": line["msg"]})
+        for line in error.errors(include_url=False)
+    ]
+
+
+def _validation(cls: Any, title: str, lines: list[dict[str, Any]]) -> BaseException:
+    custom = vars(sys.modules["pydantic_core"])["PydanticCustomError"]
+    made: BaseException = cls.from_exception_data(
+        title,
+        [
+            {
+                **{key: item for key, item in line.items() if key != "msg"},
+                **({"type": custom(line["type"], line["msg"], line.get("ctx"))} if "msg" in line else {}),
+            }
+            for line in lines
+        ],
+    )
+    return made
+
+
 def rebuild(cls: type, node: dict[str, Any], read: Any) -> BaseException:
     """Make the exception again without running its `__init__`."""
     if not issubclass(cls, BaseException):
@@ -112,6 +160,8 @@ def rebuild(cls: type, node: dict[str, Any], read: Any) -> BaseException:
 
 def _bare(cls: type, node: dict[str, Any], read: Any) -> BaseException:
     base: Any = builtin_base(cls)
+    if "lines" in node and _is_validation(cls):
+        return _validation(cls, read(node["title"]), read(node["lines"]))
     if "group" in node:
         items = [read(item) for item in node["group"]]
         sequence = tuple(items) if node.get("sequence") == "tuple" else items

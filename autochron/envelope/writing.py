@@ -353,7 +353,9 @@ def _http_plan(name: str) -> Plan:
     return _guarded(lambda writer, value: transport.describe(name, value, writer.write))
 
 
-def _exception_plan(_: type, name: str) -> Plan:
+def _exception_plan(cls: type, name: str) -> Plan:
+    if not exceptions.can_be_made(cls):
+        return lambda _, value: opaque(value, "its library makes it in C; it can't be raised again")
     return _guarded(lambda writer, value: exceptions.describe(name, value, writer))
 
 
