@@ -42,15 +42,31 @@ class Reentry:
 
     def next(self, method: str, path: str) -> Exchange | None:
         """Give the exchange that answers a request: the next one of its method and path, masked as it was recorded."""
-        last: Exchange | None = None
+        last: int | None = None
         for index, each in enumerate(self.envelope.exchanges):
             if each.method == method and exchange.path_of(each.url) == path:
-                last = each
+                last = index
                 if index not in self.served:
                     self.served[index] = 1
                     return each
         # An attempt more than was kept: attempts of one request collapse into the last.
-        return last if last is not None and (last.status == 0 or last.status >= 400) else None
+        if last is None or not _is_failed(self.envelope.exchanges[last]):
+            return None
+        self.served[last] += 1
+        return self.envelope.exchanges[last]
+
+    def attempts(self) -> tuple[int, int] | None:
+        """Give how often a request without an answer was sent when it was recorded, and now, where these differ."""
+        for index, each in enumerate(self.envelope.exchanges):
+            sent = self.served.get(index, each.attempts)
+            # One that was answered is answered at once on replay, a refusal with the word that it shan't be tried again.
+            if each.status == 0 and sent != each.attempts:
+                return each.attempts, sent
+        return None
+
+
+def _is_failed(each: Exchange) -> bool:
+    return each.status == 0 or each.status >= 400
 
 
 class Director:
@@ -321,6 +337,10 @@ class Director:
             return None
         with self._changed:
             self._unasked.pop(record.envelope.seq, None)
+            if (attempts := record.attempts()) is not None:
+                recorded, now = attempts
+                message = f"{record.envelope.address} was attempted {now}×; when it was recorded, {recorded}×"
+                self.note("attempts", record.envelope.address, message, severity="warning")
             self.turns.finish(record.envelope)
             self.progress += 1
             self._changed.notify_all()

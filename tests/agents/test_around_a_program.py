@@ -261,9 +261,6 @@ print(measure())
 """
 
 
-@pytest.mark.xfail(
-    reason="what a stubbed tool's body printed is in the recorded output and is not said again"
-)
 def test_what_a_tool_prints_is_printed_again(fresh, tmp_path):
     write(tmp_path, PRINTS, "measure")
     recorded = fresh.run(tmp_path, "run", "agent.py")
@@ -422,3 +419,27 @@ def test_a_woven_namesake_hides_no_unwoven_tool(forked, tmp_path):
     refused = forked.run(tmp_path, "replay", "last")
     assert (refused.status, refused.stdout) == (2, b""), refused.stderr
     assert lines(tmp_path / "ledger.txt") == 1
+
+
+FAILS = """
+import os
+import openai
+
+client = openai.OpenAI(base_url="http://127.0.0.1:9/v1", max_retries=int(os.environ["RETRIES"]))
+try:
+    client.chat.completions.create(model="m", messages=[{"role": "user", "content": "hi"}])
+except openai.APIConnectionError:
+    print("refused")
+"""
+
+
+def test_another_number_of_attempts_is_a_warning(forked, tmp_path):
+    write(tmp_path, FAILS)
+    recorded = forked.run(tmp_path, "run", "agent.py", RETRIES="1", OPENAI_API_KEY="k")
+    assert recorded.stdout == b"refused\n", recorded.stderr
+    same = forked.run(tmp_path, "replay", "last", RETRIES="1")
+    assert (same.status, same.stdout) == (0, b"refused\n"), same.stderr
+    assert "(attempts)" not in same.stderr
+    fewer = forked.run(tmp_path, "replay", "last", RETRIES="0")
+    assert (fewer.status, fewer.stdout) == (0, b"refused\n"), fewer.stderr
+    assert "model[1] was attempted 1×; when it was recorded, 2× (attempts)" in fewer.stderr
