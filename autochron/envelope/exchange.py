@@ -15,7 +15,7 @@ from autochron.envelope import bodies, codec
 from autochron.model import Exchange
 
 _TRANSFER_HEADERS = frozenset(
-    {"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive", "alt-svc"}
+    {"content-encoding", "transfer-encoding", "connection", "keep-alive", "alt-svc"}
 )
 """Headers of the transfer: a body is kept decoded, so they would describe another one."""
 
@@ -195,12 +195,16 @@ def rebuilt(exchange: Exchange, request: Any, *, stream: bool) -> Any:
         stream: whether the caller reads the body itself.
     """
     module = sys.modules[library_of(request)]
-    headers = list(exchange.headers)
+    body = bodies.restore_body(exchange.body)
+    headers = [
+        # Of the body that is served: it was decoded, and may be masked or edited since. What has no body only tells of one.
+        (name, str(len(body)) if body and name.lower() == "content-length" else value)
+        for name, value in exchange.headers
+    ]
     if exchange.status >= 400:
         # Only the last attempt was kept: an SDK that tries again would find nothing. The OpenAI and Anthropic SDKs heed this
         # header; to any other client it is one header more, and the number of retries is then its own, each served alike.
         headers.append(("x-should-retry", "false"))
-    body = bodies.restore_body(exchange.body)
     response = module.Response(
         exchange.status, headers=headers, stream=_served(module.__name__)(body, exchange), request=request
     )
