@@ -223,7 +223,7 @@ class Exchange(Struct, frozen=True, kw_only=True):
     status: int = 0
     """0 where the transport raised."""
     headers: tuple[tuple[str, str], ...] = ()
-    """Response headers, masked, without those of the transfer (content-encoding, content-length, …)."""
+    """Response headers, masked, without those of the transfer (content-encoding, transfer-encoding, …)."""
     body: bytes = b"null"
     """Stored body of the response."""
     error: bytes | None = None
