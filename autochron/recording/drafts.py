@@ -35,7 +35,6 @@ from autochron.model import (
 from autochron.recording.asking import Asking, Call
 from autochron.rules.paths import Step, parse_path
 
-
 IN_INPUT = "(input)."
 """Before the paths in an envelope's `opaque` that are in its input: compared by type only."""
 _MAX_BY_TYPE = 20
