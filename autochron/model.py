@@ -259,7 +259,7 @@ class Envelope(Struct, frozen=True, kw_only=True):
     changed: bytes | None = None
     """Typed JSON object: the parameters whose value the call changed in place, as they were after it."""
     meta: bytes = b"{}"
-    """JSON object: `model`, `sampling`, `usage`, `sdk`, `tools`."""
+    """JSON object: `model`, `sampling`, `usage`, `sdk`, `tools`, and `printed`: what the body wrote to standard output."""
     started: int = 0
     """Nanoseconds since the trace began."""
     duration: int = 0

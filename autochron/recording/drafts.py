@@ -44,8 +44,8 @@ class Draft:
     """One crossing on its way into a store."""
 
     __slots__ = (
-        "address", "changed", "duration", "end", "form", "input", "lane", "opaque", "outcome", "parent", "reenters", "rule",
-        "seq", "site", "started", "streamed", "wires",
+        "address", "changed", "duration", "end", "form", "input", "lane", "opaque", "outcome", "parent", "printed",
+        "reenters", "rule", "seq", "site", "started", "streamed", "wires",
     )  # fmt: skip
 
     address: tuple[str, int]
@@ -58,6 +58,7 @@ class Draft:
     opaque: tuple[str, ...]
     outcome: Returned | Raised | None
     parent: int | None
+    printed: str | None
     reenters: bool
     rule: BoundaryRule
     seq: int
@@ -110,6 +111,8 @@ class Editor:
             changed, paths = self._mask(draft.changed, rule)
             masked_paths += _below("changed", paths)
         meta = self._meta(draft.seq, rule.meta, body, outcome, exchanges) if rule.kind == "model" else b"{}"
+        if draft.printed:
+            meta = encode({**decode(meta), "printed": self._redactor.mask_text(draft.printed)})
         return Envelope(
             seq=draft.seq,
             name=name,
@@ -269,6 +272,11 @@ class _Meta:
             return self._in_request(steps[1:])
         if source.key not in self._sources:
             self._sources[source.key] = self._read(source.key)
+        held = self._sources[source.key]
+        if held is None or (
+            type(held) is dict and field.key not in held and field.key != "*" and not source.filters
+        ):
+            return []  # most paths of a pack are for another API, or for streams
         return read_steps(self._sources, steps)
 
     def _read(self, source: str) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 from autochron import _originals
 from autochron.crossing.arguments import capture
 from autochron.crossing.kernel import Crossing
+from autochron.crossing.lanes import CURRENT
 from autochron.envelope import codec
 from autochron.envelope.canonical import canonical
 from autochron.envelope.exchange import Wire, attend
@@ -33,7 +34,7 @@ _MAX_LANES = 64
 class Noted:
     """What the recorder keeps with an open crossing."""
 
-    __slots__ = ("arguments", "input", "inputs", "opaque", "started", "streamed", "watch", "wires")
+    __slots__ = ("arguments", "input", "inputs", "opaque", "prints", "started", "streamed", "watch", "wires")
 
     def __init__(self, started: int) -> None:
         self.started = started
@@ -44,6 +45,7 @@ class Noted:
         self.opaque: dict[str, None] | None = None
         self.streamed = False
         self.wires: list[Wire] | None = None
+        self.prints: list[str] | None = None
 
     def add_opaque(self, entries: Iterable[str]) -> None:
         """Note parts that can't be rebuilt."""
@@ -201,6 +203,18 @@ class Recorder:
                 raise  # in the woven generator, which tells of it as of any error
             self._fault(crossing, error)
 
+    def printed(self, text: str) -> None:
+        """Note what is printed inside crossings that a replay serves: it is printed again with them."""
+        current = CURRENT.get(None)
+        crossing = current if type(current) is Crossing else getattr(current, "parent", None)
+        while crossing is not None:
+            noted = crossing.record
+            if type(noted) is Noted and noted.inputs is not None and not noted.inputs.deferred:
+                if noted.prints is None:
+                    noted.prints = []
+                noted.prints.append(text)
+            crossing = crossing.parent
+
     def follows(self, crossing: Crossing) -> bool:
         """Follow iterators, unless their items come out of HTTP exchanges that are kept anyway."""
         noted: Noted = crossing.record
@@ -278,6 +292,7 @@ class Recorder:
         draft.started = noted.started - self._began
         draft.duration = ended - noted.started
         draft.form = crossing.form
+        draft.printed = None if noted.prints is None else "".join(noted.prints)
         draft.reenters = self._left_to_exchanges(noted)
         draft.streamed = noted.streamed
         draft.wires = noted.wires

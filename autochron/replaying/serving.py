@@ -181,6 +181,8 @@ class Served:
         """Give how the crossing ended, with what it changed in its arguments changed again."""
         envelope = self.envelope
         try:
+            if b'"printed":' in envelope.meta:
+                sys.stdout.write(decode_json(envelope.meta).get("printed", ""))
             if envelope.changed is not None:
                 self._change(envelope.changed)
             outcome = envelope.outcome

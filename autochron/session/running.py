@@ -53,8 +53,10 @@ class Capture:
         self.stdin = streams.Kept()
         self._undo: list[Callable[[], None]] = []
 
-    def start(self, served: bytes | None = None) -> None:
-        """Listen to the streams; with `served`, that is what the program reads."""
+    def start(self, served: bytes | None = None, printed: Callable[[str], None] | None = None) -> None:
+        """Listen to the streams; with `served`, that is what the program reads. `printed` is told of each print."""
+        if printed is not None:
+            self._undo.append(streams.listen_to_prints(printed))
         self._undo.append(streams.listen_to_output(self.stdout))
         if served is None:
             self._undo.append(streams.listen_to_stdin(self.stdin))
@@ -116,7 +118,7 @@ def run_recorded(
     atexit.register(state.finish)
     undo = exits.guard(state.flush)
     state.undo = undo
-    capture.start()
+    capture.start(printed=recording.recorder.printed)
     recording.begin()
     try:
         status = program.run(weave_into(activation, program))  # type: ignore[arg-type]

@@ -84,6 +84,22 @@ def listen_to_output(kept: Kept) -> Callable[[], None]:
     return lambda: vars(buffer).pop("write", None)
 
 
+def listen_to_prints(note: Callable[[str], None]) -> Callable[[], None]:
+    """Tell of each text when it is printed, which may be long before it reaches the buffer; gives the undo."""
+    stream: Any = sys.stdout
+    if type(stream) is not io.TextIOWrapper or sys.__stdout__ is not stream:
+        return _nothing
+    original = stream.write
+
+    def write(text: str, /) -> int:
+        count: int = original(text)
+        note(text)
+        return count
+
+    vars(stream)["write"] = write
+    return lambda: vars(stream).pop("write", None)
+
+
 def listen_to_stdin(kept: Kept) -> Callable[[], None]:
     """Note what the program reads; gives the undo. Nothing is done where `sys.stdin` is not an ordinary stream."""
     stream = sys.stdin
