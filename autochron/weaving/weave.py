@@ -85,15 +85,17 @@ def weave_functions(module: str, places: Places, ledger: Ledger) -> Callable[[],
     closures, and early `from module import function` references, which are the same objects.
     """
     done: list[tuple[FunctionType, CodeType, CodeType]] = []
-    cache: dict[CodeType, CodeType] = {}
+    # By identity: equal code objects may come from different files, as those of a module and of its former self do.
+    cache: dict[int, tuple[CodeType, CodeType]] = {}
     lines = {line for _, line in places}
     for function in functions_of(module):
         old = function.__code__
         if not _concerns(old, places, lines):
             continue
-        new = cache.get(old)
-        if new is None:
-            new = cache[old] = weave_code(old, module, places, ledger)
+        known = cache.get(id(old))
+        if known is None:
+            known = cache[id(old)] = (old, weave_code(old, module, places, ledger))
+        new = known[1]
         if new is not old:
             function.__code__ = new
             done.append((function, old, new))
