@@ -5,7 +5,15 @@ Importing this module does nothing: what it offers is imported when it is first 
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
+
+_running = sys.version_info[:2]
+if not (3, 11) <= _running <= (3, 13):
+    # Weaving edits bytecode, which every minor version writes differently.
+    raise ImportError(
+        f"autochron runs on Python 3.11, 3.12 and 3.13, and this is {_running[0]}.{_running[1]}; use one of those"
+    )
 
 if TYPE_CHECKING:
     from autochron.session.block import record, replay
