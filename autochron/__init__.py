@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 _running = sys.version_info[:2]
 if not (3, 11) <= _running <= (3, 13):
     # Weaving edits bytecode, which every minor version writes differently.
-    raise ImportError(
-        f"autochron runs on Python 3.11, 3.12 and 3.13, and this is {_running[0]}.{_running[1]}; use one of those"
-    )
+    _refusal = f"autochron runs on Python 3.11, 3.12 and 3.13, and this is {_running[0]}.{_running[1]}; use one of those"
+    if sys.argv[:1] == ["-m"]:  # `python -m autochron`: one line, no traceback
+        sys.stderr.write(f"{_refusal}\n")
+        raise SystemExit(2)
+    raise ImportError(_refusal)
 
 if TYPE_CHECKING:
     from autochron.session.block import record, replay
