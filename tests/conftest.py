@@ -18,6 +18,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    only = tuple(f"tests/{name}/" for name in (config.getoption("--slow-in") or "").split(",") if name)
     thorough = config.getoption("--thorough")
     slow = thorough or config.getoption("--slow") or os.environ.get("CI", "").lower() == "true"
     for item in items:
@@ -25,3 +26,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="thorough: needs --thorough"))
         elif "slow" in item.keywords and not slow:
             item.add_marker(pytest.mark.skip(reason="slow: needs --slow or CI=true"))
+        elif "slow" in item.keywords and only and not item.nodeid.startswith(only):
+            item.add_marker(pytest.mark.skip(reason="slow: runs on the default interpreter"))
