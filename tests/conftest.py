@@ -13,6 +13,9 @@ hypothesis.settings.load_profile("autochron")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the tests marked slow, too (as CI=true does)")
     parser.addoption(
+        "--slow-in", help="of the slow tests, run only those in these folders of tests/, with commas between"
+    )
+    parser.addoption(
         "--thorough", action="store_true", help="run every test: also those too long for each build"
     )
 
