@@ -475,7 +475,6 @@ _DIFFERENT = {
     "no site": "without site-packages what autochron itself needs is not there",
     "signal traceback": "signal.signal is replaced, and its replacement has a frame",
     "keyboard interrupt, and objects left": "SIGINT ends the process before Python takes its modules down",
-    "excepthook deleted": "threading can't start a thread without one, and the writer starts its own late",
 }
 
 
