@@ -179,7 +179,7 @@ class Rules(Struct, frozen=True, kw_only=True):
 # --- crossings -----------------------------------------------------------------------------------------------------
 
 
-class Returned(Struct, frozen=True, tag="returned"):
+class Returned(Struct, gc=False, frozen=True, tag="returned"):
     """The call returned: the value in the typed codec, or the argument whose object it handed back.
 
     An argument is a parameter, or `args.0` and `kwargs.name` for what `*args` and `**kwargs` caught.
@@ -189,21 +189,21 @@ class Returned(Struct, frozen=True, tag="returned"):
     argument: str | None = None
 
 
-class Raised(Struct, frozen=True, tag="raised"):
+class Raised(Struct, gc=False, frozen=True, tag="raised"):
     """The call raised: the exception in the typed codec."""
 
     error: bytes
 
 
-class Abandoned(Struct, frozen=True, tag="abandoned"):
+class Abandoned(Struct, gc=False, frozen=True, tag="abandoned"):
     """The stream was neither finished nor closed before the run ended."""
 
 
-class Closed(Struct, frozen=True, tag="closed"):
+class Closed(Struct, gc=False, frozen=True, tag="closed"):
     """The consumer closed the stream early."""
 
 
-class Streamed(Struct, frozen=True, tag="streamed"):
+class Streamed(Struct, gc=False, frozen=True, tag="streamed"):
     """The call gave a stream: each item in the typed codec, and how it ended."""
 
     items: tuple[bytes, ...]
@@ -213,7 +213,7 @@ class Streamed(Struct, frozen=True, tag="streamed"):
 Outcome: TypeAlias = Returned | Raised | Streamed
 
 
-class Exchange(Struct, frozen=True, kw_only=True):
+class Exchange(Struct, gc=False, frozen=True, kw_only=True):
     """One HTTP request and what came back: the last of its attempts."""
 
     method: str
@@ -233,7 +233,7 @@ class Exchange(Struct, frozen=True, kw_only=True):
     """False where the body was not read to its end."""
 
 
-class Envelope(Struct, frozen=True, kw_only=True):
+class Envelope(Struct, gc=False, frozen=True, kw_only=True):
     """The record of one crossing."""
 
     seq: int

@@ -29,7 +29,7 @@ def rules_for(rules: Rules | str | os.PathLike[str] | None) -> Rules:
         return rules
     file = os.fspath(rules) if rules is not None else _nearest_rule_file()
     changed = 0 if file is None else os.stat(file).st_mtime_ns if os.path.exists(file) else -1
-    key = (file, changed, os.getcwd())
+    key = (file, changed, "" if file is not None and os.path.isabs(file) else os.getcwd())
     found = _rules.get(key)
     if found is None:
         found = _rules[key] = load_rules(file)
