@@ -1,6 +1,7 @@
-"""What all tests share: the markers `slow` and `thorough`, and hypothesis without a deadline."""
+"""What all tests share: the markers `slow` and `thorough`, hypothesis without a deadline, and Ctrl-C."""
 
 import os
+import signal
 
 import hypothesis
 import pytest
@@ -8,6 +9,11 @@ import pytest
 # On a busy machine a deadline fails tests that are right. It adds to the profile in use, so that CI's stays.
 hypothesis.settings.register_profile("autochron", hypothesis.settings(), deadline=None)
 hypothesis.settings.load_profile("autochron")
+
+
+# A build that a shell started in the background inherits SIGINT ignored, and so would each program that a test starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
