@@ -1,4 +1,4 @@
-"""What all tests share: the markers `slow` and `thorough`, hypothesis without a deadline, and Ctrl-C."""
+"""What all tests share: the markers `slow` and `thorough`, hypothesis without a deadline, and signals."""
 
 import os
 import signal
@@ -11,9 +11,11 @@ hypothesis.settings.register_profile("autochron", hypothesis.settings(), deadlin
 hypothesis.settings.load_profile("autochron")
 
 
-# A build that a shell started in the background inherits SIGINT ignored, and so would each program that a test starts.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A build that a shell started in the background inherits signals ignored, and so would each program that a test starts. A
+# handler isn't inherited: programs start with the default.
+for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, lambda *_: None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
