@@ -101,7 +101,10 @@ class Crossing:
 
     def returned(self, value: Any) -> Any:
         """Leave, and follow what can't be known yet."""
-        self._leave()
+        if CURRENT.get(None) is self:  # as `_leave` does
+            CURRENT.set(self.previous)
+        else:
+            self._leave()
         if self.done:
             return value
         if type(value) not in PLAIN:
@@ -215,23 +218,22 @@ class Kernel:
 
     def enter(self, point: Point, arguments: tuple[Any, ...]) -> Any:
         """Begin a crossing, or tell that the call is none."""
-        if BUSY and get_ident() in BUSY:
+        ident = get_ident()
+        if ident in BUSY:
             return None
-        current = self.current()
+        current = CURRENT.get(None)
+        if current is None or current.root.kernel is not self or HELD.root is not None:
+            current = self.current()
         if point.transport and self.transport is not None:
             around = current.parent if current is current.root else current
             request = None if around is None else self.transport(around, point, arguments)
             if request is not None:
                 return request
-        boundary = self._fitting(point, arguments)
-        if boundary is None:
+        compiled = point.compiled
+        # Most points have one rule that fits every call.
+        boundary = compiled[0] if compiled and compiled[0].fits is None else self._fitting(point, arguments)
+        if boundary is None or (boundary.collapses and current.collapses):
             return None
-        if boundary.collapses and current.collapses:
-            return None
-        return self.begin(point, boundary, arguments, current)
-
-    def begin(self, point: Point, boundary: _Boundary, arguments: tuple[Any, ...], current: Any) -> Any:
-        """Begin a crossing of a boundary that fits."""
         name = boundary.name
         if name is None:
             name = self._form_name(boundary, point, arguments)
@@ -241,7 +243,6 @@ class Kernel:
         counts = current.counts
         within = counts[name] = counts.get(name, 0) + 1
         crossing = Crossing(self.handler, point, boundary, name, occurrence(), self._next(), current, within)
-        ident = get_ident()
         BUSY.add(ident)
         try:
             serving = self.handler.begin(crossing, arguments)
@@ -273,7 +274,7 @@ class Kernel:
 
     def _form_name(self, boundary: _Boundary, point: Point, arguments: tuple[Any, ...]) -> str:
         """Form a name that needs something of the call; the function's own name where it can't be formed."""
-        frame = sys._getframe(3)  # the woven function's own, or of what calls one that has no code
+        frame = sys._getframe(2)  # the woven function's own, or of what calls one that has no code
         caller = frame.f_back
         while caller is not None and str(caller.f_globals.get("__name__")).startswith(_BETWEEN):
             caller = caller.f_back

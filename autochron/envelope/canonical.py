@@ -77,7 +77,7 @@ def _screen(value: Any, depth: int = 2) -> None:
         return
     for item in items:
         kind = type(item)
-        if kind in _screened:
+        if kind is str or kind in _screened:
             continue
         if kind not in _OPEN:
             if _is_unsafe(kind):
@@ -118,34 +118,49 @@ def _encode(value: Any) -> bytes:
 
 def canonical(parameters: Sequence[str], values: Sequence[Any]) -> bytes:
     """Write the bound arguments as one JSON object, sorted by parameter."""
-    bound = dict(zip(parameters, values, strict=False))
+    bound = {}
+    index = 0
+    for value in values:  # by hand: `dict(zip(…))` takes twice as long for the few that there are
+        if type(value) is float and not isfinite(value):
+            return _encode_walked(dict(zip(parameters, values, strict=False)))
+        bound[parameters[index]] = value
+        index += 1  # noqa: SIM113 - see above
     try:
-        body = _encode(bound)
+        _screen(bound)
+        return encode_sorted(bound)
     except Exception as error:
         if is_interruption(error):
             raise
         return _encode_walked(bound)
-    if b":null" in body:
-        for value in values:
-            if type(value) is float and not isfinite(value):
-                return _encode_walked(bound)
-    return body
 
 
-def snapshot(values: Sequence[Any]) -> bytes | None:
-    """Write values as they stand, unsorted, to tell later whether they were changed; None where that can't be told.
+def snapshot(value: Any) -> bytes:
+    """Write a value as it stands, unsorted, to tell later whether it was changed; for values that were written before.
 
-    Equal snapshots mean equal canonical forms, at a third of their cost; different ones mean nothing. The values were
-    written before, so only what came in since would have to be screened.
+    Equal snapshots mean equal canonical forms, at a third of their cost; different ones mean nothing.
     """
+    # It was screened when it was written, so only what came in since would have to be.
+    return screened_snapshot(value) if _looks_deep() else _snapshot(value)
+
+
+def screened_snapshot(value: Any) -> bytes:
+    """Do the same for a value that nothing else was written of."""
     try:
-        if _unsafe or "sqlalchemy.orm" in sys.modules:
-            _screen(values)
-        return encode_unsorted(values)
+        _screen((value,))
     except Exception as error:
         if is_interruption(error):
             raise
-        return None
+        return _encode_walked(value)
+    return _snapshot(value)
+
+
+def _snapshot(value: Any) -> bytes:
+    try:
+        return encode_unsorted(value)
+    except Exception as error:
+        if is_interruption(error):
+            raise
+        return _encode_walked(value)
 
 
 def canonical_value(value: Any) -> bytes:

@@ -20,15 +20,16 @@ import msgspec
 from msgspec import Struct
 
 from autochron.envelope.reading import read
-from autochron.envelope.tags import opaque_paths
+from autochron.envelope.tags import has_tag, opaque_paths
 from autochron.envelope.types import set_root
 from autochron.envelope.writing import MAX_DEPTH, Writer, opaque
 from autochron.errors import CodecError, OpaqueError
 from autochron.interrupts import is_interruption
 
-__all__ = ["Encoded", "decode", "decode_partly", "encode", "set_root"]
+__all__ = ["Encoded", "decode", "decode_partly", "encode", "encode_plain", "set_root"]
 
 _SCALARS = frozenset({str, int, bool, type(None)})
+_OPAQUE = b'$opaque"'
 _to_json = msgspec.json.Encoder().encode
 _from_json = msgspec.json.Decoder().decode
 
@@ -43,44 +44,52 @@ class Encoded(Struct, frozen=True, gc=False):
 
 def encode(value: Any, traceback_below: types.FrameType | None = None) -> Encoded:
     """Write a value; with `traceback_below`, an exception's traceback below that frame is written as well."""
-    if _is_plain(value):
-        try:
-            body = _to_json(value)
-        except (
-            UnicodeEncodeError,
-            ValueError,
-            RecursionError,
-        ) as error:  # lone surrogates; an integer of 4,300 digits
-            if is_interruption(error):
-                raise
-        else:
-            if b'"$' not in body:
-                return Encoded(body)
-    return _encode_tagged(value, traceback_below)
+    body = encode_plain(value)
+    return _encode_tagged(value, traceback_below) if body is None else Encoded(body)
 
 
-def _is_plain(value: Any, depth: int = MAX_DEPTH) -> bool:
-    """Tell whether a tree has exact JSON types only. Scalars are dealt with inline: this is the hot path."""
+def encode_plain(value: Any) -> bytes | None:
+    """Write a value that is plain JSON as it stands, without tags; None for any other. The hot path."""
+    try:
+        if not _is_plain(value):
+            return None
+        body = _to_json(value)
+    except (UnicodeEncodeError, ValueError, RuntimeError) as error:
+        # lone surrogates; an integer of 4,300 digits; too deep, or another thread changes it
+        if is_interruption(error):
+            raise
+        return None
+    return None if has_tag(body) else body
+
+
+def _is_plain(value: Any, depth: int = MAX_DEPTH) -> bool:  # noqa: C901 - written out: this is the hot path
+    """Tell whether a tree has exact JSON types only."""
     kind = type(value)
     if kind is dict:
-        items = value.values()
-        for key in value:
+        for key, item in value.items():
             if type(key) is not str:
                 return False
-    elif kind is list:
-        items = value
-    else:
-        return kind in _SCALARS or (kind is float and isfinite(value))
-    for item in items:
-        kind = type(item)
-        if kind in _SCALARS:
-            continue
-        if kind is float:
-            if not isfinite(item):
+            kind = type(item)
+            if kind is str or kind in _SCALARS:
+                continue
+            if kind is float:
+                if not isfinite(item):
+                    return False
+            elif (kind is not dict and kind is not list) or not depth or not _is_plain(item, depth - 1):
                 return False
-        elif (kind is not dict and kind is not list) or not depth or not _is_plain(item, depth - 1):
-            return False
-    return True
+        return True
+    if kind is list:
+        for item in value:
+            kind = type(item)
+            if kind is str or kind in _SCALARS:
+                continue
+            if kind is float:
+                if not isfinite(item):
+                    return False
+            elif (kind is not dict and kind is not list) or not depth or not _is_plain(item, depth - 1):
+                return False
+        return True
+    return kind in _SCALARS or (kind is float and isfinite(value))
 
 
 def _encode_tagged(value: Any, below: types.FrameType | None) -> Encoded:
@@ -93,7 +102,7 @@ def _encode_tagged(value: Any, below: types.FrameType | None) -> Encoded:
             raise
         tree = opaque(value, f"reading it raised {type(error).__name__}")
         body = _to_json(tree)
-    if b'"$opaque"' not in body:
+    if not has_tag(body, _OPAQUE):
         return Encoded(body)
     return Encoded(body, tuple(f"{path or '(value)'}: {kind}" for path, kind, _ in opaque_paths(tree)))
 
@@ -104,9 +113,9 @@ def decode(body: bytes) -> Any:
     Raises OpaqueError where a part was never kept, CodecError where it can't be made in this program.
     """
     tree = _tree(body)
-    if b'"$' not in body:
+    if not has_tag(body):
         return tree
-    if b'"$opaque"' in body:
+    if has_tag(body, _OPAQUE):
         _refuse_opaque(tree)
     return _read(tree)
 
@@ -114,7 +123,7 @@ def decode(body: bytes) -> Any:
 def decode_partly(body: bytes, instead: Any) -> Any:
     """Give the value, with `instead` in the places of parts that were never kept."""
     tree = _tree(body)
-    return _read(_with_instead(tree, instead) if b'"$opaque"' in body else tree)
+    return _read(_with_instead(tree, instead) if has_tag(body, _OPAQUE) else tree)
 
 
 def _with_instead(tree: Any, instead: Any) -> Any:

@@ -22,69 +22,78 @@ _key = msgspec.json.encode
 
 
 class _Kept:
-    """A list as it was written last."""
+    """A list as it was written last: unsorted, how many it had, and where it stands in the last body."""
 
-    __slots__ = ("canonical", "count", "prefix", "unsorted")
+    __slots__ = ("count", "end", "start", "unsorted")
 
-    def __init__(self, unsorted: bytes, canonical: bytes, count: int) -> None:
+    def __init__(self, unsorted: bytes, count: int, start: int, end: int) -> None:
         self.unsorted = unsorted
-        self.prefix = unsorted[:-1]
-        self.canonical = canonical
         self.count = count
+        self.start = start
+        self.end = end
+
+
+class _Page:
+    """A body that is being put together. Joined once: each copy of a long history is a few messages' work."""
+
+    __slots__ = ("kept", "pieces", "size")
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes | memoryview] = []
+        self.size = 0
+        self.kept: dict[tuple[str, ...], _Kept] = {}
+
+    def add(self, piece: bytes | memoryview) -> None:
+        self.pieces.append(piece)
+        self.size += len(piece)
 
 
 class Growing:
     """The canonical inputs of one boundary in one lane: equal to those of `canonical`, byte for byte."""
 
-    __slots__ = ("_kept", "looks")
+    __slots__ = ("_body", "_kept", "looks")
 
     def __init__(self) -> None:
+        self._body = b""
         self._kept: dict[tuple[str, ...], _Kept] = {}
         self.looks: dict[int, bytes] = {}
         """Unsorted text of the long lists of the last input, by identity, for whoever wants to know if they change."""
 
     def canonical(self, names: Sequence[str], values: Sequence[Any]) -> bytes:
         """Write the bound arguments as one JSON object, sorted by parameter."""
-        looks = self.looks
-        if looks:
-            looks.clear()
-        for value in values:
-            kind = type(value)
-            if kind is list:
-                if len(value) >= _LONG:
-                    break
-            elif kind is dict and value:
-                for held in value.values():
-                    if type(held) is list and len(held) >= _LONG:
-                        break
-                else:
-                    continue
-                break
-        else:
-            return canonical(names, values)
+        self.looks.clear()
         try:
             screen(values)
             bound = dict(zip(names, values, strict=False))
             if any(type(value) is float and not isfinite(value) for value in values):
                 return canonical(names, values)
-            return self._object(bound, ())
+            page = _Page()
+            self._object(bound, (), page)
+            body = b"".join(page.pieces)
         except Exception as error:
-            self._kept.clear()
+            self._kept = {}
             if is_interruption(error):
                 raise
             return canonical(names, values)
+        self._body, self._kept = body, page.kept
+        return body
 
-    def _object(self, value: dict[str, Any], path: tuple[str, ...]) -> bytes:
-        parts = [_key(key) + b":" + self._value(value[key], (*path, key)) for key in sorted(value)]
-        return b"{" + b",".join(parts) + b"}"
+    def _object(self, value: dict[str, Any], path: tuple[str, ...], page: _Page) -> None:
+        sign = b"{"
+        for key in sorted(value):
+            page.add(sign + _key(key) + b":")
+            self._value(value[key], (*path, key), page)
+            sign = b","
+        page.add(b"}" if value else b"{}")
 
-    def _value(self, value: Any, path: tuple[str, ...]) -> bytes:
+    def _value(self, value: Any, path: tuple[str, ...], page: _Page) -> None:
         kind = type(value)
         if kind is list and len(value) >= _LONG:
-            return self._list(value, path)
-        if kind is dict and len(path) < 3 and self._holds_list(value):
-            return self._object(value, path)
-        return encode_sorted(value)
+            self._list(value, path, page)
+        elif kind is dict and len(path) < 3 and self._holds_list(value):
+            self._object(value, path, page)
+        else:
+            page.add(encode_sorted(value))
 
     def _holds_list(self, value: dict[Any, Any]) -> bool:
         long = False
@@ -95,19 +104,23 @@ class Growing:
                 long = True
         return long
 
-    def _list(self, value: list[Any], path: tuple[str, ...]) -> bytes:
+    def _list(self, value: list[Any], path: tuple[str, ...], page: _Page) -> None:
         unsorted = self.looks[id(value)] = encode_unsorted(value)
-        kept = self._kept.get(path)
-        if kept is not None:
-            if unsorted == kept.unsorted:
-                return kept.canonical
-            count = kept.count
-            size = len(kept.prefix)
-            if len(value) > count and unsorted[size : size + 1] == b"," and unsorted.startswith(kept.prefix):
-                tail = encode_sorted(value[count:])
-                written = b"".join((memoryview(kept.canonical)[:-1], b",", memoryview(tail)[1:]))
-                self._kept[path] = _Kept(unsorted, written, len(value))
-                return written
-        written = encode_sorted(value)
-        self._kept[path] = _Kept(unsorted, written, len(value))
-        return written
+        kept, start, count = self._kept.get(path), page.size, len(value)
+        if kept is None:
+            page.add(encode_sorted(value))
+        elif unsorted == kept.unsorted:
+            page.add(memoryview(self._body)[kept.start : kept.end])
+        elif count > kept.count and _begins_with(unsorted, kept.unsorted):
+            page.add(memoryview(self._body)[kept.start : kept.end - 1])
+            page.add(b",")
+            page.add(memoryview(encode_sorted(value[kept.count :]))[1:])
+        else:
+            page.add(encode_sorted(value))
+        page.kept[path] = _Kept(unsorted, count, start, page.size)
+
+
+def _begins_with(longer: bytes, list_: bytes) -> bool:
+    """Tell whether the text of a list begins with all elements of another one's."""
+    size = len(list_) - 1
+    return longer.startswith(b",", size) and longer.startswith(memoryview(list_)[:size])

@@ -122,16 +122,30 @@ _NOT_BEFORE = {
     "cookies": frozenset({"accept", "allow", "enable", "fortune", "use"}),
 }
 _MAX_CACHED = 4096
+# Each secret name has one of these in it, whatever its case.
+_HINTS = (
+    *("token", "key", "secret", "auth", "cookie", "cred", "passw", "pwd", "phrase"),
+    *("sessid", "sessionid", "mnemonic", "connection", "recovery"),
+)
 
 
 class SecretNames:
     """The names that count as secret: the built-in ones and any more."""
 
-    __slots__ = ("_cache", "_more")
+    __slots__ = ("_cache", "_hints", "_more")
 
     def __init__(self, more: Iterable[str] = ()) -> None:
         self._more = tuple(tuple(words) for name in more if (words := split_words(name)))
         self._cache: dict[str, bool] = {}
+        self._hints = (*_HINTS, *(words[-1] for words in self._more))
+
+    def may_be_in(self, text: str) -> bool:
+        """Tell whether a secret name may stand in a text, quickly; never wrong when it says no."""
+        text = text.lower()
+        for hint in self._hints:  # noqa: SIM110 - `any` with a generator takes twice as long
+            if hint in text:
+                return True
+        return False
 
     def __contains__(self, name: str) -> bool:
         """Tell whether a field of that name holds a secret."""

@@ -14,17 +14,21 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable
+from functools import cache
 from typing import NamedTuple
 
+from autochron._overlap import common_prefix, common_suffix
 from autochron.envelope.names import SecretNames
 from autochron.envelope.paths import redact_paths
 from autochron.envelope.patterns import MASK
 from autochron.envelope.scanner import Scanner, Span, apply
+from autochron.envelope.tags import has_tag
 
 __all__ = ["MASK", "Redactor"]
 
 _MAX_KEYS = 1024
 _MAX_TRIES = 16
+_PAIRS = b'$dict"'
 _CUT = b"},{"
 # Names that are secret in the query of a URL only.
 _QUERY_NAMES = frozenset(
@@ -38,20 +42,26 @@ _HEADERS = frozenset(
 
 
 class _Previous(NamedTuple):
-    """What the last body under a key was: raw, masked, where they differ, and where it was cut last."""
+    """What the last body under a key was: raw, masked, where they differ, and how much of its start and end was taken over.
+
+    With `pairs` it holds a dictionary as pairs, whose keys a part of the text doesn't tell.
+    """
 
     raw: bytes
     masked: bytes
     spans: list[Span]
-    cut: int
+    head: int
+    tail: int
+    pairs: bool
 
 
 class Redactor:
     """Masks JSON bodies, text, headers and URLs. Raw bodies of inputs stay in memory, for comparison only."""
 
     def __init__(self, field_names: Iterable[str] = (), extra_paths: Iterable[str] = ()) -> None:
-        self._names = SecretNames(field_names)
-        self._scanner = Scanner(self._names)
+        field_names = tuple(field_names)
+        self._scanner = Scanner(SecretNames(field_names)) if field_names else _scanner()
+        self._names = self._scanner.names
         self._paths = tuple(extra_paths)
         self._previous: dict[object, _Previous] = {}
 
@@ -81,7 +91,7 @@ class Redactor:
             redacted = redact_paths(masked, self._paths)
             if redacted != masked:
                 return redacted, tuple(dict.fromkeys([*(span.path for span in spans), *self._paths]))
-        return masked, tuple(dict.fromkeys(span.path for span in spans))
+        return masked, tuple(dict.fromkeys([span.path for span in spans])) if spans else ()
 
     def mask_text(self, text: str) -> str:
         """Mask plain text, such as what a program printed."""
@@ -133,11 +143,12 @@ class Redactor:
 
     def _mask_new(self, previous: _Previous | None, body: bytes) -> _Previous:
         """Mask a body by way of the previous one, or whole where nothing can be shared safely."""
-        if previous is None or b'"$dict"' in body:
-            spans = self._scan(body)
-            return _Previous(body, _apply(body, spans), spans, 0)
+        if previous is None or previous.pairs:
+            return self._mask_whole(body)
         start = _safe_prefix(previous, body)
         end, old_end = _safe_suffix(previous, body, start)
+        if has_tag(body[start:end], _PAIRS):
+            return self._mask_whole(body)
         fresh = self._scan(body[start:end])
         if (
             fresh and fresh[-1].end == end - start and end < len(body)
@@ -153,7 +164,18 @@ class Redactor:
                 s._replace(start=s.start + by, end=s.end + by) for s in previous.spans if s.start >= old_end
             ]
         spans = [*head, *shifted, *tail]
-        return _Previous(body, _apply(body, spans), spans, start)
+        kept = len(body) - end if end >= 0 else 0
+        return _Previous(body, _apply(body, spans), spans, start, kept, pairs=False)
+
+    def _mask_whole(self, body: bytes) -> _Previous:
+        spans = self._scan(body)
+        return _Previous(body, _apply(body, spans), spans, 0, 0, has_tag(body, _PAIRS))
+
+
+@cache
+def _scanner() -> Scanner:
+    """Give the scanner of the built-in names: what it learnt of harmless ones serves every session."""
+    return Scanner(SecretNames())
 
 
 def _userinfo(text: str) -> str:
@@ -186,8 +208,8 @@ def _safe_prefix(previous: _Previous, body: bytes) -> int:
     There the scan has no state: no key waits for its value, and the cut is in no string and in nothing that
     is masked.
     """
-    limit = _common_prefix(previous.raw, body)
-    known = previous.cut if previous.cut <= limit else 0
+    limit = common_prefix(previous.raw, body, min(len(previous.raw), len(body)), previous.head)
+    known = previous.head if previous.head <= limit else 0
     for _ in range(_MAX_TRIES):
         at = body.rfind(_CUT, known, limit) + 2
         if at < 2:
@@ -204,9 +226,12 @@ def _safe_prefix(previous: _Previous, body: bytes) -> int:
 
 def _safe_suffix(previous: _Previous, body: bytes, start: int) -> tuple[int, int]:
     """Give where the end that can be taken over starts, in the body and in the previous one."""
-    raw = previous.raw
-    shared = _common_suffix(raw, body, min(len(raw), len(body)) - start)
-    at = len(body) - shared
+    raw, tail = previous.raw, previous.tail
+    shared = common_suffix(raw, body, min(len(raw), len(body)) - start, tail)
+    # Where it was cut last it can mostly be cut again.
+    at = len(body) - (tail if 0 < tail <= shared else shared)
+    if at == len(body) - tail:
+        at -= 2
     for _ in range(_MAX_TRIES):
         at = body.find(_CUT, at) + 2
         if at < 2:
@@ -218,26 +243,3 @@ def _safe_suffix(previous: _Previous, body: bytes, start: int) -> tuple[int, int
         elif not _inside_string(body[start:at]) and not _inside_string(raw[start:old]):
             return at, old
     return len(body), len(raw)
-
-
-def _common_prefix(one: bytes, other: bytes) -> int:
-    """Measure the shared start by comparing halves; each byte is compared about once, at memcmp's speed."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _common_suffix(one: bytes, other: bytes, most: int) -> int:
-    low, high, first, second = 0, most, len(one), len(other)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[first - middle : first - low] == other[second - middle : second - low]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

@@ -19,8 +19,8 @@ from autochron.envelope.names import SecretNames
 from autochron.envelope.patterns import MASK, Pattern, dense_runs, load_patterns
 
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s"\[\]{},:]++', re.DOTALL)
-_ANY_KEY = re.compile(r"""(?<![\w.\- ])(\\?[\w.\- ]++)\\*["'](?:\s|\\+[nrtf])*:""", re.ASCII)
-_ASSIGNED = re.compile(r"(?<![\w.\-])([\w.\-]++)=", re.ASCII)
+_ANY_KEY = re.compile(r"""(?:(?<![\w.\- ])|(?=\\))(\\?[\w.\- ]++)\\*["'](?:\s|\\+[nrtf])*:""", re.ASCII)
+_ASSIGNED = re.compile(r"(?:(?<![\w.\-])|(?=\\))(\\?[\w.\-]++)=", re.ASCII)
 # A name that stands as a value, beside what it names: `["x-api-key", …]`, `{"name": "password", "value": …}`.
 _NAMING = re.compile(
     r"""(?:\[(?:\s|\\+[nrtf])*+\\*+"|"(?:name|key)\\*+"(?:\s|\\+[nrtf])*+:(?:\s|\\+[nrtf])*+\\*+")([\w.\- ]++)\\*+\"""",
@@ -82,19 +82,20 @@ class Scanner:
         ):
             # Keys that are items of arrays, and text in base64, which no quick look tells.
             return True
-        names = self.names
+        return (self.names.may_be_in(text) and self._any_name(text)) or self._any_near(text)
+
+    def _any_name(self, text: str) -> bool:
+        """Look for secret names: as keys, in assignments, and beside what they name."""
         pieces = {part[-_MAX_NAME:].rpartition('"')[2] for part in text.split('":')[:-1]}
         if self._any_secret(pieces):
             return True
         if _has_odd_key(text) and self._any_secret(set(_ANY_KEY.findall(text))):
             return True
-        if "=" in text and any(name in names for name in _ASSIGNED.findall(text)):
+        if "=" in text and self._any_secret(set(_ASSIGNED.findall(text))):
             return True
         if self._any_secret(set(_NAMING.findall(text))):
             return True
-        if "et-" in text and _SET_COOKIE.search(text):
-            return True
-        return self._any_near(text)
+        return "et-" in text and _SET_COOKIE.search(text) is not None
 
     def _any_near(self, text: str) -> bool:
         """Look for formats. Loops and not `any`: a generator a pattern takes longer than the search."""

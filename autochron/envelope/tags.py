@@ -5,6 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+_DOLLAR = ord("$")
+_QUOTE = ord('"')
+
+
+def has_tag(body: bytes, tag: bytes = b"$") -> bool:
+    """Tell whether a string of a JSON text starts like a tag.
+
+    By one byte, from one dollar to the next: to look for several bytes takes a hundred times as long.
+    """
+    if _DOLLAR not in body:
+        return False
+    at = body.find(_DOLLAR)
+    while at > 0:
+        if body[at - 1] == _QUOTE and body.startswith(tag, at):
+            return True
+        at = body.find(_DOLLAR, at + 1)
+    return False
+
 
 def opaque_paths(tree: Any, path: str = "") -> Iterator[tuple[str, str, str]]:
     """Give (path, type, reason) of each opaque part. Tags are no segments of a path."""

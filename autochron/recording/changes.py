@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import enum
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from inspect import getattr_static
 from types import MappingProxyType
 from typing import Any
 
-from msgspec import Raw
-from msgspec.json import decode
-
 from autochron.envelope import arrays, codec, shapes
-from autochron.envelope.canonical import canonical_value, encode_unsorted, snapshot
+from autochron.envelope.canonical import snapshot
 from autochron.envelope.types import label
 from autochron.weaving.gate import Point
 
@@ -43,26 +40,13 @@ def kind_of(cls: type) -> int:
     return kind
 
 
-def _kind(value: Any) -> int:
-    kind = kind_at(type(value))
-    return kind_of(type(value)) if kind is None else kind
-
-
-def is_still(values: tuple[Any, ...], caught: int = -1) -> bool:
-    """Tell whether nothing among the values can change: the hot path of calls with plain arguments.
-
-    `caught` is the index of `**kwargs`, whose dictionary is the callee's own and not the caller's.
-    """
-    for index, value in enumerate(values):
+def is_still(values: tuple[Any, ...]) -> bool:
+    """Tell whether nothing among the values can change."""
+    for value in values:
         kind = kind_at(type(value))
         if kind is None:
             kind = kind_of(type(value))
-        if kind:
-            if type(value) is tuple:
-                if is_still(value):
-                    continue
-            elif index == caught and type(value) is dict and is_still(tuple(value.values())):
-                continue
+        if kind and not (type(value) is tuple and is_still(value)):
             return False
     return True
 
@@ -84,62 +68,80 @@ def argument_of(point: Point, arguments: tuple[Any, ...], value: Any) -> str | N
 NO_LOOKS: Mapping[int, bytes] = MappingProxyType({})
 
 
+def watch(
+    point: Point,
+    arguments: tuple[Any, ...],
+    caught: int,
+    looks: Mapping[int, bytes] = NO_LOOKS,
+    look: Callable[[Any], bytes] = snapshot,
+) -> Watch | None:
+    """Look at the arguments that can change; None where none can, as in calls with plain arguments.
+
+    Args:
+        point: what is called.
+        arguments: as they are bound.
+        caught: the index of `**kwargs`, whose dictionary is the callee's own and not the caller's; -1 where there is none.
+        looks: how some of them look, by identity, where that is known already.
+        look: gives how a value looks.
+    """
+    watched: Watch | None = None
+    index = -1
+    for value in arguments:
+        index += 1
+        kind = kind_at(type(value))
+        if kind is None:
+            kind = kind_of(type(value))
+        if not kind or (type(value) is tuple and is_still(value)):
+            continue
+        if index == caught and type(value) is dict:
+            if is_still(tuple(value.values())):
+                continue
+            value = dict(value)  # noqa: PLW2901 - the callee may take members out of its own
+            arguments = (*arguments[:caught], value, *arguments[caught + 1 :])
+        if watched is None:
+            watched = Watch(look)
+        if kind == VALUE:
+            seen = looks.get(id(value)) if looks else None
+            watched.values.append((point.parameters[index], value, look(value) if seen is None else seen))
+        else:
+            watched.opaque.append((point.parameters[index], value, _surface(value)))
+    if watched is not None:
+        watched.arguments = arguments
+    return watched
+
+
 class Watch:
-    """The arguments of one call, and how they looked before it."""
+    """The arguments of one call that can change, and how they looked before it.
 
-    __slots__ = ("_before", "_opaque", "_parameters", "_values", "arguments")
+    Attributes:
+        arguments: all of them, of `**kwargs` a copy: the objects that the caller put in.
+        values: (parameter, value, look) of those that are compared whole.
+        opaque: (parameter, value, surface) of the others.
+    """
 
-    def __init__(
-        self, point: Point, arguments: tuple[Any, ...], looks: Mapping[int, bytes] = NO_LOOKS
-    ) -> None:
-        """Look at the arguments; `looks` is how some of them look, by identity, where that is known already."""
-        caught = point.variadic[1]
-        if caught is not None:
-            # The callee may take members out of its own `**kwargs`; the caller's objects are those that were in it.
-            arguments = tuple(
-                dict(value) if name == caught else value
-                for name, value in zip(point.parameters, arguments, strict=True)
-            )
-        self.arguments = arguments
-        self._parameters = point.parameters
-        self._values = values = [value for value in arguments if _kind(value) == VALUE]
-        self._before = _look_at(values, looks) if values else b"[]"
-        self._opaque: list[tuple[str, Any, Any]] = (
-            [
-                (name, value, _surface(value))
-                for name, value in zip(point.parameters, arguments, strict=False)
-                if _kind(value) == OPAQUE
-            ]
-            if len(values) < len(arguments)
-            else []
-        )
+    __slots__ = ("_look", "arguments", "opaque", "values")
+
+    def __init__(self, look: Callable[[Any], bytes]) -> None:
+        self._look = look
+        self.arguments: tuple[Any, ...] = ()
+        self.values: list[tuple[str, Any, bytes]] = []
+        self.opaque: list[tuple[str, Any, dict[str, Any]]] = []
 
     def changes(self) -> tuple[bytes | None, tuple[str, ...]]:
         """Give the parameters that were changed in place, as they are now, and what of that can't be done again."""
-        changed = {} if not self._values or _look(self._values) == self._before else self._changed()
-        if not changed and not self._opaque:
+        look = self._look
+        changed = {name: value for name, value, before in self.values if look(value) != before}
+        if not changed and not self.opaque:
             return None, ()
         beyond = [
             f"changed.{name}{where}: {label(type(value))}"
-            for name, value, before in self._opaque
+            for name, value, before in self.opaque
             if (now := _surface(value)) != before and (where := _first_change(type(value), before, now))
         ]
         if not changed:
             return None, tuple(beyond)
         encoded = codec.encode(changed)
         return encoded.body, (*below("changed", encoded.opaque), *beyond)
-
-    def _changed(self) -> dict[str, Any]:
-        named = zip(self._parameters, self.arguments, strict=False)
-        values = {name: value for name, value in named if _kind(value) == VALUE}
-        before = _parts(self._before)
-        if len(before) != len(values):
-            return values
-        return {
-            name: value
-            for (name, value), part in zip(values.items(), before, strict=True)
-            if _parts(_look([value])) != [part]
-        }
 
 
 def below(prefix: str, opaque: tuple[str, ...]) -> tuple[str, ...]:
@@ -148,27 +150,6 @@ def below(prefix: str, opaque: tuple[str, ...]) -> tuple[str, ...]:
         f"{prefix}{entry.removeprefix('(value)')}" if entry.startswith("(value):") else f"{prefix}.{entry}"
         for entry in opaque
     )
-
-
-def _look_at(values: list[Any], looks: Mapping[int, bytes]) -> bytes:
-    if not looks:
-        return _look(values)
-    try:
-        parts = [looks.get(id(value)) or encode_unsorted(value) for value in values]
-    except Exception:  # what msgspec refuses
-        return _look(values)
-    return b"[" + b",".join(parts) + b"]"
-
-
-def _look(values: list[Any]) -> bytes:
-    return snapshot(values) or canonical_value(values)
-
-
-def _parts(body: bytes) -> list[Raw]:
-    try:
-        return decode(body, type=list[Raw])
-    except ValueError:  # they could not be read at all
-        return []
 
 
 def _surface(value: Any) -> Any:

@@ -1,31 +1,30 @@
 """Drafts: what the recorder hands to the writer, and how the writer makes an envelope of one.
 
 What costs time and can wait is done here, off the program's threads: bodies are decoded and stored, everything is masked,
-and what the model was asked for is read off. A draft holds immutable values and bytes only.
+and what the model was asked for is read off.
 """
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 from msgspec.json import decode, encode
 
 from autochron.envelope import bodies, exchange
 from autochron.envelope.exchange import Wire
-from autochron.envelope.paths import keep_paths, read_steps, redact_paths
+from autochron.envelope.paths import read_steps, redact_paths
 from autochron.envelope.redaction import Redactor
-from autochron.envelope.tags import opaque_paths
+from autochron.envelope.tags import has_tag, opaque_paths
+from autochron.inputs import request_input, shaped_input
 from autochron.model import (
     Abandoned,
     BoundaryRule,
     Closed,
     Envelope,
     Exchange,
-    Form,
     MetaPaths,
     Outcome,
     Raised,
@@ -35,37 +34,66 @@ from autochron.model import (
 from autochron.recording.asking import Asking, Call
 from autochron.rules.paths import Step, parse_path
 
+if TYPE_CHECKING:
+    from autochron.crossing.kernel import Crossing
+    from autochron.inputs import Inputs
+    from autochron.recording.changes import Watch
+    from autochron.weaving.gate import Point
+
 IN_INPUT = "(input)."
 """Before the paths in an envelope's `opaque` that are in its input: compared by type only."""
 _MAX_BY_TYPE = 20
 
 
 class Draft:
-    """One crossing on its way into a store."""
+    """What the recorder notes of a crossing, in its `record`: values that no one changes, and bytes.
+
+    The crossing with its draft is what waits for the writer. It may be handed over several times, as a stream is when it
+    begins and when it ends; the writer takes it as it is then.
+
+    Attributes:
+        started, ended: nanoseconds of `perf_counter_ns`.
+        arguments: as bound; let go of at the end.
+        inputs: how the input is read.
+        input: the canonical input; None while the requests beneath are to say it.
+        watch: what tells of changes in the arguments; None where nothing can change.
+        opaque: parts that can't be rebuilt, by path; replaced and never changed, since the writer may be reading it.
+        streamed: whether items were handed out.
+        outcome: of a call; None while it is open.
+        end: of a stream.
+        changed: arguments that were changed in place, as they are at the end.
+        wires: requests and responses beneath.
+        prints: what was printed inside, in pieces.
+    """
 
     __slots__ = (
-        "address", "changed", "duration", "end", "form", "input", "lane", "opaque", "outcome", "parent", "printed",
-        "reenters", "rule", "seq", "site", "started", "streamed", "wires",
+        "arguments", "changed", "end", "ended", "input", "inputs", "opaque", "outcome", "prints", "started",
+        "streamed", "watch", "wires",
     )  # fmt: skip
 
-    address: tuple[str, int]
-    changed: bytes | None
-    duration: int
-    end: Returned | Raised | Abandoned | Closed | None
-    form: Form
-    input: bytes | None
-    lane: str
-    opaque: tuple[str, ...]
-    outcome: Returned | Raised | None
-    parent: int | None
-    printed: str | None
-    reenters: bool
-    rule: BoundaryRule
-    seq: int
-    site: str
-    started: int
-    streamed: bool
-    wires: list[Wire] | None
+    def __init__(self, started: int, arguments: tuple[Any, ...]) -> None:
+        self.started = started
+        self.ended = started
+        self.arguments = arguments
+        self.inputs: Inputs | None = None
+        self.input: bytes | None = None
+        self.watch: Watch | None = None
+        self.opaque: dict[str, None] | None = None
+        self.streamed = False
+        self.outcome: Returned | Raised | None = None
+        self.end: Returned | Raised | Abandoned | Closed | None = None
+        self.changed: bytes | None = None
+        self.wires: list[Wire] | None = None
+        self.prints: list[str] | None = None
+
+    def add_opaque(self, entries: Iterable[str]) -> None:
+        """Note parts that can't be rebuilt."""
+        self.opaque = {**(self.opaque or {}), **dict.fromkeys(entries)}
+
+    @property
+    def left_to_exchanges(self) -> bool:
+        """Whether the exchanges beneath say all that there is to say."""
+        return self.inputs is not None and self.inputs.deferred and bool(self.wires)
 
 
 class Item:
@@ -82,8 +110,10 @@ class Item:
 class Editor:
     """Makes envelopes of drafts, one trace at a time; used on the writer's thread only."""
 
-    def __init__(self, redactor: Redactor) -> None:
+    def __init__(self, redactor: Redactor, site: Callable[[Point], str], began: int) -> None:
         self._redactor = redactor
+        self._site = site
+        self._began = began
         self.asking = Asking()
         self._masked_items: dict[int, dict[str, None]] = {}
 
@@ -95,59 +125,64 @@ class Editor:
             self._masked_items.setdefault(item.seq, {}).update(dict.fromkeys(found))
         return body, found
 
-    def envelope(self, draft: Draft) -> Envelope:
-        """Make the envelope of a draft."""
-        name, nth = draft.address
-        rule = draft.rule
+    def envelope(self, crossing: Crossing) -> Envelope:
+        """Make the envelope of a crossing."""
+        draft: Draft = crossing.record
+        rule = crossing.rule
         exchanges = tuple(self._exchange(index, wire) for index, wire in enumerate(draft.wires or ()))
         masked_paths: list[str] = []
-        outcome = self._outcome(draft, masked_paths)
-        body = self._input(draft, exchanges)
-        names = (name, draft.site.rpartition(":")[2].rpartition(".")[2])
-        self.asking.cross(draft.seq, names, rule.kind, draft.parent, body)
-        masked_paths += self._masked_items.get(draft.seq, ())
+        outcome = self._outcome(draft, rule, masked_paths)
+        body = self._input(crossing, exchanges)
+        parent = None if crossing.parent is None else crossing.parent.seq
+        site = self._site(crossing.point)
+        names = (crossing.name, site.rpartition(":")[2].rpartition(".")[2])
+        self.asking.cross(crossing.seq, names, rule.kind, parent, body)
+        masked_paths += self._masked_items.get(crossing.seq, ())
         changed = None
         if draft.changed is not None:
             changed, paths = self._mask(draft.changed, rule)
             masked_paths += _below("changed", paths)
-        meta = self._meta(draft.seq, rule.meta, body, outcome, exchanges) if rule.kind == "model" else b"{}"
-        if draft.printed:
-            meta = encode({**decode(meta), "printed": self._redactor.mask_text(draft.printed)})
+        meta = (
+            self._meta(crossing.seq, rule.meta, body, outcome, exchanges) if rule.kind == "model" else b"{}"
+        )
+        if draft.prints:
+            meta = encode({**decode(meta), "printed": self._redactor.mask_text("".join(draft.prints))})
         return Envelope(
-            seq=draft.seq,
-            name=name,
-            nth=nth,
+            seq=crossing.seq,
+            name=crossing.name,
+            nth=crossing.nth,
             kind=rule.kind,
-            lane=draft.lane,
-            parent=draft.parent,
-            site=draft.site,
+            lane=crossing.root.lane,
+            parent=parent,
+            site=site,
             input=body,
             outcome=outcome,
-            form=draft.form,
+            form=crossing.form,
             exchanges=tuple(each for each, _ in exchanges),
-            reenters=draft.reenters,
+            reenters=draft.left_to_exchanges,
             changed=changed,
             meta=meta,
-            started=draft.started,
-            duration=draft.duration,
+            started=draft.started - self._began,
+            duration=draft.ended - draft.started,
             masked=tuple(masked_paths) + tuple(path for _, paths in exchanges for path in paths),
-            opaque=draft.opaque + (_by_type(body) if draft.input is not None else ()),
+            opaque=tuple(draft.opaque or ()) + (_by_type(body) if draft.input is not None else ()),
         )
 
-    def _input(self, draft: Draft, exchanges: tuple[tuple[Exchange, tuple[str, ...]], ...]) -> bytes:
+    def _input(self, crossing: Crossing, exchanges: tuple[tuple[Exchange, tuple[str, ...]], ...]) -> bytes:
+        draft: Draft = crossing.record
         if draft.input is None:
             wires = draft.wires
             raw = request_input(wires[0]) if wires else b"{}"
         else:
             raw = draft.input
-        masked = self._redactor.mask_input((draft.address[0], draft.lane), raw)
-        return shaped_input(masked, draft.rule, from_wire=draft.input is None)
+        masked = self._redactor.mask_input((crossing.name, crossing.root.lane), raw)
+        return shaped_input(masked, crossing.rule, from_wire=draft.input is None)
 
-    def _outcome(self, draft: Draft, masked_paths: list[str]) -> Outcome:
+    def _outcome(self, draft: Draft, rule: BoundaryRule, masked_paths: list[str]) -> Outcome:
         if draft.streamed:
-            return Streamed((), self._masked(draft.end or Abandoned(), draft.rule, masked_paths))
+            return Streamed((), self._masked(draft.end or Abandoned(), rule, masked_paths))
         assert draft.outcome is not None  # noqa: S101 - a draft that is no stream has one
-        masked: Any = self._masked(draft.outcome, draft.rule, masked_paths)
+        masked: Any = self._masked(draft.outcome, rule, masked_paths)
         return masked  # type: ignore[no-any-return]
 
     def _masked(self, outcome: Any, rule: BoundaryRule, masked_paths: list[str]) -> Any:
@@ -313,7 +348,7 @@ def _below(prefix: str, paths: Iterable[str]) -> list[str]:
 
 def _by_type(body: bytes) -> tuple[str, ...]:
     """List what of an input is compared by its type only; members of a list once, however many there are."""
-    if b'"$opaque"' not in body:
+    if not has_tag(body, b'$opaque"'):
         return ()
     found = dict.fromkeys(
         f"{IN_INPUT}{'.'.join('*' if part.isdigit() else part for part in path.split('.'))}: {kind}"
@@ -324,40 +359,6 @@ def _by_type(body: bytes) -> tuple[str, ...]:
 
 def _with_paths(body: bytes, rule: BoundaryRule) -> bytes:
     return redact_paths(body, rule.redact) if rule.redact else body
-
-
-def shaped_input(body: bytes, rule: BoundaryRule, *, from_wire: bool) -> bytes:
-    """Keep and mask of an input what its rule says; what is read from arguments was kept as they were read."""
-    if rule.capture and from_wire:
-        body = keep_paths(body, rule.capture)
-    return _with_paths(body, rule)
-
-
-def request_input(wire: Wire) -> bytes:
-    """Give the input of a model crossing as the provider gets it: method, path and body."""
-    path = exchange.path_of(wire.url)
-    head = encode({"method": wire.method, "path": path})
-    content = wire.content
-    if not content:
-        return head
-    return b'{"body":' + json_or_stored(content) + b"," + head[1:]
-
-
-_COMPACT = re.compile(rb'[\[{](?:[\[{]|"[^"\\]{0,64}":[^\s])').match
-"""Whether JSON is written without spaces, as its beginning tells."""
-
-
-def json_or_stored(content: bytes) -> bytes:
-    """Give a request's body as compact JSON if it is JSON, else as a stored body."""
-    if content[:1] in {b"{", b"["}:
-        try:
-            if _COMPACT(content) and b"\n" not in content:
-                decode(content, type=Raw)  # whether it is JSON at all, in a third of the time
-                return content
-            return encode(decode(content))
-        except ValueError:
-            pass
-    return bodies.store_body(content, "")
 
 
 _versions: dict[str, str | None] = {}

@@ -8,113 +8,32 @@ counted as lost.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from autochron import _originals
-from autochron.crossing.arguments import capture
 from autochron.crossing.kernel import Crossing
 from autochron.crossing.lanes import CURRENT
 from autochron.envelope import codec
-from autochron.envelope.canonical import canonical
+from autochron.envelope.canonical import canonical, screened_snapshot, snapshot
 from autochron.envelope.exchange import Wire, attend
-from autochron.envelope.growing import Growing
+from autochron.inputs import LARGE, Inputs, inputs_of
 from autochron.interrupts import is_interruption
 from autochron.model import Closed, Raised, Returned
 from autochron.ports import Serving
-from autochron.recording.changes import STILL, Watch, argument_of, below, is_still, kind_at
+from autochron.recording.changes import NO_LOOKS, STILL, argument_of, below, kind_at, watch
 from autochron.recording.drafts import Draft, Item
 
 _now = _originals.perf_counter_ns
 
-_MAX_LANES = 64
-"""Lanes of one boundary whose last inputs are kept in memory."""
-
-
-class Noted:
-    """What the recorder keeps with an open crossing."""
-
-    __slots__ = ("arguments", "input", "inputs", "opaque", "prints", "started", "streamed", "watch", "wires")
-
-    def __init__(self, started: int) -> None:
-        self.started = started
-        self.input: bytes | None = None
-        self.inputs: Inputs | None = None
-        self.arguments: tuple[Any, ...] = ()
-        self.watch: Watch | None = None
-        self.opaque: dict[str, None] | None = None
-        self.streamed = False
-        self.wires: list[Wire] | None = None
-        self.prints: list[str] | None = None
-
-    def add_opaque(self, entries: Iterable[str]) -> None:
-        """Note parts that can't be rebuilt."""
-        if self.opaque is None:
-            self.opaque = {}
-        self.opaque.update(dict.fromkeys(entries))
-
-
-class Inputs:
-    """What of a definition's arguments is the input: its parameters without the receiver, or the captured paths.
-
-    Attributes:
-        caught: the index of `**kwargs`; -1 where there is none.
-        deferred: whether the input is left to the HTTP exchanges beneath, if there are any.
-        read: from the bound arguments to (names, values); a captured path that isn't there is in neither.
-    """
-
-    __slots__ = ("_growing", "caught", "deferred", "read")
-
-    def __init__(self, crossing: Crossing) -> None:
-        point, rule = crossing.point, crossing.rule
-        caught = point.variadic[1]
-        self._growing: dict[str, Growing] = {}
-        self.caught = -1 if caught is None else point.parameters.index(caught)
-        self.deferred = (
-            point.transport
-            or rule.codec == "http"
-            or (rule.codec == "auto" and rule.pack is not None and rule.kind == "model")
-        )
-        self.read: Callable[[tuple[Any, ...]], tuple[tuple[str, ...], tuple[Any, ...]]]
-        names = point.parameters
-        if rule.capture:
-            self.read = capture(rule.capture, point)
-        elif names[:1] in {("self",), ("cls",), ("mcs",)} and "." in point.qualname:
-            names = names[1:]
-            self.read = lambda arguments: (names, arguments[1:])
-        else:
-            self.read = lambda arguments: (names, arguments)
-
-    def growing(self, lane: str) -> Growing:
-        """Give what writes the inputs of a lane, at the cost of what is new in them."""
-        growing = self._growing.get(lane)
-        if growing is None:
-            if len(self._growing) >= _MAX_LANES:
-                self._growing.clear()
-            growing = self._growing[lane] = Growing()
-        return growing
-
-
-def inputs_of(crossing: Crossing) -> Inputs:
-    """Give how a crossing's input is read: decided once for a rule at a definition."""
-    boundary = crossing.boundary
-    inputs: Inputs | None = boundary.inputs
-    if inputs is None:
-        inputs = boundary.inputs = Inputs(crossing)
-    return inputs
-
 
 class Recorder:
-    """A `CrossingHandler` that records."""
+    """A `CrossingHandler` that records: what it notes is the crossing's `record`, a `Draft`."""
 
-    def __init__(
-        self, submit: Callable[[Any], None], problem: Callable[[str], None], site: Callable[[Any], str]
-    ) -> None:
+    def __init__(self, submit: Callable[[Any], None], problem: Callable[[str], None]) -> None:
         self._submit = submit
         self._problem = problem
-        self._site = site
-        self._began = _now()
-        self._open: dict[int, tuple[Crossing, Draft | None]] = {}
+        self._open: dict[int, Crossing] = {}
         self.lost = 0
         self._lock = _originals.RLock()
 
@@ -122,81 +41,95 @@ class Recorder:
 
     def begin(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Serving | None:
         """Note the input."""
-        noted = crossing.record = Noted(_now())
-        self._open[crossing.seq] = (crossing, None)
+        draft = crossing.record = Draft(_now(), arguments)
+        self._open[crossing.seq] = crossing
         try:
-            noted.arguments = arguments
-            inputs = noted.inputs = inputs_of(crossing)
-            if crossing.point.transport:
-                noted.wires = [Wire(arguments[crossing.point.parameters.index("request")])]
+            inputs: Inputs | None = crossing.boundary.inputs
+            if inputs is None:
+                inputs = inputs_of(crossing)
+            draft.inputs = inputs
+            point = crossing.point
+            if point.transport:
+                draft.wires = [Wire(arguments[point.parameters.index("request")])]
             if not inputs.deferred:
-                names, values = inputs.read(arguments)
-                growing = inputs.growing(crossing.root.lane)
-                noted.input = growing.canonical(names, values)
-                if not is_still(arguments, inputs.caught):
-                    noted.watch = Watch(crossing.point, arguments, growing.looks)
+                if inputs.large or not inputs.whole:
+                    self._note_arguments(crossing, draft, inputs)
+                else:
+                    draft.input = body = canonical(point.parameters, arguments)
+                    inputs.large = len(body) > LARGE
+                    draft.watch = watch(point, arguments, inputs.caught)
         except Exception as error:
             self._failed(crossing, error)
         return None
 
+    def _note_arguments(self, crossing: Crossing, draft: Draft, inputs: Inputs) -> None:
+        """Note those that are the input, and watch all."""
+        arguments, point = draft.arguments, crossing.point
+        names, values = inputs.read(arguments)
+        looks: Mapping[int, bytes] = NO_LOOKS
+        if inputs.large:
+            growing = inputs.growing(crossing.root.lane)
+            draft.input, looks = growing.canonical(names, values), growing.looks
+        else:
+            draft.input = body = canonical(names, values)
+            inputs.large = len(body) > LARGE
+        look = snapshot if inputs.whole else screened_snapshot
+        draft.watch = watch(point, arguments, inputs.caught, looks, look)
+
     def returned(self, crossing: Crossing, value: Any) -> Any:
         """Note the outcome."""
-        noted: Noted = crossing.record
-        ended = _now()
+        draft: Draft = crossing.record
+        draft.ended = _now()
         try:
-            if crossing.point.transport and noted.wires:
-                attend(noted.wires[0], value, lambda _wire: self.wire_ended(crossing))
-            draft = self._draft(crossing, noted, ended)
-            if noted.streamed:
-                draft.end = self._stream_value(noted, value)
-                self._finish(crossing, draft)
-            elif self._left_to_exchanges(noted):
+            if draft.wires is not None and crossing.point.transport:
+                attend(draft.wires[0], value, lambda _wire: self.wire_ended(crossing))
+            inputs = draft.inputs
+            if draft.streamed:
+                draft.end = self._stream_value(draft, value)
+            elif inputs is None or not inputs.deferred:
+                self._note_value(crossing, draft, value)
+            elif draft.wires:
                 draft.outcome = Returned()
-                self._finish(crossing, draft)
             else:
-                if noted.inputs is not None and noted.inputs.deferred:
-                    self._say_late(crossing)
-                self._value(crossing, noted, draft, value)
+                self._say_late(crossing)
+                self._note_value(crossing, draft, value)
+            self._finish(crossing, draft)
         except Exception as error:
             self._failed(crossing, error)
         return value
 
     def raised(self, crossing: Crossing, error: BaseException) -> None:
         """Note the error."""
-        noted: Noted = crossing.record
+        draft: Draft = crossing.record
+        draft.ended = _now()
         try:
-            if crossing.point.transport and noted.wires:
-                noted.wires[0].error = error
-                noted.wires[0].closed = True
-            draft = self._draft(crossing, noted, _now())
-            left_open = noted.streamed or crossing.point.function != "sync" or crossing.form == "awaitable"
+            if draft.wires is not None and crossing.point.transport:
+                draft.wires[0].error = error
+                draft.wires[0].closed = True
+            left_open = draft.streamed or crossing.point.function != "sync" or crossing.form == "awaitable"
             if type(error) is GeneratorExit and left_open:
                 draft.end = Closed()
                 draft.streamed = True
             else:
                 encoded = codec.encode(error, sys._getframe())
-                noted.add_opaque(encoded.opaque)
-                raised = Raised(encoded.body)
-                if noted.streamed:
-                    draft.end = raised
+                draft.add_opaque(encoded.opaque)
+                if draft.streamed:
+                    draft.end = Raised(encoded.body)
                 else:
-                    draft.outcome = raised
+                    draft.outcome = Raised(encoded.body)
             self._finish(crossing, draft)
         except Exception as fault:
             self._failed(crossing, fault)
 
     def item(self, crossing: Crossing, item: Any) -> None:
         """Note one item, at once: a stream may outlive everything."""
-        noted: Noted = crossing.record
+        draft: Draft = crossing.record
         try:
-            if not noted.streamed:
-                noted.streamed = True
-                draft = self._draft(crossing, noted, _now())
-                draft.streamed = True
-                self._submit(draft)
+            if not draft.streamed:
+                self._begin_stream(crossing, draft)
             encoded = codec.encode(item)
             if encoded.opaque:
-                noted.add_opaque(below("items.*", encoded.opaque))
+                draft.add_opaque(below("items.*", encoded.opaque))
             self._submit(Item(crossing.seq, crossing.rule, encoded.body))
         except Exception as error:
             if is_interruption(error):
@@ -208,22 +141,21 @@ class Recorder:
         current = CURRENT.get(None)
         crossing = current if type(current) is Crossing else getattr(current, "parent", None)
         while crossing is not None:
-            noted = crossing.record
-            if type(noted) is Noted and noted.inputs is not None and not noted.inputs.deferred:
-                if noted.prints is None:
-                    noted.prints = []
-                noted.prints.append(text)
+            draft = crossing.record
+            if type(draft) is Draft and draft.inputs is not None and not draft.inputs.deferred:
+                if draft.prints is None:
+                    draft.prints = []
+                draft.prints.append(text)
             crossing = crossing.parent
 
     def follows(self, crossing: Crossing) -> bool:
         """Follow iterators, unless their items come out of HTTP exchanges that are kept anyway."""
-        noted: Noted = crossing.record
-        if self._left_to_exchanges(noted):
+        draft: Draft = crossing.record
+        if draft.left_to_exchanges:
             return False
-        if noted.inputs is not None and noted.inputs.deferred:
+        if draft.inputs is not None and draft.inputs.deferred:
             self._say_late(crossing)
-        noted.streamed = True
-        self._submit_open(crossing, noted)
+        self._begin_stream(crossing, draft)
         return True
 
     # --- HTTP ------------------------------------------------------------------------------------------------------
@@ -234,10 +166,10 @@ class Recorder:
             return None
         try:
             wire = Wire(arguments[point.parameters.index("request")])
-            noted: Noted = current.record
-            wires = noted.wires
+            draft: Draft = current.record
+            wires = draft.wires
             if wires is None:
-                wires = noted.wires = []
+                wires = draft.wires = []
             if wires and wires[-1].failed() and wires[-1].same_request(wire):
                 wire.attempts = wires.pop().attempts + 1
             wires.append(wire)
@@ -250,20 +182,21 @@ class Recorder:
 
     def wire_ended(self, crossing: Crossing) -> None:
         """Note that a body was read to its end, or let go."""
-        held = self._open.get(crossing.seq)
-        if held is not None and held[1] is not None:
-            self._finish(crossing, held[1])
+        draft: Draft = crossing.record
+        if crossing.seq in self._open and (draft.outcome is not None or draft.end is not None):
+            self._finish(crossing, draft)
 
     # --- the end ---------------------------------------------------------------------------------------------------
 
     def hand_over(self) -> list[str]:
         """Hand over streams that are still open, as far as they are; give the addresses of what has no outcome yet."""
         without = []
-        for crossing, draft in list(self._open.values()):
-            if draft is not None:
-                self._submit(draft)
-            elif crossing.record.streamed:
-                self._submit_open(crossing, crossing.record)
+        for crossing in list(self._open.values()):
+            draft: Draft = crossing.record
+            if draft.streamed or draft.outcome is not None:
+                if draft.streamed and draft.end is None:
+                    draft.ended = _now()
+                self._submit(crossing)
             else:
                 without.append(crossing.address)
         return without
@@ -276,76 +209,56 @@ class Recorder:
 
     # --- inside ----------------------------------------------------------------------------------------------------
 
-    def _left_to_exchanges(self, noted: Noted) -> bool:
-        return noted.inputs is not None and noted.inputs.deferred and bool(noted.wires)
-
-    def _draft(self, crossing: Crossing, noted: Noted, ended: int) -> Draft:
-        draft = Draft()
-        draft.address = (crossing.name, crossing.nth)
-        draft.seq = crossing.seq
-        parent = crossing.parent
-        draft.parent = None if parent is None else parent.seq
-        draft.lane = crossing.root.lane
-        draft.rule = crossing.rule
-        draft.site = self._site(crossing.point)
-        draft.input = noted.input
-        draft.started = noted.started - self._began
-        draft.duration = ended - noted.started
-        draft.form = crossing.form
-        draft.printed = None if noted.prints is None else "".join(noted.prints)
-        draft.reenters = self._left_to_exchanges(noted)
-        draft.streamed = noted.streamed
-        draft.wires = noted.wires
-        draft.end = draft.outcome = draft.changed = None
-        draft.opaque = () if noted.opaque is None else tuple(noted.opaque)
-        if draft.input is None and not draft.reenters and noted.inputs is not None:
-            # An SDK call that sent nothing: its arguments are all there is, and they are late.
-            draft.input = canonical(*noted.inputs.read(noted.arguments))
-        return draft
-
-    def _value(self, crossing: Crossing, noted: Noted, draft: Draft, value: Any) -> None:
-        name = None
+    def _note_value(self, crossing: Crossing, draft: Draft, value: Any) -> None:
         if kind_at(type(value)) != STILL:
-            arguments = noted.arguments if noted.watch is None else noted.watch.arguments
+            arguments = draft.arguments if draft.watch is None else draft.watch.arguments
             name = argument_of(crossing.point, arguments, value)
-        if name is not None:
-            draft.outcome = Returned(argument=name)
-        else:
+            if name is not None:
+                draft.outcome = Returned(argument=name)
+                return
+        body = codec.encode_plain(value)
+        if body is None:
             encoded = codec.encode(value)
-            draft.outcome = Returned(encoded.body)
+            body = encoded.body
             if encoded.opaque:
-                noted.add_opaque(encoded.opaque)
-        self._finish(crossing, draft)
+                draft.add_opaque(encoded.opaque)
+        draft.outcome = Returned(body)
 
-    def _stream_value(self, noted: Noted, value: Any) -> Returned:
+    def _stream_value(self, draft: Draft, value: Any) -> Returned:
         if value is None:
             return Returned()
         encoded = codec.encode(value)
         if encoded.opaque:
-            noted.add_opaque(below("return", encoded.opaque))
+            draft.add_opaque(below("return", encoded.opaque))
         return Returned(encoded.body)
 
     def _finish(self, crossing: Crossing, draft: Draft) -> None:
-        noted: Noted = crossing.record
-        watch = noted.watch
-        if watch is not None:
-            noted.watch = None
-            draft.changed, beyond = watch.changes()
+        """Hand over what has ended; again when the bodies beneath were read, if they still are."""
+        watched = draft.watch
+        if watched is not None:
+            draft.watch = None
+            draft.changed, beyond = watched.changes()
             if beyond:
-                noted.add_opaque(beyond)
-        if noted.opaque is not None:
-            draft.opaque = tuple(noted.opaque)
-        wires = noted.wires
-        if wires is not None and any(not wire.closed for wire in wires):
-            self._open[crossing.seq] = (crossing, draft)  # again when the body was read
-        else:
+                draft.add_opaque(beyond)
+        wires = draft.wires
+        if wires is None or all(wire.closed for wire in wires):
             self._open.pop(crossing.seq, None)
-        self._submit(draft)
+        if draft.input is None and not wires:
+            self._note_late(draft)
+        draft.arguments = ()
+        self._submit(crossing)
 
-    def _submit_open(self, crossing: Crossing, noted: Noted) -> None:
-        draft = self._draft(crossing, noted, _now())
+    def _begin_stream(self, crossing: Crossing, draft: Draft) -> None:
         draft.streamed = True
-        self._submit(draft)
+        draft.ended = _now()
+        if draft.input is None and not draft.wires:
+            self._note_late(draft)
+        self._submit(crossing)
+
+    def _note_late(self, draft: Draft) -> None:
+        """Note the arguments of an SDK call that sent nothing: they are all there is, and they are late."""
+        if draft.inputs is not None:
+            draft.input = canonical(*draft.inputs.read(draft.arguments))
 
     def _say_late(self, crossing: Crossing) -> None:
         self._problem(
@@ -356,9 +269,9 @@ class Recorder:
     def _failed(self, crossing: Crossing, error: Exception) -> None:
         """Take it for the crossing's outcome, and raise it, if a signal handler of the program's raised it; else a fault."""
         if is_interruption(error):
-            noted: Noted = crossing.record
-            if noted.inputs is None:
-                noted.inputs = inputs_of(crossing)
+            draft: Draft = crossing.record
+            if draft.inputs is None:
+                draft.inputs = inputs_of(crossing)
             self.raised(crossing, error)
             raise error
         self._fault(crossing, error)

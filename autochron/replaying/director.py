@@ -15,10 +15,9 @@ from autochron.envelope.compare import first_difference
 from autochron.envelope.paths import drop_paths, redact_paths
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, DivergenceError
+from autochron.inputs import inputs_of, request_input, shaped_input
 from autochron.model import Divergence, Envelope, Exchange, Raised, Trace
 from autochron.ports import Serving
-from autochron.recording.drafts import request_input, shaped_input
-from autochron.recording.recorder import inputs_of
 from autochron.replaying.cursor import Cursor, Turns
 from autochron.replaying.serving import Served, error_name
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+from autochron import _originals
 from autochron.crossing.kernel import Crossing, Kernel
 from autochron.crossing.lanes import CURRENT, MAIN, LaneHooks, Root
 from autochron.envelope import bodies, types
@@ -15,7 +16,7 @@ from autochron.envelope.redaction import Redactor
 from autochron.errors import NetworkRefusedError
 from autochron.model import Connection, Envelope, Footer, Header, ReplaySummary, RunSummary, Trace, Unwoven
 from autochron.ports import CrossingHandler, Sink, Store
-from autochron.recording.drafts import IN_INPUT, Draft, Editor, Item
+from autochron.recording.drafts import IN_INPUT, Editor, Item
 from autochron.recording.recorder import Recorder
 from autochron.replaying.director import Director
 from autochron.session import facts, network
@@ -127,13 +128,13 @@ class Recording(Session):
         self._footer: Footer | None = None
         self._redactor = redactor
         self._sink: Sink = store.begin(header)
-        self.editor = Editor(redactor)
+        self.editor = Editor(redactor, self._site, _originals.perf_counter_ns())
         self.writer: Writer | Keeper = (
             Keeper(self._sink, self._prepare, self.problem)
             if isinstance(self._sink, MemorySink)
             else Writer(self._sink, self._prepare, durability=durability, report=self.problem)
         )
-        self.recorder = Recorder(self.writer.submit, self.problem, self._site)
+        self.recorder = Recorder(self.writer.submit, self.problem)
         self._sites: dict[Any, str] = {}
         self._noted: dict[Unwoven, None] = {}
         self.counts: dict[str, int] = {}
@@ -287,7 +288,7 @@ class Recording(Session):
 
     def _prepare(self, draft: Any) -> Any:
         """Make of a draft what the sink keeps; on the writer's thread."""
-        if type(draft) is Draft:
+        if type(draft) is Crossing:
             envelope = self.editor.envelope(draft)
             self._note(envelope)
             return envelope

@@ -8,9 +8,10 @@ import time
 
 import msgspec
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from autochron.envelope import names
 from autochron.envelope.names import SecretNames
 from autochron.envelope.patterns import load_patterns
 from autochron.envelope.redaction import Redactor
@@ -170,6 +171,16 @@ def test_the_arguments_of_a_command_are_masked() -> None:
     )
 
 
+@pytest.mark.parametrize("name", SECRET_NAMES)
+def test_every_secret_name_has_a_hint_in_it(name: str) -> None:
+    assert SecretNames().may_be_in(f"a text with {name} in it")
+
+
+def test_every_secret_word_and_pair_has_a_hint_in_it() -> None:
+    words = [*names._SECRET_WORDS, *(" ".join(pair) for pair in names._SECRET_PAIRS)]
+    assert [word for word in words if not SecretNames().may_be_in(word.upper())] == []
+
+
 def test_more_names_can_be_given() -> None:
     assert (
         Redactor(["account_pin"]).mask(b'{"myAccountPin":"1","pin":"2"}')
@@ -241,6 +252,8 @@ def _ungated(body: bytes) -> bytes:
 
 @settings(max_examples=400, deadline=None)
 @given(_json, st.integers(0, 2))
+@example({"\tpassword='abcd'": None}, 0)
+@example({"token\tpassword='abcd'": None}, 0)
 def test_the_quick_look_never_misses_what_the_tokens_show(value: object, style: int) -> None:
     body = _encode(value, style)
     masked = Redactor().mask(body)

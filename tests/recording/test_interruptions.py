@@ -78,9 +78,9 @@ def caught(call, *arguments):
 
 
 PLACES = [
-    (double, recorder, "is_still"),
+    (double, recorder, "watch"),
     (double, recorder, "argument_of"),
-    (double, canonical, "_encode"),
+    (double, canonical, "_screen"),
     (double, codec, "Writer"),
     (fail, codec, "Writer"),
     (lambda value: list(count(value)), codec, "Writer"),

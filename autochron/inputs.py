@@ -1,0 +1,115 @@
+"""What of a crossing is its input, for whoever records it and for whoever compares it with a record."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Raw
+from msgspec.json import decode, encode
+
+from autochron.crossing.arguments import capture
+from autochron.envelope import bodies, exchange
+from autochron.envelope.exchange import Wire
+from autochron.envelope.growing import Growing
+from autochron.envelope.paths import keep_paths, redact_paths
+from autochron.model import BoundaryRule
+
+if TYPE_CHECKING:
+    from autochron.crossing.kernel import Crossing
+
+LARGE = 2048
+"""Bytes of an input from which on the next one is written by `Growing`."""
+
+_MAX_LANES = 64
+"""Lanes of one boundary whose last inputs are kept in memory."""
+
+
+class Inputs:
+    """What of a definition's arguments is the input: its parameters without the receiver, or the captured paths.
+
+    Attributes:
+        caught: the index of `**kwargs`; -1 where there is none.
+        deferred: whether the input is left to the HTTP exchanges beneath, if there are any.
+        whole: whether all arguments are input.
+        read: from the bound arguments to (names, values); a captured path that isn't there is in neither.
+        large: whether one was so large that the next is written by `growing`.
+    """
+
+    __slots__ = ("_growing", "caught", "deferred", "large", "read", "whole")
+
+    def __init__(self, crossing: Crossing) -> None:
+        point, rule = crossing.point, crossing.rule
+        caught = point.variadic[1]
+        self._growing: dict[str, Growing] = {}
+        self.large = False
+        self.caught = -1 if caught is None else point.parameters.index(caught)
+        self.deferred = (
+            point.transport
+            or rule.codec == "http"
+            or (rule.codec == "auto" and rule.pack is not None and rule.kind == "model")
+        )
+        self.read: Callable[[tuple[Any, ...]], tuple[tuple[str, ...], tuple[Any, ...]]]
+        self.whole = False
+        names = point.parameters
+        if rule.capture:
+            self.read = capture(rule.capture, point)
+        elif names[:1] in {("self",), ("cls",), ("mcs",)} and "." in point.qualname:
+            names = names[1:]
+            self.read = lambda arguments: (names, arguments[1:])
+        else:
+            self.whole = True
+            self.read = lambda arguments: (names, arguments)
+
+    def growing(self, lane: str) -> Growing:
+        """Give what writes the inputs of a lane, at the cost of what is new in them."""
+        growing = self._growing.get(lane)
+        if growing is None:
+            if len(self._growing) >= _MAX_LANES:
+                self._growing.clear()
+            growing = self._growing[lane] = Growing()
+        return growing
+
+
+def inputs_of(crossing: Crossing) -> Inputs:
+    """Give how a crossing's input is read: decided once for a rule at a definition."""
+    boundary = crossing.boundary
+    inputs: Inputs | None = boundary.inputs
+    if inputs is None:
+        inputs = boundary.inputs = Inputs(crossing)
+    return inputs
+
+
+def shaped_input(body: bytes, rule: BoundaryRule, *, from_wire: bool) -> bytes:
+    """Keep and mask of an input what its rule says; what is read from arguments was kept as they were read."""
+    if rule.capture and from_wire:
+        body = keep_paths(body, rule.capture)
+    return redact_paths(body, rule.redact) if rule.redact else body
+
+
+def request_input(wire: Wire) -> bytes:
+    """Give the input of a model crossing as the provider gets it: method, path and body."""
+    path = exchange.path_of(wire.url)
+    head = encode({"method": wire.method, "path": path})
+    content = wire.content
+    if not content:
+        return head
+    return b'{"body":' + json_or_stored(content) + b"," + head[1:]
+
+
+_COMPACT = re.compile(rb'[\[{](?:[\[{]|"[^"\\]{0,64}":[^\s])').match
+"""Whether JSON is written without spaces, as its beginning tells."""
+
+
+def json_or_stored(content: bytes) -> bytes:
+    """Give a request's body as compact JSON if it is JSON, else as a stored body."""
+    if content[:1] in {b"{", b"["}:
+        try:
+            if _COMPACT(content) and b"\n" not in content:
+                decode(content, type=Raw)  # whether it is JSON at all, in a third of the time
+                return content
+            return encode(decode(content))
+        except ValueError:
+            pass
+    return bodies.store_body(content, "")
