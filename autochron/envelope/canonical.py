@@ -102,8 +102,11 @@ def _is_unsafe(cls: type) -> bool:
 encode_sorted = msgspec.json.Encoder(enc_hook=_hook, order="deterministic").encode
 """Write a value that was screened with its keys sorted; raises where it has to be walked."""
 
-encode_unsorted = msgspec.json.Encoder(enc_hook=_hook).encode
-"""Write a value that was screened as it stands; raises where it has to be walked."""
+encode_look = msgspec.msgpack.Encoder(enc_hook=_hook).encode
+"""Write a value that was screened as it stands, to be compared only; raises where it has to be walked.
+
+In MessagePack: strings are copied there and not escaped, which for a history takes half of the time.
+"""
 
 
 def screen(values: Any) -> None:
@@ -135,7 +138,7 @@ def canonical(parameters: Sequence[str], values: Sequence[Any]) -> bytes:
 
 
 def snapshot(value: Any) -> bytes:
-    """Write a value as it stands, unsorted, to tell later whether it was changed; for values that were written before.
+    """Write a value as it stands, to tell later whether it was changed; for values that were written before.
 
     Equal snapshots mean equal canonical forms, at a third of their cost; different ones mean nothing.
     """
@@ -156,7 +159,7 @@ def screened_snapshot(value: Any) -> bytes:
 
 def _snapshot(value: Any) -> bytes:
     try:
-        return encode_unsorted(value)
+        return encode_look(value)
     except Exception as error:
         if is_interruption(error):
             raise

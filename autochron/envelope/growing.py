@@ -1,7 +1,7 @@
 """Canonical inputs of a boundary whose arguments grow from call to call, as a conversation's history does.
 
-Sorting the keys of a long history costs four times what writing it does. So a list is written unsorted, which is cheap;
-where that begins as the last one did, all but its tail is canonical already.
+Sorting the keys of a long history costs four times what writing it does. So a list is first written as it stands, which is
+cheap; where that begins as the last one did, all but its tail is canonical already.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from autochron.envelope.canonical import canonical, encode_sorted, encode_unsorted, screen
+from autochron.envelope.canonical import canonical, encode_look, encode_sorted, screen
 from autochron.interrupts import is_interruption
 
 _LONG = 8
@@ -22,12 +22,12 @@ _key = msgspec.json.encode
 
 
 class _Kept:
-    """A list as it was written last: unsorted, how many it had, and where it stands in the last body."""
+    """A list as it was last: how it looked, how many it had, and where it stands in the last body."""
 
-    __slots__ = ("count", "end", "start", "unsorted")
+    __slots__ = ("count", "end", "look", "start")
 
-    def __init__(self, unsorted: bytes, count: int, start: int, end: int) -> None:
-        self.unsorted = unsorted
+    def __init__(self, look: bytes, count: int, start: int, end: int) -> None:
+        self.look = look
         self.count = count
         self.start = start
         self.end = end
@@ -57,7 +57,7 @@ class Growing:
         self._body = b""
         self._kept: dict[tuple[str, ...], _Kept] = {}
         self.looks: dict[int, bytes] = {}
-        """Unsorted text of the long lists of the last input, by identity, for whoever wants to know if they change."""
+        """How the long lists of the last input look, by identity, for whoever wants to know if they change."""
 
     def canonical(self, names: Sequence[str], values: Sequence[Any]) -> bytes:
         """Write the bound arguments as one JSON object, sorted by parameter."""
@@ -105,22 +105,26 @@ class Growing:
         return long
 
     def _list(self, value: list[Any], path: tuple[str, ...], page: _Page) -> None:
-        unsorted = self.looks[id(value)] = encode_unsorted(value)
+        look = self.looks[id(value)] = encode_look(value)
         kept, start, count = self._kept.get(path), page.size, len(value)
         if kept is None:
             page.add(encode_sorted(value))
-        elif unsorted == kept.unsorted:
+        elif look == kept.look:
             page.add(memoryview(self._body)[kept.start : kept.end])
-        elif count > kept.count and _begins_with(unsorted, kept.unsorted):
+        elif count > kept.count and _begins_with(look, count, kept):
             page.add(memoryview(self._body)[kept.start : kept.end - 1])
             page.add(b",")
             page.add(memoryview(encode_sorted(value[kept.count :]))[1:])
         else:
             page.add(encode_sorted(value))
-        page.kept[path] = _Kept(unsorted, count, start, page.size)
+        page.kept[path] = _Kept(look, count, start, page.size)
 
 
-def _begins_with(longer: bytes, list_: bytes) -> bool:
-    """Tell whether the text of a list begins with all elements of another one's."""
-    size = len(list_) - 1
-    return longer.startswith(b",", size) and longer.startswith(memoryview(list_)[:size])
+def _begins_with(look: bytes, count: int, kept: _Kept) -> bool:
+    """Tell whether a list begins with all elements of the one that was kept."""
+    return look.startswith(memoryview(kept.look)[_header(kept.count) :], _header(count))
+
+
+def _header(count: int) -> int:
+    """Give how many bytes stand before the elements of a list in MessagePack."""
+    return 1 if count < 16 else 3 if count < 65_536 else 5

@@ -30,6 +30,8 @@ _MAX_KEYS = 1024
 _MAX_TRIES = 16
 _PAIRS = b'$dict"'
 _CUT = b"},{"
+_BETWEEN = re.compile(rb"(?:\},|\[)(?=\{)").search
+"""Where an array has an object: no key that stands before it says what the object means."""
 # Names that are secret in the query of a URL only.
 _QUERY_NAMES = frozenset(
     {"key", "sig", "signature", "x-amz-signature", "x-amz-security-token", "x-goog-signature"}
@@ -229,13 +231,12 @@ def _safe_suffix(previous: _Previous, body: bytes, start: int) -> tuple[int, int
     raw, tail = previous.raw, previous.tail
     shared = common_suffix(raw, body, min(len(raw), len(body)) - start, tail)
     # Where it was cut last it can mostly be cut again.
-    at = len(body) - (tail if 0 < tail <= shared else shared)
-    if at == len(body) - tail:
-        at -= 2
+    at = len(body) - (tail + 2 if 0 < tail <= shared else shared)
     for _ in range(_MAX_TRIES):
-        at = body.find(_CUT, at) + 2
-        if at < 2:
+        found = _BETWEEN(body, max(at, start))
+        if found is None:
             break
+        at = found.end()
         old = at - len(body) + len(raw)
         inside = _inside_mask(previous.spans, old)
         if inside is not None:

@@ -11,7 +11,7 @@ import binascii
 import re
 from collections.abc import Iterable
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -28,6 +28,7 @@ _NAMING = re.compile(
 )
 _NAME = re.compile(r"[\w.\- ]{1,100}", re.ASCII)
 _NAME_KEYS = frozenset({"name", "key"})
+_TAGS = tuple(f"{tag}{end}" for tag in ("$dict", "$bytes", "$bytearray") for end in ('"', "\\"))
 _BYTES = frozenset({"$bytes", "$bytearray"})
 _MOST_MEMBERS = 6
 # `password=Secret` in text, `Cfg(password='Secret')`. What is called or indexed, and what is itself named so, is code.
@@ -77,9 +78,7 @@ class Scanner:
         """Tell whether there may be something to mask, in JSON text or in a plain string."""
         if "\\" in text and _HIDING.search(text):
             return True
-        if '"$' in text and any(
-            f'{tag}"' in text or f"{tag}\\" in text for tag in ("$dict", "$bytes", "$bytearray")
-        ):
+        if "$" in text and any(tag in text for tag in _TAGS):
             # Keys that are items of arrays, and text in base64, which no quick look tells.
             return True
         return (self.names.may_be_in(text) and self._any_name(text)) or self._any_near(text)
@@ -99,10 +98,11 @@ class Scanner:
 
     def _any_near(self, text: str) -> bool:
         """Look for formats. Loops and not `any`: a generator a pattern takes longer than the search."""
-        for pattern in self._loose:
-            for needle in pattern.needles:
-                if needle in text and pattern.near(text):
-                    return True
+        for sign, pairs in self._loose:
+            if sign in text:
+                for needle, pattern in pairs:
+                    if needle in text and pattern.near(text):
+                        return True
         runs = dense_runs(text)
         if runs:
             # Most needles have a sign in them, and most long runs have none.
@@ -182,16 +182,20 @@ class Scanner:
         return _Pass(self, text, nesting).run()
 
 
+_BySign: TypeAlias = tuple[tuple[str, list[tuple[str, Pattern]]], ...]
+
+
 @cache
-def _sorted_patterns() -> tuple[tuple[Pattern, ...], tuple[tuple[str, list[tuple[str, Pattern]]], ...]]:
-    """Give the loose patterns, and the needles of the others by a sign that is in them; '' where none is."""
-    patterns = load_patterns()
+def _sorted_patterns() -> tuple[_BySign, _BySign]:
+    """Give the needles of the loose patterns and those of the others, by a rare sign that is in them; '' where none is."""
+    loose: dict[str, list[tuple[str, Pattern]]] = {}
     dense: dict[str, list[tuple[str, Pattern]]] = {}
-    for pattern in patterns:
-        for needle in () if pattern.loose else pattern.needles:
-            sign = next((letter for letter in needle if not letter.isalnum()), "")
-            dense.setdefault(sign, []).append((needle, pattern))
-    return tuple(pattern for pattern in patterns if pattern.loose), tuple(dense.items())
+    for pattern in load_patterns():
+        for needle in pattern.needles:
+            signs = [letter for letter in needle if not letter.isalnum()]
+            sign = min(signs, key=lambda letter: letter == " ", default="")
+            (loose if pattern.loose else dense).setdefault(sign, []).append((needle, pattern))
+    return tuple(loose.items()), tuple(dense.items())
 
 
 def _has_odd_key(text: str) -> bool:
