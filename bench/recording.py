@@ -1,9 +1,9 @@
-"""What recording costs: in memory, at agents of three crossings and at one session of many."""
+"""What recording costs in memory, at six agents of three crossings each: in a session of many runs, and of one run."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from autochron.store.memory import MemoryStore
 from bench import agents, marks
@@ -16,14 +16,14 @@ Agents = dict[str, agents.Agent]
 
 
 def run(size: Size) -> Iterable[Figure]:
-    """Measure sessions of three crossings, then one of many."""
+    """Measure sessions of many runs, then of one."""
     plain = agents.agents(agents.plain)
     ours = agents.agents(marks.ours)
     theirs = agents.agents(marks.theirs) if has_peer() else {}
     _check(ours)
+    yield _long(size, plain, ours, theirs)
     yield _short(size, plain, ours, theirs)
     yield _read_back(size, plain, ours)
-    yield _long(size, plain, ours, theirs)
 
 
 def _check(ours: Agents) -> None:
@@ -66,25 +66,51 @@ def _theirs(agent: agents.Agent, sessions: int, runs: int = 1) -> Case:
     return run
 
 
-def _short(size: Size, plain: Agents, ours: Agents, theirs: Agents) -> Figure:
-    each = CROSSINGS * size.repeat
+def _six(size: Size, cases: Callable[[str], dict[str, Case]], crossings: int) -> dict[str, dict[str, float]]:
+    """Measure each agent; microseconds a crossing over the plain one, by agent and case."""
     found: dict[str, dict[str, float]] = {}
-    for name, agent in plain.items():
-        cases = {"plain": _plain(agent, size.repeat), "ours": _ours(ours[name], size.repeat)}
-        if theirs:
-            cases["theirs"] = _theirs(theirs[name], size.repeat)
-        times = turn_about(cases, size.rounds)
-        found[name] = {case: over(times, case, "plain") / each * 1e6 for case in cases if case != "plain"}
+    for name in agents.NAMES:
+        times = turn_about(cases(name), size.rounds)
+        found[name] = {
+            case: over(times, case, "plain") / crossings * 1e6 for case in times if case != "plain"
+        }
+    return found
+
+
+def _figure(found: dict[str, dict[str, float]], name: str, target: float | None) -> Figure:
+    has_peers = all("theirs" in each for each in found.values())
     return Figure(
         benchmark="recording",
-        name="a session of three crossings, in memory, per crossing",
+        name=name,
         value=statistics.median(each["ours"] for each in found.values()),
         unit="µs",
         against="over the same agent, plain; median of six",
-        target=TARGET,
-        peer=statistics.median(each["theirs"] for each in found.values()) if theirs else None,
+        target=target,
+        peer=statistics.median(each["theirs"] for each in found.values()) if has_peers else None,
         samples={f"{name}, {case}": value for name, each in found.items() for case, value in each.items()},
     )
+
+
+def _long(size: Size, plain: Agents, ours: Agents, theirs: Agents) -> Figure:
+    runs = size.repeat * 5
+
+    def cases(name: str) -> dict[str, Case]:
+        given = {"plain": _plain(plain[name], runs), "ours": _ours(ours[name], 1, runs)}
+        return {**given, "theirs": _theirs(theirs[name], 1, runs)} if theirs else given
+
+    each = CROSSINGS * runs
+    return _figure(_six(size, cases, each), f"a crossing, in a session of {each}, in memory", TARGET)
+
+
+def _short(size: Size, plain: Agents, ours: Agents, theirs: Agents) -> Figure:
+    """Measure sessions that are opened and closed around each run: what the session costs falls on three crossings."""
+
+    def cases(name: str) -> dict[str, Case]:
+        given = {"plain": _plain(plain[name], size.repeat), "ours": _ours(ours[name], size.repeat)}
+        return {**given, "theirs": _theirs(theirs[name], size.repeat)} if theirs else given
+
+    each = CROSSINGS * size.repeat
+    return _figure(_six(size, cases, each), f"a crossing and a third of its session of {CROSSINGS}", None)
 
 
 def _read_back(size: Size, plain: Agents, ours: Agents) -> Figure:
@@ -100,24 +126,5 @@ def _read_back(size: Size, plain: Agents, ours: Agents) -> Figure:
         value=over(times, "ours", "plain") / (CROSSINGS * size.repeat) * 1e6,
         unit="µs",
         against="over the same agent, plain",
-        samples=medians(times),
-    )
-
-
-def _long(size: Size, plain: Agents, ours: Agents, theirs: Agents) -> Figure:
-    runs = size.repeat * 5
-    cases = {"plain": _plain(plain["trade"], runs), "ours": _ours(ours["trade"], 1, runs)}
-    if theirs:
-        cases["theirs"] = _theirs(theirs["trade"], 1, runs)
-    times = turn_about(cases, size.rounds)
-    each = CROSSINGS * runs
-    return Figure(
-        benchmark="recording",
-        name=f"one session of {each} crossings, in memory, per crossing",
-        value=over(times, "ours", "plain") / each * 1e6,
-        unit="µs",
-        against="over the same agent, plain",
-        target=TARGET,
-        peer=over(times, "theirs", "plain") / each * 1e6 if theirs else None,
         samples=medians(times),
     )

@@ -111,7 +111,13 @@ class Crossing:
             followed = adapt(self, value)
             if followed is not None:
                 return followed
-        return self._end(value)
+        self.done = True  # as `_end` does
+        ident = get_ident()
+        BUSY.add(ident)
+        try:
+            return self.handler.returned(self, value)
+        finally:
+            BUSY.discard(ident)
 
     def raised(self, error: BaseException) -> None:
         """Leave, with the error."""

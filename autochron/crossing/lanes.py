@@ -5,7 +5,8 @@ before: `0/main.1/fetch.2`. Not a bare count of spawns: an SDK or an event loop 
 fewer of them when a transport is served, and a bare count would shift with each.
 
 The context is carried by a `ContextVar`. Tasks copy it by themselves; threads and pools get it here, by hooks on
-`Thread.start`, `ThreadPoolExecutor.submit` and the event loop's `create_task`, which stand only while a handler is in force.
+`Thread.start`, `ThreadPoolExecutor.submit` and the event loop's `create_task`. They stand as long as weaving does, and pass
+everything on as it is while no handler is in force.
 """
 
 from __future__ import annotations
@@ -109,22 +110,22 @@ class _InLane:
 _ROOT_ATTRIBUTE = "_autochron_root"
 
 _in_force: list[Callable[[], Any] | None] = [None]
-"""What gives the current crossing or root, while hooks stand: whoever kept one of them is passed through later."""
+"""What gives the current crossing or root; None while no handler is in force."""
 
-_replacements: dict[tuple[type, str], tuple[Any, Any]] = {}
-"""(class, method) to the original and what replaces it: made once, for a session may be as short as one call."""
+
+def carry(current: Callable[[], Any] | None) -> None:
+    """Have lanes carried on from what `current` gives, where hooks stand; None: nothing is carried on."""
+    _in_force[0] = current
 
 
 class LaneHooks:
     """The hooks that carry lanes into threads, pools and tasks: `install()` returns their undo."""
 
-    def __init__(self, current: Callable[[], Any]) -> None:
-        self._current = current
+    def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
 
     def install(self) -> Callable[[], None]:
         """Put the hooks on: on threads now, on pools and event loops now or when they are imported."""
-        _in_force[0] = self._current
         self._replace(_originals.Thread, "start", self._thread_start)
         self._replace(_originals.Thread, "_bootstrap_inner", self._thread_run)
         for name in ("concurrent.futures.thread", "asyncio.base_events", "uvloop", "trio._core._run"):
@@ -145,7 +146,6 @@ class LaneHooks:
 
     def uninstall(self) -> None:
         """Take every hook off again."""
-        _in_force[0] = None
         while self._undo:
             self._undo.pop()()
 
@@ -154,12 +154,8 @@ class LaneHooks:
         original = owner.__dict__[name] if own else getattr(owner, name)
         if hasattr(original, "_autochron_lane"):
             return
-        made = _replacements.get((owner, name))
-        if made is None or made[0] is not original:
-            replacement: Any = functools.wraps(original)(wrap(original))
-            replacement._autochron_lane = True  # noqa: SLF001 - our own mark
-            made = _replacements[owner, name] = (original, replacement)
-        replacement = made[1]
+        replacement: Any = functools.wraps(original)(wrap(original))
+        replacement._autochron_lane = True  # noqa: SLF001 - our own mark
         setattr(owner, name, replacement)
 
         def undo() -> None:

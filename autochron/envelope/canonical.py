@@ -105,7 +105,8 @@ encode_sorted = msgspec.json.Encoder(enc_hook=_hook, order="deterministic").enco
 encode_look = msgspec.msgpack.Encoder(enc_hook=_hook).encode
 """Write a value that was screened as it stands, to be compared only; raises where it has to be walked.
 
-In MessagePack: strings are copied there and not escaped, which for a history takes half of the time.
+In MessagePack: strings are copied there and not escaped, which for a history takes half of the time. Two `datetime` of the
+same moment in different zones look alike, as they are equal.
 """
 
 
@@ -143,22 +144,20 @@ def snapshot(value: Any) -> bytes:
     Equal snapshots mean equal canonical forms, at a third of their cost; different ones mean nothing.
     """
     # It was screened when it was written, so only what came in since would have to be.
-    return screened_snapshot(value) if _looks_deep() else _snapshot(value)
+    if _unsafe or "sqlalchemy.orm" in sys.modules:
+        return screened_snapshot(value)
+    try:
+        return encode_look(value)
+    except Exception as error:
+        if is_interruption(error):
+            raise
+        return _encode_walked(value)
 
 
 def screened_snapshot(value: Any) -> bytes:
     """Do the same for a value that nothing else was written of."""
     try:
         _screen((value,))
-    except Exception as error:
-        if is_interruption(error):
-            raise
-        return _encode_walked(value)
-    return _snapshot(value)
-
-
-def _snapshot(value: Any) -> bytes:
-    try:
         return encode_look(value)
     except Exception as error:
         if is_interruption(error):

@@ -1,14 +1,19 @@
-"""Weaving that is in force in this process: installed once for a set of rules, and taken off whole."""
+"""Weaving that is in force in this process: installed once for a set of rules with all hooks, and taken off whole."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
+from autochron.crossing.lanes import LaneHooks
 from autochron.model import Rules
+from autochron.session import network
 from autochron.session.planner import RulePlanner, program_paths
 from autochron.session.project import Project
 from autochron.weaving.hook import Hook
 from autochron.weaving.ledger import Ledger
+
+_PROCESSES = "multiprocessing.process"
 
 
 class Activation:
@@ -21,6 +26,8 @@ class Activation:
         self.ledger = Ledger()
         self.planner = RulePlanner(rules, self.project, self.ledger)
         self._hook = Hook(self.planner, self.ledger)
+        self._lanes = LaneHooks()
+        self._undo: list[Callable[[], None]] = []
 
     @property
     def hook(self) -> Hook:
@@ -51,9 +58,22 @@ class Activation:
             if getattr(module, "__name__", None) is not None:
                 self._hook.weave_imported(name, module)
         self._hook.install()
+        self._undo.append(self._lanes.install())
+        if _PROCESSES in sys.modules:
+            self._undo.append(network.watch_processes())
+        self.planner.on_import = self._imported
+
+    def _imported(self, module: str) -> None:
+        if module == _PROCESSES:
+            self._undo.append(network.watch_processes())
+        else:
+            self._lanes.imported(module)
 
     def uninstall(self) -> None:
         """Take all weaving off."""
+        self.planner.on_import = None
+        while self._undo:
+            self._undo.pop()()
         self._hook.uninstall()
         while self.planner.undo:
             self.planner.undo.pop()()

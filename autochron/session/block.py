@@ -52,9 +52,9 @@ def _nearest_rule_file() -> str | None:
 
 def store_for(store: Store | str | None, rules: Rules) -> Store:
     """Give the store: the one given, the one at a place, or the default one."""
-    if isinstance(store, str | os.PathLike):
-        return open_store(os.fspath(store))
-    return open_store(default_store(rules.file)) if store is None else store
+    if store is None:
+        return open_store(default_store(rules.file))
+    return open_store(os.fspath(store)) if isinstance(store, str | os.PathLike) else store
 
 
 class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
@@ -91,10 +91,9 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
         refuse_second()
         rules = rules_for(self._given)
         activation = activate(rules)
-        redactor = Redactor()
         self.store = store_for(self._store, rules)
         header = facts.header(rules, Command("block", "", (), facts.folder_of(rules)), self._name)
-        self._recording = Recording(activation, self.store, header, redactor, durability=self._durability)
+        self._recording = Recording(activation, self.store, header, durability=self._durability)
         self._recording.begin()
         return self
 

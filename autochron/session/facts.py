@@ -5,23 +5,31 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from functools import lru_cache
 
 from autochron import __version__, _originals
-from autochron.envelope.redaction import Redactor
 from autochron.model import Command, Header, Rules
 from autochron.recording.drafts import version_of
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
-_SHIFTS = tuple(range(120, -1, -10))
+_TIME = tuple(range(40, -1, -10))
+_CHANCE = tuple(range(70, -1, -10))
 _PYTHON = ".".join(str(part) for part in sys.version_info[:3])
 
 
 def new_id() -> str:
     """Make a ULID: 26 characters that sort by time of creation."""
-    number = (_originals.time_ns() // 1_000_000) << 80 | int.from_bytes(_originals.urandom(10), "big")
-    return "".join([_PAIRS[number >> shift & 1023] for shift in _SHIFTS])
+    chance = int.from_bytes(_originals.urandom(10), "big")
+    return _moment(_originals.time_ns() // 1_000_000) + "".join(
+        [_PAIRS[chance >> shift & 1023] for shift in _CHANCE]
+    )
+
+
+@lru_cache(maxsize=1)
+def _moment(milliseconds: int) -> str:
+    return "".join([_PAIRS[milliseconds >> shift & 1023] for shift in _TIME])
 
 
 def header(rules: Rules, command: Command, name: str | None = None) -> Header:
@@ -44,13 +52,13 @@ def _second(seconds: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
-def environment(rules: Rules, redactor: Redactor) -> tuple[tuple[str, str], ...]:
+def environment(rules: Rules, mask_url: Callable[[str], str]) -> tuple[tuple[str, str], ...]:
     """Give the variables that change where or what a program's SDKs call, masked."""
     if not rules.packs:
         return ()
     names = dict.fromkeys(name for pack in rules.packs for name in pack.environment)
     found = _originals.environ
-    return tuple((name, redactor.mask_url(found[name])) for name in names if name in found)
+    return tuple((name, mask_url(found[name])) for name in names if name in found)
 
 
 def credentials(rules: Rules) -> tuple[str, ...]:
@@ -63,6 +71,8 @@ def credentials(rules: Rules) -> tuple[str, ...]:
 
 def versions(rules: Rules) -> tuple[tuple[str, str], ...]:
     """Give the versions of the libraries that packs cover and the program imported."""
+    if not rules.packs:
+        return ()
     found = ((pack.distribution, version_of(pack.distribution)) for pack in rules.packs)
     return tuple((name, version) for name, version in found if version)
 

@@ -75,19 +75,6 @@ def watch_processes() -> Callable[[], None]:
     """Have processes that multiprocessing starts told of, once it is imported; gives the undo."""
     owner: Any = sys.modules["multiprocessing.process"].BaseProcess
     original = owner.start
-    start = _telling(original)
-    owner.start = start
-
-    def undo() -> None:
-        if owner.__dict__.get("start") is start:
-            owner.start = original
-
-    return undo
-
-
-@functools.cache
-def _telling(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Make what stands in the place of `start`; once, for a session may be as short as one call."""
 
     @functools.wraps(original)
     def start(process: Any) -> Any:
@@ -99,7 +86,13 @@ def _telling(original: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             _starting.depth -= 1
 
-    return start
+    owner.start = start
+
+    def undo() -> None:
+        if owner.__dict__.get("start") is start:
+            owner.start = original
+
+    return undo
 
 
 def child_of(event: str, arguments: tuple[Any, ...]) -> str | None:

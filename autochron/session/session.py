@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, Literal
 
 from autochron import _originals
+from autochron.crossing import lanes
 from autochron.crossing.kernel import Crossing, Kernel
-from autochron.crossing.lanes import CURRENT, MAIN, LaneHooks, Root
+from autochron.crossing.lanes import CURRENT, MAIN, Root
 from autochron.envelope import bodies, types
 from autochron.envelope.redaction import Redactor
 from autochron.errors import NetworkRefusedError
-from autochron.model import Connection, Envelope, Footer, Header, ReplaySummary, RunSummary, Trace, Unwoven
+from autochron.model import Connection, Footer, Header, ReplaySummary, RunSummary, Trace, Unwoven
 from autochron.ports import CrossingHandler, Sink, Store
-from autochron.recording.drafts import IN_INPUT, Editor, Item
+from autochron.recording.drafts import Item
 from autochron.recording.recorder import Recorder
 from autochron.replaying.director import Director
 from autochron.session import facts, network
 from autochron.session.activation import Activation
+from autochron.session.findings import Findings
 from autochron.session.marking import marked
 from autochron.session.project import line_of_project
 from autochron.store.keeping import Keeper
@@ -36,8 +38,8 @@ class Session:
         self.activation = activation
         self.problems: list[str] = []
         self.connections: dict[Connection, None] = {}
-        self._undo: list[Callable[[], None]] = []
         self.kernel: Kernel
+        self._token: Any = None
 
     def problem(self, message: str) -> None:
         """Note what is wrong on our side, once."""
@@ -49,30 +51,20 @@ class Session:
         types.set_root(self.activation.rules.root)
         self.kernel = Kernel(handler, self.problem)
         self.kernel.transport = transport
-        token = CURRENT.set(Root(self.kernel, MAIN))
-        self._undo.append(lambda: _reset(token))
-        lanes = LaneHooks(self.kernel.current)
-        self._undo.append(lanes.install())
-        self._lanes = lanes
-        if "multiprocessing.process" in sys.modules:
-            self._undo.append(network.watch_processes())
-        self.activation.planner.on_import = self._imported
+        self._token = CURRENT.set(Root(self.kernel, MAIN))
+        lanes.carry(self.kernel.current)
         network.watch(self.on_network, self.on_exec)
         gate.switch_on(self.kernel)
-
-    def _imported(self, module: str) -> None:
-        if module == "multiprocessing.process":
-            self._undo.append(network.watch_processes())
-        else:
-            self._lanes.imported(module)
 
     def stop(self) -> None:
         """Take the handler out of force."""
         gate.switch_off()
         network.watch(None, None)
-        self.activation.planner.on_import = None
-        while self._undo:
-            self._undo.pop()()
+        lanes.carry(None)
+        try:
+            CURRENT.reset(self._token)
+        except ValueError:  # ended in another context than it began in
+            CURRENT.set(None)
 
     def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Hear of a network event."""
@@ -90,13 +82,6 @@ class Session:
         return line_of_project(self.activation.project, 4) or "?"
 
 
-def _reset(token: Any) -> None:
-    try:
-        CURRENT.reset(token)
-    except ValueError:  # ended in another context than it began in
-        CURRENT.set(None)
-
-
 _recording: Recording | None = None
 _forks_noted = False
 
@@ -106,6 +91,7 @@ def _leave_parent() -> None:
     if _recording is not None:
         gate.switch_off()
         network.watch(None, None)
+        lanes.carry(None)
 
 
 class Recording(Session):
@@ -116,7 +102,7 @@ class Recording(Session):
         activation: Activation,
         store: Store,
         header: Header,
-        redactor: Redactor,
+        redactor: Redactor | None = None,
         *,
         durability: Literal["group", "sync"] = "group",
     ) -> None:
@@ -127,20 +113,21 @@ class Recording(Session):
         self._store = store
         self._footer: Footer | None = None
         self._redactor = redactor
+        self._began = _originals.perf_counter_ns()
         self._sink: Sink = store.begin(header)
-        self.editor = Editor(redactor, self._site, _originals.perf_counter_ns())
-        self.writer: Writer | Keeper = (
-            Keeper(self._sink, self._prepare, self.problem)
-            if isinstance(self._sink, MemorySink)
-            else Writer(self._sink, self._prepare, durability=durability, report=self.problem)
-        )
+        self.writer: Writer | Keeper
+        if isinstance(self._sink, MemorySink):
+            self.writer = Keeper(self._sink, self._prepare, self.problem)
+        else:
+            self.writer = Writer(self._sink, self._prepare, durability=durability, report=self.problem)
+            _ = self.findings  # now: two threads will ask for it
         self.recorder = Recorder(self.writer.submit, self.problem)
-        self._sites: dict[Any, str] = {}
         self._noted: dict[Unwoven, None] = {}
-        self.counts: dict[str, int] = {}
-        self.opaque: dict[str, None] = {}
-        self.by_type: dict[str, None] = {}
-        self.masked: dict[str, None] = {}
+
+    @cached_property
+    def findings(self) -> Findings:
+        """What the crossings came to; made when the first one is prepared, which in memory may be never."""
+        return Findings(self.activation.project, self._redactor or Redactor(), self._began)
 
     def begin(self) -> None:
         """Switch recording on."""
@@ -217,16 +204,17 @@ class Recording(Session):
         """Say what the recording came to; once it is finished."""
         footer = self.footer
         assert footer is not None  # noqa: S101 - finished
-        kept = self._count_kept() if self.lost else self.counts
+        findings = self.findings
+        kept = self._count_kept() if self.lost else findings.counts
         return RunSummary(
             trace=self.header.id,
             store=store,
             counts=tuple(sorted(kept.items())),
-            crossings=max(sum(self.counts.values()), sum(kept.values()) + self.recorder.lost),
+            crossings=max(sum(findings.counts.values()), sum(kept.values()) + self.recorder.lost),
             footer=footer,
-            opaque=tuple(self.opaque),
-            by_type=tuple(self.by_type),
-            masked=tuple(self.masked),
+            opaque=tuple(findings.opaque),
+            by_type=tuple(findings.by_type),
+            masked=tuple(findings.masked),
             problems=tuple(self.problems),
         )
 
@@ -239,7 +227,7 @@ class Recording(Session):
 
     def unwoven_tools(self) -> tuple[str, ...]:
         """Give the tools that the model asked for and that never crossed."""
-        return self.editor.asking.unwoven()
+        return self.findings.unwoven_tools()
 
     def _make_footer(
         self, status: int | None, error: str | None, stdout: bytes, stdin: bytes
@@ -248,15 +236,15 @@ class Recording(Session):
         rules = self.activation.rules
         ledger = self.ledger()
         versions = facts.versions(rules)
-        environment = facts.environment(rules, self._redactor)
+        environment = facts.environment(rules, self._mask_url)
         credentials = facts.credentials(rules)
 
         def make() -> Footer:
             return Footer(
                 status=status,
                 error=error,
-                stdout=self._redactor.mask_outcome(bodies.store_body(stdout, "text/plain"))[0],
-                stdin=self._redactor.mask_outcome(bodies.store_body(stdin, "text/plain"))[0],
+                stdout=self.findings.redactor.mask_outcome(bodies.store_body(stdout, "text/plain"))[0],
+                stdin=self.findings.redactor.mask_outcome(bodies.store_body(stdin, "text/plain"))[0],
                 unwoven_tools=self.unwoven_tools(),
                 connections=tuple(self.connections),
                 ledger=ledger,
@@ -268,6 +256,9 @@ class Recording(Session):
 
         return make
 
+    def _mask_url(self, url: str) -> str:
+        return self.findings.redactor.mask_url(url)
+
     def ledger(self) -> tuple[Unwoven, ...]:
         """Give what was not woven, with the rules that matched nothing."""
         planner = self.activation.planner
@@ -277,35 +268,14 @@ class Recording(Session):
         )
         return (*self.activation.ledger.unwoven, *marked.unwoven, *self._noted, *unmatched)
 
-    def _site(self, point: Any) -> str:
-        site = self._sites.get(point)
-        if site is None:
-            project = self.activation.project
-            where = project.name(point.file) if project.owns(point.file) else point.module
-            by_hand = "@" if point.rules and point.rules[0].id.startswith(("@", "wrap:")) else ""
-            site = self._sites[point] = f"{by_hand}{where}:{point.qualname}"
-        return site
-
     def _prepare(self, draft: Any) -> Any:
         """Make of a draft what the sink keeps; on the writer's thread."""
         if type(draft) is Crossing:
-            envelope = self.editor.envelope(draft)
-            self._note(envelope)
-            return envelope
+            return self.findings.envelope(draft)
         if type(draft) is Item:
-            body, _ = self.editor.item(draft)
+            body = self.findings.item(draft)
             return lambda sink: sink.extend(draft.seq, (body,))
         return lambda sink: sink.end(draft.footer)
-
-    def _note(self, envelope: Envelope) -> None:
-        self.counts[envelope.name] = max(self.counts.get(envelope.name, 0), envelope.nth)
-        for path in envelope.opaque:
-            if path.startswith(IN_INPUT):
-                self.by_type[f"{envelope.name}.{path.removeprefix(IN_INPUT)}"] = None
-            else:
-                self.opaque[f"{envelope.name}: {path}"] = None
-        for path in envelope.masked:
-            self.masked[f"{envelope.name}: {path}"] = None
 
 
 class _Ending:

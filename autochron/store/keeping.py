@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from autochron import _originals
 from autochron.model import Envelope
+from autochron.store.memory import SHARED
 
 if TYPE_CHECKING:
     from autochron.store.memory import MemorySink
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Keeper:
     """Does for a store in memory what `Writer` does for the others; `flush` is called by whoever reads."""
 
-    __slots__ = ("_drafts", "_last", "_lock", "_prepare", "_report", "_sink", "fault", "lost", "submit")
+    __slots__ = ("_drafts", "_last", "_prepare", "_report", "_sink", "fault", "lost", "submit")
 
     def __init__(
         self, sink: MemorySink, prepare: Callable[[Any], Prepared], report: Callable[[str], object]
@@ -31,7 +31,6 @@ class Keeper:
         self._report = report
         self._drafts: deque[Any] = deque()
         self._last: Callable[[], object] | None = None
-        self._lock = _originals.RLock()
         self.lost = 0
         self.fault: str | None = None
         self.submit: Callable[[Any], None] = self._drafts.append
@@ -40,7 +39,7 @@ class Keeper:
     def flush(self, timeout: float = 0) -> bool:
         """Put everything that was submitted into the store."""
         if self._drafts or self._last is not None:
-            with self._lock:
+            with SHARED.lock:
                 while self._drafts:
                     self._put(self._drafts.popleft())
                 last, self._last = self._last, None

@@ -42,21 +42,43 @@ def _nothing() -> None:
     return None
 
 
+class _Shared:
+    """The lock of all stores in memory: puts are short, and a session may be as short as one call."""
+
+    def __init__(self) -> None:
+        self.lock = _originals.RLock()
+        self.fork_order = 1
+
+    def before_fork(self) -> None:
+        """Wait for a put that is under way in another thread."""
+        self._resting = self.lock.acquire(timeout=forks.PATIENCE)
+
+    def after_fork_in_parent(self) -> None:
+        """Go on."""
+        if self._resting:
+            self.lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Go on with a copy of what the parent had."""
+        self.lock = _originals.RLock()
+
+
+SHARED = _Shared()
+forks.register(SHARED)
+
+
 class MemorySink:
     """The sink of one trace in memory; `commit` has nothing to do."""
 
-    __slots__ = ("__weakref__", "_kept", "_lock", "_open", "fork_order")
+    __slots__ = ("_kept", "_open")
 
     def __init__(self, kept: _Kept) -> None:
         self._kept = kept
-        self._lock = _originals.RLock()
         self._open = True
-        self.fork_order = 1
-        forks.register(self)
 
     def put(self, envelope: Envelope) -> None:
         """Keep an envelope; one with the same `seq` replaces it. See `SqliteSink.put` for streams."""
-        with self._lock:
+        with SHARED.lock:
             self._check()
             self._kept.envelopes[envelope.seq] = envelope
             outcome = envelope.outcome
@@ -67,13 +89,13 @@ class MemorySink:
 
     def extend(self, seq: int, items: Sequence[bytes]) -> None:
         """Add items to the stream of an envelope."""
-        with self._lock:
+        with SHARED.lock:
             self._check()
             self._kept.items.setdefault(seq, []).extend(items)
 
     def end(self, footer: Footer) -> None:
         """Keep the footer."""
-        with self._lock:
+        with SHARED.lock:
             self._check()
             self._kept.footer = footer
 
@@ -88,23 +110,10 @@ class MemorySink:
         """Take nothing more."""
         self._open = False
         self._kept.settle = _nothing
-        forks.unregister(self)
 
     def _check(self) -> None:
         if not self._open:
             raise StoreError(f"trace {self._kept.header.id} in memory is closed; begin another one")
-
-    def before_fork(self) -> None:
-        """Wait for a put that is under way in another thread."""
-        self._lock.acquire(timeout=forks.PATIENCE)
-
-    def after_fork_in_parent(self) -> None:
-        """Go on."""
-        self._lock = _originals.RLock()
-
-    def after_fork_in_child(self) -> None:
-        """Go on with a copy of what the parent had."""
-        self._lock = _originals.RLock()
 
 
 class MemoryStore:

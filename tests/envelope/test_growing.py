@@ -1,6 +1,7 @@
 """Inputs that grow: what is written is what `canonical` writes, however they change."""
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -52,3 +53,12 @@ def test_what_msgspec_refuses_is_written_as_canonical_does():
     odd = [{1: object()}] * 9
     for values in ((odd, float("nan")), ([float("nan")] * 9, 1), (["\ud800"] * 9, 1)):
         assert growing.canonical(("a", "b"), values) == canonical(("a", "b"), values)
+
+
+@pytest.mark.parametrize("count", [15, 65_535])
+def test_a_list_grows_past_the_length_that_takes_another_header(count):
+    growing = Growing()
+    history = [{"b": 1, "a": 2}] * (count - 1)
+    for _ in range(4):
+        assert growing.canonical(("history",), (history,)) == canonical(("history",), (history,))
+        history = [*history, {"d": 1, "c": 2}]

@@ -1,0 +1,61 @@
+"""What the crossings of a recording come to, as they are prepared for the store."""
+
+from __future__ import annotations
+
+from autochron.crossing.kernel import Crossing
+from autochron.envelope.redaction import Redactor
+from autochron.model import Envelope
+from autochron.recording.drafts import IN_INPUT, Editor, Item
+from autochron.session.project import Project
+from autochron.weaving.gate import Point
+
+
+class Findings:
+    """Makes envelopes and items, and notes what the report tells of them; used by whoever writes only.
+
+    Attributes:
+        counts: crossings by name.
+        opaque: parts that can't be rebuilt, each with the name of its crossing.
+        by_type: parts of inputs that are compared by their type only.
+        masked: parts that were masked.
+    """
+
+    def __init__(self, project: Project, redactor: Redactor, began: int) -> None:
+        self.redactor = redactor
+        self.counts: dict[str, int] = {}
+        self.opaque: dict[str, None] = {}
+        self.by_type: dict[str, None] = {}
+        self.masked: dict[str, None] = {}
+        self._project = project
+        self._sites: dict[Point, str] = {}
+        self._editor = Editor(redactor, self._site, began)
+
+    def envelope(self, crossing: Crossing) -> Envelope:
+        """Make the envelope of a crossing."""
+        envelope = self._editor.envelope(crossing)
+        self.counts[envelope.name] = max(self.counts.get(envelope.name, 0), envelope.nth)
+        for path in envelope.opaque:
+            if path.startswith(IN_INPUT):
+                self.by_type[f"{envelope.name}.{path.removeprefix(IN_INPUT)}"] = None
+            else:
+                self.opaque[f"{envelope.name}: {path}"] = None
+        for path in envelope.masked:
+            self.masked[f"{envelope.name}: {path}"] = None
+        return envelope
+
+    def item(self, item: Item) -> bytes:
+        """Make of an item what is kept of it."""
+        return self._editor.item(item)[0]
+
+    def unwoven_tools(self) -> tuple[str, ...]:
+        """Give the tools that the model asked for and that no crossing answered."""
+        return self._editor.asking.unwoven()
+
+    def _site(self, point: Point) -> str:
+        site = self._sites.get(point)
+        if site is None:
+            project = self._project
+            where = project.name(point.file) if project.owns(point.file) else point.module
+            by_hand = "@" if point.rules and point.rules[0].id.startswith(("@", "wrap:")) else ""
+            site = self._sites[point] = f"{by_hand}{where}:{point.qualname}"
+        return site

@@ -1,0 +1,76 @@
+"""The hooks that carry lanes stand as long as weaving does, pass everything on between sessions, and are put back."""
+
+import asyncio
+import threading
+from asyncio.base_events import BaseEventLoop
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.process import BaseProcess
+
+import pytest
+
+import autochron
+from autochron.model import Rules
+from autochron.session.activation import deactivate
+
+HOOKED = [
+    (threading.Thread, "start"),
+    (threading.Thread, "_bootstrap_inner"),
+    (ThreadPoolExecutor, "submit"),
+    (BaseEventLoop, "create_task"),
+    (BaseProcess, "start"),
+]
+
+
+@autochron.boundary
+def ask(question):
+    return question
+
+
+def at_work():
+    """Cross a boundary in a thread, in a pool and in a task."""
+
+    async def task():
+        return ask("task")
+
+    async def main():
+        return await asyncio.create_task(task())
+
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(ask("thread")))
+    thread.start()
+    thread.join()
+    with ThreadPoolExecutor(1) as pool:
+        answers.append(pool.submit(ask, "pool").result())
+    return [*answers, asyncio.run(main())]
+
+
+def recorded():
+    with autochron.record(store="memory:hooks", rules=Rules(auto=False)) as recording:
+        at_work()
+    return [(each.lane, each.input) for each in recording.trace().envelopes]
+
+
+@pytest.fixture
+def unwoven():
+    deactivate()
+    yield
+    deactivate()
+
+
+@pytest.mark.usefixtures("unwoven")
+def test_hooks_are_put_back():
+    before = [vars(owner)[name] for owner, name in HOOKED]
+    recorded()
+    assert [vars(owner)[name] is was for (owner, name), was in zip(HOOKED, before, strict=True)] == [
+        False
+    ] * 5
+    deactivate()
+    assert [vars(owner)[name] is was for (owner, name), was in zip(HOOKED, before, strict=True)] == [True] * 5
+
+
+@pytest.mark.usefixtures("unwoven")
+def test_between_sessions_they_pass_everything_on():
+    first = recorded()
+    assert at_work() == ["thread", "pool", "task"]
+    assert len(first) == 3
+    assert recorded() == first
