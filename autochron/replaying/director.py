@@ -120,7 +120,7 @@ class Director:
 
     def returned(self, crossing: Crossing, value: Any) -> Any:
         """Check that a crossing that ran again ended as it did."""
-        envelope = self._reentered(crossing)
+        envelope = self.reentered(crossing)
         if envelope is not None and isinstance(envelope.outcome, Raised):
             name = error_name(envelope.outcome.error)
             self.note(
@@ -132,7 +132,7 @@ class Director:
 
     def raised(self, crossing: Crossing, error: BaseException) -> None:
         """Check that a crossing that ran again ended as it did."""
-        envelope = self._reentered(crossing)
+        envelope = self.reentered(crossing)
         if envelope is None or isinstance(error, (AutochronError, GeneratorExit)):
             return
         name = f"{type(error).__module__}:{type(error).__qualname__}"
@@ -176,6 +176,22 @@ class Director:
             self.turns.finish(serving.envelope)
             self.progress += 1
             self._changed.notify_all()
+
+    def reentered(self, crossing: Crossing) -> Envelope | None:
+        """Note that a crossing whose requests are served has ended; give its record."""
+        record = crossing.record
+        if not isinstance(record, Reentry):
+            return None
+        with self._changed:
+            self._unasked.pop(record.envelope.seq, None)
+            if (attempts := record.attempts()) is not None:
+                recorded, now = attempts
+                message = f"{record.envelope.address} was attempted {now}×; when it was recorded, {recorded}×"
+                self.note("attempts", record.envelope.address, message, severity="warning")
+            self.turns.finish(record.envelope)
+            self.progress += 1
+            self._changed.notify_all()
+        return record.envelope
 
     def wait_for_turn(self, envelope: Envelope, patience: float) -> None:
         """Block until what ended earlier has ended, or until nothing has moved for a while."""
@@ -330,21 +346,6 @@ class Director:
             recorded, given = drop_paths(recorded, rule.volatile), drop_paths(given, rule.volatile)
         return first_difference(recorded, given)
 
-    def _reentered(self, crossing: Crossing) -> Envelope | None:
-        record = crossing.record
-        if not isinstance(record, Reentry):
-            return None
-        with self._changed:
-            self._unasked.pop(record.envelope.seq, None)
-            if (attempts := record.attempts()) is not None:
-                recorded, now = attempts
-                message = f"{record.envelope.address} was attempted {now}×; when it was recorded, {recorded}×"
-                self.note("attempts", record.envelope.address, message, severity="warning")
-            self.turns.finish(record.envelope)
-            self.progress += 1
-            self._changed.notify_all()
-        return record.envelope
-
 
 class ServedRequest:
     """One request of an HTTP client that is answered from the record."""
@@ -381,6 +382,13 @@ class ServedRequest:
         return Served(self._director, self._crossing, (), self._crossing.record.envelope)
 
     def _answer(self, wire: exchange.Wire) -> tuple[BaseException | None, Any]:
+        try:
+            return self._found(wire)
+        finally:
+            if self._crossing.point.transport:  # the request is all that there is of the crossing
+                self._director.reentered(self._crossing)
+
+    def _found(self, wire: exchange.Wire) -> tuple[BaseException | None, Any]:
         reentry: Reentry = self._crossing.record
         path = self._director.path_of(wire)
         found = reentry.next(wire.method, path)
