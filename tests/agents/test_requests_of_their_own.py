@@ -1,0 +1,54 @@
+"""Requests that no SDK's model call lies around are crossings of their own, by an `http` rule."""
+
+import threading
+
+import httpx
+import pytest
+
+from autochron.replaying import serving
+from tests.agents.cases import HTTP
+from tests.agents.workshop import Block
+
+URL = "http://127.0.0.1:9/v1/chat/completions"
+
+
+@pytest.fixture
+def block(tmp_path):
+    file = tmp_path / "autochron.toml"
+    file.write_text(f"version = 1\npacks = []\n{HTTP}", encoding="utf-8")
+    return Block(str(file))
+
+
+def test_one_that_was_answered_has_had_its_turn(block, monkeypatch):
+    # Whoever waits for a turn that doesn't come would wait for longer than a test may take.
+    monkeypatch.setattr(serving, "_PATIENCE", 600.0)
+    reached = []
+
+    def answer(request):
+        reached.append(request)
+        if b"broken" in request.content:
+            raise httpx.ConnectError("no way")
+        return httpx.Response(200, json={"n": len(request.content)})
+
+    def ask(word):
+        try:
+            with httpx.Client(transport=httpx.MockTransport(answer)) as client:
+                return client.post(URL, json={"word": word}).json()
+        except httpx.ConnectError as error:
+            return str(error)
+
+    def in_a_thread(word):
+        answers = []
+        thread = threading.Thread(target=lambda: answers.append(ask(word)))
+        thread.start()
+        thread.join()
+        return answers
+
+    def use():
+        return ask("one"), ask("broken"), in_a_thread("two"), ask("three"), in_a_thread("broken"), ask("four")
+
+    given, trace = block.record(use)
+    assert (given[0], given[1], given[2]) == ({"n": 14}, "no way", [{"n": 14}])
+    assert len(reached) == 6
+    assert block.replay(trace, use) == (given, ())
+    assert len(reached) == 6
