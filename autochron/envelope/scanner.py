@@ -369,7 +369,8 @@ class _Pass:
         start, end = self.tokens[at]
         after = at + 1
         if sign in "{[":
-            if self._sign(after) in "}]" or self.text[slice(*self._bounds(after))] == '"$opaque"':
+            # Where the text is a part that ends here, the container is not an empty one: it goes on.
+            if self._sign(after) in ("}", "]") or self.text[slice(*self._bounds(after))] == '"$opaque"':
                 return at
             after = self._skip(at)
             end = self.tokens[after - 1][1]

@@ -90,6 +90,11 @@ class Draft:
         """Note parts that can't be rebuilt."""
         self.opaque = {**(self.opaque or {}), **dict.fromkeys(entries)}
 
+    def let_go(self) -> None:
+        """Let go of the program's objects: it may be long until the writer gets here."""
+        self.arguments = ()
+        self.watch = None
+
     @property
     def left_to_exchanges(self) -> bool:
         """Whether the exchanges beneath say all that there is to say."""

@@ -204,6 +204,8 @@ class Recorder:
     def close(self) -> list[str]:
         """Hand over what never ended: streams that were left open are abandoned; what has no outcome is lost."""
         without = self.hand_over()
+        for crossing in self._open.values():
+            crossing.record.let_go()
         self._open.clear()
         return without
 
@@ -236,7 +238,6 @@ class Recorder:
         """Hand over what has ended; again when the bodies beneath were read, if they still are."""
         watched = draft.watch
         if watched is not None:
-            draft.watch = None
             draft.changed, beyond = watched.changes()
             if beyond:
                 draft.add_opaque(beyond)
@@ -245,7 +246,7 @@ class Recorder:
             self._open.pop(crossing.seq, None)
         if draft.input is None and not wires:
             self._note_late(draft)
-        draft.arguments = ()
+        draft.let_go()
         self._submit(crossing)
 
     def _begin_stream(self, crossing: Crossing, draft: Draft) -> None:

@@ -283,6 +283,7 @@ _edit = st.tuples(
     st.dictionaries(_text, _json, max_size=2),
     _text,
 )
+@example([{"": None}], [("rename", 0, {"": None}, "token")], {}, "")
 def test_incremental_equals_full(messages, edits, tail, name: str) -> None:
     redactor = Redactor()
     messages = list(messages)
