@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextvars import Context, ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from autochron import _originals
 
@@ -118,16 +118,67 @@ def carry(current: Callable[[], Any] | None) -> None:
     _in_force[0] = current
 
 
+_Current: TypeAlias = Callable[[], Any]
+_Wrap: TypeAlias = Callable[[Any, Callable[[], _Current | None]], Any]
+
+
+class _Hook:
+    """What stands in the place of one method.
+
+    Others put wrappers of their own on the same method, and take them off again, which can bring back what they found. So
+    before a session `hold` sees to it that one of ours is the outermost, and only that one acts.
+    """
+
+    def __init__(self, owner: Any, name: str, wrap: _Wrap) -> None:
+        self._owner = owner
+        self._name = name
+        self._wrap = wrap
+        self._own = name in owner.__dict__
+        self._original = self._standing()
+        self._made: list[Any] = []
+        self._acting: Any = None
+
+    def _standing(self) -> Any:
+        return self._owner.__dict__.get(self._name) or getattr(self._owner, self._name)
+
+    def hold(self) -> None:
+        """Make one of ours the outermost."""
+        standing = self._standing()
+        if standing is self._acting:
+            return
+        if not any(standing is made for made in self._made):
+            standing = self._make(standing)
+            setattr(self._owner, self._name, standing)
+        self._acting = standing
+
+    def _make(self, inner: Any) -> Any:
+        def current() -> _Current | None:
+            return _in_force[0] if self._acting is made else None
+
+        made: Any = functools.wraps(inner)(self._wrap(inner, current))
+        self._made.append(made)
+        return made
+
+    def take_off(self) -> None:
+        """Put back what stood there at first; what someone else has put on ours since stays, and ours does nothing more."""
+        self._acting = None
+        if any(self._owner.__dict__.get(self._name) is made for made in self._made):
+            if self._own:
+                setattr(self._owner, self._name, self._original)
+            else:
+                delattr(self._owner, self._name)
+
+
 class LaneHooks:
     """The hooks that carry lanes into threads, pools and tasks: `install()` returns their undo."""
 
     def __init__(self) -> None:
-        self._undo: list[Callable[[], None]] = []
+        self._hooks: list[_Hook] = []
 
     def install(self) -> Callable[[], None]:
         """Put the hooks on: on threads now, on pools and event loops now or when they are imported."""
-        self._replace(_originals.Thread, "start", self._thread_start)
-        self._replace(_originals.Thread, "_bootstrap_inner", self._thread_run)
+        self._put(_originals.Thread, "start", _thread_start)
+        self._put(_originals.Thread, "_bootstrap_inner", _thread_run)
         for name in ("concurrent.futures.thread", "asyncio.base_events", "uvloop", "trio._core._run"):
             if name in sys.modules:
                 self.imported(name)
@@ -136,102 +187,102 @@ class LaneHooks:
     def imported(self, module: str) -> None:
         """Put the hooks on a module that has just been imported."""
         if module == "concurrent.futures.thread":
-            self._replace(sys.modules[module].ThreadPoolExecutor, "submit", self._submit)
+            self._put(sys.modules[module].ThreadPoolExecutor, "submit", _submit)
         elif module == "asyncio.base_events":
-            self._replace(sys.modules[module].BaseEventLoop, "create_task", self._create_task)
+            self._put(sys.modules[module].BaseEventLoop, "create_task", _create_task)
         elif module == "uvloop":
-            self._replace(sys.modules[module].Loop, "create_task", self._create_task)
+            self._put(sys.modules[module].Loop, "create_task", _create_task)
         elif module == "trio._core._run" and hasattr(sys.modules[module].Runner, "spawn_impl"):
-            self._replace(sys.modules[module].Runner, "spawn_impl", self._spawn_impl)
+            self._put(sys.modules[module].Runner, "spawn_impl", _spawn_impl)
+
+    def hold(self) -> None:
+        """Put back on those hooks that someone else's undo has taken off."""
+        for hook in self._hooks:
+            hook.hold()
 
     def uninstall(self) -> None:
         """Take every hook off again."""
-        while self._undo:
-            self._undo.pop()()
+        while self._hooks:
+            self._hooks.pop().take_off()
 
-    def _replace(self, owner: Any, name: str, wrap: Callable[[Any], Any]) -> None:
-        own = name in owner.__dict__
-        original = owner.__dict__[name] if own else getattr(owner, name)
-        if hasattr(original, "_autochron_lane"):
-            return
-        replacement: Any = functools.wraps(original)(wrap(original))
-        replacement._autochron_lane = True  # noqa: SLF001 - our own mark
-        setattr(owner, name, replacement)
+    def _put(self, owner: Any, name: str, wrap: _Wrap) -> None:
+        hook = _Hook(owner, name, wrap)
+        hook.hold()
+        self._hooks.append(hook)
 
-        def undo() -> None:
-            if owner.__dict__.get(name) is replacement:
-                if own:
-                    setattr(owner, name, original)
-                else:
-                    delattr(owner, name)
 
-        self._undo.append(undo)
+# Each of these is given what gives the current crossing or root, or None where nothing is to be carried on.
 
-    def _thread_start(self, original: Any) -> Any:
-        def start(thread: Any) -> None:
-            held, current_of = CURRENT.get(None), _in_force[0]
-            if current_of is not None and (held is None or not held.root.quiet):
-                current = current_of()
-                target: Any = getattr(thread, "_target", None) or type(thread)
-                if is_context_run(target):
-                    target = functools.partial(target, *thread._args)  # noqa: SLF001 - what the context is to run
-                label = label_of(target)
-                setattr(thread, _ROOT_ATTRIBUTE, spawn(current, f"~{label}" if thread.daemon else label))
-            original(thread)
 
-        return start
+def _thread_start(original: Any, carried: Callable[[], _Current | None]) -> Any:
+    def start(thread: Any) -> None:
+        held, current_of = CURRENT.get(None), carried()
+        if current_of is not None and (held is None or not held.root.quiet):
+            current = current_of()
+            target: Any = getattr(thread, "_target", None) or type(thread)
+            if is_context_run(target):
+                target = functools.partial(target, *thread._args)  # noqa: SLF001 - what the context is to run
+            label = label_of(target)
+            setattr(thread, _ROOT_ATTRIBUTE, spawn(current, f"~{label}" if thread.daemon else label))
+        original(thread)
 
-    def _thread_run(self, original: Any) -> Any:
-        def _bootstrap_inner(thread: Any) -> None:
-            root = thread.__dict__.pop(_ROOT_ATTRIBUTE, None)
-            if root is not None:
-                CURRENT.set(root)
-                if is_context_run(getattr(thread, "_target", None)):
-                    HELD.root = root
-            original(thread)
+    return start
 
-        return _bootstrap_inner
 
-    def _submit(self, original: Any) -> Any:
-        def submit(pool: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
-            current_of = _in_force[0]
-            if current_of is None:
-                return original(pool, fn, *args, **kwargs)
-            root = spawn(current_of(), label_of(functools.partial(fn, *args) if is_context_run(fn) else fn))
-            # The worker thread that this may start is the pool's own business: whether one is started depends on timing.
-            token = CURRENT.set(_QUIET)
-            try:
-                return original(pool, _InLane(fn, root), *args, **kwargs)
-            finally:
-                CURRENT.reset(token)
+def _thread_run(original: Any, _carried: Callable[[], _Current | None]) -> Any:
+    def _bootstrap_inner(thread: Any) -> None:
+        root = thread.__dict__.pop(_ROOT_ATTRIBUTE, None)
+        if root is not None:
+            CURRENT.set(root)
+            if is_context_run(getattr(thread, "_target", None)):
+                HELD.root = root
+        original(thread)
 
-        return submit
+    return _bootstrap_inner
 
-    def _create_task(self, original: Any) -> Any:
-        def create_task(loop: Any, coro: Any, **kwargs: Any) -> Any:
-            current_of = _in_force[0]
-            if current_of is None or kwargs.get("context") is not None:  # a caller's own context is not ours
-                return original(loop, coro, **kwargs)
-            token = CURRENT.set(spawn(current_of(), label_of(coro)))
-            try:
-                return original(loop, coro, **kwargs)
-            finally:
-                CURRENT.reset(token)
 
-        return create_task
+def _submit(original: Any, carried: Callable[[], _Current | None]) -> Any:
+    def submit(pool: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+        current_of = carried()
+        if current_of is None:
+            return original(pool, fn, *args, **kwargs)
+        root = spawn(current_of(), label_of(functools.partial(fn, *args) if is_context_run(fn) else fn))
+        # The worker thread that this may start is the pool's own business: whether one is started depends on timing.
+        token = CURRENT.set(_QUIET)
+        try:
+            return original(pool, _InLane(fn, root), *args, **kwargs)
+        finally:
+            CURRENT.reset(token)
 
-    def _spawn_impl(self, original: Any) -> Any:
-        def spawn_impl(runner: Any, async_fn: Any, *args: Any, **kwargs: Any) -> Any:
-            current_of = _in_force[0]
-            if current_of is None or kwargs.get("context") is not None or kwargs.get("system_task"):
-                return original(runner, async_fn, *args, **kwargs)
-            token = CURRENT.set(spawn(current_of(), label_of(async_fn)))
-            try:
-                return original(runner, async_fn, *args, **kwargs)
-            finally:
-                CURRENT.reset(token)
+    return submit
 
-        return spawn_impl
+
+def _create_task(original: Any, carried: Callable[[], _Current | None]) -> Any:
+    def create_task(loop: Any, coro: Any, **kwargs: Any) -> Any:
+        current_of = carried()
+        if current_of is None or kwargs.get("context") is not None:  # a caller's own context is not ours
+            return original(loop, coro, **kwargs)
+        token = CURRENT.set(spawn(current_of(), label_of(coro)))
+        try:
+            return original(loop, coro, **kwargs)
+        finally:
+            CURRENT.reset(token)
+
+    return create_task
+
+
+def _spawn_impl(original: Any, carried: Callable[[], _Current | None]) -> Any:
+    def spawn_impl(runner: Any, async_fn: Any, *args: Any, **kwargs: Any) -> Any:
+        current_of = carried()
+        if current_of is None or kwargs.get("context") is not None or kwargs.get("system_task"):
+            return original(runner, async_fn, *args, **kwargs)
+        token = CURRENT.set(spawn(current_of(), label_of(async_fn)))
+        try:
+            return original(runner, async_fn, *args, **kwargs)
+        finally:
+            CURRENT.reset(token)
+
+    return spawn_impl
 
 
 _QUIET = Root(None, "quiet", quiet=True)

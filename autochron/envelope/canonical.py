@@ -102,12 +102,23 @@ def _is_unsafe(cls: type) -> bool:
 encode_sorted = msgspec.json.Encoder(enc_hook=_hook, order="deterministic").encode
 """Write a value that was screened with its keys sorted; raises where it has to be walked."""
 
-encode_look = msgspec.msgpack.Encoder(enc_hook=_hook).encode
-"""Write a value that was screened as it stands, to be compared only; raises where it has to be walked.
+_to_look = msgspec.msgpack.Encoder(enc_hook=_hook).encode
+_to_exact_look = msgspec.json.Encoder(enc_hook=_hook).encode
+_EXTENSION = 0xFF
+# How MessagePack writes a moment, by the sizes it has for that.
+_MOMENTS = (b"\xd6\xff", b"\xd7\xff", b"\xc7\x0c\xff")
 
-In MessagePack: strings are copied there and not escaped, which for a history takes half of the time. Two `datetime` of the
-same moment in different zones look alike, as they are equal.
-"""
+
+def encode_look(value: Any) -> bytes:
+    """Write a value that was screened as it stands, to be compared only; raises where it has to be walked.
+
+    In MessagePack: strings are copied there and not escaped, which for a history takes half of the time. But it has no time
+    zones, so what may hold a moment is written as JSON; no text has the byte that tells of one.
+    """
+    look = _to_look(value)
+    if _EXTENSION in look and any(sign in look for sign in _MOMENTS):
+        return _to_exact_look(value)
+    return look
 
 
 def screen(values: Any) -> None:

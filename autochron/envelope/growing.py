@@ -121,7 +121,10 @@ class Growing:
 
 
 def _begins_with(look: bytes, count: int, kept: _Kept) -> bool:
-    """Tell whether a list begins with all elements of the one that was kept."""
+    """Tell whether a list begins with all elements of the one that was kept.
+
+    A look in JSON never begins with another: where that one ends with a bracket it has a comma.
+    """
     return look.startswith(memoryview(kept.look)[_header(kept.count) :], _header(count))
 
 

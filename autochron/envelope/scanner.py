@@ -278,6 +278,8 @@ class _Pass:
         elif sign in "}]":
             if len(self.levels) > 1:
                 self.levels.pop()
+            else:
+                level.key = None  # that of an object which began before this part
         elif sign == ",":
             level.index += 1
         return at + 1
@@ -285,12 +287,12 @@ class _Pass:
     def _member(self, at: int, level: _Level) -> int:
         """Handle a key, its colon and what a secret name masks."""
         name = self._decoded(at)
-        previous, level.key = level.key, name
+        level.key = name
         self._string(at, of_key=True)
         value = at + 2
         if name in _NAME_KEYS and self._sign(value) == '"':
             self._look_for_value(value, level)
-        if name in self.scanner.names and not (name == "token" and self._is_logprob(value, previous)):
+        if name in self.scanner.names and not (name == "token" and self._is_logprob(value)):
             return self._mask_value(value)
         return value
 
@@ -393,11 +395,11 @@ class _Pass:
                 break
         return at
 
-    def _is_logprob(self, value: int, previous: str | None) -> bool:
+    def _is_logprob(self, value: int) -> bool:
         """Tell a token of a language model's answer, which stands beside its `logprob`, from a credential."""
         if self._sign(value) != '"':
             return False
-        if previous == "logprob":
+        if self._named(value - 6) == "logprob" and self._sign(value - 4) not in "{[}]":
             return True
         after = value + 1
         if self._named(after + 1) == "bytes":

@@ -94,10 +94,11 @@ def watch(
         if not kind or (type(value) is tuple and is_still(value)):
             continue
         if index == caught and type(value) is dict:
+            # The callee may take members out of its own dictionary; what the caller gave stays known.
+            value = dict(value)  # noqa: PLW2901 - see above
+            arguments = (*arguments[:caught], value, *arguments[caught + 1 :])
             if is_still(tuple(value.values())):
                 continue
-            value = dict(value)  # noqa: PLW2901 - the callee may take members out of its own
-            arguments = (*arguments[:caught], value, *arguments[caught + 1 :])
         if watched is None:
             watched = Watch(look)
         if kind == VALUE:

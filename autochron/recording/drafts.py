@@ -49,7 +49,7 @@ class Draft:
     """What the recorder notes of a crossing, in its `record`: values that no one changes, and bytes.
 
     The crossing with its draft is what waits for the writer. It may be handed over several times, as a stream is when it
-    begins and when it ends; the writer takes it as it is then.
+    begins (`Begun`) and when it ends; the writer takes it as it is then.
 
     Attributes:
         started, ended: nanoseconds of `perf_counter_ns`.
@@ -101,6 +101,15 @@ class Draft:
         return self.inputs is not None and self.inputs.deferred and bool(self.wires)
 
 
+class Begun:
+    """A stream that has begun, on its way into a store: whatever it has come to when the writer gets here, items follow."""
+
+    __slots__ = ("crossing",)
+
+    def __init__(self, crossing: Crossing) -> None:
+        self.crossing = crossing
+
+
 class Item:
     """One item of a stream on its way into a store."""
 
@@ -130,13 +139,13 @@ class Editor:
             self._masked_items.setdefault(item.seq, {}).update(dict.fromkeys(found))
         return body, found
 
-    def envelope(self, crossing: Crossing) -> Envelope:
-        """Make the envelope of a crossing."""
+    def envelope(self, crossing: Crossing, *, begun: bool = False) -> Envelope:
+        """Make the envelope of a crossing; with `begun`, of a stream that is to be put again when it ends."""
         draft: Draft = crossing.record
         rule = crossing.rule
         exchanges = tuple(self._exchange(index, wire) for index, wire in enumerate(draft.wires or ()))
         masked_paths: list[str] = []
-        outcome = self._outcome(draft, rule, masked_paths)
+        outcome = Streamed((), Abandoned()) if begun else self._outcome(draft, rule, masked_paths)
         body = self._input(crossing, exchanges)
         parent = None if crossing.parent is None else crossing.parent.seq
         site = self._site(crossing.point)
@@ -144,7 +153,7 @@ class Editor:
         self.asking.cross(crossing.seq, names, rule.kind, parent, body)
         masked_paths += self._masked_items.get(crossing.seq, ())
         changed = None
-        if draft.changed is not None:
+        if draft.changed is not None and not begun:
             changed, paths = self._mask(draft.changed, rule)
             masked_paths += _below("changed", paths)
         meta = (
@@ -170,18 +179,17 @@ class Editor:
             started=draft.started - self._began,
             duration=draft.ended - draft.started,
             masked=tuple(masked_paths) + tuple(path for _, paths in exchanges for path in paths),
-            opaque=tuple(draft.opaque or ()) + (_by_type(body) if draft.input is not None else ()),
+            opaque=tuple(draft.opaque or ()) + (() if _is_from_wire(draft) else _by_type(body)),
         )
 
     def _input(self, crossing: Crossing, exchanges: tuple[tuple[Exchange, tuple[str, ...]], ...]) -> bytes:
         draft: Draft = crossing.record
-        if draft.input is None:
-            wires = draft.wires
-            raw = request_input(wires[0]) if wires else b"{}"
-        else:
-            raw = draft.input
+        from_wire = _is_from_wire(draft)
+        raw = draft.input or b"{}"
+        if from_wire and draft.wires:
+            raw = request_input(draft.wires[0])
         masked = self._redactor.mask_input((crossing.name, crossing.root.lane), raw)
-        return shaped_input(masked, crossing.rule, from_wire=draft.input is None)
+        return shaped_input(masked, crossing.rule, from_wire=from_wire)
 
     def _outcome(self, draft: Draft, rule: BoundaryRule, masked_paths: list[str]) -> Outcome:
         if draft.streamed:
@@ -345,6 +353,11 @@ def _fields(body: bytes | Raw | None) -> dict[str, Raw]:
         return decode(body, type=dict[str, Raw])
     except ValueError:
         return {}
+
+
+def _is_from_wire(draft: Draft) -> bool:
+    """Tell whether the input is the request: also of a stream that handed out items before it sent one."""
+    return draft.input is None or draft.left_to_exchanges
 
 
 def _below(prefix: str, paths: Iterable[str]) -> list[str]:

@@ -22,7 +22,7 @@ from autochron.interrupts import is_interruption
 from autochron.model import Closed, Raised, Returned
 from autochron.ports import Serving
 from autochron.recording.changes import NO_LOOKS, STILL, argument_of, below, kind_at, watch
-from autochron.recording.drafts import Draft, Item
+from autochron.recording.drafts import Begun, Draft, Item
 
 _now = _originals.perf_counter_ns
 
@@ -142,7 +142,8 @@ class Recorder:
         crossing = current if type(current) is Crossing else getattr(current, "parent", None)
         while crossing is not None:
             draft = crossing.record
-            if type(draft) is Draft and draft.inputs is not None and not draft.inputs.deferred:
+            is_open = type(draft) is Draft and not crossing.done
+            if is_open and draft.inputs is not None and not draft.inputs.deferred:
                 if draft.prints is None:
                     draft.prints = []
                 draft.prints.append(text)
@@ -193,9 +194,10 @@ class Recorder:
         without = []
         for crossing in list(self._open.values()):
             draft: Draft = crossing.record
-            if draft.streamed or draft.outcome is not None:
-                if draft.streamed and draft.end is None:
-                    draft.ended = _now()
+            if draft.streamed and draft.end is None:
+                draft.ended = _now()
+                self._submit(Begun(crossing))
+            elif draft.streamed or draft.outcome is not None:
                 self._submit(crossing)
             else:
                 without.append(crossing.address)
@@ -254,7 +256,7 @@ class Recorder:
         draft.ended = _now()
         if draft.input is None and not draft.wires:
             self._note_late(draft)
-        self._submit(crossing)
+        self._submit(Begun(crossing))
 
     def _note_late(self, draft: Draft) -> None:
         """Note the arguments of an SDK call that sent nothing: they are all there is, and they are late."""

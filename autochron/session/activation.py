@@ -59,15 +59,24 @@ class Activation:
                 self._hook.weave_imported(name, module)
         self._hook.install()
         self._undo.append(self._lanes.install())
-        if _PROCESSES in sys.modules:
-            self._undo.append(network.watch_processes())
+        self._watch_processes()
         self.planner.on_import = self._imported
+
+    def hold(self) -> None:
+        """Put back on those hooks that someone else's undo has taken off; before a session."""
+        self._lanes.hold()
+        self._watch_processes()
 
     def _imported(self, module: str) -> None:
         if module == _PROCESSES:
-            self._undo.append(network.watch_processes())
+            self._watch_processes()
         else:
             self._lanes.imported(module)
+
+    def _watch_processes(self) -> None:
+        processes = sys.modules.get(_PROCESSES)
+        if processes is not None and not network.are_told(processes):
+            self._undo.append(network.watch_processes())
 
     def uninstall(self) -> None:
         """Take all weaving off."""

@@ -30,9 +30,9 @@ class Findings:
         self._sites: dict[Point, str] = {}
         self._editor = Editor(redactor, self._site, began)
 
-    def envelope(self, crossing: Crossing) -> Envelope:
-        """Make the envelope of a crossing."""
-        envelope = self._editor.envelope(crossing)
+    def envelope(self, crossing: Crossing, *, begun: bool = False) -> Envelope:
+        """Make the envelope of a crossing; with `begun`, of a stream that is to be put again when it ends."""
+        envelope = self._editor.envelope(crossing, begun=begun)
         self.counts[envelope.name] = max(self.counts.get(envelope.name, 0), envelope.nth)
         for path in envelope.opaque:
             if path.startswith(IN_INPUT):

@@ -69,6 +69,18 @@ def watch(watcher: Watcher | None, on_exec: Callable[[], None] | None) -> None:
     if not _installed:
         _installed = True
         sys.addaudithook(_hook)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=_forget_starting)
+
+
+def _forget_starting() -> None:
+    """In a child that was forked to be the process which was being started, nothing is being started."""
+    _starting.depth = 0
+
+
+def are_told(processes: Any) -> bool:
+    """Tell whether multiprocessing tells of the processes that it starts."""
+    return hasattr(processes.BaseProcess.start, "_autochron_told")
 
 
 def watch_processes() -> Callable[[], None]:
@@ -78,7 +90,9 @@ def watch_processes() -> Callable[[], None]:
 
     @functools.wraps(original)
     def start(process: Any) -> Any:
-        if _watcher is not None and not _starting.depth:
+        if _watcher is None:
+            return original(process)
+        if not _starting.depth:
             _watcher(_PROCESS, (getattr(process, "_start_method", None) or type(process).__name__,))
         _starting.depth += 1
         try:
@@ -86,6 +100,7 @@ def watch_processes() -> Callable[[], None]:
         finally:
             _starting.depth -= 1
 
+    start._autochron_told = True  # type: ignore[attr-defined]  # noqa: SLF001 - our own mark
     owner.start = start
 
     def undo() -> None:

@@ -17,7 +17,7 @@ from autochron.envelope.redaction import Redactor
 from autochron.errors import NetworkRefusedError
 from autochron.model import Connection, Footer, Header, ReplaySummary, RunSummary, Trace, Unwoven
 from autochron.ports import CrossingHandler, Sink, Store
-from autochron.recording.drafts import Item
+from autochron.recording.drafts import Begun, Item
 from autochron.recording.recorder import Recorder
 from autochron.replaying.director import Director
 from autochron.session import facts, network
@@ -49,6 +49,7 @@ class Session:
     def start(self, handler: CrossingHandler, transport: Callable[..., Any]) -> None:
         """Put the handler in force."""
         types.set_root(self.activation.rules.root)
+        self.activation.hold()
         self.kernel = Kernel(handler, self.problem)
         self.kernel.transport = transport
         self._token = CURRENT.set(Root(self.kernel, MAIN))
@@ -272,6 +273,8 @@ class Recording(Session):
         """Make of a draft what the sink keeps; on the writer's thread."""
         if type(draft) is Crossing:
             return self.findings.envelope(draft)
+        if type(draft) is Begun:
+            return self.findings.envelope(draft.crossing, begun=True)
         if type(draft) is Item:
             body = self.findings.item(draft)
             return lambda sink: sink.extend(draft.seq, (body,))

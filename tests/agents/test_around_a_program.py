@@ -5,9 +5,11 @@ import socket
 import threading
 from contextlib import contextmanager
 
+import msgspec
 import pytest
 
 from autochron import provider
+from autochron.store import open_store
 from tests.agents.cases import HTTP
 from tests.agents.workshop import write
 
@@ -443,3 +445,35 @@ def test_another_number_of_attempts_is_a_warning(forked, tmp_path):
     fewer = forked.run(tmp_path, "replay", "last", RETRIES="0")
     assert (fewer.status, fewer.stdout) == (0, b"refused\n"), fewer.stderr
     assert "model[1] was attempted 1×; when it was recorded, 2× (attempts)" in fewer.stderr
+
+
+def test_what_is_printed_after_a_tool_has_ended_is_not_its(fresh, tmp_path):
+    source = """
+import threading
+import time
+
+
+def later():
+    time.sleep(0.005)
+    print("late")
+
+
+def tool():
+    print("inside")
+    threading.Thread(target=later).start()
+
+
+def warm():
+    pass  # it wakes the writer, which then gathers what comes next
+
+
+warm()
+time.sleep(0.003)
+tool()
+time.sleep(0.1)
+"""
+    write(tmp_path, source, "warm tool")
+    assert fresh.run(tmp_path, "run", "agent.py").stdout == b"inside\nlate\n"
+    trace = open_store(str(tmp_path / ".autochron" / "traces.db")).load("last")
+    printed = [msgspec.json.decode(each.meta).get("printed") for each in trace.envelopes]
+    assert printed == [None, "inside\n"]

@@ -1,6 +1,9 @@
 """Processes that a program starts outside every crossing: told of when it is recorded, and when they start again."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -110,3 +113,44 @@ def test_a_forked_child_is_not_served_its_parents_records(fresh, tmp_path):
     assert replayed.stdout == b"child 1\n"
     assert "was not recorded in a child process" in replayed.stderr
     assert replayed.stderr.count("autochron: ") == 1
+
+
+IN_A_CHILD = """
+import multiprocessing
+import socket
+
+import autochron
+
+
+@autochron.boundary
+def tool(x):
+    return x
+
+
+def child():
+    with autochron.record("in the child", store="memory:"):
+        tool(1)
+    with autochron.replay("in the child", store="memory:", check=False) as replaying:
+        tool(1)
+        try:
+            socket.create_connection(("127.0.0.1", 9), timeout=2)
+        except Exception as error:
+            print(type(error).__name__)
+
+
+if __name__ == "__main__":
+    with autochron.record("in the parent", store="memory:"):
+        tool(1)
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    process.join()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_session_in_a_forked_child_refuses_the_network(tmp_path):
+    (tmp_path / "prog.py").write_text(IN_A_CHILD, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "prog.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "NetworkRefusedError\n"), done.stderr

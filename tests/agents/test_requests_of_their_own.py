@@ -1,5 +1,6 @@
 """Requests that no SDK's model call lies around are crossings of their own, by an `http` rule."""
 
+import sys
 import threading
 
 import httpx
@@ -52,3 +53,39 @@ def test_one_that_was_answered_has_had_its_turn(block, monkeypatch):
     assert len(reached) == 6
     assert block.replay(trace, use) == (given, ())
     assert len(reached) == 6
+
+
+def test_a_stream_that_hands_out_an_item_before_it_sends_is_known_by_its_request(tmp_path):
+    rule = 'name = "agent"\nkind = "model"\ncodec = "http"\ndefine = "client:ask"\n'
+    (tmp_path / "autochron.toml").write_text(
+        f'version = 1\npacks = []\nproject = ["client.py"]\n[[boundary]]\n{rule}', encoding="utf-8"
+    )
+    (tmp_path / "client.py").write_text(
+        """
+import httpx
+
+
+def ask(url, prompt):
+    yield "first"
+    answer = httpx.MockTransport(lambda request: httpx.Response(200, json={"n": 1}))
+    with httpx.Client(transport=answer) as client:
+        yield client.post(url, json={"prompt": prompt}).json()
+""",
+        encoding="utf-8",
+    )
+
+    def use():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.syspath_prepend(str(tmp_path))
+            patch.delitem(sys.modules, "client", raising=False)
+            import client
+
+            return list(client.ask(URL, "hi"))
+
+    block = Block(str(tmp_path / "autochron.toml"))
+    given, trace = block.record(use)
+    assert given == ["first", {"n": 1}]
+    assert (
+        trace.envelopes[0].input == b'{"body":{"prompt":"hi"},"method":"POST","path":"/v1/chat/completions"}'
+    )
+    assert block.replay(trace, use) == (given, ())

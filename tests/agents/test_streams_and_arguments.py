@@ -8,6 +8,7 @@ import pytest
 import autochron
 from autochron import provider
 from autochron.errors import DivergenceError
+from autochron.store.memory import MemorySink
 from tests.agents.workshop import write
 
 
@@ -166,3 +167,17 @@ def test_what_is_thrown_into_a_stream_is_met_as_it_was(answer, block):
     replayed, divergences = block.replay(trace, lambda: throw_in(answer))
     assert replayed == given
     assert divergences == ()
+
+
+def test_a_stream_is_stored_as_open_until_all_items_are(block, monkeypatch):
+    put = []
+    whole = MemorySink.put
+
+    def told(sink, envelope):
+        put.append(envelope.outcome)
+        whole(sink, envelope)
+
+    monkeypatch.setattr(MemorySink, "put", told)
+    block.record(lambda: list(numbers(3)))
+    # Prepared long after it ended: a crash between the items must not leave a stream that looks whole.
+    assert [type(outcome.end).__name__ for outcome in put] == ["Abandoned", "Returned"]

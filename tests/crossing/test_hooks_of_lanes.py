@@ -1,6 +1,7 @@
 """The hooks that carry lanes stand as long as weaving does, pass everything on between sessions, and are put back."""
 
 import asyncio
+import functools
 import threading
 from asyncio.base_events import BaseEventLoop
 from concurrent.futures import ThreadPoolExecutor
@@ -74,3 +75,35 @@ def test_between_sessions_they_pass_everything_on():
     assert at_work() == ["thread", "pool", "task"]
     assert len(first) == 3
     assert recorded() == first
+
+
+@pytest.mark.usefixtures("unwoven")
+@pytest.mark.parametrize(("owner", "name"), [HOOKED[0], *HOOKED[2:4]], ids=["thread", "pool", "task"])
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_someone_elses_wrapper_comes_and_goes(owner, name, wrapped, monkeypatch):
+    expected = recorded()
+    original = vars(owner)[name]
+
+    def wrapper(*args, **kwargs):
+        return original(*args, **kwargs)
+
+    for _ in range(2):
+        monkeypatch.setattr(owner, name, functools.wraps(original)(wrapper) if wrapped else wrapper)
+        assert recorded() == expected
+        monkeypatch.undo()
+        assert recorded() == expected
+
+
+@pytest.mark.parametrize(("owner", "name"), [HOOKED[0], *HOOKED[2:4]], ids=["thread", "pool", "task"])
+def test_a_wrapper_that_was_there_first_is_taken_off(owner, name, unwoven, monkeypatch):
+    expected = recorded()
+    deactivate()
+    original = vars(owner)[name]
+
+    def wrapper(*args, **kwargs):
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(owner, name, wrapper)
+    assert recorded() == expected
+    monkeypatch.undo()
+    assert recorded() == expected

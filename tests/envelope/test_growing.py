@@ -1,5 +1,7 @@
 """Inputs that grow: what is written is what `canonical` writes, however they change."""
 
+from datetime import UTC, datetime, timedelta, timezone
+
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -62,3 +64,11 @@ def test_a_list_grows_past_the_length_that_takes_another_header(count):
     for _ in range(4):
         assert growing.canonical(("history",), (history,)) == canonical(("history",), (history,))
         history = [*history, {"d": 1, "c": 2}]
+
+
+def test_the_same_moment_in_another_zone_is_another_input():
+    moment = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    growing = Growing()
+    for at in (moment, moment.astimezone(timezone(timedelta(hours=1))), moment):
+        history = [*[{"n": -1.0}] * 9, {"at": at}]
+        assert growing.canonical(("history",), (history,)) == canonical(("history",), (history,))

@@ -308,6 +308,24 @@ def test_incremental_equals_full(messages, edits, tail, name: str) -> None:
         assert masked == Redactor().mask(body)
 
 
+_INNER = {"a": [{"b": 1}, {"c": 2}], "logprob": 0}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"users": [{"pin": "hunter2"}]}, {"credentials": [{"pin": "hunter2"}]}),
+        ({"logprob": [{"c": 2}], "token": "hunter2"}, {"other": [{"c": 2}], "token": "hunter2"}),
+        ({"x": [_INNER], "token": "AAA"}, {"x": [_INNER], "token": "SECRET"}),
+    ],
+)
+def test_what_stands_before_a_part_hides_nothing_in_it(before, after) -> None:
+    redactor = Redactor()
+    for value in (before, after, before):
+        body = msgspec.json.encode(value)
+        assert redactor.mask_input("key", body) == Redactor().mask(body)
+
+
 def test_a_growing_conversation_scans_only_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     redactor = Redactor()
     seen: list[int] = []

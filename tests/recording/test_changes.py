@@ -322,3 +322,20 @@ def test_a_model_call_without_an_exchange_is_said(block):
     (problem,) = recording.problems
     assert problem.startswith("offline made no HTTP request that was seen, so it is recorded by its value")
     assert problem.endswith("(no-exchange)")
+
+
+@autochron.boundary
+def takes_out(a, **kw):
+    taken = kw.pop("pair")
+    a.append(1)
+    return taken
+
+
+def test_what_is_taken_out_of_keywords_comes_back_as_the_callers_own(block):
+    def use():
+        pair = (1, 2)
+        return takes_out([1], pair=pair) is pair
+
+    given, trace = block.record(use)
+    assert given is True
+    assert block.replay(trace, use) == (True, ())
