@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import statistics
 import tempfile
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -14,7 +13,7 @@ from autochron.model import Rules
 from autochron.rules import load_rules
 from autochron.store import open_store
 from bench import agents, marks
-from bench.measure import Figure, Size, has_peer, turn_about
+from bench.measure import Figure, Size, has_peer, medians, over, turn_about
 
 BYTES = 1536.0
 MICROSECONDS = 100.0
@@ -271,12 +270,7 @@ def _peer(folder: str, size: Size) -> tuple[float, float] | None:
 
     times = turn_about({"plain": lambda: plain.run(turns), "theirs": record}, max(1, size.rounds // 20))
     kept = made.size / (2 * turns)
-    taken = (
-        statistics.median(a - b for a, b in zip(times["theirs"], times["plain"], strict=True))
-        / (2 * turns)
-        * 1e6
-    )
-    return kept, taken
+    return kept, over(times, "theirs", "plain") / (2 * turns) * 1e6
 
 
 def _form(
@@ -298,7 +292,6 @@ def _form(
         {"plain": lambda: plain(turns), "ours": lambda: _record(form, turns, made.next())},
         max(1, size.rounds // 5),
     )
-    taken = [(a - b) / (2 * turns) * 1e6 for a, b in zip(times["ours"], times["plain"], strict=True)]
     label = f"{turns} turns of {form.name}"
     samples = {f"{length} turns, bytes": each for length, each in kept.items()}
     yield Figure(
@@ -314,12 +307,12 @@ def _form(
     yield Figure(
         benchmark="conversation",
         name=f"{label}, per crossing",
-        value=statistics.median(taken),
+        value=over(times, "ours", "plain") / (2 * turns) * 1e6,
         unit="µs",
         against="over the same, not recorded; until the store is closed",
         target=target,
         peer=peer and peer[1],
-        samples={case: statistics.median(each) for case, each in times.items()},
+        samples=medians(times),
     )
     yield Figure(
         benchmark="conversation",

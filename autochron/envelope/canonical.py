@@ -70,6 +70,7 @@ _unsafe: set[type] = set()
 def _screen(value: Any, depth: int = 2) -> None:
     """Raise _UnsafeError where a value holds something that only the walk may read."""
     items: Any = value.values() if type(value) is dict else value
+    screened = _screened
     if len(items) > _NEAR and not _looks_deep():
         # Long, so not looked into; but what it holds itself is told by the types, at the speed of C.
         if any(kind not in _OPEN and _is_unsafe(kind) for kind in set(map(type, items)) - _screened):
@@ -77,7 +78,7 @@ def _screen(value: Any, depth: int = 2) -> None:
         return
     for item in items:
         kind = type(item)
-        if kind is str or kind in _screened:
+        if kind is str or kind in screened:
             continue
         if kind not in _OPEN:
             if _is_unsafe(kind):
@@ -158,6 +159,9 @@ def snapshot(value: Any) -> bytes:
     if _unsafe or "sqlalchemy.orm" in sys.modules:
         return screened_snapshot(value)
     try:
+        look = _to_look(value)  # as `encode_look` does
+        if _EXTENSION not in look:
+            return look
         return encode_look(value)
     except Exception as error:
         if is_interruption(error):

@@ -28,6 +28,8 @@ __all__ = ["MASK", "Redactor"]
 
 _MAX_KEYS = 1024
 _MAX_TRIES = 16
+# Bytes of a body below which to scan it takes no longer than to find what of it is new.
+_SMALL = 512
 _PAIRS = b'$dict"'
 _CUT = b"},{"
 _BETWEEN = re.compile(rb"(?:\},|\[)(?=\{)").search
@@ -145,7 +147,7 @@ class Redactor:
 
     def _mask_new(self, previous: _Previous | None, body: bytes) -> _Previous:
         """Mask a body by way of the previous one, or whole where nothing can be shared safely."""
-        if previous is None or previous.pairs:
+        if previous is None or previous.pairs or len(body) < _SMALL:
             return self._mask_whole(body)
         start = _safe_prefix(previous, body)
         end, old_end = _safe_suffix(previous, body, start)

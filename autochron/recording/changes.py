@@ -53,6 +53,12 @@ def is_still(values: tuple[Any, ...]) -> bool:
 
 def argument_of(point: Point, arguments: tuple[Any, ...], value: Any) -> str | None:
     """Name the argument that a value is: a parameter, or `args.0` and `kwargs.name` for what those caught."""
+    for argument in arguments:
+        if argument is value:
+            break
+    else:
+        if point.variadic == (None, None):
+            return None
     for index, argument in enumerate(arguments):
         if argument is value and point.parameters[index] not in point.variadic:
             return point.parameters[index]
