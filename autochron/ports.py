@@ -118,5 +118,8 @@ class Store(Protocol):
     def envelopes(self, reference: str) -> Iterator[Envelope]:
         """Read the envelopes of a trace one by one, in order of start."""
 
+    def drop(self, ids: Sequence[str]) -> None:
+        """Drop traces by their ids, and give their room back; what isn't there is passed over."""
+
     def close(self) -> None:
         """Let go of the store."""

@@ -16,16 +16,19 @@ usage: autochron traces list                          what is in the store
        autochron traces show TRACE                    a trace, crossing by crossing
        autochron traces export TRACE FILE             write a trace file (JSON Lines), for a repository
        autochron traces import FILE [--reseal]        take a trace file in; --reseal accepts one that was edited
+       autochron traces prune [--max-age 30d] [--max-size 500MB] [--dry-run]
+                                                      drop what is older, and the oldest until the rest fits
 
   --store URL   the store; default .autochron/traces.db beside the rules
   --rules FILE  the rules, beside which the store is
-  --json        list and show as JSON
+  --json        list and show as JSON, also what prune drops
 """
 
 _OPTIONS = {
-    "--store": VALUE, "--rules": VALUE, "--json": FLAG, "--reseal": FLAG, "--force": FLAG, "--help": FLAG, "-h": FLAG,
+    "--store": VALUE, "--rules": VALUE, "--max-age": VALUE, "--max-size": VALUE,
+    "--json": FLAG, "--reseal": FLAG, "--dry-run": FLAG, "--help": FLAG, "-h": FLAG,
 }  # fmt: skip
-_ACTIONS = {"list": 0, "show": 1, "export": 2, "import": 1}
+_ACTIONS = {"list": 0, "show": 1, "export": 2, "import": 1, "prune": 0}
 
 
 def traces(arguments: list[str]) -> int:
@@ -38,12 +41,12 @@ def traces(arguments: list[str]) -> int:
     if action not in _ACTIONS:
         raise UsageError(f"autochron traces has no {action!r}; it does {', '.join(_ACTIONS)}")
     if len(words) != _ACTIONS[action]:
-        wants = {"list": "nothing", "show": "a trace", "export": "a trace and a file", "import": "a file"}[
-            action
-        ]
-        raise UsageError(f"autochron traces {action} wants {wants} after it")
+        wants = {1: "a trace" if action == "show" else "a file", 2: "a trace and a file"}
+        raise UsageError(f"autochron traces {action} wants {wants.get(_ACTIONS[action], 'nothing')} after it")
     if action == "list":
         return _list(parsed)
+    if action == "prune":
+        return _prune(parsed)
     if action == "show":
         return _show(parsed, words[0])
     return _export(parsed, words[0], words[1]) if action == "export" else _import(parsed, words[0])
@@ -111,4 +114,29 @@ def _import(parsed: Parsed, file: str) -> int:
         sink.end(trace.footer)
     sink.close()
     sys.stdout.write(f"{trace.header.id} imported: {len(trace.envelopes)} crossings\n")
+    return 0
+
+
+def _prune(parsed: Parsed) -> int:
+    from autochron.report.traces import write_pruned
+    from autochron.store import pruning
+
+    age, size = parsed.values.get("--max-age"), parsed.values.get("--max-size")
+    if age is None and size is None:
+        raise UsageError(
+            "autochron traces prune wants --max-age, --max-size or both; with --dry-run it only tells"
+        )
+    before = None
+    if age is not None:
+        before = pruning.moment_ago(pruning.seconds(age, "autochron traces prune: --max-age"))
+    room = None if size is None else pruning.room(size, "autochron traces prune: --max-size")
+    store = store_of(parsed)
+    summaries = store.summaries()
+    dropped = pruning.to_drop(summaries, begun_before=before, room=room)
+    is_dry = "--dry-run" in parsed.flags
+    if dropped and not is_dry:
+        store.drop([each.header.id for each in dropped])
+    write_pruned(
+        dropped, summaries[len(dropped) :], sys.stdout, is_dry=is_dry, as_json="--json" in parsed.flags
+    )
     return 0

@@ -34,6 +34,30 @@ def write_list(summaries: Sequence[TraceSummary], stream: TextIO, *, as_json: bo
     page.table(("id", "created", "crossings", "status", "name", "command"), rows)
 
 
+def write_pruned(
+    dropped: Sequence[TraceSummary],
+    left: Sequence[TraceSummary],
+    stream: TextIO,
+    *,
+    is_dry: bool,
+    as_json: bool,
+) -> None:
+    """Tell which traces were dropped, or would be, and what is left."""
+    if as_json:
+        write_list(dropped, stream, as_json=True)
+        return
+    if is_dry and dropped:
+        write_list(dropped, stream, as_json=False)
+    verb = "would be dropped" if is_dry else "dropped"
+    Page(stream).line(f"{_measured(dropped)} {verb}, {_measured(left)} left")
+
+
+def _measured(summaries: Sequence[TraceSummary]) -> str:
+    size = sum(summary.size for summary in summaries)
+    shown = f"{size / 1e6:,.1f} MB" if size >= 1_000_000 else f"{size / 1e3:,.1f} KB"
+    return f"{plural(len(summaries), 'trace')} ({shown})"
+
+
 def command_line(command: Any) -> str:
     """Give a command as one would type it."""
     if command.mode == "block":

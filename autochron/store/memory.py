@@ -166,9 +166,10 @@ class MemoryStore:
         kept.settle()
         return iter([kept.whole(seq) for seq in sorted(kept.envelopes)])
 
-    def delete(self, reference: str) -> None:
-        """Drop a trace."""
-        del self._traces[self.find(reference)]
+    def drop(self, ids: Sequence[str]) -> None:
+        """Drop traces by their ids; what isn't there is passed over."""
+        for each in ids:
+            self._traces.pop(each, None)
 
     def close(self) -> None:
         """Keep everything: another `memory:` of this process finds it again."""

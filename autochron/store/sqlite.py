@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -72,21 +72,24 @@ class SqliteStore:
         number = self.find(reference)
         return self._envelopes(number)
 
-    def delete(self, reference: str) -> None:
-        """Drop a trace; its room is used again by later ones."""
-        number = self.find(reference)
+    def drop(self, ids: Sequence[str]) -> None:
+        """Drop traces by their ids, and give their room back; what isn't there is passed over.
+
+        Where another process is at the store the file keeps its size, and later traces take the room.
+        """
         connection = database.connect_to_write(self.path, self._durability)
         try:
             connection.execute("BEGIN IMMEDIATE")
-            row = connection.execute("SELECT number FROM trace WHERE id = ?", (number,)).fetchone()
-            if row is not None:
-                bounds = (row[0] << SHIFT, (row[0] + 1 << SHIFT) - 1)
-                connection.execute("DELETE FROM crossing WHERE id BETWEEN ? AND ?", bounds)
-                connection.execute("DELETE FROM body WHERE id BETWEEN ? AND ?", bounds)
-                connection.execute("DELETE FROM exchange WHERE crossing BETWEEN ? AND ?", bounds)
-                connection.execute("DELETE FROM item WHERE crossing BETWEEN ? AND ?", bounds)
-                connection.execute("DELETE FROM trace WHERE number = ?", row)
+            for each in ids:
+                row = connection.execute("SELECT number FROM trace WHERE id = ?", (each,)).fetchone()
+                if row is not None:
+                    _drop(connection, row[0])
             connection.execute("COMMIT")
+            with contextlib.suppress(
+                sqlite3.OperationalError
+            ):  # someone reads, or the disk is too full for a copy
+                connection.execute("PRAGMA busy_timeout=0")
+                connection.execute("VACUUM")
         except sqlite3.Error as error:
             raise database.explained(error, self.path) from error
         finally:
@@ -147,6 +150,15 @@ class SqliteStore:
             number = self._number(connection, found)
             connection.execute("BEGIN")
             yield from reading.EnvelopeReader(connection, self.path, number)
+
+
+def _drop(connection: sqlite3.Connection, number: int) -> None:
+    bounds = (number << SHIFT, (number + 1 << SHIFT) - 1)
+    connection.execute("DELETE FROM crossing WHERE id BETWEEN ? AND ?", bounds)
+    connection.execute("DELETE FROM body WHERE id BETWEEN ? AND ?", bounds)
+    connection.execute("DELETE FROM exchange WHERE crossing BETWEEN ? AND ?", bounds)
+    connection.execute("DELETE FROM item WHERE crossing BETWEEN ? AND ?", bounds)
+    connection.execute("DELETE FROM trace WHERE number = ?", (number,))
 
 
 def _has_tables(connection: sqlite3.Connection) -> bool:

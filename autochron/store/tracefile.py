@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
@@ -118,6 +118,10 @@ class TraceFileStore:
         raise StoreError(
             f"{self.path} is a trace file and can't be recorded into; record into a store and export it"
         )
+
+    def drop(self, ids: Sequence[str]) -> None:
+        """Refuse: a file is removed, not emptied."""
+        raise StoreError(f"{self.path} is a trace file, from which nothing can be dropped; remove the file")
 
     def summaries(self) -> list[TraceSummary]:
         """List the one trace."""

@@ -134,7 +134,7 @@ REFUSED = {
     "traces import agent.py": (
         "agent.py:1: this is no autochron trace (Input data was truncated); give the path of a trace file (bad-trace)"
     ),
-    "traces lst": "autochron traces has no 'lst'; it does list, show, export, import (usage)",
+    "traces lst": "autochron traces has no 'lst'; it does list, show, export, import, prune (usage)",
     "traces show": "autochron traces show wants a trace after it (usage)",
     "traces export last": "autochron traces export wants a trace and a file after it (usage)",
     "traces list x": "autochron traces list wants nothing after it (usage)",

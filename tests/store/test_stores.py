@@ -251,18 +251,39 @@ def test_a_trace_that_was_cut_off_is_incomplete(store):
     sink.close()
 
 
-def test_deleting_leaves_the_others(store):
+def test_dropping_leaves_the_others(store):
     for number in (1, 2, 3):
         keep(store, samples.conversation(3), samples.header(number))
-    store.delete(samples.header(2).id)
+    store.drop([samples.header(2).id, "no such trace"])
     assert [summary.header for summary in store.summaries()] == [samples.header(1), samples.header(3)]
     assert list(store.envelopes("last")) == samples.conversation(3)
+
+
+def test_dropping_gives_room_back(sqlite_path):
+    store = open_store(sqlite_path)
+    for number in range(1, 6):
+        keep(store, samples.conversation(60), samples.header(number))
+    size = os.path.getsize(sqlite_path)
+    store.drop([samples.header(number).id for number in range(1, 5)])
+    assert os.path.getsize(sqlite_path) < size / 2
+    assert list(store.envelopes("last")) == samples.conversation(60)
+
+
+def test_what_is_read_meanwhile_is_read_to_its_end(sqlite_path):
+    store = open_store(sqlite_path)
+    for number in (1, 2):
+        keep(store, samples.conversation(30), samples.header(number))
+    reading = store.envelopes(samples.header(1).id)
+    read = [next(reading)]
+    store.drop([samples.header(1).id])
+    assert [*read, *reading] == samples.conversation(30)
+    assert len(store.summaries()) == 1
 
 
 def test_a_trace_that_was_deleted_takes_nothing(sqlite_path):
     store = open_store(sqlite_path)
     sink = store.begin(samples.header(1))
-    store.delete("last")
+    store.drop([samples.header(1).id])
     sink.put(samples.small(1))
     with pytest.raises(StoreError, match="was deleted"):
         sink.commit()
