@@ -19,13 +19,9 @@ def plain(name: str, kind: str) -> Callable[[Any], Any]:
     return lambda function: function
 
 
-NAMES = ("refund", "invoice", "trade", "email", "payout", "deletion")
-
-
 def agents(mark: Mark) -> dict[str, Agent]:
     """Give the six agents, marked."""
-    builders = (refund, invoice, trade, email, payout, deletion)
-    return {name: build(mark) for name, build in zip(NAMES, builders, strict=True)}
+    return {build.__name__: build(mark) for build in (refund, invoice, trade, email, payout, deletion)}
 
 
 def _agent(

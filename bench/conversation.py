@@ -6,14 +6,14 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import autochron
 from autochron.model import Rules
 from autochron.rules import load_rules
 from autochron.store import open_store
 from bench import agents, marks
-from bench.measure import Figure, Size, has_peer, medians, over, turn_about
+from bench.measure import Case, Figure, Size, best, has_peer, over, turn_about
 
 BYTES = 1536.0
 MICROSECONDS = 100.0
@@ -213,7 +213,7 @@ def run(size: Size) -> Iterable[Figure]:
             folder,
             functions,
             Functions(agents.plain).run,
-            _peer(folder, size),
+            _peer(folder),
             target=MICROSECONDS,
         )
         sdk = Sdk(pack_rules(), marks.ours)
@@ -246,6 +246,9 @@ class _Store:
         )
 
 
+Peer: TypeAlias = tuple[Callable[[int], None], _Store]
+
+
 def _record(form: Functions | Sdk, turns: int, path: str) -> None:
     store = open_store(path)
     try:
@@ -256,21 +259,17 @@ def _record(form: Functions | Sdk, turns: int, path: str) -> None:
         store.close()
 
 
-def _peer(folder: str, size: Size) -> tuple[float, float] | None:
-    """Give bytes and microseconds a crossing of agent-chronicle, at the middle length."""
+def _peer(folder: str) -> Peer | None:
+    """Give what holds a conversation of a length with agent-chronicle, and the store that it makes."""
     if not has_peer():
         return None
-    turns = size.turns[1]
-    theirs, plain = Functions(marks.theirs), Functions(agents.plain)
-    made = _Store(folder, "theirs")
+    form, made = Functions(marks.theirs), _Store(folder, "theirs")
 
-    def record() -> None:
+    def run(turns: int) -> None:
         with marks.their_session(made.next()):
-            theirs.run(turns)
+            form.run(turns)
 
-    times = turn_about({"plain": lambda: plain.run(turns), "theirs": record}, max(1, size.rounds // 20))
-    kept = made.size / (2 * turns)
-    return kept, over(times, "theirs", "plain") / (2 * turns) * 1e6
+    return run, made
 
 
 def _form(
@@ -278,7 +277,7 @@ def _form(
     folder: str,
     form: Functions | Sdk,
     plain: Callable[[int], None],
-    peer: tuple[float, float] | None,
+    peer: Peer | None,
     *,
     target: float | None,
 ) -> Iterable[Figure]:
@@ -288,10 +287,13 @@ def _form(
         _record(form, turns, made.next())
         kept[turns] = made.size / (2 * turns)
     _, turns, longest = size.turns
-    times = turn_about(
-        {"plain": lambda: plain(turns), "ours": lambda: _record(form, turns, made.next())},
-        max(1, size.rounds // 5),
-    )
+    cases: dict[str, Case] = {
+        "plain": lambda: plain(turns),
+        "ours": lambda: _record(form, turns, made.next()),
+    }
+    if peer is not None:
+        cases["theirs"] = lambda: peer[0](turns)
+    times = turn_about(cases, max(1, size.rounds // 5))
     label = f"{turns} turns of {form.name}"
     samples = {f"{length} turns, bytes": each for length, each in kept.items()}
     yield Figure(
@@ -301,7 +303,7 @@ def _form(
         unit="B",
         against="the store's files, closed",
         target=BYTES,
-        peer=peer and peer[0],
+        peer=peer and peer[1].size / (2 * turns),
         samples=samples,
     )
     yield Figure(
@@ -311,8 +313,8 @@ def _form(
         unit="µs",
         against="over the same, not recorded; until the store is closed",
         target=target,
-        peer=peer and peer[1],
-        samples=medians(times),
+        peer=peer and over(times, "theirs", "plain") / (2 * turns) * 1e6,
+        samples=best(times),
     )
     yield Figure(
         benchmark="conversation",

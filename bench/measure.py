@@ -30,7 +30,7 @@ class Figure(Struct, frozen=True, kw_only=True):
     peer: float | None = None
     """The same figure of agent-chronicle, where it is installed."""
     samples: Mapping[str, float] = {}
-    """The medians that the figure was made of, in seconds or bytes."""
+    """What the figure was made of: seconds of the best rounds (of a ratio the medians), bytes, or figures of its unit."""
 
     @property
     def verdict(self) -> str:
@@ -85,6 +85,11 @@ def over(times: Mapping[str, Sequence[float]], name: str, baseline: str) -> floa
     What else the machine does only ever adds to a round.
     """
     return min(times[name]) - min(times[baseline])
+
+
+def best(times: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """Give the best round of each case."""
+    return {name: min(each) for name, each in times.items()}
 
 
 def ratio(times: Mapping[str, Sequence[float]], name: str, baseline: str) -> float:

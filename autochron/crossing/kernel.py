@@ -87,12 +87,6 @@ class Crossing:
         return self._counts
 
     @property
-    def lane(self) -> str:
-        """The name of its lane."""
-        lane: str = self.root.lane
-        return lane
-
-    @property
     def address(self) -> str:
         """Name and occurrence."""
         return f"{self.name}[{self.nth}]"
@@ -197,7 +191,7 @@ class _Boundary:
         self.collapses = rule.pack is not None and rule.kind == "model"
         paths = [path.removeprefix("input.") for path in rule.meta.model if path.startswith("input.")]
         self.inputs: Any = None
-        """What the handler made of the rule's `capture`; opaque to the kernel."""
+        """How the handler reads a call's input; opaque to the kernel."""
         self._models = [reader(path, point) for path in paths]
 
     def model(self, arguments: tuple[Any, ...]) -> str | None:

@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable
 from contextvars import Context, ContextVar
 from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakSet
 
 from autochron import _originals
 
@@ -135,7 +136,7 @@ class _Hook:
         self._wrap = wrap
         self._own = name in owner.__dict__
         self._original = self._standing()
-        self._made: list[Any] = []
+        self._made: WeakSet[Any] = WeakSet()
         self._acting: Any = None
 
     def _standing(self) -> Any:
@@ -146,7 +147,7 @@ class _Hook:
         standing = self._standing()
         if standing is self._acting:
             return
-        if not any(standing is made for made in self._made):
+        if standing not in self._made:
             standing = self._make(standing)
             setattr(self._owner, self._name, standing)
         self._acting = standing
@@ -156,13 +157,13 @@ class _Hook:
             return _in_force[0] if self._acting is made else None
 
         made: Any = functools.wraps(inner)(self._wrap(inner, current))
-        self._made.append(made)
+        self._made.add(made)
         return made
 
     def take_off(self) -> None:
         """Put back what stood there at first; what someone else has put on ours since stays, and ours does nothing more."""
         self._acting = None
-        if any(self._owner.__dict__.get(self._name) is made for made in self._made):
+        if self._owner.__dict__.get(self._name) in self._made:
             if self._own:
                 setattr(self._owner, self._name, self._original)
             else:
@@ -196,7 +197,7 @@ class LaneHooks:
             self._put(sys.modules[module].Runner, "spawn_impl", _spawn_impl)
 
     def hold(self) -> None:
-        """Put back on those hooks that someone else's undo has taken off."""
+        """Make ours the outermost again, where someone else has put on or taken off something since."""
         for hook in self._hooks:
             hook.hold()
 
@@ -211,7 +212,7 @@ class LaneHooks:
         self._hooks.append(hook)
 
 
-# Each of these is given what gives the current crossing or root, or None where nothing is to be carried on.
+# Each is given `carried`: it gives what tells the current crossing or root, or None while nothing is to be carried on.
 
 
 def _thread_start(original: Any, carried: Callable[[], _Current | None]) -> Any:

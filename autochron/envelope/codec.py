@@ -21,12 +21,11 @@ from msgspec import Struct
 
 from autochron.envelope.reading import read
 from autochron.envelope.tags import has_tag, opaque_paths
-from autochron.envelope.types import set_root
 from autochron.envelope.writing import MAX_DEPTH, Writer, opaque
 from autochron.errors import CodecError, OpaqueError
 from autochron.interrupts import is_interruption
 
-__all__ = ["Encoded", "decode", "decode_partly", "encode", "encode_plain", "set_root"]
+__all__ = ["Encoded", "decode", "decode_partly", "encode", "encode_plain", "encode_tagged"]
 
 _SCALARS = frozenset({str, int, bool, type(None)})
 _OPAQUE = b'$opaque"'
@@ -45,7 +44,7 @@ class Encoded(Struct, frozen=True, gc=False):
 def encode(value: Any, traceback_below: types.FrameType | None = None) -> Encoded:
     """Write a value; with `traceback_below`, an exception's traceback below that frame is written as well."""
     body = encode_plain(value)
-    return _encode_tagged(value, traceback_below) if body is None else Encoded(body)
+    return encode_tagged(value, traceback_below) if body is None else Encoded(body)
 
 
 def encode_plain(value: Any) -> bytes | None:
@@ -92,8 +91,8 @@ def _is_plain(value: Any, depth: int = MAX_DEPTH) -> bool:  # noqa: C901 - writt
     return kind in _SCALARS or (kind is float and isfinite(value))
 
 
-def _encode_tagged(value: Any, below: types.FrameType | None) -> Encoded:
-    """Write the tags. A value that changes or overflows under our hands becomes opaque."""
+def encode_tagged(value: Any, below: types.FrameType | None = None) -> Encoded:
+    """Write a value that is not plain, with its tags. A value that changes or overflows under our hands becomes opaque."""
     try:
         tree = Writer(below).write(value)
         body = _to_json(tree)

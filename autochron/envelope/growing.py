@@ -18,6 +18,8 @@ from autochron.interrupts import is_interruption
 _LONG = 8
 """Elements from which on a list is worth keeping."""
 
+_JSON = b"["
+
 _key = msgspec.json.encode
 
 
@@ -123,8 +125,10 @@ class Growing:
 def _begins_with(look: bytes, count: int, kept: _Kept) -> bool:
     """Tell whether a list begins with all elements of the one that was kept.
 
-    A look in JSON never begins with another: where that one ends with a bracket it has a comma.
+    Never so where either look is in JSON, which starts as no list does in MessagePack: there a header tells the length.
     """
+    if _JSON in (look[:1], kept.look[:1]):
+        return False
     return look.startswith(memoryview(kept.look)[_header(kept.count) :], _header(count))
 
 

@@ -63,7 +63,7 @@ class Span(NamedTuple):
 
 
 class Scanner:
-    """Knows the secret names and formats; keeps nothing of what it sees."""
+    """Knows the secret names and formats; keeps of what it sees only keys that mean nothing."""
 
     __slots__ = ("_dense", "_harmless", "_loose", "_patterns", "names")
 

@@ -1,4 +1,4 @@
-"""Drafts: what the recorder hands to the writer, and how the writer makes an envelope of one.
+"""Drafts: what the recorder notes of crossings, and how the writer makes envelopes of them.
 
 What costs time and can wait is done here, off the program's threads: bodies are decoded and stored, everything is masked,
 and what the model was asked for is read off.
@@ -46,10 +46,10 @@ _MAX_BY_TYPE = 20
 
 
 class Draft:
-    """What the recorder notes of a crossing, in its `record`: values that no one changes, and bytes.
+    """What the recorder notes of a crossing, in its `record`.
 
-    The crossing with its draft is what waits for the writer. It may be handed over several times, as a stream is when it
-    begins (`Begun`) and when it ends; the writer takes it as it is then.
+    The crossing with its draft is what waits for the writer, who reads what no one changes any more, or a copy. It may be
+    handed over several times, as a stream is when it begins (`Begun`) and when it ends.
 
     Attributes:
         started, ended: nanoseconds of `perf_counter_ns`.
@@ -131,22 +131,27 @@ class Editor:
         self.asking = Asking()
         self._masked_items: dict[int, dict[str, None]] = {}
 
-    def item(self, item: Item) -> tuple[bytes, tuple[str, ...]]:
-        """Mask one item of a stream; give it, and the paths that were masked. Its envelope tells of them too."""
+    def item(self, item: Item) -> bytes:
+        """Mask one item of a stream; its envelope tells what was masked."""
         body, paths = self._mask(item.body, item.rule)
         found = tuple(_below("items.*", paths))
         if found:
             self._masked_items.setdefault(item.seq, {}).update(dict.fromkeys(found))
-        return body, found
+        return body
 
     def envelope(self, crossing: Crossing, *, begun: bool = False) -> Envelope:
         """Make the envelope of a crossing; with `begun`, of a stream that is to be put again when it ends."""
         draft: Draft = crossing.record
         rule = crossing.rule
-        exchanges = tuple(self._exchange(index, wire) for index, wire in enumerate(draft.wires or ()))
+        wires = tuple(draft.wires or ())  # once: the program may be sending more
+        exchanges = tuple(self._exchange(index, wire) for index, wire in enumerate(wires))
+        reenters = draft.left_to_exchanges and bool(wires)
         masked_paths: list[str] = []
         outcome = Streamed((), Abandoned()) if begun else self._outcome(draft, rule, masked_paths)
-        body = self._input(crossing, exchanges)
+        from_wire = (
+            draft.input is None or reenters
+        )  # also of a stream that handed out items before it sent a request
+        body = self._input(crossing, wires if from_wire else None)
         parent = None if crossing.parent is None else crossing.parent.seq
         site = self._site(crossing.point)
         names = (crossing.name, site.rpartition(":")[2].rpartition(".")[2])
@@ -173,23 +178,20 @@ class Editor:
             outcome=outcome,
             form=crossing.form,
             exchanges=tuple(each for each, _ in exchanges),
-            reenters=draft.left_to_exchanges,
+            reenters=reenters,
             changed=changed,
             meta=meta,
             started=draft.started - self._began,
             duration=draft.ended - draft.started,
             masked=tuple(masked_paths) + tuple(path for _, paths in exchanges for path in paths),
-            opaque=tuple(draft.opaque or ()) + (() if _is_from_wire(draft) else _by_type(body)),
+            opaque=tuple(draft.opaque or ()) + (() if from_wire else _by_type(body)),
         )
 
-    def _input(self, crossing: Crossing, exchanges: tuple[tuple[Exchange, tuple[str, ...]], ...]) -> bytes:
-        draft: Draft = crossing.record
-        from_wire = _is_from_wire(draft)
-        raw = draft.input or b"{}"
-        if from_wire and draft.wires:
-            raw = request_input(draft.wires[0])
+    def _input(self, crossing: Crossing, wires: tuple[Wire, ...] | None) -> bytes:
+        """Give the input as it is kept: of the first request; with None as it was noted."""
+        raw = crossing.record.input if wires is None else request_input(wires[0]) if wires else b"{}"
         masked = self._redactor.mask_input((crossing.name, crossing.root.lane), raw)
-        return shaped_input(masked, crossing.rule, from_wire=from_wire)
+        return shaped_input(masked, crossing.rule, from_wire=wires is not None)
 
     def _outcome(self, draft: Draft, rule: BoundaryRule, masked_paths: list[str]) -> Outcome:
         if draft.streamed:
@@ -353,11 +355,6 @@ def _fields(body: bytes | Raw | None) -> dict[str, Raw]:
         return decode(body, type=dict[str, Raw])
     except ValueError:
         return {}
-
-
-def _is_from_wire(draft: Draft) -> bool:
-    """Tell whether the input is the request: also of a stream that handed out items before it sent one."""
-    return draft.input is None or draft.left_to_exchanges
 
 
 def _below(prefix: str, paths: Iterable[str]) -> list[str]:

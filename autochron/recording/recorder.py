@@ -1,4 +1,4 @@
-"""The recorder: hears of crossings and hands a draft of each to the writer.
+"""The recorder: hears of crossings, and hands each with what it noted of it to the writer.
 
 What must be exact is taken on the program's own thread, before anyone can change it: the input before the body runs, the
 outcome before the caller gets it. A fault of ours never reaches the program: it is reported once, and the crossing is
@@ -78,6 +78,8 @@ class Recorder:
 
     def returned(self, crossing: Crossing, value: Any) -> Any:
         """Note the outcome."""
+        if crossing.seq not in self._open:  # it could not be noted when it began, or the recording is over
+            return value
         draft: Draft = crossing.record
         draft.ended = _now()
         try:
@@ -100,6 +102,8 @@ class Recorder:
 
     def raised(self, crossing: Crossing, error: BaseException) -> None:
         """Note the error."""
+        if crossing.seq not in self._open:
+            return
         draft: Draft = crossing.record
         draft.ended = _now()
         try:
@@ -123,6 +127,8 @@ class Recorder:
 
     def item(self, crossing: Crossing, item: Any) -> None:
         """Note one item, at once: a stream may outlive everything."""
+        if crossing.seq not in self._open:
+            return
         draft: Draft = crossing.record
         try:
             if not draft.streamed:
@@ -172,8 +178,10 @@ class Recorder:
             if wires is None:
                 wires = draft.wires = []
             if wires and wires[-1].failed() and wires[-1].same_request(wire):
-                wire.attempts = wires.pop().attempts + 1
-            wires.append(wire)
+                wire.attempts = wires[-1].attempts + 1
+                wires[-1] = wire
+            else:
+                wires.append(wire)
         except Exception as error:
             if is_interruption(error):
                 raise
@@ -222,7 +230,7 @@ class Recorder:
                 return
         body = codec.encode_plain(value)
         if body is None:
-            encoded = codec.encode(value)
+            encoded = codec.encode_tagged(value)
             body = encoded.body
             if encoded.opaque:
                 draft.add_opaque(encoded.opaque)
@@ -275,6 +283,7 @@ class Recorder:
             draft: Draft = crossing.record
             if draft.inputs is None:
                 draft.inputs = inputs_of(crossing)
+            self._open[crossing.seq] = crossing
             self.raised(crossing, error)
             raise error
         self._fault(crossing, error)

@@ -63,7 +63,7 @@ class Activation:
         self.planner.on_import = self._imported
 
     def hold(self) -> None:
-        """Put back on those hooks that someone else's undo has taken off; before a session."""
+        """Make our hooks the outermost again, where someone else has put on or taken off something since."""
         self._lanes.hold()
         self._watch_processes()
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
 from functools import lru_cache
 
 from autochron import __version__, _originals
+from autochron.envelope.redaction import Redactor
 from autochron.model import Command, Header, Rules
 from autochron.recording.drafts import version_of
 
@@ -52,13 +52,13 @@ def _second(seconds: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
-def environment(rules: Rules, mask_url: Callable[[str], str]) -> tuple[tuple[str, str], ...]:
+def environment(rules: Rules, redactor: Redactor) -> tuple[tuple[str, str], ...]:
     """Give the variables that change where or what a program's SDKs call, masked."""
     if not rules.packs:
         return ()
     names = dict.fromkeys(name for pack in rules.packs for name in pack.environment)
     found = _originals.environ
-    return tuple((name, mask_url(found[name])) for name in names if name in found)
+    return tuple((name, redactor.mask_url(found[name])) for name in names if name in found)
 
 
 def credentials(rules: Rules) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ def _can_run(path: Any) -> bool:
 
 
 def watch(watcher: Watcher | None, on_exec: Callable[[], None] | None) -> None:
-    """Say who is told of network events, and what is done before the process is replaced; None for nobody."""
+    """Say who is told of connections and child processes, and what is done before an exec; None for nobody."""
     global _installed, _on_exec, _watcher  # noqa: PLW0603 - an audit hook belongs to the process
     _watcher, _on_exec = watcher, on_exec
     if not _installed:

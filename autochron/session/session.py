@@ -22,9 +22,9 @@ from autochron.recording.recorder import Recorder
 from autochron.replaying.director import Director
 from autochron.session import facts, network
 from autochron.session.activation import Activation
-from autochron.session.findings import Findings
 from autochron.session.marking import marked
 from autochron.session.project import line_of_project
+from autochron.session.tally import Tally
 from autochron.store.keeping import Keeper
 from autochron.store.memory import MemorySink
 from autochron.store.writer import Writer
@@ -113,7 +113,7 @@ class Recording(Session):
         """What is done before the process is replaced."""
         self._store = store
         self._footer: Footer | None = None
-        self._redactor = redactor
+        self._redactor = redactor or Redactor()
         self._began = _originals.perf_counter_ns()
         self._sink: Sink = store.begin(header)
         self.writer: Writer | Keeper
@@ -121,14 +121,13 @@ class Recording(Session):
             self.writer = Keeper(self._sink, self._prepare, self.problem)
         else:
             self.writer = Writer(self._sink, self._prepare, durability=durability, report=self.problem)
-            _ = self.findings  # now: two threads will ask for it
         self.recorder = Recorder(self.writer.submit, self.problem)
         self._noted: dict[Unwoven, None] = {}
 
     @cached_property
-    def findings(self) -> Findings:
-        """What the crossings came to; made when the first one is prepared, which in memory may be never."""
-        return Findings(self.activation.project, self._redactor or Redactor(), self._began)
+    def tally(self) -> Tally:
+        """What the crossings came to; made by who prepares the first one, which in memory may be never."""
+        return Tally(self.activation.project, self._redactor, self._began)
 
     def begin(self) -> None:
         """Switch recording on."""
@@ -157,13 +156,7 @@ class Recording(Session):
         for address in self.recorder.close():
             reason = "it had not ended when the run did, so it is not in the trace"
             self._noted[Unwoven(address, reason, "open")] = None
-        make = self._make_footer(status, error, stdout, stdin)
-
-        def last() -> _Ending:
-            self._footer = make()
-            return _Ending(self._footer)
-
-        self.writer.end(last)
+        self.writer.end(_Ending(self._make_footer(status, error, stdout, stdin)))
 
     @property
     def footer(self) -> Footer | None:
@@ -176,7 +169,7 @@ class Recording(Session):
         """Write all that waits, and the last word in case it is the last."""
         self.recorder.hand_over()
         self.writer.flush()
-        self.writer.submit(_Ending(self._make_footer(status, None, stdout, stdin)()))
+        self.writer.submit(_Ending(self._make_footer(status, None, stdout, stdin)))
         self.writer.flush()
 
     def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -205,17 +198,17 @@ class Recording(Session):
         """Say what the recording came to; once it is finished."""
         footer = self.footer
         assert footer is not None  # noqa: S101 - finished
-        findings = self.findings
-        kept = self._count_kept() if self.lost else findings.counts
+        tally = self.tally
+        kept = self._count_kept() if self.lost else tally.counts
         return RunSummary(
             trace=self.header.id,
             store=store,
             counts=tuple(sorted(kept.items())),
-            crossings=max(sum(findings.counts.values()), sum(kept.values()) + self.recorder.lost),
+            crossings=max(sum(tally.counts.values()), sum(kept.values()) + self.recorder.lost),
             footer=footer,
-            opaque=tuple(findings.opaque),
-            by_type=tuple(findings.by_type),
-            masked=tuple(findings.masked),
+            opaque=tuple(tally.opaque),
+            by_type=tuple(tally.by_type),
+            masked=tuple(tally.masked),
             problems=tuple(self.problems),
         )
 
@@ -226,10 +219,6 @@ class Recording(Session):
         except Exception:  # whatever keeps it from being read, the report is not to fail
             return {}
 
-    def unwoven_tools(self) -> tuple[str, ...]:
-        """Give the tools that the model asked for and that never crossed."""
-        return self.findings.unwoven_tools()
-
     def _make_footer(
         self, status: int | None, error: str | None, stdout: bytes, stdin: bytes
     ) -> Callable[[], Footer]:
@@ -237,16 +226,16 @@ class Recording(Session):
         rules = self.activation.rules
         ledger = self.ledger()
         versions = facts.versions(rules)
-        environment = facts.environment(rules, self._mask_url)
+        environment = facts.environment(rules, self._redactor)
         credentials = facts.credentials(rules)
 
         def make() -> Footer:
             return Footer(
                 status=status,
                 error=error,
-                stdout=self.findings.redactor.mask_outcome(bodies.store_body(stdout, "text/plain"))[0],
-                stdin=self.findings.redactor.mask_outcome(bodies.store_body(stdin, "text/plain"))[0],
-                unwoven_tools=self.unwoven_tools(),
+                stdout=self._redactor.mask_outcome(bodies.store_body(stdout, "text/plain"))[0],
+                stdin=self._redactor.mask_outcome(bodies.store_body(stdin, "text/plain"))[0],
+                unwoven_tools=self.tally.unwoven_tools(),
                 connections=tuple(self.connections),
                 ledger=ledger,
                 versions=versions,
@@ -257,9 +246,6 @@ class Recording(Session):
 
         return make
 
-    def _mask_url(self, url: str) -> str:
-        return self.findings.redactor.mask_url(url)
-
     def ledger(self) -> tuple[Unwoven, ...]:
         """Give what was not woven, with the rules that matched nothing."""
         planner = self.activation.planner
@@ -269,25 +255,26 @@ class Recording(Session):
         )
         return (*self.activation.ledger.unwoven, *marked.unwoven, *self._noted, *unmatched)
 
-    def _prepare(self, draft: Any) -> Any:
-        """Make of a draft what the sink keeps; on the writer's thread."""
-        if type(draft) is Crossing:
-            return self.findings.envelope(draft)
-        if type(draft) is Begun:
-            return self.findings.envelope(draft.crossing, begun=True)
-        if type(draft) is Item:
-            body = self.findings.item(draft)
-            return lambda sink: sink.extend(draft.seq, (body,))
-        return lambda sink: sink.end(draft.footer)
+    def _prepare(self, submitted: Crossing | Begun | Item | _Ending) -> Any:
+        """Make of what was submitted what the sink keeps; on the writer's thread."""
+        if isinstance(submitted, Crossing):
+            return self.tally.envelope(submitted)
+        if isinstance(submitted, Begun):
+            return self.tally.envelope(submitted.crossing, begun=True)
+        if isinstance(submitted, Item):
+            seq, body = submitted.seq, self.tally.item(submitted)
+            return lambda sink: sink.extend(seq, (body,))
+        footer = self._footer = submitted.make()
+        return lambda sink: sink.end(footer)
 
 
 class _Ending:
-    """The last word, on its way to the sink."""
+    """The last word, on its way to the sink; made when all crossings before it are prepared."""
 
-    __slots__ = ("footer",)
+    __slots__ = ("make",)
 
-    def __init__(self, footer: Footer) -> None:
-        self.footer = footer
+    def __init__(self, make: Callable[[], Footer]) -> None:
+        self.make = make
 
 
 class Replaying(Session):

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from autochron import _originals
 from autochron.model import Envelope
-from autochron.store.memory import SHARED
 
 if TYPE_CHECKING:
     from autochron.store.memory import MemorySink
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Keeper:
     """Does for a store in memory what `Writer` does for the others; `flush` is called by whoever reads."""
 
-    __slots__ = ("_drafts", "_last", "_prepare", "_report", "_sink", "fault", "lost", "submit")
+    __slots__ = ("_drafts", "_last", "_lock", "_prepare", "_report", "_sink", "fault", "lost", "submit")
 
     def __init__(
         self, sink: MemorySink, prepare: Callable[[Any], Prepared], report: Callable[[str], object]
@@ -30,26 +30,26 @@ class Keeper:
         self._prepare = prepare
         self._report = report
         self._drafts: deque[Any] = deque()
-        self._last: Callable[[], object] | None = None
+        self._last: Any = None
+        self._lock = _originals.RLock()
         self.lost = 0
         self.fault: str | None = None
         self.submit: Callable[[Any], None] = self._drafts.append
         sink.read_through(self.flush)
 
-    def flush(self, timeout: float = 0) -> bool:
+    def flush(self) -> bool:
         """Put everything that was submitted into the store."""
-        if self._drafts or self._last is not None:
-            with SHARED.lock:
-                while self._drafts:
-                    self._put(self._drafts.popleft())
-                last, self._last = self._last, None
-                if last is not None:
-                    self._put(last())
-                    self._sink.close()
+        with self._lock:
+            while self._drafts:
+                self._put(self._drafts.popleft())
+            last, self._last = self._last, None
+            if last is not None:
+                self._put(last)
+                self._sink.close()
         return not self.lost
 
-    def end(self, last: Callable[[], object]) -> None:
-        """Take nothing more; `last` makes the last draft, once all before it are prepared."""
+    def end(self, last: Any) -> None:
+        """Take nothing more; `last` is prepared once all before it are."""
         self._last = last
 
     def _put(self, draft: Any) -> None:

@@ -48,6 +48,7 @@ class _Shared:
     def __init__(self) -> None:
         self.lock = _originals.RLock()
         self.fork_order = 1
+        self._resting = False
 
     def before_fork(self) -> None:
         """Wait for a put that is under way in another thread."""

@@ -132,10 +132,10 @@ class Writer:
                 return gate.acquire(timeout=timeout) and not self._failed
         return self._write_here(timeout)
 
-    def end(self, last: Callable[[], object]) -> None:
-        """Write what waits and then the last draft, which is made when the others are written; and close."""
+    def end(self, last: Any) -> None:
+        """Write what waits and then `last`, which is prepared when all before it are written; and close."""
         self.flush()
-        self.submit(last())
+        self.submit(last)
         self.close()
 
     def close(self) -> None:

@@ -66,6 +66,13 @@ def test_a_list_grows_past_the_length_that_takes_another_header(count):
         history = [*history, {"d": 1, "c": 2}]
 
 
+def test_a_look_in_json_is_none_in_messagepack():
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    growing = Growing()
+    for history in ([49, 44, 50, 44, 51, 44, 52, 44], [1, 2, 3, 4, 5, 6, 7, 8, moment]):
+        assert growing.canonical(("m",), (history,)) == canonical(("m",), (history,))
+
+
 def test_the_same_moment_in_another_zone_is_another_input():
     moment = datetime(2026, 1, 1, 12, tzinfo=UTC)
     growing = Growing()

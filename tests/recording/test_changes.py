@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 import autochron
 from autochron.model import BoundaryRule, Place, Target
+from autochron.recording import recorder
 from autochron.recording.changes import argument_of, watch
 from autochron.session.marking import marked
 from autochron.weaving.gate import Point
@@ -339,3 +340,29 @@ def test_what_is_taken_out_of_keywords_comes_back_as_the_callers_own(block):
     given, trace = block.record(use)
     assert given is True
     assert block.replay(trace, use) == (True, ())
+
+
+def test_what_could_not_be_noted_is_lost_once_and_not_half_stored(block, monkeypatch):
+    def broken(names, values):
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr(recorder, "canonical", broken)
+    with autochron.record(store="memory:", rules=block.rules) as recording:
+        assert put({}, 1) is None
+    assert recording.problems == ("put[1] could not be recorded: RuntimeError: a fault of ours (lost)",)
+    assert (recording.trace().envelopes, recording.footer.lost) == ((), 1)
+
+
+def test_a_stream_that_ends_after_its_recording_changes_nothing(block):
+    with autochron.record(store="memory:", rules=block.rules) as recording:
+        stream = numbers()
+        assert next(stream) == 0
+    assert list(stream) == [1, 2]
+    outcome = recording.trace().envelopes[0].outcome
+    assert (outcome.items, type(outcome.end).__name__, recording.footer.lost) == ((b"0",), "Abandoned", 0)
+    assert recording.problems == ()
+
+
+@autochron.boundary
+def numbers():
+    yield from range(3)

@@ -10,7 +10,7 @@ from autochron.session.project import Project
 from autochron.weaving.gate import Point
 
 
-class Findings:
+class Tally:
     """Makes envelopes and items, and notes what the report tells of them; used by whoever writes only.
 
     Attributes:
@@ -21,7 +21,6 @@ class Findings:
     """
 
     def __init__(self, project: Project, redactor: Redactor, began: int) -> None:
-        self.redactor = redactor
         self.counts: dict[str, int] = {}
         self.opaque: dict[str, None] = {}
         self.by_type: dict[str, None] = {}
@@ -45,7 +44,7 @@ class Findings:
 
     def item(self, item: Item) -> bytes:
         """Make of an item what is kept of it."""
-        return self._editor.item(item)[0]
+        return self._editor.item(item)
 
     def unwoven_tools(self) -> tuple[str, ...]:
         """Give the tools that the model asked for and that no crossing answered."""
