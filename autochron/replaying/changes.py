@@ -169,7 +169,8 @@ def _set_state(target: Any, state: dict[str, Any]) -> None:
 
 
 def _equal(one: Any, other: Any) -> bool:
+    """Tell whether two are alike: `1.0` and `1.00`, 0.0 and -0.0, or a moment in two zones are equal and look different."""
     try:
-        return bool(one == other)
+        return bool(one == other) and codec.encode(one).body == codec.encode(other).body
     except Exception:
         return False

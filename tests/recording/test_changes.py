@@ -4,6 +4,8 @@ import functools
 import threading
 from collections import deque
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
 
 import msgspec
 import pytest
@@ -366,3 +368,21 @@ def test_a_stream_that_ends_after_its_recording_changes_nothing(block):
 @autochron.boundary
 def numbers():
     yield from range(3)
+
+
+@autochron.boundary
+def rewrite(order):
+    order["at"] = order["at"].astimezone(timezone(timedelta(hours=1)))
+    order["price"] = Decimal("1.00")
+    order["sign"] = -0.0
+
+
+def test_what_is_equal_and_looks_different_is_changed_again(block):
+    def use():
+        order = {"at": datetime(2026, 1, 1, tzinfo=UTC), "price": Decimal("1.0"), "sign": 0.0}
+        rewrite(order)
+        return str(order)
+
+    given, trace = block.record(use)
+    assert "timedelta(seconds=3600)" in given
+    assert block.replay(trace, use) == (given, ())
