@@ -54,6 +54,8 @@ class Found(Struct, frozen=True):
     absent: tuple[Absent, ...] = ()
     ledger: tuple[Unwoven, ...] = ()
     """What could not be decided, and why."""
+    decorators: frozenset[str] = frozenset()
+    """The decorators that the module uses, as they resolve, where a rule asks for one that it may use."""
 
 
 NOTHING = Found()
@@ -164,6 +166,7 @@ class Matcher:
             ),
             absent=_absent(asked, names),
             ledger=ledger,
+            decorators=frozenset().union(*decorated.values()),
         )
 
     def _asked(self, modules: tuple[str, ...], *, is_project: bool) -> _Asked:

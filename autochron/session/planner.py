@@ -10,7 +10,7 @@ from typing import Any
 
 from autochron.matching import Matcher
 from autochron.matching.matcher import Absent, Found
-from autochron.model import BoundaryRule, Http, Rules, Target, TraceRule
+from autochron.model import BoundaryRule, Decorated, Http, Rules, Target, TraceRule
 from autochron.rules import pack_index, with_imported
 from autochron.session.project import Project
 from autochron.weaving.ledger import Ledger
@@ -53,6 +53,7 @@ class RulePlanner:
         self.undo: list[Any] = []
         """What takes back the weaving of single objects."""
         self._absent: dict[str, list[Absent]] = {}
+        self._decorators: set[str] = set()
         self._waiting = (
             {module.partition(".")[0]: name for name, modules in pack_index().items() for module in modules}
             if rules.auto
@@ -89,6 +90,7 @@ class RulePlanner:
         for entry in found.ledger:
             self.ledger.refuse(entry.what, entry.reason, entry.slug)
         self._absent[module] = list(found.absent)
+        self._decorators |= found.decorators
         rules: dict[tuple[str, int], list[BoundaryRule]] = {}
         for match in found.matches:
             rules.setdefault((match.qualname, match.firstlineno), []).append(match.rule)
@@ -191,7 +193,18 @@ class RulePlanner:
 
             near = nearest(names, selector.module)
             return f"module {selector.module} was not imported" + (f"; the nearest is {near}" if near else "")
-        return "it fits no definition in the project's modules that were imported"
+        near = _nearest_decorator(selector, self._decorators) if isinstance(selector, Decorated) else None
+        why = "it fits no definition in the project's modules that were imported"
+        return f"{why}; the nearest decorator is {near}" if near else why
+
+
+def _nearest_decorator(selector: Decorated, seen: set[str]) -> str | None:
+    """Give the decorator that was meant: one of that name in a module, else the nearest."""
+    ending = f".{selector.decorator.rpartition('.')[2]}"
+    from autochron.rules.nearest import nearest  # lazy: difflib
+
+    same = sorted(name for name in seen if name.endswith(ending))
+    return same[0] if same else nearest(seen, selector.decorator)
 
 
 def _no_such(absent: Absent, target: Target) -> str:

@@ -212,6 +212,19 @@ def test_a_module_that_is_not_imported_is_a_warning_with_the_nearest(home):
     assert warning.endswith("(rule-without-match)")
 
 
+def test_a_decorator_without_its_module_is_a_warning_at_the_end(home):
+    write(
+        home,
+        {
+            "autochron.toml": 'version = 1\n[[boundary]]\nname = "x"\nkind = "tool"\ndecorated = "tool"\n',
+            "agent.py": "def tool(function):\n    return function\n\n\n@tool\ndef work():\n    print(1)\n\n\nwork()\n",
+        },
+    )
+    result = autochron(home, "run", "agent.py")
+    assert (result.status, result.text) == (0, "1\n")
+    assert result.said.splitlines()[-1].endswith("; the nearest decorator is agent.tool (rule-without-match)")
+
+
 # --- a store with traces ---
 
 
