@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-import tomllib
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 MASK = "[masked]"
@@ -63,9 +62,12 @@ def _masked(match: re.Match[str]) -> str:
 
 @cache
 def load_patterns() -> tuple[Pattern, ...]:
-    """Read `secrets.toml`, once."""
-    text = files("autochron.envelope").joinpath("secrets.toml").read_text(encoding="utf-8")
-    return tuple(Pattern(table) for table in tomllib.loads(text)["pattern"])
+    """Read `secrets.toml`, once, and not before there is something to look through."""
+    import tomllib  # lazy: with `importlib.resources` it was a fifth of the start of a run
+
+    loader: Any = __spec__.loader  # which may be that of a zip file
+    data = loader.get_data(os.path.join(os.path.dirname(__file__), "secrets.toml"))
+    return tuple(Pattern(table) for table in tomllib.loads(data.decode())["pattern"])
 
 
 # What may stand in a secret, by byte: 1 for letters, digits, `_` and `-`, 2 for what clings to those, 0 for all else.

@@ -47,6 +47,8 @@ _VARIABLE = re.compile(
 _QUERY = re.compile(r"""(?:\A|(?<=[?&]))([\w.\-]+)=([!$%*+,\-./0-9:;=@A-Z_a-z|~]+)""", re.ASCII)
 _KEEP = frozenset({"null", "true", "false", '""', f'"{MASK}"'})
 _MAX_NAME = 100
+# Characters that no format is shorter than: `://:p@`.
+_SHORTEST = 6
 _MAX_HARMLESS = 4096
 _MAX_NESTING = 20
 _MAX_PASSES = 8
@@ -65,12 +67,10 @@ class Span(NamedTuple):
 class Scanner:
     """Knows the secret names and formats; keeps of what it sees only keys that mean nothing."""
 
-    __slots__ = ("_dense", "_harmless", "_loose", "_patterns", "names")
+    __slots__ = ("_harmless", "names")
 
     def __init__(self, names: SecretNames) -> None:
         self.names = names
-        self._patterns = load_patterns()
-        self._loose, self._dense = _sorted_patterns()
         self._harmless: set[str] = set()
         """Keys as they stood in raw text and meant nothing: most bodies have the keys of the one before."""
 
@@ -98,7 +98,10 @@ class Scanner:
 
     def _any_near(self, text: str) -> bool:
         """Look for formats. Loops and not `any`: a generator a pattern takes longer than the search."""
-        for sign, pairs in self._loose:
+        if len(text) < _SHORTEST:
+            return False
+        loose, dense = _sorted_patterns()
+        for sign, pairs in loose:
             if sign in text:
                 for needle, pattern in pairs:
                     if needle in text and pattern.near(text):
@@ -106,7 +109,7 @@ class Scanner:
         runs = dense_runs(text)
         if runs:
             # Most needles have a sign in them, and most long runs have none.
-            for sign, pairs in self._dense:
+            for sign, pairs in dense:
                 if sign in runs:
                     for needle, pattern in pairs:
                         if needle in runs and pattern.near(text, runs):
@@ -154,7 +157,7 @@ class Scanner:
         text = _QUERY.sub(self._mask_query, text)
         text = _KEYWORD.sub(self._mask_keyword, text)
         text = _SET_COOKIE.sub(lambda match: f"{match[1]}{MASK}", text)
-        for pattern in self._patterns:
+        for pattern in load_patterns():
             text = pattern.mask(text)
         return text
 

@@ -374,3 +374,7 @@ def test_what_detect_secrets_finds_is_masked(module: str) -> None:
             assert "[masked]" in json.loads(Redactor().mask(msgspec.json.encode(f"a {text} b")))
 
         check()
+
+
+def test_the_shortest_secret_of_all_is_masked() -> None:
+    assert Redactor().mask_text("://:p@") == "://:[masked]@"
