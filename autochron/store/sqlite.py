@@ -18,6 +18,9 @@ from autochron.store.sink import SqliteSink
 if TYPE_CHECKING:
     from autochron.ports import Sink
 
+COPIED = 256 << 20
+"""Bytes of what is left in a store up to which dropping traces makes its file smaller."""
+
 _header = msgspec.json.Decoder(Header)
 
 
@@ -75,7 +78,8 @@ class SqliteStore:
     def drop(self, ids: Sequence[str]) -> None:
         """Drop traces by their ids, and give their room back; what isn't there is passed over.
 
-        Where another process is at the store the file keeps its size, and later traces take the room.
+        Where another process is at the store, or what is left is large, the file keeps its size and later traces take the
+        room: to make it smaller is to copy it, and whoever records meanwhile waits.
         """
         connection = database.connect_to_write(self.path, self._durability)
         try:
@@ -85,11 +89,11 @@ class SqliteStore:
                 if row is not None:
                     _drop(connection, row[0])
             connection.execute("COMMIT")
-            with contextlib.suppress(
-                sqlite3.OperationalError
-            ):  # someone reads, or the disk is too full for a copy
-                connection.execute("PRAGMA busy_timeout=0")
-                connection.execute("VACUUM")
+            if _size_in_use(connection) <= COPIED:
+                # Suppressed where someone reads, or where the disk has no room for a copy.
+                with contextlib.suppress(sqlite3.OperationalError):
+                    connection.execute("PRAGMA busy_timeout=0")
+                    connection.execute("VACUUM")
         except sqlite3.Error as error:
             raise database.explained(error, self.path) from error
         finally:
@@ -150,6 +154,14 @@ class SqliteStore:
             number = self._number(connection, found)
             connection.execute("BEGIN")
             yield from reading.EnvelopeReader(connection, self.path, number)
+
+
+def _size_in_use(connection: sqlite3.Connection) -> int:
+    pages, free, size = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    return int((pages - free) * size)
 
 
 def _drop(connection: sqlite3.Connection, number: int) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from autochron.errors import StoreError, TraceNotFoundError
 from autochron.model import Abandoned, Closed, Raised, Returned, Streamed, Trace
-from autochron.store import open_store, sharing
+from autochron.store import open_store, sharing, sqlite
 from autochron.store.memory import MemoryStore
 from autochron.store.sqlite import SqliteStore
 from tests.store import samples
@@ -266,6 +266,19 @@ def test_dropping_gives_room_back(sqlite_path):
     size = os.path.getsize(sqlite_path)
     store.drop([samples.header(number).id for number in range(1, 5)])
     assert os.path.getsize(sqlite_path) < size / 2
+    assert list(store.envelopes("last")) == samples.conversation(60)
+
+
+def test_a_large_store_is_not_copied_to_give_room_back(sqlite_path, monkeypatch):
+    monkeypatch.setattr(sqlite, "COPIED", 1000)
+    store = open_store(sqlite_path)
+    for number in (1, 2):
+        keep(store, samples.conversation(60), samples.header(number))
+    size = os.path.getsize(sqlite_path)
+    store.drop([samples.header(1).id])
+    assert os.path.getsize(sqlite_path) == size
+    keep(store, samples.conversation(60), samples.header(3))
+    assert os.path.getsize(sqlite_path) < size * 1.1  # it took the room
     assert list(store.envelopes("last")) == samples.conversation(60)
 
 
