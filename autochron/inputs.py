@@ -88,14 +88,26 @@ def shaped_input(body: bytes, rule: BoundaryRule, *, from_wire: bool) -> bytes:
     return redact_paths(body, rule.redact) if rule.redact else body
 
 
+_BODY = b'{"body":'
+
+
 def request_input(wire: Wire) -> bytes:
     """Give the input of a model crossing as the provider gets it: method, path and body."""
-    path = exchange.path_of(wire.url)
-    head = encode({"method": wire.method, "path": path})
+    head = _head(wire)
     content = wire.content
     if not content:
         return head
-    return b'{"body":' + json_or_stored(content) + b"," + head[1:]
+    return b"".join((_BODY, json_or_stored(content), b",", head[1:]))
+
+
+def request_body(body: bytes, wire: Wire) -> bytes | None:
+    """Give the request's body as it stands in the input of a crossing; None where that was shaped otherwise."""
+    rest = b"," + _head(wire)[1:]
+    return body[len(_BODY) : -len(rest)] if body.startswith(_BODY) and body.endswith(rest) else None
+
+
+def _head(wire: Wire) -> bytes:
+    return encode({"method": wire.method, "path": exchange.path_of(wire.url)})
 
 
 _COMPACT = re.compile(rb'[\[{](?:[\[{]|"[^"\\]{0,64}":[^\s])').match

@@ -18,7 +18,7 @@ from autochron.envelope.exchange import Wire
 from autochron.envelope.paths import read_steps, redact_paths
 from autochron.envelope.redaction import Redactor
 from autochron.envelope.tags import has_tag, opaque_paths
-from autochron.inputs import request_input, shaped_input
+from autochron.inputs import request_body, request_input, shaped_input
 from autochron.model import (
     Abandoned,
     BoundaryRule,
@@ -152,6 +152,7 @@ class Editor:
             draft.input is None or reenters
         )  # also of a stream that handed out items before it sent a request
         body = self._input(crossing, wires if from_wire else None)
+        request = request_body(body, wires[0]) if from_wire and wires else None
         parent = None if crossing.parent is None else crossing.parent.seq
         site = self._site(crossing.point)
         names = (crossing.name, site.rpartition(":")[2].rpartition(".")[2])
@@ -162,7 +163,9 @@ class Editor:
             changed, paths = self._mask(draft.changed, rule)
             masked_paths += _below("changed", paths)
         meta = (
-            self._meta(crossing.seq, rule.meta, body, outcome, exchanges) if rule.kind == "model" else b"{}"
+            self._meta(crossing.seq, rule.meta, body, outcome, exchanges, request)
+            if rule.kind == "model"
+            else b"{}"
         )
         if draft.prints:
             meta = encode({**decode(meta), "printed": self._redactor.mask_text("".join(draft.prints))})
@@ -242,8 +245,9 @@ class Editor:
         body: bytes,
         outcome: Outcome,
         exchanges: tuple[tuple[Exchange, tuple[str, ...]], ...],
+        request: bytes | None,
     ) -> bytes:
-        meta = _Meta(paths, body, outcome, exchanges[-1][0] if exchanges else None)
+        meta = _Meta(paths, body, outcome, exchanges[-1][0] if exchanges else None, request)
         found = meta.read()
         self.asking.ask(seq, meta.calls())
         return encode(found)
@@ -256,8 +260,11 @@ _ARGUMENTS = ("arguments", "input", "args")
 class _Meta:
     """Reads a model crossing's facts off what was recorded."""
 
-    def __init__(self, paths: MetaPaths, body: bytes, outcome: Outcome, last: Exchange | None) -> None:
+    def __init__(
+        self, paths: MetaPaths, body: bytes, outcome: Outcome, last: Exchange | None, request: bytes | None
+    ) -> None:
         self._paths = paths
+        self._body = request
         self._sources: dict[str, Any] = {}
         self._request: dict[str, Raw] | None = None
         self._raw: dict[str, bytes] = {"input": body}
@@ -330,7 +337,7 @@ class _Meta:
         return read_steps(self._sources, steps)
 
     def _read(self, source: str) -> Any:
-        raw = self._fields_of_input().get("body") if source == "request" else self._raw.get(source)
+        raw = self._body_of_request() if source == "request" else self._raw.get(source)
         if raw is None:
             return None
         return bodies.read_body(bytes(raw)) if source == "response" else decode(raw)
@@ -338,13 +345,13 @@ class _Meta:
     def _in_request(self, steps: Sequence[Step]) -> list[Any]:
         """Read a request's field without making objects of its messages, which grow with the conversation."""
         if self._request is None:
-            self._request = _fields(self._fields_of_input().get("body"))
+            self._request = _fields(self._body_of_request())
         first = steps[0].key
         raw = self._request.get(first)
         return [] if raw is None else read_steps({first: decode(raw)}, steps)
 
-    def _fields_of_input(self) -> dict[str, Raw]:
-        return _fields(self._raw["input"])
+    def _body_of_request(self) -> bytes | Raw | None:
+        return _fields(self._raw["input"]).get("body") if self._body is None else self._body
 
 
 def _fields(body: bytes | Raw | None) -> dict[str, Raw]:
