@@ -261,7 +261,12 @@ class _Meta:
     """Reads a model crossing's facts off what was recorded."""
 
     def __init__(
-        self, paths: MetaPaths, body: bytes, outcome: Outcome, last: Exchange | None, request: bytes | None
+        self,
+        paths: MetaPaths,
+        body: bytes,
+        outcome: Outcome,
+        last: Exchange | None,
+        request: bytes | None = None,
     ) -> None:
         self._paths = paths
         self._body = request
