@@ -13,7 +13,7 @@ from autochron.model import Rules
 from autochron.rules import load_rules
 from autochron.store import open_store
 from bench import agents, marks
-from bench.measure import Case, Figure, Size, best, has_peer, over, turn_about
+from bench.measure import Case, Figure, Size, has_peer, medians, over, turn_about
 
 BYTES = 1536.0
 MICROSECONDS = 100.0
@@ -214,11 +214,9 @@ def run(size: Size) -> Iterable[Figure]:
             functions,
             Functions(agents.plain).run,
             _peer(folder),
-            target=MICROSECONDS,
         )
         sdk = Sdk(pack_rules(), marks.ours)
-        # Told, and not held to: the peer doesn't see requests, so what it was measured by is the form above.
-        yield from _form(size, folder, sdk, sdk.run, None, target=None)
+        yield from _form(size, folder, sdk, sdk.run, None)
 
 
 class _Store:
@@ -278,8 +276,6 @@ def _form(
     form: Functions | Sdk,
     plain: Callable[[int], None],
     peer: Peer | None,
-    *,
-    target: float | None,
 ) -> Iterable[Figure]:
     kept: dict[int, float] = {}
     made = _Store(folder, form.name)
@@ -312,9 +308,9 @@ def _form(
         value=over(times, "ours", "plain") / (2 * turns) * 1e6,
         unit="µs",
         against="over the same, not recorded; until the store is closed",
-        target=target,
+        target=MICROSECONDS,
         peer=peer and over(times, "theirs", "plain") / (2 * turns) * 1e6,
-        samples=best(times),
+        samples=medians(times),
     )
     yield Figure(
         benchmark="conversation",

@@ -30,7 +30,7 @@ class Figure(Struct, frozen=True, kw_only=True):
     peer: float | None = None
     """The same figure of agent-chronicle, where it is installed."""
     samples: Mapping[str, float] = {}
-    """What the figure was made of: seconds of the best rounds (of a ratio the medians), bytes, or figures of its unit."""
+    """What the figure was made of: medians in seconds, bytes, or figures of its unit."""
 
     @property
     def verdict(self) -> str:
@@ -80,16 +80,8 @@ def turn_about(
 
 
 def over(times: Mapping[str, Sequence[float]], name: str, baseline: str) -> float:
-    """Give what a case takes longer than its baseline: the best round of each, as agent-chronicle's own harness has it.
-
-    What else the machine does only ever adds to a round.
-    """
-    return min(times[name]) - min(times[baseline])
-
-
-def best(times: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """Give the best round of each case."""
-    return {name: min(each) for name, each in times.items()}
+    """Give what a case takes longer than its baseline: the median over the rounds."""
+    return statistics.median(each - base for each, base in zip(times[name], times[baseline], strict=True))
 
 
 def ratio(times: Mapping[str, Sequence[float]], name: str, baseline: str) -> float:

@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Sequence
 
-from bench.measure import Figure, Size, best, over, turn_about
+from bench.measure import Figure, Size, medians, over, turn_about
 
 TARGET = 60.0
 HEAVY = ("libcst", "wrapt")
@@ -46,7 +46,7 @@ def run(size: Size) -> Iterable[Figure]:
             unit="ms",
             against="over python empty.py, bytecode written and the store there; processor's time",
             target=TARGET,
-            samples=best(times),
+            samples=medians(times),
         )
         ordinary = turn_about(cases, max(1, size.rounds // 4), clock=time.perf_counter)
         yield Figure(
@@ -55,7 +55,7 @@ def run(size: Size) -> Iterable[Figure]:
             value=over(ordinary, "ours", "plain") * 1e3,
             unit="ms",
             against="which is also that of whoever else uses the machine",
-            samples=best(ordinary),
+            samples=medians(ordinary),
         )
         yield Figure(
             benchmark="startup",
@@ -72,7 +72,7 @@ def run(size: Size) -> Iterable[Figure]:
                 value=over(times, name, "plain") * 1e3,
                 unit="ms",
                 against="over python empty.py",
-                samples=best(times),
+                samples=medians(times),
             )
 
 

@@ -9,7 +9,7 @@ from autochron.ports import WovenHandler
 from autochron.weaving import gate
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import Mark, weave_function
-from bench.measure import Figure, Size, best, over, turn_about
+from bench.measure import Figure, Size, medians, over, turn_about
 
 IDLE = 40.0
 PASSING = 200.0
@@ -65,7 +65,7 @@ def run(size: Size) -> Iterable[Figure]:
         unit="ns",
         against="over the plain call",
         target=IDLE,
-        samples=best(times),
+        samples=medians(times),
     )
     times = turn_about(
         {"plain": _many(plain, calls), "passing": _many(woven, calls, _Passing())}, size.rounds
@@ -77,7 +77,7 @@ def run(size: Size) -> Iterable[Figure]:
         unit="ns",
         against="over the plain call",
         target=PASSING,
-        samples=best(times),
+        samples=medians(times),
     )
 
 
