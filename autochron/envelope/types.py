@@ -34,7 +34,10 @@ class UnnamedError(Exception):
 
 def set_root(path: str) -> None:
     """Take the folder that the files of `__main__` are named relative to; by default the working folder."""
-    _root[0] = os.path.abspath(path) if path else ""
+    root = os.path.abspath(path) if path else ""
+    if root and root == _root[0]:
+        return
+    _root[0] = root
     for listener in _listeners:
         listener()
 
