@@ -5,6 +5,8 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import pytest
@@ -407,3 +409,17 @@ def test_migrations_run_in_order(sqlite_path, monkeypatch):
     assert connection.execute("SELECT x FROM trace").fetchall() == [(5,)]
     assert connection.execute("PRAGMA user_version").fetchone() == (3,)
     connection.close()
+
+
+def test_many_may_make_one_store_at_once(tmp_path):
+    together = threading.Barrier(6)
+
+    def make(number):
+        together.wait()
+        open_store(str(tmp_path / f"{number}.db")).begin(samples.header(next(counter))).close()
+
+    with ThreadPoolExecutor(6) as pool:
+        for number in range(40):
+            list(pool.map(lambda _: make(number), range(6)))
+    for number in range(40):
+        assert len(open_store(str(tmp_path / f"{number}.db")).summaries()) == 6
