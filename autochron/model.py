@@ -79,7 +79,20 @@ class Http(Struct, frozen=True, tag=True):
         return f"{self.method} {self.url}"
 
 
-Selector: TypeAlias = Target | Define | Decorated | Http
+class Call(Struct, frozen=True, tag=True):
+    """Call sites by a pattern of code, such as `TOOLS[$tool](...)`, and where they may stand.
+
+    `within` is a module glob, or module glob and name glob of the enclosing definition; None is anywhere in the project.
+    """
+
+    pattern: str
+    within: str | None = None
+
+    def __str__(self) -> str:
+        return self.pattern
+
+
+Selector: TypeAlias = Target | Define | Decorated | Call | Http
 
 
 class MetaPaths(Struct, frozen=True):

@@ -187,7 +187,10 @@ class _Boundary:
             else condition(rule.when, point)
         )
         self.template = name_template(rule.name)
-        self.name = self.template.fixed(point.qualname.rpartition(".")[2], point.qualname, point.module)
+        called = point.called
+        self.name = self.template.fixed(
+            called.rpartition(".")[2], called, point.module, point.captured.get(rule.id, {})
+        )
         self.collapses = rule.pack is not None and rule.kind == "model"
         paths = [path.removeprefix("input.") for path in rule.meta.model if path.startswith("input.")]
         self.inputs: Any = None
@@ -279,8 +282,8 @@ class Kernel:
         while caller is not None and str(caller.f_globals.get("__name__")).startswith(_BETWEEN):
             caller = caller.f_back
         facts = CallFacts(
-            name=point.qualname.rpartition(".")[2],
-            qualname=point.qualname,
+            name=point.called.rpartition(".")[2],
+            qualname=point.called,
             module=point.module,
             model=boundary.model(arguments),
             caller=None if caller is None else caller.f_code.co_qualname,
@@ -289,7 +292,9 @@ class Kernel:
             },
         )
         try:
-            return boundary.template.form(bound(point, arguments), facts)
+            return boundary.template.form(
+                {**bound(point, arguments), **point.captured.get(boundary.rule.id, {})}, facts
+            )
         except Exception as error:  # also a property of the program's own that raises
             if is_interruption(error):
                 raise

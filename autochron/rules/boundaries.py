@@ -5,14 +5,16 @@ from __future__ import annotations
 from itertools import product
 from typing import Any, cast
 
-from autochron.model import KINDS, BoundaryRule, Http, Kind, MetaPaths
-from autochron.rules.names import name_template
+from autochron.model import KINDS, BoundaryRule, Call, Http, Kind, MetaPaths
+from autochron.rules.calls import call_pattern
+from autochron.rules.names import Field, name_template
+from autochron.rules.nearest import hint
 from autochron.rules.paths import parse_path
 from autochron.rules.selectors import SELECTORS, read_selectors
 from autochron.rules.tables import Table
 
 _KEYS = (
-    *("name", "kind", *SELECTORS, "exclude", "when", "capture", "redact", "volatile", "meta"),
+    *("name", "kind", *SELECTORS, "exclude", "within", "when", "capture", "redact", "volatile", "meta"),
     *("codec", "observe", "state", "argument", "outcome"),
 )
 _LATER = ("observe", "argument", "outcome", "state")
@@ -26,14 +28,15 @@ _TITLE = "[[boundary]]"
 def read_boundaries(table: Table, pack: str | None = None) -> list[BoundaryRule]:
     """Read one table; it gives several rules where a target or a `when` is a list, all with one id."""
     allowed = (*_KEYS, "id") if pack else _KEYS
-    # `call` and `within` get a message of their own.
-    table.check_keys((*allowed, *(key for key in ("call", "within") if key in table)))
+    table.check_keys(allowed)
     selectors = read_selectors(table)
     common = _common(table, pack)
     if isinstance(selectors[0], Http):
         for key in ("argument", "outcome"):
             if key in table:
                 table.refuse(key, f"`{key}` needs a call's arguments, which a rule with `http` doesn't have")
+    if isinstance(selectors[0], Call):
+        _check_bound(table, selectors[0], common["name"])
     for key in _LATER:
         if key in table:
             table.refuse(key, f"`{key}` is not supported yet; take it out")
@@ -41,6 +44,21 @@ def read_boundaries(table: Table, pack: str | None = None) -> list[BoundaryRule]
         BoundaryRule(selector=selector, when=when, **common)
         for selector, when in product(selectors, _conditions(table))
     ]
+
+
+_OF_CALLS = ("__name__", "__qualname__", "__module__", "model", "caller")
+
+
+def _check_bound(table: Table, call: Call, name: str) -> None:
+    """Refuse a name that uses a metavariable which the pattern doesn't bind."""
+    known = (*call_pattern(call.pattern).metavariables, *_OF_CALLS)
+    for field in name_template(name).parts:
+        if isinstance(field, Field) and field.root not in known:
+            table.refuse(
+                "name",
+                f"`name` uses `{{{field.root}}}`, which `{call.pattern}` doesn't bind"
+                f"{hint(known, field.root)}; bind it with `${field.root}`",
+            )
 
 
 def _common(table: Table, pack: str | None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from autochron.errors import UnwovenToolError
 from autochron.matching import Matcher
+from autochron.matching.sites import label_of
 from autochron.model import Http, Rules, Target, Trace
 from autochron.rules import with_imported
 from autochron.session.activation import Activation
@@ -49,7 +50,7 @@ def uncovered(sites: Iterable[str], rules: Rules) -> set[str]:
     found: dict[str, set[str] | None] = {}
     missing = set()
     for site in sites:
-        place, _, qualname = site.rpartition(":")
+        place, _, qualname = site.partition(":") if " → " in site else site.rpartition(":")
         if not place.endswith(".py"):
             if not _is_targeted(place, qualname, rules):
                 missing.add(site)
@@ -85,4 +86,6 @@ def _woven_names(path: str, rules: Rules) -> set[str] | None:
         return None  # a syntax error is Python's to tell
     name, *aliases = module_names(path)
     found = Matcher(rules).find(name, code, source, is_project=True, aliases=(*aliases, "__main__"))
-    return {match.qualname for match in found.matches}
+    return {match.qualname for match in found.matches} | {
+        label_of(site.qualname, site.rule) for site in found.calls
+    }

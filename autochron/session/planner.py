@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autochron.matching import Matcher
 from autochron.matching.matcher import Absent, Found
+from autochron.matching.sites import CallSite
 from autochron.model import BoundaryRule, Decorated, Http, Rules, Target, TraceRule
 from autochron.rules import pack_index, with_imported
 from autochron.session.project import Project
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import Mark, Places, weave_function
+
+if TYPE_CHECKING:
+    from autochron.weaving.binding import Binding
 
 TRANSPORTS = {
     "httpx._client": frozenset({"Client.send", "AsyncClient.send"}),
@@ -53,6 +57,7 @@ class RulePlanner:
         self.undo: list[Any] = []
         """What takes back the weaving of single objects."""
         self._absent: dict[str, list[Absent]] = {}
+        self._calls: dict[str, tuple[CallSite, ...]] = {}
         self._decorators: set[str] = set()
         self._waiting = (
             {module.partition(".")[0]: name for name, modules in pack_index().items() for module in modules}
@@ -90,6 +95,11 @@ class RulePlanner:
         for entry in found.ledger:
             self.ledger.refuse(entry.what, entry.reason, entry.slug)
         self._absent[module] = list(found.absent)
+        if found.calls:
+            self._calls[module] = found.calls
+            for rule_id in {site.rule.id for site in found.calls}:
+                fits = sum(site.rule.id == rule_id for site in found.calls)
+                self.matched[rule_id] = self.matched.get(rule_id, 0) + fits
         self._decorators |= found.decorators
         rules: dict[tuple[str, int], list[BoundaryRule]] = {}
         for match in found.matches:
@@ -103,6 +113,15 @@ class RulePlanner:
         if module in TRANSPORTS:
             marks |= self._doors(module, code)
         return marks
+
+    def bindings(self, module: str, code: CodeType) -> Sequence[Binding]:
+        """Give the call sites of a module that rules fit; asked after `places`."""
+        sites = self._calls.pop(module, ())
+        if not sites:
+            return ()
+        from autochron.weaving.binding import bindings_of  # lazy: with the first rule for a call that fits
+
+        return bindings_of(sites, module, code.co_filename)
 
     def executed(self, module: ModuleType) -> None:
         """Weave the targets of a module that have no code of their own there, or say why not."""

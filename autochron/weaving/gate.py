@@ -14,6 +14,9 @@ from typing import Any
 from autochron._relay import Relay
 from autochron.ports import Serving, Token, WovenHandler
 
+THROUGH = frozenset({"autochron.weaving.wrapping", "autochron.weaving.sites"})
+"""Modules whose frames stand between a callee and its caller; tracebacks that are shown or kept leave them out."""
+
 
 class Gate(deque[Any]):
     """One item: the `enter` of the handler in force, or None.
@@ -69,11 +72,13 @@ class Point:
         signature: for a callable without code, how to bind its arguments.
         transport: whether it is the one door of an HTTP client through which every request goes.
         compiled: what the handler made of the rules, so that the next session need not make it again; opaque to weaving.
+        called: for a call site, the qualified name of what it calls; its own `qualname` says where it stands.
+        captured: for a call site, the values of its metavariables by the id of the rule that binds them.
     """
 
     __slots__ = (
-        "compiled", "file", "function", "line", "module", "parameters", "qualname", "rules", "signature", "transport",
-        "variadic",
+        "called", "captured", "compiled", "file", "function", "line", "module", "parameters", "qualname", "rules",
+        "signature", "transport", "variadic",
     )  # fmt: skip
 
     def __init__(
@@ -98,6 +103,8 @@ class Point:
         self.rules = rules
         self.transport = False
         self.signature: Any = None
+        self.called = qualname
+        self.captured: dict[str, dict[str, Any]] = {}
         self.compiled: Any = None
 
     def __reduce__(self) -> tuple[Callable[..., Point], tuple[Any, ...]]:

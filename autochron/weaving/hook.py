@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import importlib._bootstrap_external as external
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import CodeType, ModuleType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import Places, weave_code, weave_functions
+
+if TYPE_CHECKING:
+    from autochron.weaving.binding import Binding
 
 _IMPORTLIB = "<frozen importlib._bootstrap_external>"
 """What our frames in an import say for a file: so Python takes them out of tracebacks, as it does with its own."""
@@ -27,6 +30,9 @@ class Planner(Protocol):
 
     def places(self, module: str, file: str | None, code: CodeType) -> Places:
         """Give the definitions of a module that rules fit."""
+
+    def bindings(self, module: str, code: CodeType) -> Sequence[Binding]:
+        """Give the call sites of a module that rules fit; asked after `places`."""
 
     def executed(self, module: ModuleType) -> None:
         """Do what remains once a module has run."""
@@ -69,8 +75,11 @@ class Hook:
         code = _code_of(name, module)
         if code is not None:
             places = self._planner.places(name, file, code)
-            if places:
-                self._undo.append(weave_functions(name, places, self._ledger))
+            bindings = self._planner.bindings(name, code)
+            if places or bindings:
+                self._undo.append(weave_functions(name, places, self._ledger, bindings))
+            if bindings:
+                _refuse_unbound(code, bindings, self._ledger)
         self._planner.executed(module)
 
     def weave(self, name: str, file: str | None, code: CodeType) -> CodeType:
@@ -79,6 +88,14 @@ class Hook:
             return code
         try:
             places = self._planner.places(name, file, code)
+            bindings = self._planner.bindings(name, code)
+            if bindings:
+                from autochron.weaving.binding import (
+                    bind_calls,
+                )  # lazy: with the first rule for a call that fits
+
+                original, code = code, bind_calls(code, bindings, self._ledger)
+                _refuse_unbound(original, bindings, self._ledger)
             return weave_code(code, name, places, self._ledger) if places else code
         except RecursionError as error:  # pragma: no cover - a module nested too deeply to walk
             self._ledger.refuse(name, f"its code could not be walked: {error}")
@@ -119,6 +136,12 @@ class Hook:
         return exec_module
 
 
+def _refuse_unbound(code: CodeType, bindings: Sequence[Binding], ledger: Ledger) -> None:
+    from autochron.weaving.binding import refuse_unbound  # lazy: as above
+
+    refuse_unbound(code, bindings, ledger)
+
+
 class _Nothing:
     """A planner that wants nothing."""
 
@@ -127,6 +150,9 @@ class _Nothing:
 
     def places(self, module: str, file: str | None, code: CodeType) -> Places:
         return {}
+
+    def bindings(self, module: str, code: CodeType) -> Sequence[Binding]:
+        return ()
 
     def executed(self, module: ModuleType) -> None:
         return None

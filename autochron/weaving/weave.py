@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType, FunctionType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from autochron.errors import WeavingError
 from autochron.weaving.gate import Point
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.splice import function_kind, parameter_names, splice
+
+if TYPE_CHECKING:
+    from autochron.weaving.binding import Binding
 
 
 class Mark:
@@ -78,7 +81,9 @@ def is_woven(code: CodeType) -> bool:
     return any(type(constant) is Point for constant in code.co_consts)
 
 
-def weave_functions(module: str, places: Places, ledger: Ledger) -> Callable[[], None]:
+def weave_functions(
+    module: str, places: Places, ledger: Ledger, bindings: Sequence[Binding] = ()
+) -> Callable[[], None]:
     """Weave the functions of an imported module in place, wherever they are held; give the undo.
 
     All that exist of a definition are found through the garbage collector: also those behind decorators, in tables, in
@@ -88,13 +93,18 @@ def weave_functions(module: str, places: Places, ledger: Ledger) -> Callable[[],
     # By identity: equal code objects may come from different files, as those of a module and of its former self do.
     cache: dict[int, tuple[CodeType, CodeType]] = {}
     lines = {line for _, line in places}
+    bind: Callable[[CodeType], CodeType] = lambda code: code  # noqa: E731 - the usual case
+    if bindings:
+        from autochron.weaving.binding import bind_calls  # lazy: with the first rule for a call that fits
+
+        bind = lambda code: bind_calls(code, bindings, ledger)  # noqa: E731
     for function in functions_of(module):
         old = function.__code__
-        if not _concerns(old, places, lines):
+        if not bindings and not _concerns(old, places, lines):
             continue
         known = cache.get(id(old))
         if known is None:
-            known = cache[id(old)] = (old, weave_code(old, module, places, ledger))
+            known = cache[id(old)] = (old, weave_code(bind(old), module, places, ledger))
         new = known[1]
         if new is not old:
             function.__code__ = new

@@ -163,7 +163,7 @@ BAD = [
     (HEAD + "[[boundary]]\nknd = 1\n", "3: [[boundary]] has no key `knd`; nearest is `kind`"),
     (
         HEAD + "[[boundary]]\n",
-        "2: [[boundary]] has no selector; give one of `target`, `define`, `decorated`, `http`",
+        "2: [[boundary]] has no selector; give one of `target`, `define`, `decorated`, `call`, `http`",
     ),
     (
         HEAD + BOUNDARY + 'target = "a:b"\ndefine = "a:*"\n',
@@ -250,12 +250,40 @@ BAD = [
         "6: `argument` needs a call's arguments, which a rule with `http` doesn't have",
     ),
     (
-        HEAD + BOUNDARY + 'call = "f(...)"\n',
-        "5: call-site rules (`call`) are not yet supported; select the definition with `target`",
+        HEAD + BOUNDARY + 'call = "f(..."\n',
+        "5: `call` `f(...` doesn't parse: '(' was never closed",
+    ),
+    (
+        HEAD + BOUNDARY + 'call = "TOOLS[$tool]"\n',
+        "5: `call` `TOOLS[$tool]` is no call; nearest is `TOOLS[$tool](...)`",
+    ),
+    (
+        HEAD + BOUNDARY + 'call = "locals()"\n',
+        "5: `call` `locals()` is for `locals`, which looks at the frame that calls it, so it can't be woven",
+    ),
+    (
+        HEAD + BOUNDARY + 'call = "$f(...)"\n',
+        "5: `call` `$f(...)` names nothing that is called, so it would fit nearly every call; spell out a name",
+    ),
+    (
+        HEAD + BOUNDARY + 'call = "f($a, $a)"\n',
+        "5: `call` `f($a, $a)` binds `$a` twice; give one of them another name",
+    ),
+    (
+        HEAD + BOUNDARY + 'call = "f(*$a)"\n',
+        "5: `call` `f(*$a)` unpacks arguments; `...` stands for any of them",
+    ),
+    (
+        HEAD + BOUNDARY + 'call = "f(...)"\nwithin = "a..b"\n',
+        "6: `within` `a..b` has a module glob that has an empty component",
+    ),
+    (
+        HEAD + '[[boundary]]\nkind = "tool"\nname = "{tol}"\ncall = "TOOLS[$tool](...)"\n',
+        "4: `name` uses `{tol}`, which `TOOLS[$tool](...)` doesn't bind; nearest is `tool`; bind it with `$tol`",
     ),
     (
         HEAD + BOUNDARY + 'target = "a:b"\nwithin = "x"\n',
-        "6: call-site rules (`within`) are not yet supported; select the definition with `target`",
+        "6: `within` belongs to `call`, and this [[boundary]] has `target`",
     ),
     (
         HEAD + BOUNDARY + 'target = "a:b"\nwhen = { "a..b" = "x" }\n',
