@@ -449,10 +449,33 @@ class ReplaySummary(Struct, frozen=True, kw_only=True):
 
 
 class Fit(Struct, frozen=True):
-    """A definition that a rule fits."""
+    """A definition or a call that a rule fits."""
 
     place: str
     qualname: str
+    """Of a definition; for a call site the one that it stands in, and the rule's pattern."""
+    crossed: int | None = None
+    """How often it was crossed in the latest trace; None where there is none."""
+
+
+class Considered(Struct, frozen=True):
+    """One rule at one place."""
+
+    rule: BoundaryRule
+    fits: bool
+    reason: str
+    """Why it doesn't fit, or what is still to be seen when the program runs."""
+
+
+class Explained(Struct, frozen=True):
+    """A call or a definition, and what each rule makes of it."""
+
+    place: str
+    what: str
+    """`call of TOOLS[name]`, `definition of Agent.act`."""
+    considered: tuple[Considered, ...]
+    crossed: int | None = None
+    """How often it was crossed in the latest trace; None where there is none."""
 
 
 class Surveyed(Struct, frozen=True):

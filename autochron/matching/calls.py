@@ -48,6 +48,46 @@ def call_sites(
     return found
 
 
+def nearest_call(rule: CallRule, sources: Iterable[tuple[str, str, bytes]]) -> str | None:
+    """Give the call that is most like what a rule means, and why the rule doesn't fit it; None where none is much like it.
+
+    Args:
+        rule: one that fitted nothing.
+        sources: (module, file as it is shown, source) of where it could have.
+    """
+    from difflib import SequenceMatcher  # lazy: only a rule without a match needs it
+
+    wanted = ".".join(rule.pattern.words)
+    best, found = 0.6, None
+    for module, file, source in sources:
+        try:
+            names = Names(ast.parse(source), module, is_package=file.endswith("__init__.py"))
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+        for call, scope in names.calls:
+            names_there = _names_in(call.func)
+            last = SequenceMatcher(None, rule.pattern.words[-1], names_there.rpartition(".")[2]).ratio()
+            alike = (last + SequenceMatcher(None, wanted, names_there).ratio()) / 2
+            alike += SequenceMatcher(None, rule.pattern.text, ast.unparse(call)).ratio() / 100  # among equals
+            if alike > best:
+                best, found = alike, (file, call, _shown(call.func), fit_call(rule, call, scope, names))
+    if found is None:
+        return None
+    file, call, text, fit = found
+    reason = f", but {fit.reason}" if isinstance(fit, Miss) and text not in fit.reason else ""
+    return f"`{text}` at {file}:{call.lineno}{reason}"
+
+
+def _names_in(called: ast.expr) -> str:
+    """Give the names that stand in what is called, without keys."""
+    names: list[str] = []
+    while isinstance(called, ast.Attribute | ast.Subscript):
+        if isinstance(called, ast.Attribute):
+            names.insert(0, called.attr)
+        called = called.value
+    return ".".join([called.id, *names] if isinstance(called, ast.Name) else names)
+
+
 def fit_call(rule: CallRule, call: ast.Call, scope: Scope, names: Names) -> CallSite | Miss:
     """Decide whether a rule fits a call."""
     if rule.qualnames is not None and not rule.qualnames.fits(scope.qualname):

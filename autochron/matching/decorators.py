@@ -34,12 +34,12 @@ def decorations(source: str, module: str, *, is_package: bool) -> Iterator[Decor
     """Give every decorator of every function, resolved; SyntaxError where the source doesn't parse."""
     for function, scope in Names(ast.parse(source), module, is_package=is_package).functions:
         for decorator in function.decorator_list:
-            names = _names(decorator, scope)
+            names = names_of(decorator, scope)
             if names:
                 yield Decoration(function.name, function.decorator_list[0].lineno, names)
 
 
-def _names(decorator: ast.expr, scope: Scope) -> frozenset[str]:
+def names_of(decorator: ast.expr, scope: Scope) -> frozenset[str]:
     """Give the names of a decorator; called with arguments it is the same decorator."""
     while isinstance(decorator, ast.Call):
         decorator = decorator.func

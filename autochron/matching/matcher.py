@@ -338,7 +338,7 @@ def _ranked_sites(sites: list[CallSite], module: str) -> list[CallSite]:
     for several in by_call.values():
         several.sort(key=lambda site: (site.check is not None, site.weight))
         for first, second in pairwise(several):
-            alike = (first.check is None, first.weight) == (second.check is None, second.weight)
+            alike = (first.check, first.weight) == (second.check, second.weight)
             if alike and first.rule.when == second.rule.when:
                 raise RuleError(
                     f"{second.rule.place}: `{second.rule.selector}` fits the call of `{second.source}` at "

@@ -61,6 +61,12 @@ class Scope:
         """What names were assigned, and where."""
         self._following: set[str] = set()
 
+    def qualname_of(self, name: str) -> str:
+        """Give the qualified name of a definition in it."""
+        if self.qualname == "<module>":
+            return name
+        return f"{self.qualname}.{name}" if self.is_class else f"{self.qualname}.<locals>.{name}"
+
     def bind(self, name: str, meaning: str, origin: Origin) -> None:
         """Let a name stand for something, beside what it stands for already."""
         home = self.elsewhere.get(name, self)
@@ -158,7 +164,7 @@ class Names(ast.NodeVisitor):
         scope.bind(node.name, f"{scope.prefix}.{node.name}", "definition")
         for outside in (*node.decorator_list, *node.bases, *(each.value for each in node.keywords)):
             self.visit(outside)
-        qualname = _join(scope.qualname, node.name, scope)
+        qualname = scope.qualname_of(node.name)
         inner = Scope(f"{scope.prefix}.{node.name}", scope, qualname=qualname, is_class=True)
         self._inside(inner, None, node.body)
 
@@ -180,7 +186,7 @@ class Names(ast.NodeVisitor):
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 
     def _function(self, outer: Scope, name: str) -> Scope:
-        return Scope(f"{outer.prefix}.{name}.<locals>", outer, qualname=_join(outer.qualname, name, outer))
+        return Scope(f"{outer.prefix}.{name}.<locals>", outer, qualname=outer.qualname_of(name))
 
     def _inside(
         self, scope: Scope, arguments: ast.arguments | None, body: list[ast.stmt] | list[ast.expr]
@@ -284,12 +290,6 @@ class Names(ast.NodeVisitor):
         """Note a call."""
         self.calls.append((node, self._scope))
         self.generic_visit(node)
-
-
-def _join(outer: str, name: str, scope: Scope) -> str:
-    if outer == "<module>":
-        return name
-    return f"{outer}.{name}" if scope.is_class else f"{outer}.<locals>.{name}"
 
 
 def _arguments(arguments: ast.arguments) -> Iterator[ast.arg]:

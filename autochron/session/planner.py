@@ -8,10 +8,12 @@ from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from autochron.matching import Matcher
 from autochron.matching.matcher import Absent, Found
 from autochron.matching.sites import CallSite
-from autochron.model import BoundaryRule, Decorated, Http, Rules, Target, TraceRule
+from autochron.model import BoundaryRule, Call, Decorated, Http, Rules, Target, TraceRule
 from autochron.rules import pack_index, with_imported
 from autochron.session.project import Project
 from autochron.weaving.ledger import Ledger
@@ -58,6 +60,9 @@ class RulePlanner:
         """What takes back the weaving of single objects."""
         self._absent: dict[str, list[Absent]] = {}
         self._calls: dict[str, tuple[CallSite, ...]] = {}
+        self._files: dict[str, str] = {}
+        """The project's files that were imported, each with its module."""
+        self._reasons: dict[str, tuple[int, str]] = {}
         self._decorators: set[str] = set()
         self._waiting = (
             {module.partition(".")[0]: name for name, modules in pack_index().items() for module in modules}
@@ -86,6 +91,8 @@ class RulePlanner:
             reason = "its requests are not seen by `http` rules, which reach httpx and httpx2"
             self.ledger.refuse(module, reason, "http-client")
         is_project = file is not None and self.project.owns(file)
+        if is_project and file is not None:
+            self._files[file] = module
         names = (module, *self.aliases.get(module, ()))
         return any(self._matcher.may_match(name, is_project=is_project) for name in names)
 
@@ -121,7 +128,14 @@ class RulePlanner:
             return ()
         from autochron.weaving.binding import bindings_of  # lazy: with the first rule for a call that fits
 
-        return bindings_of(sites, module, code.co_filename)
+        return bindings_of(map(self._renamed, sites), module, code.co_filename)
+
+    def _renamed(self, site: CallSite) -> CallSite:
+        """Look for what is the program's own in `__main__`, where the rule says `agent`."""
+        for alias in self.aliases.get("__main__", ()):
+            if site.check is not None and site.check.startswith(f"{alias}."):
+                return structs.replace(site, check=f"__main__{site.check[len(alias) :]}")
+        return site
 
     def executed(self, module: ModuleType) -> None:
         """Weave the targets of a module that have no code of their own there, or say why not."""
@@ -134,13 +148,21 @@ class RulePlanner:
 
     def unmatched(self) -> list[tuple[BoundaryRule, str]]:
         """Give the project's rules that fitted nothing, each with what may be the reason."""
+        unknown = self._unknown()
         return [
             (rule, self._why(rule))
             for rule in self.rules.boundaries
-            if rule.id not in self.matched
+            if (rule.id not in self.matched or rule.id in unknown)
             and rule.id not in self._told
             and not isinstance(rule.selector, Http)
         ]
+
+    def _unknown(self) -> set[str]:
+        """Give the rules whose calls only may turn out to be of what they name, which is nowhere."""
+        known: dict[str, bool] = {}
+        for meant in (meant for site in self.ledger.sites for meant in site.meant):
+            known[meant.rule.id] = known.get(meant.rule.id, False) or meant.is_known()
+        return {rule_id for rule_id, is_known in known.items() if not is_known}
 
     # --- inside --------------------------------------------------------------------------------------------------------
 
@@ -212,9 +234,53 @@ class RulePlanner:
 
             near = nearest(names, selector.module)
             return f"module {selector.module} was not imported" + (f"; the nearest is {near}" if near else "")
+        if isinstance(selector, Call):
+            return self._why_no_call(rule)
         near = _nearest_decorator(selector, self._decorators) if isinstance(selector, Decorated) else None
         why = "it fits no definition in the project's modules that were imported"
         return f"{why}; the nearest decorator is {near}" if near else why
+
+    def _why_no_call(self, rule: BoundaryRule) -> str:
+        known = self._reasons.get(rule.id)
+        if known is None or known[0] != len(self._files):
+            known = self._reasons[rule.id] = (len(self._files), self._look_for_call(rule))
+        return known[1]
+
+    def _look_for_call(self, rule: BoundaryRule) -> str:
+        from autochron.matching.calls import nearest_call  # lazy: only for the report
+        from autochron.matching.sites import call_rule  # lazy: as above
+
+        dotted = call_rule(rule).pattern.dotted
+        if rule.id in self.matched and dotted is not None:
+            return _why_nowhere(dotted)
+        sources = (
+            (module, self.project.name(file), _read(file) or b"") for file, module in self._files.items()
+        )
+        near = nearest_call(call_rule(rule), sources)
+        why = "it fits no call in the project's modules that were imported"
+        return f"{why}; the nearest is {near}" if near else why
+
+
+def _why_nowhere(dotted: str) -> str:
+    """Say how far a dotted name leads among the imported modules."""
+    from autochron.rules.nearest import nearest  # lazy: difflib
+
+    parts = dotted.split(".")
+    for count in range(len(parts) - 1, 0, -1):
+        owner: Any = sys.modules.get(".".join(parts[:count]))
+        if owner is None:
+            continue
+        for part in parts[count:]:
+            inner = getattr(owner, part, None)
+            if inner is None:
+                held = getattr(owner, "__qualname__", None) or owner.__name__
+                near = nearest([name for name in dir(owner) if not name.startswith("_")], part)
+                return f"{held} has no {part}" + (f"; the nearest is {near}" if near else "")
+            owner = inner
+    near = nearest(sys.modules, parts[0])
+    return f"there is no module {parts[0]} among those imported" + (
+        f"; the nearest is {near}" if near else ""
+    )
 
 
 def _nearest_decorator(selector: Decorated, seen: set[str]) -> str | None:

@@ -72,6 +72,10 @@ class Meant:
             return False
         return getattr(callee, "__name__", None) == self.check.rpartition(".")[2]
 
+    def is_known(self) -> bool:
+        """Tell whether there is what the rule names, so that a callee may turn out to be it."""
+        return self.check is None or self._found is not None or _look_up(self.check) is not None
+
     def captured(
         self, values: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> dict[str, Any]:
