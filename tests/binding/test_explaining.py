@@ -6,6 +6,8 @@ import pytest
 
 from tests.cli.processes import autochron, write
 
+SELL = "fits where the callee turns out to be `broker.Client.sell`, or a method that overrides it"
+
 AGENT = """
 import broker
 from broker import sell as let_go
@@ -89,13 +91,11 @@ def test_calls_whose_receiver_only_the_run_knows(project):
     assert explain(project, "agent.py:16") == [
         "agent.py:16  call of self.client.sell",
         "  autochron.toml:3  TOOLS[$tool](...)  doesn't fit: it calls `self.client.sell`",
-        "  autochron.toml:7  broker.Client.sell(...)  fits where the callee turns out to be `broker.Client.sell`, or a method that"
-        " overrides it",
+        f"  autochron.toml:7  broker.Client.sell(...)  {SELL}",
         "  autochron.toml:16  broker.buy(...)  doesn't fit: module agent doesn't fit `within` `desk`",
         "agent.py:16  call of let_go",
         "  autochron.toml:3  TOOLS[$tool](...)  doesn't fit: it calls `let_go`",
-        "  autochron.toml:7  broker.Client.sell(...)  fits where the callee turns out to be `broker.Client.sell`, or a method that"
-        " overrides it",
+        f"  autochron.toml:7  broker.Client.sell(...)  {SELL}",
         "  autochron.toml:16  broker.buy(...)  doesn't fit: module agent doesn't fit `within` `desk`",
     ]
 
@@ -188,12 +188,19 @@ call = "TOOLS[$tool](1)"
     ran = autochron(project, "run", "agent.py")
     assert ran.status == 0
     why = "it fits no call in the project's modules that were imported; the nearest is"
-    assert [line.strip() for line in ran.said.splitlines() if "rule-without-match" in line] == [
-        f"not woven: TOLS[$tool](...): autochron.toml:3: {why} `TOOLS[name]` at agent.py:13 (rule-without-match)",
-        "not woven: brokr.Client.sell(...): autochron.toml:7: there is no module brokr among those imported; the nearest is "
-        "broker (rule-without-match)",
-        f"not woven: broker.Client.sel(...): autochron.toml:11: {why} `self.client.sell` at agent.py:16 (rule-without-match)",
-        "not woven: broker.Clint.sell(...): autochron.toml:15: broker has no Clint; the nearest is Client (rule-without-match)",
-        f"not woven: TOOLS[$tool](1): autochron.toml:19: {why} `TOOLS[name]` at agent.py:13, but it has 0 positional arguments, "
-        "and the pattern 1 (rule-without-match)",
+    told = [line.strip() for line in ran.said.splitlines() if "rule-without-match" in line]
+    few = "but it has 0 positional arguments, and the pattern 1"
+    assert told == [
+        f"not woven: {pattern}: autochron.toml:{line}: {reason} (rule-without-match)"
+        for pattern, line, reason in (
+            ("TOLS[$tool](...)", 3, f"{why} `TOOLS[name]` at agent.py:13"),
+            (
+                "brokr.Client.sell(...)",
+                7,
+                "there is no module brokr among those imported; the nearest is broker",
+            ),
+            ("broker.Client.sel(...)", 11, f"{why} `self.client.sell` at agent.py:16"),
+            ("broker.Clint.sell(...)", 15, "broker has no Clint; the nearest is Client"),
+            ("TOOLS[$tool](1)", 19, f"{why} `TOOLS[name]` at agent.py:13, {few}"),
+        )
     ]
