@@ -39,8 +39,8 @@ def run(arguments: list[str]) -> int:
         sys.stdout.write(HELP)
         return 0
     command = program_of(parsed.rest, "run")
-    options = Options(parsed.values.get("--rules"), parsed.values.get("--store"))
     quiet = bool(parsed.flags & {"--quiet", "-q"})
+    options = Options(parsed.values.get("--rules"), parsed.values.get("--store"), quiet=quiet)
 
     def report(summary: RunSummary) -> None:
         if not quiet:

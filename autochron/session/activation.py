@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from autochron import __version__
 from autochron.crossing.lanes import LaneHooks
 from autochron.model import Rules
 from autochron.session import network
@@ -12,6 +13,7 @@ from autochron.session.planner import RulePlanner, program_paths
 from autochron.session.project import Project
 from autochron.weaving.hook import Hook
 from autochron.weaving.ledger import Ledger
+from autochron.weaving.plans import Plans, default_folder, version_of_code
 
 _PROCESSES = "multiprocessing.process"
 
@@ -25,9 +27,16 @@ class Activation:
         self.project = Project(program_paths(rules, program), rules.root)
         self.ledger = Ledger()
         self.planner = RulePlanner(rules, self.project, self.ledger)
-        self._hook = Hook(self.planner, self.ledger)
+        self._hook = Hook(self.planner, self.ledger, self._plans(rules))
         self._lanes = LaneHooks()
         self._undo: list[Callable[[], None]] = []
+
+    def _plans(self, rules: Rules) -> Plans | None:
+        folder = default_folder() if rules.digest else None
+        if folder is None:
+            return None
+        key = (__version__, version_of_code(), rules.digest, rules.root, rules.file, self.project.paths)
+        return Plans(folder, key)
 
     @property
     def hook(self) -> Hook:

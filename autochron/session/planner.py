@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from autochron.matching import Matcher
-from autochron.matching.matcher import Absent, Found
+from autochron.matching.matcher import NOTHING, Absent, Found
 from autochron.matching.sites import CallSite
 from autochron.model import BoundaryRule, Call, Decorated, Http, Rules, Target, TraceRule
 from autochron.rules import pack_index, with_imported
@@ -59,6 +59,7 @@ class RulePlanner:
         self.undo: list[Any] = []
         """What takes back the weaving of single objects."""
         self._absent: dict[str, list[Absent]] = {}
+        self._found: dict[str, Found] = {}
         self._calls: dict[str, tuple[CallSite, ...]] = {}
         self._files: dict[str, str] = {}
         """The project's files that were imported, each with its module."""
@@ -104,14 +105,13 @@ class RulePlanner:
         self._absent[module] = list(found.absent)
         if found.calls:
             self._calls[module] = found.calls
-            for rule_id in {site.rule.id for site in found.calls}:
-                fits = sum(site.rule.id == rule_id for site in found.calls)
-                self.matched[rule_id] = self.matched.get(rule_id, 0) + fits
         self._decorators |= found.decorators
+        self._found[module] = found
         rules: dict[tuple[str, int], list[BoundaryRule]] = {}
         for match in found.matches:
             rules.setdefault((match.qualname, match.firstlineno), []).append(match.rule)
-            self.matched[match.rule.id] = self.matched.get(match.rule.id, 0) + 1
+        for rule in _rules_of(found):
+            self._count(rule.id)
         for trace in found.traces:
             self.ledger.refuse(
                 str(trace.rule.target), "a trace for each call is not in this release", "trace-rule"
@@ -120,6 +120,46 @@ class RulePlanner:
         if module in TRANSPORTS:
             marks |= self._doors(module, code)
         return marks
+
+    # --- what is kept between processes ------------------------------------------------------------------------------
+
+    def fingerprint(self, module: str, file: str) -> tuple[object, ...]:
+        """Give what besides rules and source decides what a module's places are."""
+        packs = tuple(pack.name for pack in self.rules.packs)
+        return (packs, self.aliases.get(module, ()), self.project.owns(file))
+
+    def rules_in_order(self) -> Sequence[BoundaryRule]:
+        """Give all rules in force, in an order that is the same in every process."""
+        return (*self.rules.boundaries, *(rule for pack in self.rules.packs for rule in pack.boundaries))
+
+    def notes(self, module: str) -> dict[str, Any]:
+        """Give what asking for `places` made known of a module, as plain data."""
+        found = self._found.pop(module, NOTHING)
+        numbers = {id(rule): number for number, rule in enumerate(self.rules_in_order())}
+        return {
+            "matched": [numbers[id(rule)] for rule in _rules_of(found)],
+            "absent": [
+                (numbers[id(each.rule)], each.nearest) for each in found.absent if id(each.rule) in numbers
+            ],
+            "decorators": sorted(found.decorators),
+        }
+
+    def recall(self, module: str, file: str, notes: dict[str, Any]) -> None:
+        """Know that again."""
+        rules = self.rules_in_order()
+        for number in notes["matched"]:
+            self._count(rules[number].id)
+        self._absent[module] = [Absent(rules[number], nearest) for number, nearest in notes["absent"]]
+        self._decorators |= set(notes["decorators"])
+        if module in TRANSPORTS:
+            self._count_http()
+
+    def _count(self, rule_id: str) -> None:
+        self.matched[rule_id] = self.matched.get(rule_id, 0) + 1
+
+    def _count_http(self) -> None:
+        for rule in self._http:
+            self._count(rule.id)
 
     def bindings(self, module: str, code: CodeType) -> Sequence[Binding]:
         """Give the call sites of a module that rules fit; asked after `places`."""
@@ -180,8 +220,7 @@ class RulePlanner:
         from autochron.matching import definitions  # lazy: with the first HTTP client
 
         wanted = TRANSPORTS[module]
-        for rule in self._http:
-            self.matched[rule.id] = self.matched.get(rule.id, 0) + 1
+        self._count_http()
         return {
             (name, inner.co_firstlineno): Mark(self._http, transport=True)
             for name, inner in definitions(code)
@@ -205,7 +244,7 @@ class RulePlanner:
         else:
             undo = self._wrap(owner, name, value, target, rule)
         if undo is not None:
-            self.matched[rule.id] = self.matched.get(rule.id, 0) + 1
+            self._count(rule.id)
             self.undo.append(undo)
 
     def _wrap(self, owner: Any, name: str, value: Any, target: Target, rule: BoundaryRule) -> Any:
@@ -259,6 +298,11 @@ class RulePlanner:
         near = nearest_call(call_rule(rule), sources)
         why = "it fits no call in the project's modules that were imported"
         return f"{why}; the nearest is {near}" if near else why
+
+
+def _rules_of(found: Found) -> list[BoundaryRule]:
+    """Give the rule of each fit."""
+    return [*(match.rule for match in found.matches), *(site.rule for site in found.calls)]
 
 
 def _why_nowhere(dotted: str) -> str:

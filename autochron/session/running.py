@@ -20,6 +20,7 @@ from autochron.session.activation import Activation, activate
 from autochron.session.block import refuse_unwoven
 from autochron.session.coverage import refuse_uncovered
 from autochron.session.program import Program, end_process, say_exit
+from autochron.session.progress import shown_on
 from autochron.session.session import Recording, Replaying
 from autochron.store import open_store
 
@@ -33,11 +34,13 @@ class Options:
     Attributes:
         rules: a rule file, or None to look for one.
         store: a store, or None for the default one.
+        quiet: whether progress is not shown.
     """
 
-    def __init__(self, rules: str | None, store: str | None) -> None:
+    def __init__(self, rules: str | None, store: str | None, *, quiet: bool = False) -> None:
         self.rules = rules
         self.store = store
+        self.quiet = quiet
 
     def load_rules(self, beside: str | None) -> Rules:
         """Read the rules: the given ones, or those found upward from the program."""
@@ -106,6 +109,7 @@ def run_recorded(
     ]
     command = Command(command.mode, command.target, arguments, facts.folder_of(rules))
     activation = activate(rules, program.path, aliases={"__main__": program.aliases})
+    activation.hook.progress = None if options.quiet else shown_on(sys.stderr)
     recording = Recording(activation, store, facts.header(rules, command, name), redactor)
     if masked:
         recording.problem(

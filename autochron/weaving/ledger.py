@@ -29,6 +29,13 @@ class Ledger:
         """Note what was not woven, and why."""
         self._unwoven[Unwoven(what, reason, slug)] = None
 
+    def since(self, count: int) -> tuple[Unwoven, ...]:
+        """Give what was refused after there were `count` entries."""
+        return tuple(self._unwoven)[count:]
+
+    def __len__(self) -> int:
+        return len(self._unwoven)
+
     @property
     def refused(self) -> frozenset[str]:
         """What there is a reason for already."""

@@ -7,7 +7,7 @@ where the callee turns out not to be what the rule means, that gives the callee 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
@@ -30,7 +30,7 @@ class Meant:
         arguments: those that are arguments: by place or keyword.
     """
 
-    __slots__ = ("_found", "arguments", "check", "constants", "rule", "saved")
+    __slots__ = ("_found", "arguments", "check", "constants", "rule", "saved", "strangers")
 
     def __init__(
         self,
@@ -45,10 +45,12 @@ class Meant:
         self.constants = constants
         self.saved = saved
         self.arguments = arguments
+        self.strangers: set[type] = set()
+        """Types whose methods were looked at and are not meant."""
         self._found: Any = None
 
     def fits(self, callee: Any) -> bool:
-        """Tell whether a callee is what the rule names, or a method that overrides it; about 80 ns where it isn't."""
+        """Tell whether a callee is what the rule names, or a method that overrides it."""
         if self.check is None:
             return True
         found = self._found
@@ -60,14 +62,16 @@ class Meant:
         if callee is wanted:
             return True
         if type(callee) is MethodType:
-            function = callee.__func__
+            function, receiver = callee.__func__, callee.__self__
             if function is wanted:
                 return True
-            return (
-                owner is not None
-                and isinstance(callee.__self__, owner)
-                and function.__name__ == wanted.__name__
-            )
+            if owner is not None and isinstance(receiver, owner):
+                return bool(function.__name__ == self.check.rpartition(".")[2])
+            if not isinstance(receiver, type):  # a class's own type is also that of other classes
+                if len(self.strangers) >= _KEPT:
+                    self.strangers.clear()
+                self.strangers.add(type(receiver))
+            return False
         if owner is None or not isinstance(getattr(callee, "__self__", None), owner):
             return False
         return getattr(callee, "__name__", None) == self.check.rpartition(".")[2]
@@ -123,7 +127,7 @@ class Site:
         meant: the rules for it, in order of precedence.
     """
 
-    __slots__ = ("_certain", "_points", "file", "label", "line", "meant", "module")
+    __slots__ = ("_certain", "_points", "_strangers", "file", "label", "line", "meant", "module")
 
     def __init__(
         self, module: str, label: str, *, file: str = "", line: int = 0, meant: tuple[Meant, ...] = ()
@@ -134,6 +138,8 @@ class Site:
         self.line = line
         self.meant = meant
         self._certain = all(each.check is None for each in meant)
+        # Where one rule only is to be asked; else a stranger to one may be what another means.
+        self._strangers: set[type] = meant[0].strangers if len(meant) == 1 else set()
         self._points: dict[Any, tuple[Any, Point]] = {}
 
     def bind(self, callee: Any) -> Any:
@@ -142,18 +148,36 @@ class Site:
             return callee
         meant = self.meant
         if not self._certain:
+            if type(callee) is MethodType and type(callee.__self__) in self._strangers:
+                return callee  # 60 ns
             meant = tuple([each for each in meant if each.fits(callee)])
         return partial(_cross, self, meant, callee, ()) if meant else callee
 
     def bind_saved(self, values: tuple[Any, ...]) -> Any:
         """Do so with what was saved on the way to the callee, which comes last."""
-        callee = values[-1]
-        if GATE[0] is None:
-            return callee
-        meant = self.meant
-        if not self._certain:
-            meant = tuple([each for each in meant if each.fits(callee)])
-        return partial(_cross, self, meant, callee, values) if meant else callee
+        bound = self.bind(values[-1])
+        if type(bound) is partial and bound.func is _cross:
+            return partial(_cross, self, bound.args[1], values[-1], values)
+        return bound
+
+    def packed(self, number: Callable[[Any], int]) -> tuple[Any, ...]:
+        """Describe it as plain data; `number` numbers rules."""
+        meant = [
+            (number(each.rule), each.check, each.constants, each.saved, each.arguments) for each in self.meant
+        ]
+        return (self.module, self.label, self.file, self.line, tuple(meant))
+
+    @staticmethod
+    def unpacked(plain: tuple[Any, ...], rules: Sequence[Any]) -> Site:
+        """Make it of that."""
+        module, label, file, line, meant = plain
+        return Site(
+            module,
+            label,
+            file=file,
+            line=line,
+            meant=tuple([Meant(rules[each[0]], *each[1:]) for each in meant]),
+        )
 
     def __reduce__(self) -> tuple[Callable[..., Site], tuple[Any, ...]]:
         # In another process the rules are that process's own; without them the site crosses nothing.
