@@ -317,11 +317,15 @@ class _Meta:
 
     def _merged(self, paths: tuple[str, ...]) -> Any:
         """Give what stands last at each path, in one: a stream may tell its usage in parts, at the paths named later."""
-        found = [
-            values[-1] for path in paths if (values := [each for each in self._all(path) if each is not None])
-        ]
+        at = {
+            path: values[-1]
+            for path in paths
+            if (values := [each for each in self._all(path) if each is not None])
+        }
+        found = list(at.values())
         if not all(isinstance(each, dict) for each in found):
-            return found[0]
+            # Counts that stand by themselves, each under a name of its own.
+            return {path.rpartition(".")[2]: each for path, each in at.items()} if len(at) > 1 else found[0]
         merged: dict[str, Any] = {}
         for each in reversed(found):
             merged |= {key: value for key, value in each.items() if value is not None or key not in merged}

@@ -112,8 +112,11 @@ class Recorder:
                 draft.wires[0].closed = True
             left_open = draft.streamed or crossing.point.function != "sync" or crossing.form == "awaitable"
             if type(error) is GeneratorExit and left_open:
-                draft.end = Closed()
-                draft.streamed = True
+                if draft.left_to_exchanges and not draft.streamed:
+                    draft.outcome = Returned()  # the body runs again, and the consumer closes it again
+                else:
+                    draft.end = Closed()
+                    draft.streamed = True
             else:
                 encoded = codec.encode(error, sys._getframe())
                 draft.add_opaque(encoded.opaque)
@@ -132,6 +135,10 @@ class Recorder:
         draft: Draft = crossing.record
         try:
             if not draft.streamed:
+                if draft.left_to_exchanges:
+                    return
+                if draft.inputs is not None and draft.inputs.deferred:
+                    self._say_late(crossing)
                 self._begin_stream(crossing, draft)
             encoded = codec.encode(item)
             if encoded.opaque:
@@ -160,9 +167,9 @@ class Recorder:
         draft: Draft = crossing.record
         if draft.left_to_exchanges:
             return False
-        if draft.inputs is not None and draft.inputs.deferred:
-            self._say_late(crossing)
-        self._begin_stream(crossing, draft)
+        if draft.inputs is None or not draft.inputs.deferred:
+            self._begin_stream(crossing, draft)
+        # Else it may send its request when it is first read, and then the exchange says all.
         return True
 
     # --- HTTP ------------------------------------------------------------------------------------------------------
@@ -202,6 +209,12 @@ class Recorder:
         without = []
         for crossing in list(self._open.values()):
             draft: Draft = crossing.record
+            if draft.outcome is None and not draft.streamed and _is_held(crossing, draft):
+                if draft.left_to_exchanges:
+                    draft.outcome, draft.ended = Returned(), _now()
+                else:  # never read, so it never sent its request
+                    self._begin_stream(crossing, draft)
+                    continue
             if draft.streamed and draft.end is None:
                 draft.ended = _now()
                 self._submit(Begun(crossing))
@@ -293,6 +306,13 @@ class Recorder:
         with self._lock:
             self.lost += 1
         self._problem(f"{crossing.address} could not be recorded: {type(error).__name__}: {error} (lost)")
+
+
+def _is_held(crossing: Crossing, draft: Draft) -> bool:
+    """Tell whether the caller holds a stream of what the exchanges beneath say: it may leave that open for ever."""
+    return crossing.form.endswith("iterator") or (
+        draft.left_to_exchanges and crossing.point.function.endswith("generator")
+    )
 
 
 def _keeps_exchanges(crossing: Crossing) -> bool:

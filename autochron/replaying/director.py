@@ -146,8 +146,9 @@ class Director:
         """Nothing: an item of a crossing that ran again."""
 
     def follows(self, crossing: Crossing) -> bool:
-        """Follow nothing: the body ran again."""
-        return False
+        """Follow what sends its request when it is first read, as it was when it was recorded: its body runs again."""
+        record = crossing.record
+        return isinstance(record, Reentry) and not record.served
 
     def transport(self, current: Any, point: Any, arguments: tuple[Any, ...]) -> Any:
         """Serve a request inside a model crossing that runs again."""
