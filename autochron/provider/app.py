@@ -17,9 +17,7 @@ from autochron.provider.desk import Desk, Inquiry, Plan
 from autochron.provider.settings import Settings
 from autochron.provider.wire import error_body
 
-_FORMS = {
-    form.path: form for form in (chat.FORM, responses.FORM, messages.FORM, ollama.FORM, mistral.FORM)
-}
+_FORMS = {form.path: form for form in (chat.FORM, responses.FORM, messages.FORM, ollama.FORM, mistral.FORM)}
 _PLAIN = ("/v1/embeddings", "/v1/files")
 _GZIP = 31  # zlib's window bits for a gzip wrapper
 _EVENT_SHARE = 20  # each event of a stream waits this part of the latency

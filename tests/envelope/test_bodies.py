@@ -147,3 +147,28 @@ def test_nonsense_is_refused(stored: bytes) -> None:
 def test_msgspec_is_the_measure_of_compact() -> None:
     content = msgspec.json.encode({"a": 1e16, "b": "é\u2028"})
     assert store_body(content).endswith(b'"style":"compact"}')
+
+
+LINES = [
+    b'{"a":1}\n{"a":2}\n',
+    b'{"a": 1}\n{"a": 2.50}\n{"b": [1, 2]}',
+    b'{"a":1}\nnot json\n\n[1]\n',
+    b'{"a":1}\n{"a": 2}\r\n',
+]
+
+
+@pytest.mark.parametrize("content", LINES)
+def test_json_lines_are_stored_as_json(content):
+    stored = store_body(content, "application/x-ndjson")
+    assert restore_body(stored) == content
+    assert b'"lines":[{"a":' in stored
+
+
+def test_json_lines_are_read():
+    stored = store_body(b'{"a":1}\n{"a": 2}\nplain', "application/x-ndjson; charset=utf-8")
+    assert read_body(stored) == {"lines": [{"a": 1}, {"a": 2}, "plain"]}
+
+
+def test_json_lines_that_are_no_text_are_kept():
+    content = b'{"a":1}\n\xff'
+    assert restore_body(store_body(content, "application/x-ndjson")) == content

@@ -1,0 +1,103 @@
+"""The forms of ollama, Mistral, Google and Bedrock, as their clients read them off the wire."""
+
+import http.client
+import json
+from urllib.parse import urlsplit
+
+import pytest
+
+from autochron import provider
+from autochron.provider import Provider
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+FUNCTION = [{"type": "function", "function": {"name": "weather", "parameters": SCHEMA}}]
+ASK = [{"role": "user", "content": "How is the weather?"}]
+
+
+def post(p: Provider, path, body, **headers):
+    """Give (status, headers, body) of a POST."""
+    connection = http.client.HTTPConnection(urlsplit(p.origin).netloc, timeout=10)
+    try:
+        connection.request("POST", path, json.dumps(body), {"content-type": "application/json", **headers})
+        response = connection.getresponse()
+        return (
+            response.status,
+            {key.lower(): value for key, value in response.getheaders()},
+            response.read(),
+        )
+    finally:
+        connection.close()
+
+
+def lines(body):
+    return [json.loads(line) for line in body.splitlines()]
+
+
+def events(body):
+    return [line.removeprefix(b"data: ") for line in body.split(b"\n\n") if line]
+
+
+def test_ollama_answers_whole_and_by_lines(scripted):
+    asked = {"model": "m", "messages": ASK, "tools": FUNCTION}
+    _, _, whole = post(scripted, "/api/chat", {**asked, "stream": False})
+    message = json.loads(whole)["message"]
+    assert message["content"] in ("Let me look.", "Let me see.")
+    assert [call["function"]["name"] for call in message["tool_calls"]] == ["weather", "weather"]
+    assert message["tool_calls"][0]["function"]["arguments"] == {"city": "Oslo"}
+
+    _, headers, streamed = post(scripted, "/api/chat", asked)
+    parts = lines(streamed)
+    assert headers["content-type"] == "application/x-ndjson"
+    assert "".join(part["message"]["content"] for part in parts) in ("Let me look.", "Let me see.")
+    assert [part["done"] for part in parts] == [*[False] * (len(parts) - 1), True]
+    assert [len(part["message"]["tool_calls"]) for part in parts if "tool_calls" in part["message"]] == [2]
+    assert parts[-1]["eval_count"] > 0
+
+
+def test_mistral_sends_a_tool_call_in_one_piece(scripted):
+    asked = {"model": "m", "messages": ASK, "tools": FUNCTION, "tool_choice": "any"}
+    _, _, whole = post(scripted, "/mistral/v1/chat/completions", asked)
+    [choice] = json.loads(whole)["choices"]
+    assert choice["finish_reason"] == "tool_calls"
+    assert {len(call["id"]) for call in choice["message"]["tool_calls"]} == {9}
+
+    _, headers, streamed = post(scripted, "/mistral/v1/chat/completions", {**asked, "stream": True})
+    *parts, last, done = events(streamed)
+    assert (headers["content-type"], done) == ("text/event-stream", b"[DONE]")
+    assert all("tool_calls" not in json.loads(part)["choices"][0]["delta"] for part in parts)
+    calls = json.loads(last)["choices"][0]["delta"]["tool_calls"]
+    assert json.loads(calls[0]["function"]["arguments"]) == {"city": "Oslo"}
+
+
+def bodies_of(path, asked):
+    with provider.serve(seed=7) as one:
+        return [post(one, path, asked)[2] for _ in range(3)]
+
+
+PATHS = {
+    "/api/chat": {"model": "m", "messages": ASK, "tools": FUNCTION},
+    "/mistral/v1/chat/completions": {"model": "m", "messages": ASK, "tools": FUNCTION, "stream": True},
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_one_seed_gives_the_same_answers(path):
+    assert bodies_of(path, PATHS[path]) == bodies_of(path, PATHS[path])
+
+
+ERRORS = {
+    "/api/chat": {"error": "429 on request"},
+    "/mistral/v1/chat/completions": {
+        "object": "error",
+        "message": "429 on request",
+        "type": "too_many_requests",
+        "param": None,
+        "code": "429",
+    },
+}
+
+
+@pytest.mark.parametrize("path", ERRORS)
+def test_errors_are_those_of_their_owner(path, scripted):
+    status, _, body = post(scripted, path, PATHS[path], **{"x-loopback": "429"})
+    assert (status, json.loads(body)) == (429, ERRORS[path])
