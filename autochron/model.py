@@ -85,8 +85,9 @@ Selector: TypeAlias = Target | Define | Decorated | Http
 class MetaPaths(Struct, frozen=True):
     """Where model, sampling parameters, usage and the tools asked for stand, as dotted paths with `*`.
 
-    Paths starting with `request.` or `response.` read the HTTP exchange, `input.` the bound arguments and `outcome.`
-    the result. The first path that is there wins; `sampling` and `tools` take all.
+    Paths starting with `request.` or `response.` read the HTTP exchange, `path.` the parts of its URL's path (`path.1` is
+    the second), `input.` the bound arguments and `outcome.` the result. The first path that is there wins; `sampling` and
+    `tools` take all.
     """
 
     model: tuple[str, ...] = ()

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -61,7 +62,7 @@ def line(data: Json) -> bytes:
 def error_body(path: str, status: int, message: str) -> Json:
     """Write an error as the owner of that path does."""
     for start, write in _ERRORS.items():
-        if path.startswith(start):
+        if re.match(start, path):
             return write(status, message)
     kind = _OPENAI_TYPES.get(status, "server_error" if status >= _SERVER_ERROR else "invalid_request_error")
     return {"error": {"message": message, "type": kind, "param": None, "code": None}}
@@ -94,7 +95,7 @@ def _mistral(status: int, message: str) -> Json:
 
 _ERRORS: dict[str, Callable[[int, str], Json]] = {
     "/v1/messages": _anthropic,
-    "/v1beta/": _google,
+    r"/\w+/models/[^/]+:\w+": _google,
     "/mistral/": _mistral,
     "/api/": lambda _status, message: {"error": message},
     "/model/": lambda _status, message: {"message": message},

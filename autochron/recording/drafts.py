@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from msgspec import Raw
 from msgspec.json import decode, encode
@@ -275,6 +276,9 @@ class _Meta:
         self._raw: dict[str, bytes] = {"input": body}
         if last is not None:
             self._raw["response"] = last.body
+            self._sources["path"] = {
+                str(place): unquote(part) for place, part in enumerate(_parts_of(last.url))
+            }
         if isinstance(outcome, Returned):
             self._raw["outcome"] = outcome.value
 
@@ -361,6 +365,11 @@ class _Meta:
 
     def _body_of_request(self) -> bytes | Raw | None:
         return _fields(self._raw["input"]).get("body") if self._body is None else self._body
+
+
+def _parts_of(url: str) -> list[str]:
+    """Give the parts of a URL's path."""
+    return exchange.path_of(url).partition("?")[0].strip("/").split("/")
 
 
 def _fields(body: bytes | Raw | None) -> dict[str, Raw]:

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autochron import _originals
 from autochron.crossing.kernel import Crossing
 from autochron.crossing.lanes import CURRENT
 from autochron.envelope import codec
 from autochron.envelope.canonical import canonical, screened_snapshot, snapshot
-from autochron.envelope.exchange import Wire, attend
 from autochron.inputs import LARGE, Inputs, inputs_of
 from autochron.interrupts import is_interruption
 from autochron.model import Closed, Raised, Returned
 from autochron.ports import Serving
 from autochron.recording.changes import NO_LOOKS, STILL, argument_of, below, kind_at, watch
 from autochron.recording.drafts import Begun, Draft, Item
+
+if TYPE_CHECKING:
+    from autochron.envelope.exchange import Wire
 
 _now = _originals.perf_counter_ns
 
@@ -50,7 +52,7 @@ class Recorder:
             draft.inputs = inputs
             point = crossing.point
             if point.transport:
-                draft.wires = [Wire(arguments[point.parameters.index("request")])]
+                draft.wires = [point.transport.sent(point.parameters, arguments)]
             if not inputs.deferred:
                 if inputs.large or not inputs.whole:
                     self._note_arguments(crossing, draft, inputs)
@@ -84,7 +86,9 @@ class Recorder:
         draft.ended = _now()
         try:
             if draft.wires is not None and crossing.point.transport:
-                attend(draft.wires[0], value, lambda _wire: self.wire_ended(crossing))
+                crossing.point.transport.attend(
+                    draft.wires[0], value, lambda _wire: self.wire_ended(crossing)
+                )
             inputs = draft.inputs
             if draft.streamed:
                 draft.end = self._stream_value(draft, value)
@@ -119,7 +123,8 @@ class Recorder:
                     draft.streamed = True
             else:
                 encoded = codec.encode(error, sys._getframe())
-                draft.add_opaque(encoded.opaque)
+                if not draft.left_to_exchanges:  # else the body raises it again
+                    draft.add_opaque(encoded.opaque)
                 if draft.streamed:
                     draft.end = Raised(encoded.body)
                 else:
@@ -137,8 +142,6 @@ class Recorder:
             if not draft.streamed:
                 if draft.left_to_exchanges:
                     return
-                if draft.inputs is not None and draft.inputs.deferred:
-                    self._say_late(crossing)
                 self._begin_stream(crossing, draft)
             encoded = codec.encode(item)
             if encoded.opaque:
@@ -179,7 +182,7 @@ class Recorder:
         if type(current) is not Crossing or current.handler is not self or not _keeps_exchanges(current):
             return None
         try:
-            wire = Wire(arguments[point.parameters.index("request")])
+            wire = point.transport.sent(point.parameters, arguments)
             draft: Draft = current.record
             wires = draft.wires
             if wires is None:
@@ -269,6 +272,8 @@ class Recorder:
             self._open.pop(crossing.seq, None)
         if draft.input is None and not wires:
             self._note_late(draft)
+        if draft.streamed and not wires and draft.inputs is not None and draft.inputs.deferred:
+            self._say_late(crossing)
         draft.let_go()
         self._submit(crossing)
 
@@ -333,7 +338,9 @@ class Request:
     def returned(self, response: Any) -> Any:
         """Note the response, and listen to its body."""
         try:
-            attend(self._wire, response, lambda _wire: self._recorder.wire_ended(self._crossing))
+            self._wire.door.attend(
+                self._wire, response, lambda _wire: self._recorder.wire_ended(self._crossing)
+            )
         except Exception as error:
             if is_interruption(error):
                 raise

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from autochron.envelope.doors import DOORS
 from autochron.matching import Matcher
 from autochron.matching.matcher import Absent, Found
 from autochron.model import BoundaryRule, Decorated, Http, Rules, Target, TraceRule
@@ -15,12 +16,6 @@ from autochron.rules import pack_index, with_imported
 from autochron.session.project import Project
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import Mark, Places, weave_function
-
-TRANSPORTS = {
-    "httpx._client": frozenset({"Client.send", "AsyncClient.send"}),
-    "httpx2._client": frozenset({"Client.send", "AsyncClient.send"}),
-}
-"""The doors of HTTP clients: every request goes through one of these."""
 
 _SPAWNING = frozenset(
     {
@@ -33,7 +28,7 @@ _SPAWNING = frozenset(
 )
 """Modules whose pools and event loops carry lanes on, or whose processes are told of."""
 
-_OTHER_CLIENTS = ("requests", "aiohttp", "urllib3")
+_OTHER_CLIENTS = ("requests", "urllib3")
 
 
 class RulePlanner:
@@ -75,10 +70,10 @@ class RulePlanner:
             del self._waiting[top]
             self.rules = with_imported(self.rules, module)
             self._matcher = Matcher(self.rules)
-        if module in TRANSPORTS or module in _SPAWNING:
+        if module in DOORS or module in _SPAWNING:
             return True
         if self._http and module in _OTHER_CLIENTS:
-            reason = "its requests are not seen by `http` rules, which reach httpx and httpx2"
+            reason = "its requests are not seen by `http` rules, which reach httpx, httpx2 and aiohttp"
             self.ledger.refuse(module, reason, "http-client")
         is_project = file is not None and self.project.owns(file)
         names = (module, *self.aliases.get(module, ()))
@@ -100,7 +95,7 @@ class RulePlanner:
                 str(trace.rule.target), "a trace for each call is not in this release", "trace-rule"
             )
         marks = {place: Mark(tuple(each)) for place, each in rules.items()}
-        if module in TRANSPORTS:
+        if module in DOORS:
             marks |= self._doors(module, code)
         return marks
 
@@ -138,13 +133,13 @@ class RulePlanner:
     def _doors(self, module: str, code: CodeType) -> dict[tuple[str, int], Mark]:
         from autochron.matching import definitions  # lazy: with the first HTTP client
 
-        wanted = TRANSPORTS[module]
+        door = DOORS[module]
         for rule in self._http:
             self.matched[rule.id] = self.matched.get(rule.id, 0) + 1
         return {
-            (name, inner.co_firstlineno): Mark(self._http, transport=True)
+            (name, inner.co_firstlineno): Mark(self._http, transport=door)
             for name, inner in definitions(code)
-            if name in wanted
+            if name in door.names
         }
 
     def _weave_absent(self, module: ModuleType, absent: Absent) -> None:

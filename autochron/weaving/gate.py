@@ -67,7 +67,7 @@ class Point:
         line: its first line.
         rules: what fits it, in order of precedence; opaque to weaving.
         signature: for a callable without code, how to bind its arguments.
-        transport: whether it is the one door of an HTTP client through which every request goes.
+        transport: the door of an HTTP client through which every request goes, where it is one; opaque here.
         compiled: what the handler made of the rules, so that the next session need not make it again; opaque to weaving.
     """
 
@@ -96,7 +96,7 @@ class Point:
         self.file = file
         self.line = line
         self.rules = rules
-        self.transport = False
+        self.transport: Any = None
         self.signature: Any = None
         self.compiled: Any = None
 

@@ -69,12 +69,47 @@ def test_mistral_sends_a_tool_call_in_one_piece(scripted):
     assert json.loads(calls[0]["function"]["arguments"]) == {"city": "Oslo"}
 
 
+CONTENTS = [{"role": "user", "parts": [{"text": "How is the weather?"}]}]
+DECLARED = {"name": "weather", "parameters": {"type": "OBJECT", "properties": {"city": {"type": "STRING"}}}}
+
+
+def test_google_answers_whole_and_by_events(scripted):
+    asked = {"contents": CONTENTS, "tools": [{"functionDeclarations": [DECLARED]}]}
+    _, _, whole = post(scripted, "/v1beta/models/m:generateContent", asked)
+    body = json.loads(whole)
+    text, oslo, _ = body["candidates"][0]["content"]["parts"]
+    assert text["text"] in ("Let me look.", "Let me see.")
+    assert oslo == {"functionCall": {"name": "weather", "args": {"city": "Oslo"}}}
+    assert body["modelVersion"] == "m"
+
+    _, headers, streamed = post(scripted, "/v1/models/m:streamGenerateContent?alt=sse", asked)
+    chunks = [json.loads(each) for each in events(streamed)]
+    parts = [part for chunk in chunks for part in chunk["candidates"][0]["content"]["parts"]]
+    assert headers["content-type"] == "text/event-stream"
+    assert "".join(part.get("text", "") for part in parts) in ("Let me look.", "Let me see.")
+    assert [part["functionCall"]["name"] for part in parts if "functionCall" in part] == ["weather"] * 2
+    assert [chunk["candidates"][0].get("finishReason") for chunk in chunks][-2:] == [None, "STOP"]
+
+    results = [{"functionResponse": {"name": "weather", "response": {"result": "mild"}}}]
+    turns = [
+        *CONTENTS,
+        {"role": "model", "parts": [{"text": "x"}]},
+        {"role": "user", "parts": results},
+    ]
+    _, _, second = post(scripted, "/v1/models/m:generateContent", {**asked, "contents": turns})
+    assert json.loads(second)["candidates"][0]["content"]["parts"][0]["text"].startswith("It is ")
+
+
 def bodies_of(path, asked):
     with provider.serve(seed=7) as one:
         return [post(one, path, asked)[2] for _ in range(3)]
 
 
 PATHS = {
+    "/v1beta/models/m:streamGenerateContent?alt=sse": {
+        "contents": CONTENTS,
+        "tools": [{"functionDeclarations": [DECLARED]}],
+    },
     "/api/chat": {"model": "m", "messages": ASK, "tools": FUNCTION},
     "/mistral/v1/chat/completions": {"model": "m", "messages": ASK, "tools": FUNCTION, "stream": True},
 }
@@ -86,6 +121,9 @@ def test_one_seed_gives_the_same_answers(path):
 
 
 ERRORS = {
+    "/v1beta/models/m:streamGenerateContent?alt=sse": {
+        "error": {"code": 429, "message": "429 on request", "status": "RESOURCE_EXHAUSTED"}
+    },
     "/api/chat": {"error": "429 on request"},
     "/mistral/v1/chat/completions": {
         "object": "error",
