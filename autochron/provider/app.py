@@ -12,23 +12,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from autochron.provider import chat, google, messages, mistral, ollama, responses
+from autochron.provider import bedrock, chat, google, messages, mistral, ollama, responses
 from autochron.provider.desk import Desk, Inquiry, Plan
 from autochron.provider.settings import Settings
 from autochron.provider.wire import error_body
 
-_FORMS = {
-    form.path: form
-    for form in (
-        chat.FORM,
-        responses.FORM,
-        messages.FORM,
-        ollama.FORM,
-        mistral.FORM,
-        google.FORM,
-        google.STREAM,
-    )
-}
+_OPENAI = (chat.FORM, responses.FORM)
+_OTHERS = (messages.FORM, ollama.FORM, mistral.FORM, google.FORM, google.STREAM, *bedrock.FORMS)
+_FORMS = {form.path: form for form in (*_OPENAI, *_OTHERS)}
 _PLAIN = ("/v1/embeddings", "/v1/files")
 _GZIP = 31  # zlib's window bits for a gzip wrapper
 _EVENT_SHARE = 20  # each event of a stream waits this part of the latency

@@ -62,6 +62,21 @@ FORMS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         },
         {"path": "/v1beta/models/m-1:streamGenerateContent?alt=sse"},
     ),
+    "bedrock.converse": (
+        "/model/m-1/converse",
+        {
+            "messages": [{"role": "user", "content": [{"text": "How is the weather?"}]}],
+            "toolConfig": {
+                "tools": [
+                    {"toolSpec": {"name": name, "inputSchema": {"json": SCHEMA}}}
+                    for name in ("weather", "news")
+                ]
+            },
+            "inferenceConfig": {"temperature": 0.5},
+        },
+        {"path": "/model/m-1/converse-stream"},
+    ),
+    "bedrock.invoke": ("/model/m-1/invoke", MESSAGES, {"path": "/model/m-1/invoke"}),
     "ollama.chat": ("/api/chat", {**CHAT, "stream": False, "options": {"temperature": 0.5}}, {}),
 }
 
@@ -113,7 +128,7 @@ def meta_of(name: str, request: dict[str, Any], content: bytes, content_type: st
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
-@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("name", [name for name in FORMS if name != "bedrock.invoke"])
 def test_model_sampling_usage_and_tools_are_found(
     name: str, streamed: bool, model: provider.Provider
 ) -> None:
@@ -156,6 +171,7 @@ BODIES: dict[str, tuple[str, ...]] = {
     "openai.audio": ('{"text": "x", "usage": {"total_tokens": 3}}',),
     "openai": ('{"usage": {"total_tokens": 3}}',),
     "anthropic.count_tokens": ('{"input_tokens": 3}',),
+    "bedrock.embed": ('{"inputTextTokenCount": 3}',),
     "google_genai.count_tokens": ('{"totalTokens": 3}',),
     "google_genai.interactions": (
         '{"steps": [{"type": "function_call", "name": "sell"}], "usage": {"total_tokens": 3}}',
@@ -195,7 +211,9 @@ OPTIONS: dict[str, Any] = {
     **dict.fromkeys(("topP", "topK", "candidateCount", "maxOutputTokens"), 1),
     **dict.fromkeys(("presencePenalty", "frequencyPenalty"), 1),
     **dict.fromkeys(("stopSequences", "responseMimeType", "thinkingConfig"), "x"),
-    "toolConfig": {"functionCallingConfig": {"mode": "ANY"}},
+    "toolConfig": {"functionCallingConfig": {"mode": "ANY"}, "toolChoice": {"any": {}}},
+    "inferenceConfig": {"temperature": 1, "topP": 1, "maxTokens": 1, "stopSequences": ["x"]},
+    "additionalModelRequestFields": {"top_k": 1},
     "requests": [{"model": "m-1"}],
     "model": "m-1",
     "stop_sequences": ["x"],
@@ -222,7 +240,7 @@ def test_every_meta_path_of_every_pack_finds_something(name: str, model: provide
         bodies.append(ask(model, path, request))
         more = {"stream": True, **of_stream}
         bodies.append(ask(model, more.pop("path", path), {**request, **more}))
-    sources = [{"request": OPTIONS, "input": given}]
+    sources = [{"request": OPTIONS, "input": given, "path": {"0": "model", "1": "m-1"}}]
     sources += [{"response": drafts.bodies.read_body(store_body(*body))} for body in bodies]
     meta = rule_of(name).meta
     for path in (*meta.model, *meta.sampling, *meta.usage, *meta.tools):

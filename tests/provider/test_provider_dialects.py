@@ -1,5 +1,6 @@
 """The forms of ollama, Mistral, Google and Bedrock, as their clients read them off the wire."""
 
+import base64
 import http.client
 import json
 from urllib.parse import urlsplit
@@ -100,12 +101,52 @@ def test_google_answers_whole_and_by_events(scripted):
     assert json.loads(second)["candidates"][0]["content"]["parts"][0]["text"].startswith("It is ")
 
 
+SAID = [{"role": "user", "content": [{"text": "How is the weather?"}]}]
+SPECS = {"tools": [{"toolSpec": {"name": "weather", "inputSchema": {"json": SCHEMA}}}]}
+
+
+def test_bedrock_converses_whole_and_by_frames(scripted):
+    asked = {"messages": SAID, "toolConfig": SPECS}
+    _, _, whole = post(scripted, "/model/m/converse", asked)
+    body = json.loads(whole)
+    text, oslo, _ = body["output"]["message"]["content"]
+    assert text["text"] in ("Let me look.", "Let me see.")
+    assert (oslo["toolUse"]["name"], oslo["toolUse"]["input"]) == ("weather", {"city": "Oslo"})
+    assert body["stopReason"] == "tool_use"
+
+    _, headers, streamed = post(scripted, "/model/m/converse-stream", asked)
+    assert headers["content-type"] == "application/vnd.amazon.eventstream"
+    parsed = frames(streamed)
+    assert [kind for kind, _ in parsed][:2] == ["messageStart", "contentBlockDelta"]
+    assert [kind for kind, _ in parsed][-2:] == ["messageStop", "metadata"]
+    names = [each["start"]["toolUse"]["name"] for kind, each in parsed if kind == "contentBlockStart"]
+    assert names == ["weather", "weather"]
+
+
+def test_bedrock_invokes_a_model_whole_and_by_chunks(scripted):
+    asked = {"max_tokens": 9, "messages": ASK, "tools": [{"name": "weather", "input_schema": SCHEMA}]}
+    _, _, whole = post(scripted, "/model/m/invoke", asked)
+    assert json.loads(whole)["stop_reason"] == "tool_use"
+    _, _, streamed = post(scripted, "/model/m/invoke-with-response-stream", asked)
+    chunks = [json.loads(base64.b64decode(each["bytes"])) for _, each in frames(streamed)]
+    assert (chunks[0]["type"], chunks[-1]["type"]) == ("message_start", "message_stop")
+
+
+def frames(content):
+    """Give (type, payload) of each frame, read by botocore, which checks the checksums."""
+    eventstream = pytest.importorskip("botocore.eventstream", reason="boto3 is not installed")
+    buffer = eventstream.EventStreamBuffer()
+    buffer.add_data(content)
+    return [(each.headers[":event-type"], json.loads(each.payload)) for each in buffer]
+
+
 def bodies_of(path, asked):
     with provider.serve(seed=7) as one:
         return [post(one, path, asked)[2] for _ in range(3)]
 
 
 PATHS = {
+    "/model/m/converse-stream": {"messages": SAID, "toolConfig": SPECS},
     "/v1beta/models/m:streamGenerateContent?alt=sse": {
         "contents": CONTENTS,
         "tools": [{"functionDeclarations": [DECLARED]}],
@@ -121,6 +162,7 @@ def test_one_seed_gives_the_same_answers(path):
 
 
 ERRORS = {
+    "/model/m/converse-stream": {"message": "429 on request"},
     "/v1beta/models/m:streamGenerateContent?alt=sse": {
         "error": {"code": 429, "message": "429 on request", "status": "RESOURCE_EXHAUSTED"}
     },
@@ -137,5 +179,7 @@ ERRORS = {
 
 @pytest.mark.parametrize("path", ERRORS)
 def test_errors_are_those_of_their_owner(path, scripted):
-    status, _, body = post(scripted, path, PATHS[path], **{"x-loopback": "429"})
+    status, headers, body = post(scripted, path, PATHS[path], **{"x-loopback": "429"})
     assert (status, json.loads(body)) == (429, ERRORS[path])
+    kind = "ThrottlingException" if path.startswith("/model/") else None
+    assert headers.get("x-amzn-errortype") == kind
