@@ -115,7 +115,9 @@ class BoundaryRule(Struct, frozen=True, kw_only=True):
     redact: tuple[str, ...] = ()
     volatile: tuple[str, ...] = ()
     meta: MetaPaths = MetaPaths()
-    codec: Literal["auto", "http", "value"] = "auto"
+    codec: Literal["auto", "http", "value", "channel"] = "auto"
+    """`http` leaves the outcome to the exchanges beneath, `value` never does; `auto` does for a pack's models. `channel`: it
+    is streams between tasks that lead out of the process, and a replay gives silent ones."""
     observe: bool = False
     state: str | None = None
     argument: str | None = None

@@ -60,6 +60,7 @@ class Recorder:
                     draft.input = body = canonical(point.parameters, arguments)
                     inputs.large = len(body) > LARGE
                     draft.watch = watch(point, arguments, inputs.caught)
+                    _let_receiver_be(crossing, draft)
         except Exception as error:
             self._failed(crossing, error)
         return None
@@ -77,6 +78,7 @@ class Recorder:
             inputs.large = len(body) > LARGE
         look = snapshot if inputs.whole else screened_snapshot
         draft.watch = watch(point, arguments, inputs.caught, looks, look)
+        _let_receiver_be(crossing, draft)
 
     def returned(self, crossing: Crossing, value: Any) -> Any:
         """Note the outcome."""
@@ -143,7 +145,8 @@ class Recorder:
                 if draft.left_to_exchanges:
                     return
                 self._begin_stream(crossing, draft)
-            encoded = codec.encode(item)
+            encode = codec.encode_channels if crossing.rule.codec == "channel" else codec.encode
+            encoded = encode(item)
             if encoded.opaque:
                 draft.add_opaque(below("items.*", encoded.opaque))
             self._submit(Item(crossing.seq, crossing.rule, encoded.body))
@@ -311,6 +314,13 @@ class Recorder:
         with self._lock:
             self.lost += 1
         self._problem(f"{crossing.address} could not be recorded: {type(error).__name__}: {error} (lost)")
+
+
+def _let_receiver_be(crossing: Crossing, draft: Draft) -> None:
+    """Look no longer at a library's session, of which a pack says that it is no input: other tasks change it meanwhile."""
+    rule, watched = crossing.rule, draft.watch
+    if watched is not None and watched.opaque and rule.pack is not None and rule.capture:
+        watched.opaque = [each for each in watched.opaque if each[0] != "self"]
 
 
 def _is_held(crossing: Crossing, draft: Draft) -> bool:

@@ -39,6 +39,11 @@ def kept(folder, name, variables, tools=""):
         assert_same(recorded, runner.run(folder, "replay", "last", **variables(model)), 0)
         assert model.calls == calls
     assert_same(recorded, runner.run(folder, "replay", "last", **_without_keys(variables(_GONE))), 0)
+    return trace_of(folder)
+
+
+def trace_of(folder):
+    """Give what was recorded last in a folder."""
     return open_store(str(folder / ".autochron" / "traces.db")).load("last")
 
 
