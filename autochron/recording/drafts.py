@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from msgspec import Raw
 from msgspec.json import decode, encode
@@ -276,9 +275,7 @@ class _Meta:
         self._raw: dict[str, bytes] = {"input": body}
         if last is not None:
             self._raw["response"] = last.body
-            self._sources["path"] = {
-                str(place): unquote(part) for place, part in enumerate(_parts_of(last.url))
-            }
+            self._sources["path"] = {str(place): part for place, part in enumerate(_parts_of(last.url))}
         if isinstance(outcome, Returned):
             self._raw["outcome"] = outcome.value
 
@@ -369,7 +366,12 @@ class _Meta:
 
 def _parts_of(url: str) -> list[str]:
     """Give the parts of a URL's path."""
-    return exchange.path_of(url).partition("?")[0].strip("/").split("/")
+    path = exchange.path_of(url).partition("?")[0].strip("/")
+    if "%" not in path:
+        return path.split("/")
+    from urllib.parse import unquote  # lazy: most paths have nothing quoted
+
+    return [unquote(part) for part in path.split("/")]
 
 
 def _fields(body: bytes | Raw | None) -> dict[str, Raw]:

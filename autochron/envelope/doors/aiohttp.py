@@ -4,11 +4,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from functools import cache
-from http import HTTPStatus
-from inspect import signature
 from types import SimpleNamespace
 from typing import Any
 
@@ -73,6 +70,7 @@ class Aiohttp:
 
 
 def _module(name: str) -> Any:
+    """Give a module that aiohttp imported: an import of it here would cost every recorded program its time."""
     return sys.modules[name]
 
 
@@ -116,7 +114,7 @@ def _response(session: Any, method: str, url: Any, exchange: Exchange, body: byt
     aiohttp, multidict = _module("aiohttp"), _module("multidict")
     headers = headers_for(exchange, body)
     held = multidict.CIMultiDictProxy(multidict.CIMultiDict(headers))
-    loop = asyncio.get_running_loop()
+    loop = _module("asyncio").get_running_loop()
     options = {
         "writer": None,
         "continue100": None,
@@ -130,13 +128,13 @@ def _response(session: Any, method: str, url: Any, exchange: Exchange, body: byt
         "stream_writer": SimpleNamespace(output_size=0),
     }
     # What a response is made of differs by a keyword between versions.
-    wanted = signature(aiohttp.ClientResponse).parameters
+    wanted = _module("inspect").signature(aiohttp.ClientResponse).parameters
     response = aiohttp.ClientResponse(
         method, url, **{name: value for name, value in options.items() if name in wanted}
     )
     response.version = aiohttp.HttpVersion11
     response.status = exchange.status
-    response.reason = HTTPStatus(exchange.status).phrase
+    response.reason = _module("http").HTTPStatus(exchange.status).phrase
     response._headers = held
     response._raw_headers = tuple(
         (name.encode("latin-1"), value.encode("latin-1")) for name, value in headers
