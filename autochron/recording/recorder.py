@@ -190,6 +190,8 @@ class Recorder:
             wires = draft.wires
             if wires is None:
                 wires = draft.wires = []
+            if any(_is_sending(each) and each.door is not wire.door for each in wires):
+                return PASSING  # one client sends through another: it is one request
             if wires and wires[-1].failed() and wires[-1].same_request(wire):
                 wire.attempts = wires[-1].attempts + 1
                 wires[-1] = wire
@@ -316,6 +318,10 @@ class Recorder:
         self._problem(f"{crossing.address} could not be recorded: {type(error).__name__}: {error} (lost)")
 
 
+def _is_sending(wire: Wire) -> bool:
+    return not wire.status and not wire.closed and wire.error is None
+
+
 def _let_receiver_be(crossing: Crossing, draft: Draft) -> None:
     """Look no longer at a library's session, of which a pack says that it is no input: other tasks change it meanwhile."""
     rule, watched = crossing.rule, draft.watch
@@ -367,3 +373,25 @@ class Request:
 
     def resumed(self) -> None:
         """Nothing: a request is no stream."""
+
+
+class Passing:
+    """The token of a call of which nothing is noted."""
+
+    __slots__ = ()
+
+    def returned(self, value: Any) -> Any:
+        """Hand on what it gave."""
+        return value
+
+    def raised(self, error: BaseException) -> None:
+        """Nothing: it is told of elsewhere."""
+
+    def yielded(self, item: Any) -> None:
+        """Nothing: a request is no stream."""
+
+    def resumed(self) -> None:
+        """Nothing: a request is no stream."""
+
+
+PASSING = Passing()

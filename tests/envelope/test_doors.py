@@ -2,6 +2,7 @@
 
 import asyncio
 
+import httpx
 import pytest
 
 import autochron
@@ -76,6 +77,26 @@ def test_a_stream_of_aiohttp(rules, ask, monkeypatch):
     recorded, replayed, _ = recorded_and_replayed(rules, in_aiohttp(ask))
     assert recorded == replayed
     assert recorded[2]
+
+
+def test_a_client_that_sends_through_another_is_one_crossing_and_one_exchange(rules):
+    aiohttp = pytest.importorskip("aiohttp")
+
+    class Through(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request):
+            async with (
+                aiohttp.ClientSession() as session,
+                session.request(request.method, str(request.url), data=request.content) as response,
+            ):
+                return httpx.Response(response.status, content=await response.read())
+
+    async def run(url):
+        async with httpx.AsyncClient(transport=Through()) as client:
+            return (await client.post(f"{url}/chat/completions", json=ASKED)).json()
+
+    recorded, replayed, trace = recorded_and_replayed(rules, lambda url: asyncio.run(run(url)))
+    assert recorded == replayed
+    assert [(each.address, len(each.exchanges)) for each in trace.envelopes] == [("agent[1]", 1)]
 
 
 def test_parameters_of_aiohttp_are_part_of_the_url(rules, monkeypatch):
