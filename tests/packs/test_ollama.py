@@ -18,9 +18,9 @@ def test_the_synchronous_client(tmp_path):
     assert addresses(trace) == [
         *("model[1]", "weather[1]", "model[2]"),
         *("model[3]", "weather[2]", "model[4]"),
-        *("model[5]", "model[6]", "model[7]", "model[8]"),
+        *("model[5]", "model[6]", "model[7]", "model[8]", "model[9]"),
     ]
-    assert [len(envelope.exchanges) for envelope in trace.envelopes] == [1, 0, 1, 1, 0, 1, 1, 0, 1, 1]
+    assert [len(envelope.exchanges) for envelope in trace.envelopes] == [1, 0, 1, 1, 0, 1, 1, 0, 1, 1, 1]
     first, streamed = decode(trace.envelopes[0].meta), decode(trace.envelopes[3].meta)
     assert (first["model"], first["sampling"], first["tools"]) == (
         "llama3.2",

@@ -53,11 +53,21 @@ def left_early(client):
     client.chat("llama3.2", messages=[{"role": "user", "content": "Never read."}], stream=True)
 
 
+HELD = []
+
+
+def left_open(client):
+    """Hold a stream until the program ends."""
+    HELD.append(client.chat("llama3.2", messages=[{"role": "user", "content": "A long one."}], stream=True))
+    print(next(HELD[0]).message.content)
+
+
 def main():
     client = ollama.Client()
     whole()
     streamed(client)
     left_early(client)
+    left_open(client)
     for stream in (False, True):
         try:
             for part in client.chat("llama3.2", [{"role": "user", "content": "fail"}], stream=stream):
