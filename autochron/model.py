@@ -98,8 +98,9 @@ Selector: TypeAlias = Target | Define | Decorated | Call | Http
 class MetaPaths(Struct, frozen=True):
     """Where model, sampling parameters, usage and the tools asked for stand, as dotted paths with `*`.
 
-    Paths starting with `request.` or `response.` read the HTTP exchange, `input.` the bound arguments and `outcome.`
-    the result. The first path that is there wins; `sampling` and `tools` take all.
+    Paths starting with `request.` or `response.` read the HTTP exchange, `path.` the parts of its URL's path (`path.1` is
+    the second), `input.` the bound arguments and `outcome.` the result. The first path that is there wins; `sampling` and
+    `tools` take all.
     """
 
     model: tuple[str, ...] = ()
@@ -127,7 +128,9 @@ class BoundaryRule(Struct, frozen=True, kw_only=True):
     redact: tuple[str, ...] = ()
     volatile: tuple[str, ...] = ()
     meta: MetaPaths = MetaPaths()
-    codec: Literal["auto", "http", "value"] = "auto"
+    codec: Literal["auto", "http", "value", "channel"] = "auto"
+    """`http` leaves the outcome to the exchanges beneath, `value` never does; `auto` does for a pack's models. `channel`: it
+    is streams between tasks that lead out of the process, and a replay gives silent ones."""
     observe: bool = False
     state: str | None = None
     argument: str | None = None

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from autochron.envelope import exceptions, shapes, transport
+from autochron.envelope import channels, exceptions, shapes, transport
 from autochron.envelope import types as names
 from autochron.errors import CodecError, OpaqueError
 
@@ -312,6 +312,7 @@ _READERS: dict[str, Callable[[Node], Any]] = {
     "$uuid": _uuid,
     "$path": _path,
     "$http": lambda node: transport.rebuild(node, read),
+    "$channel": lambda node: channels.rebuild(node["$channel"]),
     "$enum": _enum,
     "$error": _error,
     "$type": _typed,

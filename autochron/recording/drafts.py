@@ -275,6 +275,7 @@ class _Meta:
         self._raw: dict[str, bytes] = {"input": body}
         if last is not None:
             self._raw["response"] = last.body
+            self._sources["path"] = {str(place): part for place, part in enumerate(_parts_of(last.url))}
         if isinstance(outcome, Returned):
             self._raw["outcome"] = outcome.value
 
@@ -317,11 +318,15 @@ class _Meta:
 
     def _merged(self, paths: tuple[str, ...]) -> Any:
         """Give what stands last at each path, in one: a stream may tell its usage in parts, at the paths named later."""
-        found = [
-            values[-1] for path in paths if (values := [each for each in self._all(path) if each is not None])
-        ]
+        at = {
+            path: values[-1]
+            for path in paths
+            if (values := [each for each in self._all(path) if each is not None])
+        }
+        found = list(at.values())
         if not all(isinstance(each, dict) for each in found):
-            return found[0]
+            # Counts that stand by themselves, each under a name of its own.
+            return {path.rpartition(".")[2]: each for path, each in at.items()} if len(at) > 1 else found[0]
         merged: dict[str, Any] = {}
         for each in reversed(found):
             merged |= {key: value for key, value in each.items() if value is not None or key not in merged}
@@ -357,6 +362,16 @@ class _Meta:
 
     def _body_of_request(self) -> bytes | Raw | None:
         return _fields(self._raw["input"]).get("body") if self._body is None else self._body
+
+
+def _parts_of(url: str) -> list[str]:
+    """Give the parts of a URL's path."""
+    path = exchange.path_of(url).partition("?")[0].strip("/")
+    if "%" not in path:
+        return path.split("/")
+    from urllib.parse import unquote  # lazy: most paths have nothing quoted
+
+    return [unquote(part) for part in path.split("/")]
 
 
 def _fields(body: bytes | Raw | None) -> dict[str, Raw]:

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autochron import _originals
 from autochron.crossing.kernel import Crossing
 from autochron.crossing.lanes import CURRENT
 from autochron.envelope import codec
 from autochron.envelope.canonical import canonical, screened_snapshot, snapshot
-from autochron.envelope.exchange import Wire, attend
 from autochron.inputs import LARGE, Inputs, inputs_of
 from autochron.interrupts import is_interruption
 from autochron.model import Closed, Raised, Returned
 from autochron.ports import Serving
 from autochron.recording.changes import NO_LOOKS, STILL, argument_of, below, kind_at, watch
 from autochron.recording.drafts import Begun, Draft, Item
+
+if TYPE_CHECKING:
+    from autochron.envelope.exchange import Wire
 
 _now = _originals.perf_counter_ns
 
@@ -50,7 +52,7 @@ class Recorder:
             draft.inputs = inputs
             point = crossing.point
             if point.transport:
-                draft.wires = [Wire(arguments[point.parameters.index("request")])]
+                draft.wires = [point.transport.sent(point.parameters, arguments)]
             if not inputs.deferred:
                 if inputs.large or not inputs.whole:
                     self._note_arguments(crossing, draft, inputs)
@@ -58,6 +60,7 @@ class Recorder:
                     draft.input = body = canonical(point.parameters, arguments)
                     inputs.large = len(body) > LARGE
                     draft.watch = watch(point, arguments, inputs.caught)
+                    _let_receiver_be(crossing, draft)
         except Exception as error:
             self._failed(crossing, error)
         return None
@@ -75,6 +78,7 @@ class Recorder:
             inputs.large = len(body) > LARGE
         look = snapshot if inputs.whole else screened_snapshot
         draft.watch = watch(point, arguments, inputs.caught, looks, look)
+        _let_receiver_be(crossing, draft)
 
     def returned(self, crossing: Crossing, value: Any) -> Any:
         """Note the outcome."""
@@ -84,7 +88,9 @@ class Recorder:
         draft.ended = _now()
         try:
             if draft.wires is not None and crossing.point.transport:
-                attend(draft.wires[0], value, lambda _wire: self.wire_ended(crossing))
+                crossing.point.transport.attend(
+                    draft.wires[0], value, lambda _wire: self.wire_ended(crossing)
+                )
             inputs = draft.inputs
             if draft.streamed:
                 draft.end = self._stream_value(draft, value)
@@ -112,11 +118,15 @@ class Recorder:
                 draft.wires[0].closed = True
             left_open = draft.streamed or crossing.point.function != "sync" or crossing.form == "awaitable"
             if type(error) is GeneratorExit and left_open:
-                draft.end = Closed()
-                draft.streamed = True
+                if draft.left_to_exchanges and not draft.streamed:
+                    draft.outcome = Returned()  # the body runs again, and the consumer closes it again
+                else:
+                    draft.end = Closed()
+                    draft.streamed = True
             else:
                 encoded = codec.encode(error, sys._getframe())
-                draft.add_opaque(encoded.opaque)
+                if not draft.left_to_exchanges:  # else the body raises it again
+                    draft.add_opaque(encoded.opaque)
                 if draft.streamed:
                     draft.end = Raised(encoded.body)
                 else:
@@ -132,8 +142,11 @@ class Recorder:
         draft: Draft = crossing.record
         try:
             if not draft.streamed:
+                if draft.left_to_exchanges:
+                    return
                 self._begin_stream(crossing, draft)
-            encoded = codec.encode(item)
+            encode = codec.encode_channels if crossing.rule.codec == "channel" else codec.encode
+            encoded = encode(item)
             if encoded.opaque:
                 draft.add_opaque(below("items.*", encoded.opaque))
             self._submit(Item(crossing.seq, crossing.rule, encoded.body))
@@ -160,9 +173,9 @@ class Recorder:
         draft: Draft = crossing.record
         if draft.left_to_exchanges:
             return False
-        if draft.inputs is not None and draft.inputs.deferred:
-            self._say_late(crossing)
-        self._begin_stream(crossing, draft)
+        if draft.inputs is None or not draft.inputs.deferred:
+            self._begin_stream(crossing, draft)
+        # Else it may send its request when it is first read, and then the exchange says all.
         return True
 
     # --- HTTP ------------------------------------------------------------------------------------------------------
@@ -172,11 +185,13 @@ class Recorder:
         if type(current) is not Crossing or current.handler is not self or not _keeps_exchanges(current):
             return None
         try:
-            wire = Wire(arguments[point.parameters.index("request")])
+            wire = point.transport.sent(point.parameters, arguments)
             draft: Draft = current.record
             wires = draft.wires
             if wires is None:
                 wires = draft.wires = []
+            if any(_is_sending(each) and each.door is not wire.door for each in wires):
+                return PASSING  # one client sends through another: it is one request
             if wires and wires[-1].failed() and wires[-1].same_request(wire):
                 wire.attempts = wires[-1].attempts + 1
                 wires[-1] = wire
@@ -202,6 +217,12 @@ class Recorder:
         without = []
         for crossing in list(self._open.values()):
             draft: Draft = crossing.record
+            if draft.outcome is None and not draft.streamed and _is_held(crossing, draft):
+                if draft.left_to_exchanges:
+                    draft.outcome, draft.ended = Returned(), _now()
+                else:  # never read, so it never sent its request
+                    self._begin_stream(crossing, draft)
+                    continue
             if draft.streamed and draft.end is None:
                 draft.ended = _now()
                 self._submit(Begun(crossing))
@@ -256,6 +277,8 @@ class Recorder:
             self._open.pop(crossing.seq, None)
         if draft.input is None and not wires:
             self._note_late(draft)
+        if draft.streamed and not wires and draft.inputs is not None and draft.inputs.deferred:
+            self._say_late(crossing)
         draft.let_go()
         self._submit(crossing)
 
@@ -295,6 +318,24 @@ class Recorder:
         self._problem(f"{crossing.address} could not be recorded: {type(error).__name__}: {error} (lost)")
 
 
+def _is_sending(wire: Wire) -> bool:
+    return not wire.status and not wire.closed and wire.error is None
+
+
+def _let_receiver_be(crossing: Crossing, draft: Draft) -> None:
+    """Look no longer at a library's session, of which a pack says that it is no input: other tasks change it meanwhile."""
+    rule, watched = crossing.rule, draft.watch
+    if watched is not None and watched.opaque and rule.pack is not None and rule.capture:
+        watched.opaque = [each for each in watched.opaque if each[0] != "self"]
+
+
+def _is_held(crossing: Crossing, draft: Draft) -> bool:
+    """Tell whether the caller holds a stream of what the exchanges beneath say: it may leave that open for ever."""
+    return crossing.form.endswith("iterator") or (
+        draft.left_to_exchanges and crossing.point.function.endswith("generator")
+    )
+
+
 def _keeps_exchanges(crossing: Crossing) -> bool:
     rule = crossing.rule
     return rule.kind == "model" and rule.codec != "value"
@@ -313,7 +354,9 @@ class Request:
     def returned(self, response: Any) -> Any:
         """Note the response, and listen to its body."""
         try:
-            attend(self._wire, response, lambda _wire: self._recorder.wire_ended(self._crossing))
+            self._wire.door.attend(
+                self._wire, response, lambda _wire: self._recorder.wire_ended(self._crossing)
+            )
         except Exception as error:
             if is_interruption(error):
                 raise
@@ -330,3 +373,25 @@ class Request:
 
     def resumed(self) -> None:
         """Nothing: a request is no stream."""
+
+
+class Passing:
+    """The token of a call of which nothing is noted."""
+
+    __slots__ = ()
+
+    def returned(self, value: Any) -> Any:
+        """Hand on what it gave."""
+        return value
+
+    def raised(self, error: BaseException) -> None:
+        """Nothing: it is told of elsewhere."""
+
+    def yielded(self, item: Any) -> None:
+        """Nothing: a request is no stream."""
+
+    def resumed(self) -> None:
+        """Nothing: a request is no stream."""
+
+
+PASSING = Passing()

@@ -146,8 +146,9 @@ class Director:
         """Nothing: an item of a crossing that ran again."""
 
     def follows(self, crossing: Crossing) -> bool:
-        """Follow nothing: the body ran again."""
-        return False
+        """Follow what sends its request when it is first read, as it was when it was recorded: its body runs again."""
+        record = crossing.record
+        return isinstance(record, Reentry) and not record.served
 
     def transport(self, current: Any, point: Any, arguments: tuple[Any, ...]) -> Any:
         """Serve a request inside a model crossing that runs again."""
@@ -164,9 +165,7 @@ class Director:
             )
 
     def _request(self, crossing: Crossing, point: Any, arguments: tuple[Any, ...]) -> Any:
-        names = point.parameters
-        stream = bool(arguments[names.index("stream")]) if "stream" in names else False
-        return ServedRequest(self, crossing, arguments[names.index("request")], stream=stream)
+        return ServedRequest(self, crossing, point, arguments)
 
     # --- for servings ------------------------------------------------------------------------------------------------
 
@@ -350,13 +349,15 @@ class Director:
 class ServedRequest:
     """One request of an HTTP client that is answered from the record."""
 
-    __slots__ = ("_crossing", "_director", "_request", "_stream")
+    __slots__ = ("_arguments", "_crossing", "_director", "_point")
 
-    def __init__(self, director: Director, crossing: Crossing, request: Any, *, stream: bool) -> None:
+    def __init__(
+        self, director: Director, crossing: Crossing, point: Any, arguments: tuple[Any, ...]
+    ) -> None:
         self._director = director
         self._crossing = crossing
-        self._request = request
-        self._stream = stream
+        self._point = point
+        self._arguments = arguments
 
     def __bool__(self) -> bool:
         return False
@@ -374,7 +375,7 @@ class ServedRequest:
         return self._answer(wire)
 
     def _compared(self) -> exchange.Wire:
-        wire = exchange.Wire(self._request)
+        wire: exchange.Wire = self._point.transport.sent(self._point.parameters, self._arguments)
         self._director.compare_request(self._crossing.record, wire, self._crossing)
         return wire
 
@@ -400,7 +401,8 @@ class ServedRequest:
         try:
             if found.status == 0 and found.error is not None:
                 return codec.decode(found.error), None
-            return None, exchange.rebuilt(found, self._request, stream=self._stream)
+            door = self._point.transport
+            return None, door.rebuilt(found, self._point.parameters, self._arguments)
         except AutochronError as error:
             self._director.not_rebuilt(reentry.envelope, error)
             return error, None

@@ -289,7 +289,8 @@ class Served:
 def error_name(body: bytes) -> str:
     """Give the type of a recorded exception, as `module:Name`."""
     tree = decode_json(body)
-    return str(tree.get("$error", "?")) if isinstance(tree, dict) else "?"
+    # One whose type can't be found again by its name, such as those that botocore makes, is compared by the name.
+    return str(tree.get("$error") or tree.get("$opaque", "?")) if isinstance(tree, dict) else "?"
 
 
 def _running_loop() -> Any:

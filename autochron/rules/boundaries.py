@@ -20,8 +20,8 @@ _KEYS = (
 _LATER = ("observe", "argument", "outcome", "state")
 """Keys of the format that this release doesn't act on: better refused than passed over."""
 _META_KEYS = ("model", "sampling", "usage", "tools", "sdk")
-_META_ROOTS = ("request", "response", "input", "outcome")
-_CODECS = ("auto", "http", "value")
+_META_ROOTS = ("request", "response", "path", "input", "outcome")
+_CODECS = ("auto", "http", "value", "channel")
 _TITLE = "[[boundary]]"
 
 

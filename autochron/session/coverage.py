@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from autochron.envelope.doors import DOORS
 from autochron.errors import UnwovenToolError
 from autochron.matching import Matcher
 from autochron.matching.sites import label_of
 from autochron.model import Http, Rules, Target, Trace
 from autochron.rules import with_imported
 from autochron.session.activation import Activation
-from autochron.session.planner import TRANSPORTS
 from autochron.session.project import Project
 from autochron.session.survey import compiled, module_names, read_source
 
@@ -68,7 +68,7 @@ def _is_targeted(module: str, qualname: str, rules: Rules) -> bool:
     rules = with_imported(rules, module)
     every = (*rules.boundaries, *(rule for pack in rules.packs for rule in pack.boundaries))
     wanted = Target(module, qualname)
-    doors = TRANSPORTS.get(module, frozenset())
+    doors = DOORS[module].names if module in DOORS else frozenset()
     return any(
         rule.selector == wanted or (isinstance(rule.selector, Http) and qualname in doors) for rule in every
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from autochron.envelope.doors import DOORS
 from autochron.matching import Matcher
 from autochron.matching.matcher import NOTHING, Absent, Found
 from autochron.matching.sites import CallSite
@@ -22,12 +23,6 @@ from autochron.weaving.weave import Mark, Places, weave_function
 if TYPE_CHECKING:
     from autochron.weaving.binding import Binding
 
-TRANSPORTS = {
-    "httpx._client": frozenset({"Client.send", "AsyncClient.send"}),
-    "httpx2._client": frozenset({"Client.send", "AsyncClient.send"}),
-}
-"""The doors of HTTP clients: every request goes through one of these."""
-
 _SPAWNING = frozenset(
     {
         "concurrent.futures.thread",
@@ -39,7 +34,7 @@ _SPAWNING = frozenset(
 )
 """Modules whose pools and event loops carry lanes on, or whose processes are told of."""
 
-_OTHER_CLIENTS = ("requests", "aiohttp", "urllib3")
+_OTHER_CLIENTS = ("requests", "urllib3")
 
 
 class RulePlanner:
@@ -86,10 +81,10 @@ class RulePlanner:
             del self._waiting[top]
             self.rules = with_imported(self.rules, module)
             self._matcher = Matcher(self.rules)
-        if module in TRANSPORTS or module in _SPAWNING:
+        if module in DOORS or module in _SPAWNING:
             return True
         if self._http and module in _OTHER_CLIENTS:
-            reason = "its requests are not seen by `http` rules, which reach httpx and httpx2"
+            reason = "its requests are not seen by `http` rules, which reach httpx, httpx2 and aiohttp"
             self.ledger.refuse(module, reason, "http-client")
         is_project = file is not None and self.project.owns(file)
         if is_project and file is not None:
@@ -117,7 +112,7 @@ class RulePlanner:
                 str(trace.rule.target), "a trace for each call is not in this release", "trace-rule"
             )
         marks = {place: Mark(tuple(each)) for place, each in rules.items()}
-        if module in TRANSPORTS:
+        if module in DOORS:
             marks |= self._doors(module, code)
         return marks
 
@@ -151,8 +146,12 @@ class RulePlanner:
             self._count(rules[number].id)
         self._absent[module] = [Absent(rules[number], nearest) for number, nearest in notes["absent"]]
         self._decorators |= set(notes["decorators"])
-        if module in TRANSPORTS:
+        if module in DOORS:
             self._count_http()
+
+    def door(self, module: str) -> Any:
+        """Give the door of an HTTP client that a module defines."""
+        return DOORS.get(module)
 
     def _count(self, rule_id: str) -> None:
         self.matched[rule_id] = self.matched.get(rule_id, 0) + 1
@@ -219,12 +218,12 @@ class RulePlanner:
     def _doors(self, module: str, code: CodeType) -> dict[tuple[str, int], Mark]:
         from autochron.matching import definitions  # lazy: with the first HTTP client
 
-        wanted = TRANSPORTS[module]
+        door = DOORS[module]
         self._count_http()
         return {
-            (name, inner.co_firstlineno): Mark(self._http, transport=True)
+            (name, inner.co_firstlineno): Mark(self._http, transport=door)
             for name, inner in definitions(code)
-            if name in wanted
+            if name in door.names
         }
 
     def _weave_absent(self, module: ModuleType, absent: Absent) -> None:

@@ -70,7 +70,7 @@ class Point:
         line: its first line.
         rules: what fits it, in order of precedence; opaque to weaving.
         signature: for a callable without code, how to bind its arguments.
-        transport: whether it is the one door of an HTTP client through which every request goes.
+        transport: the door of an HTTP client through which every request goes, where it is one; opaque here.
         compiled: what the handler made of the rules, so that the next session need not make it again; opaque to weaving.
         called: for a call site, the qualified name of what it calls; its own `qualname` says where it stands.
         captured: for a call site, the values of its metavariables by the id of the rule that binds them.
@@ -101,7 +101,7 @@ class Point:
         self.file = file
         self.line = line
         self.rules = rules
-        self.transport = False
+        self.transport: Any = None
         self.signature: Any = None
         self.called = qualname
         self.captured: dict[str, dict[str, Any]] = {}

@@ -45,6 +45,9 @@ class Planner(Protocol):
     def rules_in_order(self) -> Sequence[Any]:
         """Give all rules in force, in an order that is the same in every process."""
 
+    def door(self, module: str) -> Any:
+        """Give the door of an HTTP client that a module defines, or None."""
+
     def notes(self, module: str) -> dict[str, Any]:
         """Give what asking for `places` made known of a module, as plain data."""
 
@@ -187,7 +190,7 @@ class Hook:
             self._ledger.refuse(what, reason, slug)
         if entry.code is None:
             return None
-        code, points, sites = unpack(entry, self._planner.rules_in_order())
+        code, points, sites = unpack(entry, self._planner.rules_in_order(), self._planner.door)
         for point in points:
             self._ledger.woven(point)
         for site in sites:
@@ -262,6 +265,9 @@ class _Nothing:
 
     def rules_in_order(self) -> Sequence[Any]:
         return ()
+
+    def door(self, module: str) -> Any:
+        return None
 
     def notes(self, module: str) -> dict[str, Any]:
         return {}

@@ -178,8 +178,10 @@ def pack(code: CodeType, number: Callable[[Any], int]) -> tuple[CodeType, Gaps, 
     return (*packed(code), objects)
 
 
-def unpack(entry: Entry, rules: Sequence[Any]) -> tuple[CodeType, list[Point], list[Any]]:
-    """Put the objects back; gives the code, its points and its sites."""
+def unpack(
+    entry: Entry, rules: Sequence[Any], door: Callable[[str], Any]
+) -> tuple[CodeType, list[Point], list[Any]]:
+    """Put the objects back, with the `door` of the HTTP client that a module defines; gives code, points and sites."""
     made: list[Any] = []
     points: list[Point] = []
     sites: list[Any] = []
@@ -187,7 +189,7 @@ def unpack(entry: Entry, rules: Sequence[Any]) -> tuple[CodeType, list[Point], l
         if kind == "gate":
             made.append(GATE)
         elif kind == "point":
-            points.append(_made_point(rest[0], rules))
+            points.append(_made_point(rest[0], rules, door))
             made.append(points[-1])
         elif kind == "function":
             made.append(getattr(gate, rest[0]))
@@ -212,12 +214,12 @@ def _filled(code: CodeType, gaps: Gaps, made: Sequence[Any]) -> CodeType:
 def _point(point: Point, number: Callable[[Any], int]) -> tuple[Any, ...]:
     return (
         *(point.module, point.qualname, point.parameters, point.function, point.variadic),
-        *(point.file, point.line, tuple([number(rule) for rule in point.rules]), point.transport),
+        *(point.file, point.line, tuple([number(rule) for rule in point.rules]), bool(point.transport)),
     )
 
 
-def _made_point(plain: tuple[Any, ...], rules: Sequence[Any]) -> Point:
-    module, qualname, parameters, function, variadic, file, line, numbers, transport = plain
+def _made_point(plain: tuple[Any, ...], rules: Sequence[Any], door: Callable[[str], Any]) -> Point:
+    module, qualname, parameters, function, variadic, file, line, numbers, is_door = plain
     point = Point(
         *(module, qualname, parameters, function),
         variadic=variadic,
@@ -225,5 +227,5 @@ def _made_point(plain: tuple[Any, ...], rules: Sequence[Any]) -> Point:
         line=line,
         rules=tuple([rules[number] for number in numbers]),
     )
-    point.transport = transport
+    point.transport = door(module) if is_door else None
     return point

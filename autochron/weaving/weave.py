@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Mark:
-    """Why a definition is woven: the rules that fit it, and whether it is the door of an HTTP client."""
+    """Why a definition is woven: the rules that fit it, and `transport`, the door of an HTTP client where it is one."""
 
     __slots__ = ("rules", "transport")
 
-    def __init__(self, rules: tuple[Any, ...], *, transport: bool = False) -> None:
+    def __init__(self, rules: tuple[Any, ...], *, transport: Any = None) -> None:
         self.rules = rules
         self.transport = transport
 

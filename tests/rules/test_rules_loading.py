@@ -18,7 +18,7 @@ from autochron.model import (
     Target,
     TraceRule,
 )
-from autochron.rules import load_rules
+from autochron.rules import load_rules, pack_index
 
 HEAD = "version = 1\n"
 BOUNDARY = '[[boundary]]\nname = "a"\nkind = "tool"\n'
@@ -142,7 +142,10 @@ BAD = [
     (HEAD + 'packs = "auto"\n', "2: `packs` must be an array of strings, and is a string"),
     (HEAD + 'packs = [\n "auto",\n 1]\n', "4: `packs` must hold strings only, and holds an integer"),
     (HEAD + 'packs = [\n "opanai",\n]\n', "3: there is no pack `opanai`; nearest is `openai`"),
-    (HEAD + 'packs = ["zz"]\n', "2: there is no pack `zz`; known are `auto`, `anthropic`, `openai`"),
+    (
+        HEAD + 'packs = ["zz"]\n',
+        f"2: there is no pack `zz`; known are {', '.join(f'`{name}`' for name in ('auto', *sorted(pack_index())))}",
+    ),
     (
         HEAD + 'disable = ["openai.image"]\n',
         "2: no pack in force has a rule `openai.image`; nearest is `openai.images`",
@@ -313,7 +316,7 @@ BAD = [
     ),
     (
         HEAD + BOUNDARY + 'target = "a:b"\nmeta = { model = "model" }\n',
-        "6: `model` `model` must start with one of `request.`, `response.`, `input.`, `outcome.`",
+        "6: `model` `model` must start with one of `request.`, `response.`, `path.`, `input.`, `outcome.`",
     ),
     (HEAD + BOUNDARY + 'target = "a:b"\ncodec = "htp"\n', "6: `codec` is `htp`; nearest is `http`"),
     (
