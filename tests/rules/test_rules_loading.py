@@ -30,6 +30,15 @@ def load(tmp_path, text, name="autochron.toml"):
     return load_rules(path)
 
 
+@pytest.mark.parametrize(
+    ("line", "changes"),
+    [("", None), ("changes = []\n", ()), ('changes = ["a.b", "c"]\n', ("a.b", "c"))],
+)
+def test_a_call_may_change_all_arguments_or_those_that_are_named(tmp_path, line, changes):
+    text = f'version = 1\n[[boundary]]\nname = "n"\nkind = "tool"\ntarget = "a:b"\n{line}'
+    assert [rule.changes for rule in load(tmp_path, text).boundaries] == [changes]
+
+
 def test_everything_a_file_may_say(tmp_path):
     (tmp_path / "src").mkdir()
     rules = load(
@@ -278,6 +287,10 @@ BAD = [
     (
         HEAD + BOUNDARY + 'target = "a:b"\nvolatile = ["x[y]"]\n',
         "6: `volatile` `x[y]` holds `[y]`; a filter is `[key=value]`",
+    ),
+    (
+        HEAD + BOUNDARY + 'target = "a:b"\nchanges = ["x.*.y"]\n',
+        "6: `changes` `x.*.y` must lead to one object: no `*`, no filter",
     ),
     (
         HEAD + BOUNDARY + 'target = "a:b"\nmeta = { modl = "x" }\n',
