@@ -89,7 +89,9 @@ class RulePlanner:
         found = self._find(module, file, code)
         for entry in found.ledger:
             self.ledger.refuse(entry.what, entry.reason, entry.slug)
-        self._absent[module] = list(found.absent)
+        # A package of the project's own may be called as a library is (`agents`): then the pack's definitions aren't missing.
+        own = file is not None and self.project.owns(file)
+        self._absent[module] = [each for each in found.absent if not (own and _is_of_a_pack(each.rule))]
         self._decorators |= found.decorators
         rules: dict[tuple[str, int], list[BoundaryRule]] = {}
         for match in found.matches:
@@ -196,6 +198,10 @@ class RulePlanner:
         near = _nearest_decorator(selector, self._decorators) if isinstance(selector, Decorated) else None
         why = "it fits no definition in the project's modules that were imported"
         return f"{why}; the nearest decorator is {near}" if near else why
+
+
+def _is_of_a_pack(rule: BoundaryRule | TraceRule) -> bool:
+    return isinstance(rule, BoundaryRule) and rule.pack is not None
 
 
 def _nearest_decorator(selector: Decorated, seen: set[str]) -> str | None:
