@@ -18,7 +18,9 @@ from autochron.model import (
     Target,
     TraceRule,
 )
-from autochron.rules import load_rules
+from autochron.rules import load_rules, pack_index
+
+SHIPPED = ", ".join(f"`{name}`" for name in sorted(pack_index()))
 
 HEAD = "version = 1\n"
 BOUNDARY = '[[boundary]]\nname = "a"\nkind = "tool"\n'
@@ -151,7 +153,7 @@ BAD = [
     (HEAD + 'packs = "auto"\n', "2: `packs` must be an array of strings, and is a string"),
     (HEAD + 'packs = [\n "auto",\n 1]\n', "4: `packs` must hold strings only, and holds an integer"),
     (HEAD + 'packs = [\n "opanai",\n]\n', "3: there is no pack `opanai`; nearest is `openai`"),
-    (HEAD + 'packs = ["zz"]\n', "2: there is no pack `zz`; known are `auto`, `anthropic`, `openai`"),
+    (HEAD + 'packs = ["zz"]\n', f"2: there is no pack `zz`; known are `auto`, {SHIPPED}"),
     (
         HEAD + 'disable = ["openai.image"]\n',
         "2: no pack in force has a rule `openai.image`; nearest is `openai.images`",
