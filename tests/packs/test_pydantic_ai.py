@@ -1,5 +1,7 @@
 """The pack for pydantic-ai, on real agents."""
 
+import re
+
 from autochron.provider import Call, Script, Step
 from tests.packs.frameworks import addresses, needs, record, replay_twice, told
 
@@ -28,7 +30,10 @@ def test_tools_with_typed_arguments_and_dependencies(tmp_path):
     assert {envelope.kind for envelope in trace.envelopes} == {"model", "tool"}
     assert told(recorded) == set()
     assert recorded.stdout.startswith(b"Answer(text=")
-    assert b"Desk(log=[700, 8, 7], receipts={7: Receipt(order=Order(number=7," in recorded.stdout
+    # Two at once run in threads, so either may come first.
+    assert re.search(
+        rb"Desk\(log=\[(700, 8|8, 700), 7\], receipts={\d: Receipt\(order=Order\(", recorded.stdout
+    )
     replay_twice(tmp_path, recorded)
 
 
@@ -36,21 +41,22 @@ def talk(city):
     """Ask for a price with arguments that are not valid, for a tool that is not there, for both right, and for the answer."""
     at = "2026-01-02T03:04:05+01:00"
     wrong = (Call.of("shop_price", city=city, at="soon"), Call.of("guess", city=city))
-    right = (Call.of("shop_price", city=city, at=at), Call.of("shop_price", city=city, at=at))
+    prices = (Call.of("shop_price", city=city, at=at), Call.of("shop_price", city=city, at=at))
+    right = (*prices, Call.of("shop_tip", city=city))
     answers = (wrong, right, (Call.of("final_result"),), (Call.of("final_result", city=city),))
     return [Step(when=(city,), turn=turn, calls=calls) for turn, calls in enumerate(answers)]
 
 
 def test_conversations_at_once_with_calls_that_are_refused(tmp_path):
-    script = Script((*talk("Oslo"), *talk("Rome")))
+    script = Script((Step(when=("A tip",), text="{random}"), *talk("Oslo"), *talk("Rome")))
     recorded, trace = record(tmp_path, "pydantic_ai_async", script)
-    assert sorted(addresses(trace, "model")) == [f"model[{nth}]" for nth in range(1, 9)]
+    assert len(addresses(trace, "model")) == 10
     names = [(envelope.kind, envelope.name) for envelope in trace.envelopes if envelope.kind != "model"]
     assert sorted(names) == sorted(
         2
         * [
             *[("router", "shop_price"), ("router", "guess"), ("router", "final_result")],
-            *[("tool", "shop_price"), ("tool", "shop_price"), ("tool", "final_result")],
+            *[("tool", "shop_price"), ("tool", "shop_price"), ("tool", "shop_tip"), ("tool", "final_result")],
         ]
     )
     assert told(recorded) == set()

@@ -32,8 +32,11 @@ async def book(city: str) -> str:
     raise ValueError(f"{city} is full: {random.random()}")
 
 
+handed_over = []
+
+
 def said(_context, reason):
-    print("handed over:", reason.reason)
+    handed_over.append(reason.reason)
 
 
 forecaster = Agent(name="Forecaster", model="gpt-4.1-mini", tools=[weather])
@@ -50,15 +53,15 @@ async def visit(city, live):
     try:
         result = await Runner.run(guide, f"Go to {city}.", context=live)
     except Exception as error:
-        print(repr(error), repr(error.__cause__))
-    else:
-        print(result.final_output, result.last_agent.name)
+        return repr(error), repr(error.__cause__)
+    return result.final_output, result.last_agent.name, result.context_wrapper.usage
 
 
 async def main():
     live = Live()
-    await visit("Oslo", live)
-    await asyncio.gather(visit("Rome", live), visit("Lima", live))
+    print(await visit("Oslo", live))
+    print(await asyncio.gather(visit("Rome", live), visit("Lima", live)))
+    print("handed over:", sorted(handed_over))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ class Shop:
         self.rates = {"Oslo": 1, "Rome": 2}
 
 
+colleague = Agent("anthropic:claude-sonnet-4-5")
 tools = FunctionToolset[Shop]()
 
 
@@ -23,6 +24,13 @@ async def price(ctx: RunContext[Shop], city: str, at: datetime) -> tuple[float, 
     async with ctx.deps.lock:
         await asyncio.sleep(random.random() / 100)
         return random.random() * ctx.deps.rates[city], at
+
+
+@tools.tool
+async def tip(ctx: RunContext[Shop], city: str) -> str:
+    """Ask a colleague, on the same bill."""
+    result = await colleague.run(f"A tip for {city}?", usage=ctx.usage)
+    return result.output
 
 
 async def book(ctx: RunContext[Shop], city: str) -> dict[str, float]:
@@ -43,7 +51,7 @@ async def main():
     shop = Shop()
     talks = [agent.run(f"Book a stay in {city}.", deps=shop) for city in ("Oslo", "Rome")]
     for result in await asyncio.gather(*talks):
-        print(result.output)
+        print(result.output, result.usage)
         for message in result.all_messages():
             print([(part.part_kind, getattr(part, "content", None)) for part in message.parts])
 
