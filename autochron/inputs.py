@@ -19,6 +19,8 @@ from autochron.model import BoundaryRule
 if TYPE_CHECKING:
     from autochron.crossing.kernel import Crossing
 
+Reader = Callable[[tuple[Any, ...]], tuple[tuple[str, ...], tuple[Any, ...]]]
+
 LARGE = 2048
 """Bytes of an input from which on the next one is written by `Growing`."""
 
@@ -34,10 +36,11 @@ class Inputs:
         deferred: whether the input is left to the HTTP exchanges beneath, if there are any.
         whole: whether all arguments are input.
         read: from the bound arguments to (names, values); a captured path that isn't there is in neither.
+        changing: does the same for what a rule's `changes` lead to; None where all arguments may change.
         large: whether one was so large that the next is written by `growing`.
     """
 
-    __slots__ = ("_growing", "caught", "deferred", "large", "read", "whole")
+    __slots__ = ("_growing", "caught", "changing", "deferred", "large", "read", "whole")
 
     def __init__(self, crossing: Crossing) -> None:
         point, rule = crossing.point, crossing.rule
@@ -50,7 +53,8 @@ class Inputs:
             or rule.codec == "http"
             or (rule.codec == "auto" and rule.pack is not None and rule.kind == "model")
         )
-        self.read: Callable[[tuple[Any, ...]], tuple[tuple[str, ...], tuple[Any, ...]]]
+        self.read: Reader
+        self.changing: Reader | None = None if rule.changes is None else capture(rule.changes, point)
         self.whole = False
         names = point.parameters
         if rule.capture:

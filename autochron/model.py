@@ -125,6 +125,8 @@ class BoundaryRule(Struct, frozen=True, kw_only=True):
     when: tuple[tuple[str, str], ...] = ()
     """(path into the bound arguments, glob) pairs; all must fit or the call is no crossing."""
     capture: tuple[str, ...] = ()
+    changes: tuple[str, ...] | None = None
+    """Paths to what of the arguments a call may change, so that a replay changes it again; None: all of them."""
     redact: tuple[str, ...] = ()
     volatile: tuple[str, ...] = ()
     meta: MetaPaths = MetaPaths()

@@ -59,7 +59,7 @@ class Recorder:
                 else:
                     draft.input = body = canonical(point.parameters, arguments)
                     inputs.large = len(body) > LARGE
-                    draft.watch = watch(point, arguments, inputs.caught)
+                    draft.watch = watch(point, arguments, inputs.caught, inputs.changing)
                     _let_receiver_be(crossing, draft)
         except Exception as error:
             self._failed(crossing, error)
@@ -77,7 +77,7 @@ class Recorder:
             draft.input = body = canonical(names, values)
             inputs.large = len(body) > LARGE
         look = snapshot if inputs.whole else screened_snapshot
-        draft.watch = watch(point, arguments, inputs.caught, looks, look)
+        draft.watch = watch(point, arguments, inputs.caught, inputs.changing, looks, look)
         _let_receiver_be(crossing, draft)
 
     def returned(self, crossing: Crossing, value: Any) -> Any:

@@ -116,6 +116,10 @@ class Director:
             return self._request(crossing, crossing.point, arguments) if crossing.point.transport else None
         self._compare(envelope, self._input(crossing, arguments), crossing)
         self.cursor.close(envelope)
+        with self._changed:
+            # Nobody may wait for what was recorded inside until this is served: it may be waiting for them.
+            if self.turns.close(envelope):
+                self._changed.notify_all()
         return Served(self, crossing, arguments, envelope)
 
     def returned(self, crossing: Crossing, value: Any) -> Any:

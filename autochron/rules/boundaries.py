@@ -9,13 +9,13 @@ from autochron.model import KINDS, BoundaryRule, Call, Http, Kind, MetaPaths
 from autochron.rules.calls import call_pattern
 from autochron.rules.names import Field, name_template
 from autochron.rules.nearest import hint
-from autochron.rules.paths import parse_path
+from autochron.rules.paths import is_plain, parse_path
 from autochron.rules.selectors import SELECTORS, read_selectors
 from autochron.rules.tables import Table
 
 _KEYS = (
     *("name", "kind", *SELECTORS, "exclude", "within", "when", "capture", "redact", "volatile", "meta"),
-    *("codec", "observe", "state", "argument", "outcome"),
+    *("changes", "codec", "observe", "state", "argument", "outcome"),
 )
 _LATER = ("observe", "argument", "outcome", "state")
 """Keys of the format that this release doesn't act on: better refused than passed over."""
@@ -74,6 +74,7 @@ def _common(table: Table, pack: str | None) -> dict[str, Any]:
         "place": place,
         "pack": pack,
         "capture": _paths(table, "capture"),
+        "changes": _changes(table),
         "redact": _paths(table, "redact"),
         "volatile": _paths(table, "volatile"),
         "meta": _meta(table.table("meta", "meta")),
@@ -109,6 +110,14 @@ def _paths(table: Table, key: str) -> tuple[str, ...]:
     for path in paths:
         table.parsed(key, path, parse_path)
     return paths
+
+
+def _changes(table: Table) -> tuple[str, ...] | None:
+    """Read the paths to what a call may change: each leads to one object, or on replay it would not be known which."""
+    for path in _paths(table, "changes"):
+        if not is_plain(parse_path(path)):
+            table.refuse("changes", f"`changes` `{path}` must lead to one object: no `*`, no filter")
+    return table.texts("changes") if "changes" in table else None
 
 
 def _meta(table: Table) -> MetaPaths:

@@ -97,7 +97,9 @@ class RulePlanner:
         found = self._find(module, file, code)
         for entry in found.ledger:
             self.ledger.refuse(entry.what, entry.reason, entry.slug)
-        self._absent[module] = list(found.absent)
+        # A package of the project's own may be called as a library is (`agents`): then the pack's definitions aren't missing.
+        own = file is not None and self.project.owns(file)
+        self._absent[module] = [each for each in found.absent if not (own and _is_of_a_pack(each.rule))]
         if found.calls:
             self._calls[module] = found.calls
         self._decorators |= found.decorators
@@ -134,7 +136,9 @@ class RulePlanner:
         return {
             "matched": [numbers[id(rule)] for rule in _rules_of(found)],
             "absent": [
-                (numbers[id(each.rule)], each.nearest) for each in found.absent if id(each.rule) in numbers
+                (numbers[id(each.rule)], each.nearest)
+                for each in self._absent.get(module, ())
+                if id(each.rule) in numbers
             ],
             "decorators": sorted(found.decorators),
         }
@@ -324,6 +328,10 @@ def _why_nowhere(dotted: str) -> str:
     return f"there is no module {parts[0]} among those imported" + (
         f"; the nearest is {near}" if near else ""
     )
+
+
+def _is_of_a_pack(rule: BoundaryRule | TraceRule) -> bool:
+    return isinstance(rule, BoundaryRule) and rule.pack is not None
 
 
 def _nearest_decorator(selector: Decorated, seen: set[str]) -> str | None:

@@ -18,8 +18,8 @@ from autochron.rules.packs import pack_texts, read_pack
 from autochron.weaving.gate import Point
 
 PACKS = sorted(pack_index())
-SDKS = ["anthropic", "openai"]
-"""Packs that share the waist `_base_client`; those whose examples are calls have tests in tests/packs."""
+SDKS = ("anthropic", "openai")
+"""Those whose every call goes through the `request` of a base client."""
 
 
 def data(name):
@@ -29,7 +29,7 @@ def data(name):
 def examples(key):
     return [
         (name, example["rule"], text)
-        for name in PACKS
+        for name in SDKS
         for example in data(name)["example"]
         for text in example.get(key, [])
     ]

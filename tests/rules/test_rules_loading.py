@@ -20,6 +20,8 @@ from autochron.model import (
 )
 from autochron.rules import load_rules, pack_index
 
+SHIPPED = ", ".join(f"`{name}`" for name in sorted(pack_index()))
+
 HEAD = "version = 1\n"
 BOUNDARY = '[[boundary]]\nname = "a"\nkind = "tool"\n'
 
@@ -28,6 +30,15 @@ def load(tmp_path, text, name="autochron.toml"):
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     return load_rules(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "changes"),
+    [("", None), ("changes = []\n", ()), ('changes = ["a.b", "c"]\n', ("a.b", "c"))],
+)
+def test_a_call_may_change_all_arguments_or_those_that_are_named(tmp_path, line, changes):
+    text = f'version = 1\n[[boundary]]\nname = "n"\nkind = "tool"\ntarget = "a:b"\n{line}'
+    assert [rule.changes for rule in load(tmp_path, text).boundaries] == [changes]
 
 
 def test_everything_a_file_may_say(tmp_path):
@@ -142,10 +153,7 @@ BAD = [
     (HEAD + 'packs = "auto"\n', "2: `packs` must be an array of strings, and is a string"),
     (HEAD + 'packs = [\n "auto",\n 1]\n', "4: `packs` must hold strings only, and holds an integer"),
     (HEAD + 'packs = [\n "opanai",\n]\n', "3: there is no pack `opanai`; nearest is `openai`"),
-    (
-        HEAD + 'packs = ["zz"]\n',
-        f"2: there is no pack `zz`; known are {', '.join(f'`{name}`' for name in ('auto', *sorted(pack_index())))}",
-    ),
+    (HEAD + 'packs = ["zz"]\n', f"2: there is no pack `zz`; known are `auto`, {SHIPPED}"),
     (
         HEAD + 'disable = ["openai.image"]\n',
         "2: no pack in force has a rule `openai.image`; nearest is `openai.images`",
@@ -309,6 +317,10 @@ BAD = [
     (
         HEAD + BOUNDARY + 'target = "a:b"\nvolatile = ["x[y]"]\n',
         "6: `volatile` `x[y]` holds `[y]`; a filter is `[key=value]`",
+    ),
+    (
+        HEAD + BOUNDARY + 'target = "a:b"\nchanges = ["x.*.y"]\n',
+        "6: `changes` `x.*.y` must lead to one object: no `*`, no filter",
     ),
     (
         HEAD + BOUNDARY + 'target = "a:b"\nmeta = { modl = "x" }\n',
