@@ -53,9 +53,14 @@ class Inputs:
         self.read: Callable[[tuple[Any, ...]], tuple[tuple[str, ...], tuple[Any, ...]]]
         self.whole = False
         names = point.parameters
+        has_receiver = names[:1] in {("self",), ("cls",), ("mcs",)} and "." in point.qualname
         if rule.capture:
             self.read = capture(rule.capture, point)
-        elif names[:1] in {("self",), ("cls",), ("mcs",)} and "." in point.qualname:
+        elif rule.outcome is not None and point.replaced >= 0:  # what is the outcome is no input
+            kept = [index for index in range(int(has_receiver), len(names)) if index != point.replaced]
+            names = tuple(names[index] for index in kept)
+            self.read = lambda arguments: (names, tuple([arguments[index] for index in kept]))
+        elif has_receiver:
             names = names[1:]
             self.read = lambda arguments: (names, arguments[1:])
         else:

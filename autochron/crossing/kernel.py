@@ -135,6 +135,17 @@ class Crossing:
         finally:
             BUSY.discard(ident)
 
+    def substituted(self, argument: Any) -> Any:
+        """Give what the body gets for the argument that is the outcome."""
+        if self.boundary.outcome is None:  # another rule at this point has one
+            return argument
+        ident = get_ident()
+        BUSY.add(ident)
+        try:
+            return self.handler.substituted(self, argument)
+        finally:
+            BUSY.discard(ident)
+
     def resumed(self) -> None:
         """Enter again, from wherever the consumer is now."""
         previous = CURRENT.get(None)
@@ -177,7 +188,9 @@ _BETWEEN = ("autochron.", "wrapt.")
 class _Boundary:
     """One rule at one point, compiled."""
 
-    __slots__ = ("_models", "collapses", "fits", "inputs", "name", "rule", "template")
+    __slots__ = (
+        "_models", "collapses", "fits", "inputs", "name", "outcome", "passed", "rule", "template",
+    )  # fmt: skip
 
     def __init__(self, rule: BoundaryRule, point: Point) -> None:
         self.rule = rule
@@ -189,6 +202,13 @@ class _Boundary:
         self.template = name_template(rule.name)
         self.name = self.template.fixed(point.qualname.rpartition(".")[2], point.qualname, point.module)
         self.collapses = rule.pack is not None and rule.kind == "model"
+        self.outcome = rule.outcome if point.replaced >= 0 else None
+        self.passed = -1
+        """The index of the argument that is woven instead of the call; -1 where the call is the crossing."""
+        if rule.argument is not None and rule.argument in point.parameters:
+            self.passed = point.parameters.index(rule.argument)
+            # `enter` passes over conditions where there are none, and these calls are not to be crossings.
+            self.fits = self.fits or _always
         paths = [path.removeprefix("input.") for path in rule.meta.model if path.startswith("input.")]
         self.inputs: Any = None
         """How the handler reads a call's input; opaque to the kernel."""
@@ -204,6 +224,10 @@ class _Boundary:
         return None
 
 
+def _always(_arguments: tuple[Any, ...]) -> bool:
+    return True
+
+
 class Kernel:
     """The handler of woven code."""
 
@@ -213,6 +237,8 @@ class Kernel:
         """Told in one line of what is wrong with a rule; never raises."""
         self.transport: Callable[[Any, Point, tuple[Any, ...]], Any] | None = None
         """Called for the points of HTTP clients with the innermost open crossing."""
+        self.passed: Callable[[BoundaryRule, Any], None] | None = None
+        """Called with what is passed as the argument that a rule means."""
         self._next = itertools.count(1).__next__
         self._occurrences: dict[str, Callable[[], int]] = {}
 
@@ -261,6 +287,10 @@ class Kernel:
                 boundaries = point.compiled = tuple([_Boundary(rule, point) for rule in point.rules])
             for boundary in boundaries:
                 if boundary.fits is None or boundary.fits(arguments):
+                    if boundary.passed >= 0:
+                        if self.passed is not None:
+                            self.passed(boundary.rule, arguments[boundary.passed])
+                        continue
                     found: _Boundary = boundary
                     return found
         except Exception as error:

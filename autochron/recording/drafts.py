@@ -61,13 +61,14 @@ class Draft:
         streamed: whether items were handed out.
         outcome: of a call; None while it is open.
         end: of a stream.
+        given: the argument that is the outcome, as it was when the call began.
         changed: arguments that were changed in place, as they are at the end.
         wires: requests and responses beneath.
         prints: what was printed inside, in pieces.
     """
 
     __slots__ = (
-        "arguments", "changed", "end", "ended", "input", "inputs", "opaque", "outcome", "prints", "started",
+        "arguments", "changed", "end", "ended", "given", "input", "inputs", "opaque", "outcome", "prints", "started",
         "streamed", "watch", "wires",
     )  # fmt: skip
 
@@ -82,6 +83,7 @@ class Draft:
         self.streamed = False
         self.outcome: Returned | Raised | None = None
         self.end: Returned | Raised | Abandoned | Closed | None = None
+        self.given: Returned | None = None
         self.changed: bytes | None = None
         self.wires: list[Wire] | None = None
         self.prints: list[str] | None = None

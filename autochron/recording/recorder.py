@@ -51,7 +51,10 @@ class Recorder:
             point = crossing.point
             if point.transport:
                 draft.wires = [Wire(arguments[point.parameters.index("request")])]
-            if not inputs.deferred:
+            if crossing.boundary.outcome is not None:
+                # What the body changes it changes on replay, too: it runs there.
+                draft.input = canonical(*inputs.read(arguments))
+            elif not inputs.deferred:
                 if inputs.large or not inputs.whole:
                     self._note_arguments(crossing, draft, inputs)
                 else:
@@ -86,7 +89,9 @@ class Recorder:
             if draft.wires is not None and crossing.point.transport:
                 attend(draft.wires[0], value, lambda _wire: self.wire_ended(crossing))
             inputs = draft.inputs
-            if draft.streamed:
+            if draft.given is not None:
+                draft.outcome = draft.given
+            elif draft.streamed:
                 draft.end = self._stream_value(draft, value)
             elif inputs is None or not inputs.deferred:
                 self._note_value(crossing, draft, value)
@@ -111,7 +116,9 @@ class Recorder:
                 draft.wires[0].error = error
                 draft.wires[0].closed = True
             left_open = draft.streamed or crossing.point.function != "sync" or crossing.form == "awaitable"
-            if type(error) is GeneratorExit and left_open:
+            if draft.given is not None:
+                draft.outcome = draft.given
+            elif type(error) is GeneratorExit and left_open:
                 draft.end = Closed()
                 draft.streamed = True
             else:
@@ -130,6 +137,8 @@ class Recorder:
         if crossing.seq not in self._open:
             return
         draft: Draft = crossing.record
+        if draft.given is not None:
+            return
         try:
             if not draft.streamed:
                 self._begin_stream(crossing, draft)
@@ -149,16 +158,31 @@ class Recorder:
         while crossing is not None:
             draft = crossing.record
             is_open = type(draft) is Draft and not crossing.done
-            if is_open and draft.inputs is not None and not draft.inputs.deferred:
+            runs_again = draft.given is not None or draft.inputs is None or draft.inputs.deferred
+            if is_open and not runs_again:
                 if draft.prints is None:
                     draft.prints = []
                 draft.prints.append(text)
             crossing = crossing.parent
 
+    def substituted(self, crossing: Crossing, argument: Any) -> Any:
+        """Note the argument that is the outcome, before the body can change it."""
+        if crossing.seq in self._open:
+            draft: Draft = crossing.record
+            try:
+                encoded = codec.encode(argument)
+                draft.add_opaque(encoded.opaque)
+                draft.given = Returned(encoded.body)
+            except Exception as error:
+                if is_interruption(error):
+                    raise  # in the woven code, which tells of it as of any error
+                self._fault(crossing, error)
+        return argument
+
     def follows(self, crossing: Crossing) -> bool:
         """Follow iterators, unless their items come out of HTTP exchanges that are kept anyway."""
         draft: Draft = crossing.record
-        if draft.left_to_exchanges:
+        if draft.left_to_exchanges or draft.given is not None:
             return False
         if draft.inputs is not None and draft.inputs.deferred:
             self._say_late(crossing)

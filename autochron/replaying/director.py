@@ -14,9 +14,9 @@ from autochron.envelope.canonical import canonical
 from autochron.envelope.compare import first_difference
 from autochron.envelope.paths import drop_paths, redact_paths
 from autochron.envelope.redaction import Redactor
-from autochron.errors import AutochronError, DivergenceError
+from autochron.errors import AutochronError, CodecError, DivergenceError
 from autochron.inputs import inputs_of, request_input, shaped_input
-from autochron.model import Divergence, Envelope, Exchange, Raised, Trace
+from autochron.model import Divergence, Envelope, Exchange, Raised, Returned, Trace
 from autochron.ports import Serving
 from autochron.replaying.cursor import Cursor, Turns
 from autochron.replaying.serving import Served, error_name
@@ -115,6 +115,9 @@ class Director:
         if envelope.reenters:
             return self._request(crossing, crossing.point, arguments) if crossing.point.transport else None
         self._compare(envelope, self._input(crossing, arguments), crossing)
+        if crossing.boundary.outcome is not None:
+            crossing.record = Reentry(envelope)
+            return None
         self.cursor.close(envelope)
         return Served(self, crossing, arguments, envelope)
 
@@ -135,6 +138,10 @@ class Director:
         envelope = self.reentered(crossing)
         if envelope is None or isinstance(error, (AutochronError, GeneratorExit)):
             return
+        if (
+            crossing.boundary.outcome is not None
+        ):  # what is on record is an argument, and not how the body ended
+            return
         name = f"{type(error).__module__}:{type(error).__qualname__}"
         recorded = error_name(envelope.outcome.error) if isinstance(envelope.outcome, Raised) else None
         if recorded != name:
@@ -145,6 +152,18 @@ class Director:
     def item(self, crossing: Crossing, item: Any) -> None:
         """Nothing: an item of a crossing that ran again."""
 
+    def substituted(self, crossing: Crossing, argument: Any) -> Any:
+        """Give the argument that was recorded."""
+        envelope: Envelope = crossing.record.envelope
+        outcome = envelope.outcome
+        try:
+            if not isinstance(outcome, Returned):
+                raise CodecError("its rule had no `outcome` when it was recorded; record the trace again")
+            return codec.decode(outcome.value)
+        except AutochronError as error:
+            self.not_rebuilt(envelope, error)
+            raise
+
     def follows(self, crossing: Crossing) -> bool:
         """Follow nothing: the body ran again."""
         return False
@@ -152,6 +171,8 @@ class Director:
     def transport(self, current: Any, point: Any, arguments: tuple[Any, ...]) -> Any:
         """Serve a request inside a model crossing that runs again."""
         if type(current) is not Crossing or not isinstance(current.record, Reentry):
+            return None
+        if not current.record.envelope.reenters:
             return None
         self._refuse_child(current.address)
         return self._request(current, point, arguments)

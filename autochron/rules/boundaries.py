@@ -15,7 +15,7 @@ _KEYS = (
     *("name", "kind", *SELECTORS, "exclude", "when", "capture", "redact", "volatile", "meta"),
     *("codec", "observe", "state", "argument", "outcome"),
 )
-_LATER = ("observe", "argument", "outcome", "state")
+_LATER = ("observe", "state")
 """Keys of the format that this release doesn't act on: better refused than passed over."""
 _META_KEYS = ("model", "sampling", "usage", "tools", "sdk")
 _META_ROOTS = ("request", "response", "input", "outcome")
@@ -68,8 +68,16 @@ def _common(table: Table, pack: str | None) -> dict[str, Any]:
 
 
 def _conditions(table: Table) -> list[tuple[tuple[str, str], ...]]:
-    """Read `when`. A list of globs means any of them, and is spread over several rules."""
-    when = table.table("when", "when")
+    """Read `when`. A list of tables means any of them, as a list of globs does; both are spread over several rules."""
+    if type(table.values.get("when")) is not list:
+        return _condition(table.table("when", "when"))
+    tables = table.tables("when", "{ path = glob }")
+    if not all(each.values for each in tables) or not tables:
+        table.refuse("when", "`when` has a table without a condition" if tables else "`when` is empty")
+    return [condition for each in tables for condition in _condition(each)]
+
+
+def _condition(when: Table) -> list[tuple[tuple[str, str], ...]]:
     alternatives: list[list[tuple[str, str]]] = []
     for path, value in when.values.items():
         try:

@@ -52,6 +52,7 @@ class Session:
         self.activation.hold()
         self.kernel = Kernel(handler, self.problem)
         self.kernel.transport = transport
+        self.kernel.passed = self.activation.planner.passing.weave
         self._token = CURRENT.set(Root(self.kernel, MAIN))
         lanes.carry(self.kernel.current)
         network.watch(self.on_network, self.on_exec)

@@ -68,12 +68,13 @@ class Point:
         rules: what fits it, in order of precedence; opaque to weaving.
         signature: for a callable without code, how to bind its arguments.
         transport: whether it is the one door of an HTTP client through which every request goes.
+        replaced: the index of the parameter that a token may give another value for, before the body runs; -1: none.
         compiled: what the handler made of the rules, so that the next session need not make it again; opaque to weaving.
     """
 
     __slots__ = (
-        "compiled", "file", "function", "line", "module", "parameters", "qualname", "rules", "signature", "transport",
-        "variadic",
+        "compiled", "file", "function", "line", "module", "parameters", "qualname", "replaced", "rules", "signature",
+        "transport", "variadic",
     )  # fmt: skip
 
     def __init__(
@@ -97,6 +98,7 @@ class Point:
         self.line = line
         self.rules = rules
         self.transport = False
+        self.replaced = -1
         self.signature: Any = None
         self.compiled: Any = None
 
@@ -120,6 +122,11 @@ def leave(token: Token, value: Any) -> Any:
 def fail(token: Token, error: BaseException) -> None:
     """End a crossing that raised."""
     token.raised(error)
+
+
+def substitute(token: Token, argument: Any) -> Any:
+    """Give what the body gets for an argument."""
+    return token.substituted(argument)
 
 
 def hand_out(token: Token, item: Any) -> None:

@@ -14,13 +14,25 @@ from autochron.weaving.splice import function_kind, parameter_names, splice
 
 
 class Mark:
-    """Why a definition is woven: the rules that fit it, and whether it is the door of an HTTP client."""
+    """Why a definition is woven: the rules that fit it, and whether it is the door of an HTTP client.
 
-    __slots__ = ("rules", "transport")
+    `replaced` names the parameter whose value a token may replace, `needed` all that must be there.
+    """
 
-    def __init__(self, rules: tuple[Any, ...], *, transport: bool = False) -> None:
+    __slots__ = ("needed", "replaced", "rules", "transport")
+
+    def __init__(
+        self,
+        rules: tuple[Any, ...],
+        *,
+        transport: bool = False,
+        replaced: str | None = None,
+        needed: tuple[str, ...] = (),
+    ) -> None:
         self.rules = rules
         self.transport = transport
+        self.replaced = replaced
+        self.needed = needed
 
 
 Places: TypeAlias = Mapping[tuple[str, int], Mark]
@@ -56,6 +68,11 @@ def point_of(code: CodeType, module: str, mark: Mark) -> Point:
         rules=mark.rules,
     )
     point.transport = mark.transport
+    for name in mark.needed:
+        if name not in parameters:
+            raise WeavingError(f"it has no parameter `{name}`; it has {', '.join(parameters) or 'none'}")
+    if mark.replaced is not None:
+        point.replaced = parameters.index(mark.replaced)
     return point
 
 
@@ -63,8 +80,8 @@ def _spliced(code: CodeType, module: str, mark: Mark, ledger: Ledger) -> CodeTyp
     if is_woven(code):
         ledger.refuse(f"{module}:{code.co_qualname}", "it is woven already", "woven-twice")
         return code
-    point = point_of(code, module, mark)
     try:
+        point = point_of(code, module, mark)
         woven = splice(code, point)
     except WeavingError as error:
         ledger.refuse(f"{module}:{code.co_qualname}", error.message)

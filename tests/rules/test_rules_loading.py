@@ -18,8 +18,9 @@ from autochron.model import (
     Target,
     TraceRule,
 )
-from autochron.rules import load_rules
+from autochron.rules import load_rules, pack_index
 
+KNOWN = ", ".join(f"`{name}`" for name in sorted(pack_index()))
 HEAD = "version = 1\n"
 BOUNDARY = '[[boundary]]\nname = "a"\nkind = "tool"\n'
 
@@ -142,7 +143,7 @@ BAD = [
     (HEAD + 'packs = "auto"\n', "2: `packs` must be an array of strings, and is a string"),
     (HEAD + 'packs = [\n "auto",\n 1]\n', "4: `packs` must hold strings only, and holds an integer"),
     (HEAD + 'packs = [\n "opanai",\n]\n', "3: there is no pack `opanai`; nearest is `openai`"),
-    (HEAD + 'packs = ["zz"]\n', "2: there is no pack `zz`; known are `auto`, `anthropic`, `openai`"),
+    (HEAD + 'packs = ["zz"]\n', f"2: there is no pack `zz`; known are `auto`, {KNOWN}"),
     (
         HEAD + 'disable = ["openai.image"]\n',
         "2: no pack in force has a rule `openai.image`; nearest is `openai.images`",
@@ -270,6 +271,15 @@ BAD = [
         "6: `a` must be a string or an array of strings, and is an integer",
     ),
     (HEAD + BOUNDARY + 'target = "a:b"\nwhen = { a = [] }\n', "6: `when` has no glob for `a`"),
+    (HEAD + BOUNDARY + 'target = "a:b"\nwhen = []\n', "6: `when` is empty"),
+    (
+        HEAD + BOUNDARY + 'target = "a:b"\nwhen = [{ a = "x" }, {}]\n',
+        "6: `when` has a table without a condition",
+    ),
+    (
+        HEAD + BOUNDARY + 'target = "a:b"\nwhen = [\n  { a = "x" },\n  { "a..b" = "x" },\n]\n',
+        "8: `when` path `a..b` has an empty component",
+    ),
     (
         HEAD + BOUNDARY + 'target = "a:b"\nwhen = { a = "**" }\n',
         "6: `when` glob `**` holds `**`; `*` is any text already",
@@ -295,14 +305,6 @@ BAD = [
     (
         HEAD + BOUNDARY + 'target = "a:b"\nobserve = true\n',
         "6: `observe` is not supported yet; take it out",
-    ),
-    (
-        HEAD + BOUNDARY + 'target = "a:b"\nargument = "path"\n',
-        "6: `argument` is not supported yet; take it out",
-    ),
-    (
-        HEAD + BOUNDARY + 'target = "a:b"\noutcome = "argument:result"\n',
-        "6: `outcome` is not supported yet; take it out",
     ),
     (
         HEAD + BOUNDARY + 'target = "a:b"\noutcome = "result"\n',
