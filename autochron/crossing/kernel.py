@@ -13,7 +13,7 @@ from typing import Any
 
 from autochron import _originals
 from autochron.crossing.adapters import PLAIN, adapt
-from autochron.crossing.arguments import bound, reader
+from autochron.crossing.arguments import Reader, bound, reader
 from autochron.crossing.conditions import Condition, condition, http_condition
 from autochron.crossing.lanes import CURRENT, HELD, Root, stray_root
 from autochron.errors import RuleError
@@ -189,7 +189,8 @@ class _Boundary:
     """One rule at one point, compiled."""
 
     __slots__ = (
-        "_models", "collapses", "fits", "inputs", "name", "outcome", "passed", "rule", "template",
+        "_models", "collapses", "fits", "inputs", "name", "outcome", "passed", "rule",
+        "runs", "template",
     )  # fmt: skip
 
     def __init__(self, rule: BoundaryRule, point: Point) -> None:
@@ -203,10 +204,12 @@ class _Boundary:
         self.name = self.template.fixed(point.qualname.rpartition(".")[2], point.qualname, point.module)
         self.collapses = rule.pack is not None and rule.kind == "model"
         self.outcome = rule.outcome if point.replaced >= 0 else None
-        self.passed = -1
-        """The index of the argument that is woven instead of the call; -1 where the call is the crossing."""
-        if rule.argument is not None and rule.argument in point.parameters:
-            self.passed = point.parameters.index(rule.argument)
+        self.runs = rule.observe or self.outcome is not None
+        """Whether the body runs on a replay, too, whatever is live."""
+        self.passed: Reader | None = None
+        """Gives what is woven instead of the call; None where the call is the crossing."""
+        if rule.argument is not None:
+            self.passed = reader(rule.argument, point)
             # `enter` passes over conditions where there are none, and these calls are not to be crossings.
             self.fits = self.fits or _always
         paths = [path.removeprefix("input.") for path in rule.meta.model if path.startswith("input.")]
@@ -237,7 +240,7 @@ class Kernel:
         """Told in one line of what is wrong with a rule; never raises."""
         self.transport: Callable[[Any, Point, tuple[Any, ...]], Any] | None = None
         """Called for the points of HTTP clients with the innermost open crossing."""
-        self.passed: Callable[[BoundaryRule, Any], None] | None = None
+        self.pass_in: Callable[[BoundaryRule, Any, Point], None] = lambda _rule, _value, _passer: None
         """Called with what is passed as the argument that a rule means."""
         self._next = itertools.count(1).__next__
         self._occurrences: dict[str, Callable[[], int]] = {}
@@ -287,10 +290,10 @@ class Kernel:
                 boundaries = point.compiled = tuple([_Boundary(rule, point) for rule in point.rules])
             for boundary in boundaries:
                 if boundary.fits is None or boundary.fits(arguments):
-                    if boundary.passed >= 0:
-                        if self.passed is not None:
-                            self.passed(boundary.rule, arguments[boundary.passed])
-                        continue
+                    if boundary.passed is not None:
+                        for value in boundary.passed(arguments):
+                            self.pass_in(boundary.rule, value, point)
+                        return None
                     found: _Boundary = boundary
                     return found
         except Exception as error:

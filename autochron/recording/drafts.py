@@ -158,7 +158,9 @@ class Editor:
         parent = None if crossing.parent is None else crossing.parent.seq
         site = self._site(crossing.point)
         names = (crossing.name, site.rpartition(":")[2].rpartition(".")[2])
-        self.asking.cross(crossing.seq, names, rule.kind, parent, body)
+        # What runs on a replay answers nothing: a tool that is called in it would be called for real.
+        answers = (names, rule.kind) if not crossing.boundary.runs else (("", ""), "")
+        self.asking.cross(crossing.seq, *answers, parent, body)
         masked_paths += self._masked_items.get(crossing.seq, ())
         changed = None
         if draft.changed is not None and not begun:
@@ -169,6 +171,8 @@ class Editor:
             if rule.kind == "model"
             else b"{}"
         )
+        if crossing.point.passer is not None:
+            meta = encode({**decode(meta), "passed": self._site(crossing.point.passer)})
         if draft.prints:
             meta = encode({**decode(meta), "printed": self._redactor.mask_text("".join(draft.prints))})
         return Envelope(

@@ -17,7 +17,7 @@ from autochron.crossing.lanes import CURRENT
 from autochron.envelope import codec
 from autochron.envelope.canonical import canonical, screened_snapshot, snapshot
 from autochron.envelope.exchange import Wire, attend
-from autochron.inputs import LARGE, Inputs, inputs_of
+from autochron.inputs import LARGE, Inputs, inputs_of, observed
 from autochron.interrupts import is_interruption
 from autochron.model import Closed, Raised, Returned
 from autochron.ports import Serving
@@ -51,7 +51,7 @@ class Recorder:
             point = crossing.point
             if point.transport:
                 draft.wires = [Wire(arguments[point.parameters.index("request")])]
-            if crossing.boundary.outcome is not None:
+            if crossing.boundary.runs:
                 # What the body changes it changes on replay, too: it runs there.
                 draft.input = canonical(*inputs.read(arguments))
             elif not inputs.deferred:
@@ -91,6 +91,8 @@ class Recorder:
             inputs = draft.inputs
             if draft.given is not None:
                 draft.outcome = draft.given
+            elif crossing.boundary.runs:
+                draft.outcome = Returned(observed(crossing.rule, value))
             elif draft.streamed:
                 draft.end = self._stream_value(draft, value)
             elif inputs is None or not inputs.deferred:
@@ -118,12 +120,13 @@ class Recorder:
             left_open = draft.streamed or crossing.point.function != "sync" or crossing.form == "awaitable"
             if draft.given is not None:
                 draft.outcome = draft.given
-            elif type(error) is GeneratorExit and left_open:
+            elif type(error) is GeneratorExit and left_open and not crossing.boundary.runs:
                 draft.end = Closed()
                 draft.streamed = True
             else:
                 encoded = codec.encode(error, sys._getframe())
-                draft.add_opaque(encoded.opaque)
+                if not crossing.boundary.runs:
+                    draft.add_opaque(encoded.opaque)
                 if draft.streamed:
                     draft.end = Raised(encoded.body)
                 else:
@@ -137,7 +140,7 @@ class Recorder:
         if crossing.seq not in self._open:
             return
         draft: Draft = crossing.record
-        if draft.given is not None:
+        if crossing.boundary.runs:
             return
         try:
             if not draft.streamed:
@@ -158,8 +161,8 @@ class Recorder:
         while crossing is not None:
             draft = crossing.record
             is_open = type(draft) is Draft and not crossing.done
-            runs_again = draft.given is not None or draft.inputs is None or draft.inputs.deferred
-            if is_open and not runs_again:
+            runs = crossing.boundary.runs or draft.inputs is None or draft.inputs.deferred
+            if is_open and not runs:
                 if draft.prints is None:
                     draft.prints = []
                 draft.prints.append(text)
@@ -182,7 +185,7 @@ class Recorder:
     def follows(self, crossing: Crossing) -> bool:
         """Follow iterators, unless their items come out of HTTP exchanges that are kept anyway."""
         draft: Draft = crossing.record
-        if draft.left_to_exchanges or draft.given is not None:
+        if draft.left_to_exchanges or crossing.boundary.runs:
             return False
         if draft.inputs is not None and draft.inputs.deferred:
             self._say_late(crossing)

@@ -15,7 +15,7 @@ _KEYS = (
     *("name", "kind", *SELECTORS, "exclude", "when", "capture", "redact", "volatile", "meta"),
     *("codec", "observe", "state", "argument", "outcome"),
 )
-_LATER = ("observe", "state")
+_LATER = ("state",)
 """Keys of the format that this release doesn't act on: better refused than passed over."""
 _META_KEYS = ("model", "sampling", "usage", "tools", "sdk")
 _META_ROOTS = ("request", "response", "input", "outcome")
@@ -34,6 +34,10 @@ def read_boundaries(table: Table, pack: str | None = None) -> list[BoundaryRule]
         for key in ("argument", "outcome"):
             if key in table:
                 table.refuse(key, f"`{key}` needs a call's arguments, which a rule with `http` doesn't have")
+    if "observe" in table and "outcome" in table:
+        table.refuse(
+            "observe", "`observe` leaves everything as it is, and `outcome` replaces an argument; keep one"
+        )
     for key in _LATER:
         if key in table:
             table.refuse(key, f"`{key}` is not supported yet; take it out")
@@ -119,10 +123,10 @@ def _state(table: Table) -> str | None:
 
 
 def _argument(table: Table) -> str | None:
-    name = table.text("argument")
-    if name is not None and not name.isidentifier():
-        table.refuse("argument", f"`argument` `{name}` is not the name of a parameter")
-    return name
+    path = table.text("argument")
+    if path is not None and not all(name.isidentifier() for name in path.split(".")):
+        table.refuse("argument", f"`argument` `{path}` is not the name of a parameter, or a path into one")
+    return path
 
 
 def _outcome(table: Table) -> str | None:

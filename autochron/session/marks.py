@@ -16,7 +16,7 @@ def outcome_name(rule: BoundaryRule) -> str | None:
 def mark_of(rules: tuple[BoundaryRule, ...]) -> Mark:
     """Say why a definition is woven: by these rules, in order of precedence."""
     outcomes = [name for rule in rules if (name := outcome_name(rule)) is not None]
-    arguments = [rule.argument for rule in rules if rule.argument is not None]
+    arguments = [rule.argument.partition(".")[0] for rule in rules if rule.argument is not None]
     if not (outcomes or arguments):
         return Mark(rules)
     return Mark(

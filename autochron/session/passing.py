@@ -11,6 +11,7 @@ from msgspec import structs
 
 from autochron.model import BoundaryRule
 from autochron.session.marks import mark_of
+from autochron.weaving.gate import Point
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import is_woven, weave_function
 
@@ -24,8 +25,8 @@ class Passing:
         """(rule, identity of a code object) to it and its woven form: closures are made over and over from one."""
         self._done: list[tuple[weakref.ref[FunctionType], CodeType, CodeType]] = []
 
-    def weave(self, rule: BoundaryRule, value: Any) -> None:
-        """Weave a callable by the rule that named the argument."""
+    def weave(self, rule: BoundaryRule, value: Any, passer: Point) -> None:
+        """Weave a callable by the rule that named the argument of a definition."""
         function = function_of(value)
         if function is None:
             what = f"{rule.selector} {rule.argument}"
@@ -38,7 +39,9 @@ class Passing:
         known = self._woven.get((rule.id, id(old)))
         if known is None:
             own = structs.replace(rule, argument=None, when=())
-            if weave_function(function, mark_of((own,)), self._ledger) is None:
+            mark = mark_of((own,))
+            mark.passer = passer
+            if weave_function(function, mark, self._ledger) is None:
                 return
             known = self._woven[rule.id, id(old)] = (old, function.__code__)
         else:

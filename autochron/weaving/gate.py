@@ -66,6 +66,7 @@ class Point:
         file: where it stands, as its code object says.
         line: its first line.
         rules: what fits it, in order of precedence; opaque to weaving.
+        passer: the definition to which it was passed as an argument, if it is woven for that.
         signature: for a callable without code, how to bind its arguments.
         transport: whether it is the one door of an HTTP client through which every request goes.
         replaced: the index of the parameter that a token may give another value for, before the body runs; -1: none.
@@ -73,8 +74,8 @@ class Point:
     """
 
     __slots__ = (
-        "compiled", "file", "function", "line", "module", "parameters", "qualname", "replaced", "rules", "signature",
-        "transport", "variadic",
+        "compiled", "file", "function", "line", "module", "parameters", "passer", "qualname", "replaced", "rules",
+        "signature", "transport", "variadic",
     )  # fmt: skip
 
     def __init__(
@@ -99,6 +100,7 @@ class Point:
         self.rules = rules
         self.transport = False
         self.replaced = -1
+        self.passer: Point | None = None
         self.signature: Any = None
         self.compiled: Any = None
 

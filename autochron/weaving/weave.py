@@ -16,10 +16,11 @@ from autochron.weaving.splice import function_kind, parameter_names, splice
 class Mark:
     """Why a definition is woven: the rules that fit it, and whether it is the door of an HTTP client.
 
-    `replaced` names the parameter whose value a token may replace, `needed` all that must be there.
+    `replaced` names the parameter whose value a token may replace, `needed` all that must be there; `passer` is what the
+    function was passed to.
     """
 
-    __slots__ = ("needed", "replaced", "rules", "transport")
+    __slots__ = ("needed", "passer", "replaced", "rules", "transport")
 
     def __init__(
         self,
@@ -33,6 +34,7 @@ class Mark:
         self.transport = transport
         self.replaced = replaced
         self.needed = needed
+        self.passer: Point | None = None
 
 
 Places: TypeAlias = Mapping[tuple[str, int], Mark]
@@ -68,6 +70,7 @@ def point_of(code: CodeType, module: str, mark: Mark) -> Point:
         rules=mark.rules,
     )
     point.transport = mark.transport
+    point.passer = mark.passer
     for name in mark.needed:
         if name not in parameters:
             raise WeavingError(f"it has no parameter `{name}`; it has {', '.join(parameters) or 'none'}")

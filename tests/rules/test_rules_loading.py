@@ -20,7 +20,7 @@ from autochron.model import (
 )
 from autochron.rules import load_rules, pack_index
 
-KNOWN = ", ".join(f"`{name}`" for name in sorted(pack_index()))
+SHIPPED = ", ".join(f"`{name}`" for name in sorted(pack_index()))
 HEAD = "version = 1\n"
 BOUNDARY = '[[boundary]]\nname = "a"\nkind = "tool"\n'
 
@@ -143,7 +143,7 @@ BAD = [
     (HEAD + 'packs = "auto"\n', "2: `packs` must be an array of strings, and is a string"),
     (HEAD + 'packs = [\n "auto",\n 1]\n', "4: `packs` must hold strings only, and holds an integer"),
     (HEAD + 'packs = [\n "opanai",\n]\n', "3: there is no pack `opanai`; nearest is `openai`"),
-    (HEAD + 'packs = ["zz"]\n', f"2: there is no pack `zz`; known are `auto`, {KNOWN}"),
+    (HEAD + 'packs = ["zz"]\n', f"2: there is no pack `zz`; known are `auto`, {SHIPPED}"),
     (
         HEAD + 'disable = ["openai.image"]\n',
         "2: no pack in force has a rule `openai.image`; nearest is `openai.images`",
@@ -303,16 +303,16 @@ BAD = [
         "6: `observe` must be a boolean, and is a string",
     ),
     (
-        HEAD + BOUNDARY + 'target = "a:b"\nobserve = true\n',
-        "6: `observe` is not supported yet; take it out",
-    ),
-    (
         HEAD + BOUNDARY + 'target = "a:b"\noutcome = "result"\n',
         "6: `outcome` `result` is not of the form argument:name; nearest is `argument:result`",
     ),
     (
-        HEAD + BOUNDARY + 'target = "a:b"\nargument = "a.b"\n',
-        "6: `argument` `a.b` is not the name of a parameter",
+        HEAD + BOUNDARY + 'target = "a:b"\noutcome = "argument:a"\nobserve = true\n',
+        "7: `observe` leaves everything as it is, and `outcome` replaces an argument; keep one",
+    ),
+    (
+        HEAD + BOUNDARY + 'target = "a:b"\nargument = "a.*"\n',
+        "6: `argument` `a.*` is not the name of a parameter, or a path into one",
     ),
     (HEAD + BOUNDARY + 'target = "a:b"\nid = "x"\n', "6: [[boundary]] has no key `id`; nearest is `kind`"),
     (

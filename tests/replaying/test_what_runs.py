@@ -1,17 +1,19 @@
-"""Rules that mean an argument: one that is the outcome, and one that is woven as it is passed."""
+"""What a replay runs all the same: with a recorded argument, or only observed. And what is woven as it is passed."""
 
 import asyncio
 import functools
 import importlib
 import random
+import socket
 import sys
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 import autochron
-from autochron.errors import DivergenceError
-from tests.agents.workshop import Block
+from autochron.errors import DivergenceError, NetworkRefusedError
+from tests.agents.workshop import Block, Fresh, assert_same, write
 
 ROUTES = """
 import random
@@ -66,6 +68,9 @@ def everything(*args, result, **kwargs):
 def add_edges(name, path, *, other=None):
     return path
 
+def hold(holder):
+    return holder
+
 def sometimes(name, path):
     return path
 
@@ -81,6 +86,21 @@ class Picker:
 
     def method(self, state):
         return Route(state, random.random())
+
+def watched(state, stamp=0, wanted=None):
+    ran.append(state)
+    print("watching", state)
+    if wanted is not None:
+        raise wanted(state)
+    return {"state": state, "when": random.random()}
+
+async def watched_async(state):
+    return (await pick_async(state)).weight
+
+def connects(port):
+    import socket
+    with socket.create_connection(("127.0.0.1", port)):
+        return "there"
 
 def maker(weight):
     def inner(state):
@@ -99,6 +119,12 @@ def routes(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     yield importlib.import_module(name)
     del sys.modules[name]
+
+
+@pytest.fixture
+def fresh():
+    """Start an interpreter for each command."""
+    return Fresh()
 
 
 @pytest.fixture
@@ -125,11 +151,30 @@ target = "{name}:add_edges"
 argument = "path"
 
 [[boundary]]
+name = "{{__qualname__}}"
+kind = "router"
+target = "{name}:hold"
+argument = "holder.method"
+
+[[boundary]]
 name = "sometimes"
 kind = "router"
 target = "{name}:sometimes"
 argument = "path"
 when = {{ name = "yes" }}
+
+[[boundary]]
+name = "{{__name__}}"
+kind = "tool"
+target = "{name}:pick_async"
+
+[[boundary]]
+name = "{{__name__}}"
+kind = "tool"
+target = ["{name}:watched", "{name}:watched_async", "{name}:connects"]
+observe = true
+redact = ["secret"]
+volatile = ["outcome.when", "stamp"]
 """,
         encoding="utf-8",
     )
@@ -250,6 +295,15 @@ def test_what_is_passed_twice_crosses_once(routes, block):
     assert block.replay(trace, call) == (given, ())
 
 
+def test_what_is_passed_inside_of_something_is_woven(routes, block):
+    def call():
+        return routes.hold(routes.Picker()).method("x")
+
+    given, trace = block.record(call)
+    assert [envelope.address for envelope in trace.envelopes] == ["Picker.method[1]"]
+    assert block.replay(trace, call) == (given, ())
+
+
 def test_a_condition_is_of_the_call_that_passes(routes, block):
     def call():
         routes.sometimes("no", routes.Picker().method)("x")
@@ -285,3 +339,122 @@ def test_weaving_is_taken_off_with_the_rest(routes, block):
 
     deactivate()
     assert (routes.pick.__code__, routes.rebinds.__code__) == codes
+
+
+def test_what_is_observed_runs_and_is_compared(routes, block, capsys):
+    _, trace = block.record(lambda: routes.watched("a", stamp=1))
+    routes.ran.clear()
+    capsys.readouterr()
+    given, divergences = block.replay(trace, lambda: routes.watched("a", stamp=2))
+    assert (given["state"], routes.ran, divergences) == ("a", ["a"], ())
+    assert capsys.readouterr().out == "watching a\n"
+
+
+def test_what_is_observed_gives_something_else(routes, block):
+    _, trace = block.record(lambda: routes.watched("a"))
+    trace = with_outcome(trace, b'{"state":"b","when":1}')
+    given, (divergence,) = block.replay(trace, lambda: routes.watched("a"), check=False)
+    assert given["state"] == "a"
+    assert (divergence.kind, divergence.path, divergence.recorded, divergence.replayed) == (
+        "outcome",
+        "state",
+        '"b"',
+        '"a"',
+    )
+
+
+def with_outcome(trace, value):
+    (envelope,) = trace.envelopes
+    outcome = structs.replace(envelope.outcome, value=value)
+    return structs.replace(trace, envelopes=(structs.replace(envelope, outcome=outcome),))
+
+
+def test_what_is_observed_is_given_something_else(routes, block):
+    _, trace = block.record(lambda: routes.watched("a"))
+    _, divergences = block.replay(trace, lambda: routes.watched("b"), check=False)
+    assert [(each.kind, each.path) for each in divergences] == [("input", "state"), ("outcome", "state")]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "now", "message"),
+    [
+        (None, KeyError, "raised builtins:KeyError ('a'); when it was recorded it returned"),
+        (KeyError, None, "returned; when it was recorded it raised builtins:KeyError"),
+        (
+            KeyError,
+            ValueError,
+            "raised builtins:ValueError (a); when it was recorded it raised builtins:KeyError",
+        ),
+    ],
+)
+def test_what_is_observed_ends_otherwise(recorded, now, message, routes, block):
+    def call(wanted):
+        try:
+            routes.watched("a", 0, wanted)
+        except (KeyError, ValueError):
+            pass
+
+    _, trace = block.record(lambda: call(recorded))
+    _, divergences = block.replay(trace, lambda: call(now), check=False)
+    assert f"watched[1] {message}" in [each.message for each in divergences if each.kind == "outcome"]
+
+
+def test_what_crosses_in_an_observed_call_is_served(routes, block):
+    def call():
+        return asyncio.run(routes.watched_async("a"))
+
+    given, trace = block.record(call)
+    assert [(each.address, each.parent) for each in trace.envelopes] == [
+        ("watched_async[1]", None),
+        ("pick_async[1]", 1),
+    ]
+    assert block.replay(trace, call) == (given, ())
+
+
+def test_a_connection_in_an_observed_call_is_told_of(routes, block):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        _, trace = block.record(lambda: routes.connects(port))
+    assert [each.address for each in trace.footer.connections] == [f"127.0.0.1:{port}"]
+    with pytest.raises(NetworkRefusedError), autochron.replay(trace, rules=block.rules, check=False):
+        routes.connects(port)
+
+
+AGENT = """
+import random, threading, time
+
+def use(tool):
+    return tool()
+
+def draw():
+    return random.random()
+
+def late():
+    time.sleep(0.3)
+    use(draw)
+
+print(use(draw))
+threading.Thread(target=late, daemon=True).start()
+time.sleep(float(__import__("os").environ["AGENT_WAITS"]))
+"""
+USE = '[[boundary]]\nname = "{__name__}"\nkind = "tool"\ntarget = "agent:use"\nargument = "tool"\n'
+
+
+def test_what_is_passed_is_ruled_where_it_is_passed_to(tmp_path, fresh):
+    write(tmp_path, AGENT, rules=USE)
+    ran = fresh.run(tmp_path, "run", "agent.py", AGENT_WAITS="0")
+    assert "  draw ×1" in ran.stderr
+    assert_same(ran, fresh.run(tmp_path, "replay", "last", AGENT_WAITS="0"), 0)
+    # The tool itself fits no rule, then or now; what it is passed to does no more.
+    write(tmp_path, AGENT, rules=USE.replace("agent:use", "agent:draw"))
+    refused = fresh.run(tmp_path, "replay", "last", AGENT_WAITS="0")
+    assert (refused.status, refused.stdout) == (2, b"")
+    assert "draw (agent.py:draw) crossed a boundary when it was recorded" in refused.stderr
+
+
+def test_a_daemon_may_get_further_on_replay_than_it_did(tmp_path, fresh):
+    write(tmp_path, AGENT, rules=USE)
+    ran = fresh.run(tmp_path, "run", "agent.py", AGENT_WAITS="0")
+    replayed = fresh.run(tmp_path, "replay", "last", AGENT_WAITS="1")
+    assert "draw[2] in lane 0/~late.1 was not recorded" in replayed.stderr
+    assert_same(ran, replayed, 0)
