@@ -52,7 +52,11 @@ FORMS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     ),
     "openai.responses": ("/v1/responses", RESPONSES, {}),
     "anthropic.messages": ("/v1/messages", MESSAGES, {}),
+    "litellm.completion": ("/v1/chat/completions", CHAT, {"stream_options": {"include_usage": True}}),
+    "litellm.responses": ("/v1/responses", RESPONSES, {}),
 }
+OTHER_FORMS = {"litellm.completion": ("anthropic.messages",)}
+"""What a rule whose calls go to several providers meets besides."""
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +142,11 @@ BODIES: dict[str, tuple[str, ...]] = {
     "openai.audio": ('{"text": "x", "usage": {"total_tokens": 3}}',),
     "openai": ('{"usage": {"total_tokens": 3}}',),
     "anthropic.count_tokens": ('{"input_tokens": 3}',),
+    "litellm.text_completion": (
+        '{"usage": {"total_tokens": 3}}',
+        'data: {"usage": null}\n\ndata: {"usage": {"total_tokens": 3}}\n\n',
+    ),
+    "litellm.embedding": ('{"data": [], "usage": {"total_tokens": 3}}',),
 }
 OPTIONS: dict[str, Any] = {
     **dict.fromkeys(("temperature", "top_p", "top_k", "seed", "n", "best_of", "stop", "top_logprobs"), 1),
@@ -158,13 +167,14 @@ RULES = [rule.id for pack in pack_index() for rule in load_pack(pack).boundaries
 
 @pytest.mark.parametrize("name", RULES)
 def test_every_meta_path_of_every_pack_finds_something(name: str, model: provider.Provider) -> None:
-    given = {"body": OPTIONS, "options": {"json_data": {"model": "m-1"}}}
+    named = {"model": "m-1"}
+    given = {"body": OPTIONS, "options": {"json_data": named}, "kwargs": named, **named}
     bodies = [
         (body.encode(), "text/event-stream" if "data: " in body else "application/json")
         for body in BODIES.get(name, ())
     ]
-    if name in FORMS:
-        path, request, of_stream = FORMS[name]
+    for form in (*({name} & set(FORMS)), *OTHER_FORMS.get(name, ())):
+        path, request, of_stream = FORMS[form]
         bodies += [ask(model, path, {**request, **more}) for more in ({}, {"stream": True, **of_stream})]
     sources = [{"request": OPTIONS, "input": given}]
     sources += [{"response": drafts.bodies.read_body(store_body(*body))} for body in bodies]
