@@ -15,7 +15,7 @@ from msgspec.json import decode, encode
 
 from autochron.envelope import bodies, exchange
 from autochron.envelope.exchange import Wire
-from autochron.envelope.paths import read_steps, redact_paths
+from autochron.envelope.paths import drop_paths, read_steps, redact_paths
 from autochron.envelope.redaction import Redactor
 from autochron.envelope.tags import has_tag, opaque_paths
 from autochron.inputs import request_body, request_input, shaped_input
@@ -193,7 +193,7 @@ class Editor:
             started=draft.started - self._began,
             duration=draft.ended - draft.started,
             masked=tuple(masked_paths) + tuple(path for _, paths in exchanges for path in paths),
-            opaque=tuple(draft.opaque or ()) + (() if from_wire else _by_type(body)),
+            opaque=tuple(draft.opaque or ()) + (() if from_wire else _by_type(body, rule)),
         )
 
     def _input(self, crossing: Crossing, wires: tuple[Wire, ...] | None) -> bytes:
@@ -379,10 +379,12 @@ def _below(prefix: str, paths: Iterable[str]) -> list[str]:
     return [f"{prefix}.{path}" if path else prefix for path in paths]
 
 
-def _by_type(body: bytes) -> tuple[str, ...]:
+def _by_type(body: bytes, rule: BoundaryRule) -> tuple[str, ...]:
     """List what of an input is compared by its type only; members of a list once, however many there are."""
     if not has_tag(body, b'$opaque"'):
         return ()
+    if rule.volatile:
+        body = drop_paths(body, rule.volatile)
     found = dict.fromkeys(
         f"{IN_INPUT}{'.'.join('*' if part.isdigit() else part for part in path.split('.'))}: {kind}"
         for path, kind, _ in opaque_paths(decode(body))

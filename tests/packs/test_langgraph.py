@@ -59,7 +59,9 @@ def test_commands_sends_and_a_subgraph(tmp_path):
     assert b"branch:to:audit" in by_address["goto[2]"].outcome.value
     assert f'"goto":"{lines[2].rpartition(" ")[2]}"'.encode() in by_address["goto[3]"].outcome.value
     assert by_address["spread[1]"].outcome.value.count(b"langgraph.types:Send") == 3
-    assert recorded.addresses(below="node.review[1]") == ["model[2]"]
+    # The three run at once.
+    reviews = [recorded.addresses(below=f"node.review[{number}]") for number in (1, 2, 3)]
+    assert sorted(reviews) == [["model[2]"], ["model[3]"], ["model[4]"]]
     assert recorded.addresses(below="node.pick[1]") == ["goto[3]"]
 
 
@@ -74,3 +76,25 @@ def test_asyncio_streamed(tmp_path):
     assert recorded.addresses(below="node.tools[1]") == ["weather[1]", "train[1]"]
     went = "thanks" if "Thanks." in recorded.said else "goodbye"
     assert f"branch:to:{went}".encode() in recorded.trace.envelopes[-2].outcome.value
+
+
+TILL = Script(
+    (
+        Step(turn=0, calls=(Call.of("pay", cents=5),)),
+        Step(turn=1, calls=(Call.of("note", text="{random}"),)),
+        Step(turn=2, calls=(Call.of("count"),)),
+        Step(text="{random}"),
+    )
+)
+
+
+def test_tools_that_get_what_the_graph_has_and_an_interruption(tmp_path):
+    recorded = record_and_replay("langgraph_injected", tmp_path, TILL)
+    crossed = [address for address in recorded.addresses() if not address.startswith("node.")]
+    assert crossed == [
+        *("model[1]", "branch[1]", "pay[1]", "model[2]", "branch[2]", "note[1]"),
+        *("model[3]", "branch[3]", "count[1]", "model[4]", "branch[4]"),
+    ]
+    assert recorded.addresses()[-2:] == ["node.closing[1]", "node.closing[2]"]
+    assert "compared by type only: pay" not in recorded.ran.stderr
+    assert "runtime.config" not in recorded.ran.stderr
