@@ -173,7 +173,7 @@ class Editor:
         )
         if crossing.point.passer is not None:
             meta = encode({**decode(meta), "passed": self._site(crossing.point.passer)})
-        if draft.prints:
+        if draft.prints and not reenters:
             meta = encode({**decode(meta), "printed": self._redactor.mask_text("".join(draft.prints))})
         return Envelope(
             seq=crossing.seq,
@@ -193,7 +193,7 @@ class Editor:
             started=draft.started - self._began,
             duration=draft.ended - draft.started,
             masked=tuple(masked_paths) + tuple(path for _, paths in exchanges for path in paths),
-            opaque=tuple(draft.opaque or ()) + (() if from_wire else _by_type(body, rule)),
+            opaque=tuple(draft.opaque or ()) + (() if from_wire else _by_type(body, rule.volatile)),
         )
 
     def _input(self, crossing: Crossing, wires: tuple[Wire, ...] | None) -> bytes:
@@ -379,12 +379,12 @@ def _below(prefix: str, paths: Iterable[str]) -> list[str]:
     return [f"{prefix}.{path}" if path else prefix for path in paths]
 
 
-def _by_type(body: bytes, rule: BoundaryRule) -> tuple[str, ...]:
+def _by_type(body: bytes, volatile: tuple[str, ...] = ()) -> tuple[str, ...]:
     """List what of an input is compared by its type only; members of a list once, however many there are."""
     if not has_tag(body, b'$opaque"'):
         return ()
-    if rule.volatile:
-        body = drop_paths(body, rule.volatile)
+    if volatile:
+        body = drop_paths(body, volatile)
     found = dict.fromkeys(
         f"{IN_INPUT}{'.'.join('*' if part.isdigit() else part for part in path.split('.'))}: {kind}"
         for path, kind, _ in opaque_paths(decode(body))

@@ -161,8 +161,8 @@ class Recorder:
         while crossing is not None:
             draft = crossing.record
             is_open = type(draft) is Draft and not crossing.done
-            runs = crossing.boundary.runs or draft.inputs is None or draft.inputs.deferred
-            if is_open and not runs:
+            # Also in one that is left to its exchanges: it may come to have none.
+            if is_open and not crossing.boundary.runs:
                 if draft.prints is None:
                     draft.prints = []
                 draft.prints.append(text)

@@ -115,3 +115,11 @@ def test_prices_that_cannot_be_fetched_are_those_of_the_library(tmp_path):
         "model[1]",
     ]
     assert recorded.trace.footer.connections == ()
+
+
+def test_calls_that_send_nothing_are_served_by_their_value(tmp_path):
+    recorded = record_and_replay("litellm_mocked", tmp_path, Script(), **LOCAL)
+    assert recorded.addresses("model") == ["model[1]", "model[2]"]
+    assert recorded.calls == 0
+    assert "ModelResponse chatcmpl-" in recorded.said
+    assert "Provider List" in recorded.said  # which the library prints inside of the call that fails
