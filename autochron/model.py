@@ -277,7 +277,8 @@ class Envelope(Struct, gc=False, frozen=True, kw_only=True):
     changed: bytes | None = None
     """Typed JSON object: the parameters whose value the call changed in place, as they were after it."""
     meta: bytes = b"{}"
-    """JSON object: `model`, `sampling`, `usage`, `sdk`, `tools`, and `printed`: what the body wrote to standard output."""
+    """JSON object: `model`, `sampling`, `usage`, `sdk`, `tools`, `printed`: what the body wrote to standard output, and
+    `passed`: the site of what it was passed to, where a rule's `argument` is why it was woven."""
     started: int = 0
     """Nanoseconds since the trace began."""
     duration: int = 0
@@ -343,6 +344,10 @@ class Unwoven(Struct, frozen=True):
     what: str
     reason: str
     slug: str
+
+
+UNTESTED = "untested-version"
+"""The slug of a library whose version its pack was not tested with: it is woven all the same."""
 
 
 class Footer(Struct, frozen=True, kw_only=True):

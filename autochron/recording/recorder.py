@@ -16,7 +16,7 @@ from autochron.crossing.kernel import Crossing
 from autochron.crossing.lanes import CURRENT
 from autochron.envelope import codec
 from autochron.envelope.canonical import canonical, screened_snapshot, snapshot
-from autochron.inputs import LARGE, Inputs, inputs_of
+from autochron.inputs import LARGE, Inputs, inputs_of, observed
 from autochron.interrupts import is_interruption
 from autochron.model import Closed, Raised, Returned
 from autochron.ports import Serving
@@ -53,7 +53,10 @@ class Recorder:
             point = crossing.point
             if point.transport:
                 draft.wires = [point.transport.sent(point.parameters, arguments)]
-            if not inputs.deferred:
+            if crossing.boundary.runs:
+                # What the body changes it changes on replay, too: it runs there.
+                draft.input = canonical(*inputs.read(arguments))
+            elif not inputs.deferred:
                 if inputs.large or not inputs.whole:
                     self._note_arguments(crossing, draft, inputs)
                 else:
@@ -92,7 +95,11 @@ class Recorder:
                     draft.wires[0], value, lambda _wire: self.wire_ended(crossing)
                 )
             inputs = draft.inputs
-            if draft.streamed:
+            if draft.given is not None:
+                draft.outcome = draft.given
+            elif crossing.boundary.runs:
+                draft.outcome = Returned(observed(crossing.rule, value))
+            elif draft.streamed:
                 draft.end = self._stream_value(draft, value)
             elif inputs is None or not inputs.deferred:
                 self._note_value(crossing, draft, value)
@@ -117,7 +124,9 @@ class Recorder:
                 draft.wires[0].error = error
                 draft.wires[0].closed = True
             left_open = draft.streamed or crossing.point.function != "sync" or crossing.form == "awaitable"
-            if type(error) is GeneratorExit and left_open:
+            if draft.given is not None:
+                draft.outcome = draft.given
+            elif type(error) is GeneratorExit and left_open and not crossing.boundary.runs:
                 if draft.left_to_exchanges and not draft.streamed:
                     draft.outcome = Returned()  # the body runs again, and the consumer closes it again
                 else:
@@ -125,7 +134,7 @@ class Recorder:
                     draft.streamed = True
             else:
                 encoded = codec.encode(error, sys._getframe())
-                if not draft.left_to_exchanges:  # else the body raises it again
+                if not (draft.left_to_exchanges or crossing.boundary.runs):  # else the body raises it again
                     draft.add_opaque(encoded.opaque)
                 if draft.streamed:
                     draft.end = Raised(encoded.body)
@@ -140,6 +149,8 @@ class Recorder:
         if crossing.seq not in self._open:
             return
         draft: Draft = crossing.record
+        if crossing.boundary.runs:
+            return
         try:
             if not draft.streamed:
                 if draft.left_to_exchanges:
@@ -162,16 +173,31 @@ class Recorder:
         while crossing is not None:
             draft = crossing.record
             is_open = type(draft) is Draft and not crossing.done
-            if is_open and draft.inputs is not None and not draft.inputs.deferred:
+            # Also in one that is left to its exchanges: it may come to have none.
+            if is_open and not crossing.boundary.runs:
                 if draft.prints is None:
                     draft.prints = []
                 draft.prints.append(text)
             crossing = crossing.parent
 
+    def substituted(self, crossing: Crossing, argument: Any) -> Any:
+        """Note the argument that is the outcome, before the body can change it."""
+        if crossing.seq in self._open:
+            draft: Draft = crossing.record
+            try:
+                encoded = codec.encode(argument)
+                draft.add_opaque(encoded.opaque)
+                draft.given = Returned(encoded.body)
+            except Exception as error:
+                if is_interruption(error):
+                    raise  # in the woven code, which tells of it as of any error
+                self._fault(crossing, error)
+        return argument
+
     def follows(self, crossing: Crossing) -> bool:
         """Follow iterators, unless their items come out of HTTP exchanges that are kept anyway."""
         draft: Draft = crossing.record
-        if draft.left_to_exchanges:
+        if draft.left_to_exchanges or crossing.boundary.runs:
             return False
         if draft.inputs is None or not draft.inputs.deferred:
             self._begin_stream(crossing, draft)

@@ -14,11 +14,11 @@ from autochron.envelope.canonical import canonical
 from autochron.envelope.compare import first_difference
 from autochron.envelope.paths import drop_paths, redact_paths
 from autochron.envelope.redaction import Redactor
-from autochron.errors import AutochronError, DivergenceError
-from autochron.inputs import inputs_of, request_input, shaped_input
-from autochron.model import Divergence, Envelope, Exchange, Raised, Trace
+from autochron.errors import AutochronError, CodecError, DivergenceError
+from autochron.inputs import OUTCOME, inputs_of, observed, request_input, shaped_input
+from autochron.model import Divergence, Envelope, Exchange, Raised, Returned, Trace
 from autochron.ports import Serving
-from autochron.replaying.cursor import Cursor, Turns
+from autochron.replaying.cursor import DAEMON, Cursor, Turns
 from autochron.replaying.serving import Served, error_name
 
 _ENOUGH = 100
@@ -115,6 +115,9 @@ class Director:
         if envelope.reenters:
             return self._request(crossing, crossing.point, arguments) if crossing.point.transport else None
         self._compare(envelope, self._input(crossing, arguments), crossing)
+        if crossing.boundary.runs:
+            crossing.record = Reentry(envelope)
+            return None
         self.cursor.close(envelope)
         with self._changed:
             # Nobody may wait for what was recorded inside until this is served: it may be waiting for them.
@@ -132,12 +135,18 @@ class Director:
                 envelope.address,
                 f"{envelope.address} returned; when it was recorded it raised {name}",
             )
+        elif envelope is not None and crossing.rule.observe:
+            self._compare_outcome(envelope, value, crossing)
         return value
 
     def raised(self, crossing: Crossing, error: BaseException) -> None:
         """Check that a crossing that ran again ended as it did."""
         envelope = self.reentered(crossing)
         if envelope is None or isinstance(error, (AutochronError, GeneratorExit)):
+            return
+        if (
+            crossing.boundary.outcome is not None
+        ):  # what is on record is an argument, and not how the body ended
             return
         name = f"{type(error).__module__}:{type(error).__qualname__}"
         recorded = error_name(envelope.outcome.error) if isinstance(envelope.outcome, Raised) else None
@@ -149,6 +158,18 @@ class Director:
     def item(self, crossing: Crossing, item: Any) -> None:
         """Nothing: an item of a crossing that ran again."""
 
+    def substituted(self, crossing: Crossing, argument: Any) -> Any:
+        """Give the argument that was recorded."""
+        envelope: Envelope = crossing.record.envelope
+        outcome = envelope.outcome
+        try:
+            if not isinstance(outcome, Returned):
+                raise CodecError("its rule had no `outcome` when it was recorded; record the trace again")
+            return codec.decode(outcome.value)
+        except AutochronError as error:
+            self.not_rebuilt(envelope, error)
+            raise
+
     def follows(self, crossing: Crossing) -> bool:
         """Follow what sends its request when it is first read, as it was when it was recorded: its body runs again."""
         record = crossing.record
@@ -157,6 +178,8 @@ class Director:
     def transport(self, current: Any, point: Any, arguments: tuple[Any, ...]) -> Any:
         """Serve a request inside a model crossing that runs again."""
         if type(current) is not Crossing or not isinstance(current.record, Reentry):
+            return None
+        if not current.record.envelope.reenters:
             return None
         self._refuse_child(current.address)
         return self._request(current, point, arguments)
@@ -299,7 +322,10 @@ class Director:
         nearest = self.cursor.nearest(crossing.name)
         near = "" if nearest is None else f"; the nearest record is {nearest.address} in lane {nearest.lane}"
         message = f"{crossing.address} in lane {crossing.root.lane} was not recorded{near}"
-        self.note("extra", crossing.address, message, nearest=None if nearest is None else nearest.address)
+        # How far a daemon gets depends on when the program ends.
+        severity = "warning" if DAEMON in crossing.root.lane else "error"
+        named = None if nearest is None else nearest.address
+        self.note("extra", crossing.address, message, nearest=named, severity=severity)
         self._extra += 1
         if self._extra > _ENOUGH:
             return ReplayStoppedError(message)
@@ -334,6 +360,22 @@ class Director:
         path, recorded, replayed = difference
         message = f"{envelope.address} was given another input: {path} was {recorded}, now it is {replayed}"
         self.note("input", envelope.address, message, path=path, recorded=recorded, replayed=replayed)
+
+    def _compare_outcome(self, envelope: Envelope, value: Any, crossing: Crossing) -> None:
+        """Compare what an observed crossing gave."""
+        rule = crossing.rule
+        if OUTCOME in rule.volatile or not isinstance(envelope.outcome, Returned):
+            return
+        given, _ = self._redactor.mask_outcome(observed(rule, value))
+        recorded, given = (redact_paths(each, rule.redact) for each in (envelope.outcome.value, given))
+        start = f"{OUTCOME}."
+        volatile = tuple(path.removeprefix(start) for path in rule.volatile if path.startswith(start))
+        recorded, given = drop_paths(recorded, volatile), drop_paths(given, volatile)
+        difference = None if recorded == given else first_difference(recorded, given)
+        if difference is not None:
+            path, was, now = difference
+            message = f"{envelope.address} gave something else: {path or 'it'} was {was}, now it is {now}"
+            self.note("outcome", envelope.address, message, path=path, recorded=was, replayed=now)
 
     def _difference(
         self, envelope: Envelope, given: bytes, crossing: Crossing

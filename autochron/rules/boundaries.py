@@ -17,7 +17,7 @@ _KEYS = (
     *("name", "kind", *SELECTORS, "exclude", "within", "when", "capture", "redact", "volatile", "meta"),
     *("changes", "codec", "observe", "state", "argument", "outcome"),
 )
-_LATER = ("observe", "argument", "outcome", "state")
+_LATER = ("state",)
 """Keys of the format that this release doesn't act on: better refused than passed over."""
 _META_KEYS = ("model", "sampling", "usage", "tools", "sdk")
 _META_ROOTS = ("request", "response", "path", "input", "outcome")
@@ -36,7 +36,14 @@ def read_boundaries(table: Table, pack: str | None = None) -> list[BoundaryRule]
             if key in table:
                 table.refuse(key, f"`{key}` needs a call's arguments, which a rule with `http` doesn't have")
     if isinstance(selectors[0], Call):
+        for key in ("argument", "outcome"):
+            if key in table:
+                table.refuse(key, f"`{key}` belongs to a definition; select that with `target`")
         _check_bound(table, selectors[0], common["name"])
+    if "observe" in table and "outcome" in table:
+        table.refuse(
+            "observe", "`observe` leaves everything as it is, and `outcome` replaces an argument; keep one"
+        )
     for key in _LATER:
         if key in table:
             table.refuse(key, f"`{key}` is not supported yet; take it out")
@@ -87,8 +94,16 @@ def _common(table: Table, pack: str | None) -> dict[str, Any]:
 
 
 def _conditions(table: Table) -> list[tuple[tuple[str, str], ...]]:
-    """Read `when`. A list of globs means any of them, and is spread over several rules."""
-    when = table.table("when", "when")
+    """Read `when`. A list of tables means any of them, as a list of globs does; both are spread over several rules."""
+    if type(table.values.get("when")) is not list:
+        return _condition(table.table("when", "when"))
+    tables = table.tables("when", "{ path = glob }")
+    if not all(each.values for each in tables) or not tables:
+        table.refuse("when", "`when` has a table without a condition" if tables else "`when` is empty")
+    return [condition for each in tables for condition in _condition(each)]
+
+
+def _condition(when: Table) -> list[tuple[tuple[str, str], ...]]:
     alternatives: list[list[tuple[str, str]]] = []
     for path, value in when.values.items():
         try:
@@ -138,10 +153,10 @@ def _state(table: Table) -> str | None:
 
 
 def _argument(table: Table) -> str | None:
-    name = table.text("argument")
-    if name is not None and not name.isidentifier():
-        table.refuse("argument", f"`argument` `{name}` is not the name of a parameter")
-    return name
+    path = table.text("argument")
+    if path is not None and not all(name.isidentifier() for name in path.split(".")):
+        table.refuse("argument", f"`argument` `{path}` is not the name of a parameter, or a path into one")
+    return path
 
 
 def _outcome(table: Table) -> str | None:

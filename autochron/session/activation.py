@@ -93,6 +93,7 @@ class Activation:
         while self._undo:
             self._undo.pop()()
         self._hook.uninstall()
+        self.planner.passing.undo()
         while self.planner.undo:
             self.planner.undo.pop()()
 

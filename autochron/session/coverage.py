@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from msgspec.json import decode
+
 from autochron.envelope.doors import DOORS
 from autochron.errors import UnwovenToolError
 from autochron.matching import Matcher
 from autochron.matching.sites import label_of
-from autochron.model import Http, Rules, Target, Trace
+from autochron.model import Envelope, Http, Rules, Target, Trace
 from autochron.rules import with_imported
 from autochron.session.activation import Activation
 from autochron.session.project import Project
@@ -23,7 +25,9 @@ def refuse_uncovered(trace: Trace, rules: Rules, activation: Activation | None =
         UnwovenToolError: names the first such boundary and where it was.
     """
     # What is marked by hand in the program's source needs no rule.
-    sites = dict.fromkeys(envelope.site for envelope in trace.envelopes if not envelope.site.startswith("@"))
+    sites = dict.fromkeys(
+        site for envelope in trace.envelopes if not (site := _ruled(envelope)).startswith("@")
+    )
     if activation is not None:
         project = activation.project
         for point in activation.ledger.points:
@@ -34,7 +38,7 @@ def refuse_uncovered(trace: Trace, rules: Rules, activation: Activation | None =
         return
     named = [
         f"{each.name} ({each.site})"
-        for each in {each.site: each for each in trace.envelopes if each.site in missing}.values()
+        for each in {each.site: each for each in trace.envelopes if _ruled(each) in missing}.values()
     ]
     other = "" if trace.header.rules == rules.digest else "; the trace was recorded with other rules"
     where = rules.file or f"no rule file was found from {rules.root} upward"
@@ -42,6 +46,14 @@ def refuse_uncovered(trace: Trace, rules: Rules, activation: Activation | None =
         f"trace {trace.header.id}: {', '.join(named)} crossed a boundary when it was recorded, and by today's rules does "
         f"not, so a replay would run it for real ({where}{other}); name the rules with --rules, or say --allow-unwoven"
     )
+
+
+def _ruled(envelope: Envelope) -> str:
+    """Give the site that a rule is for: what was passed as an argument is woven where it was passed to."""
+    if b'"passed":' not in envelope.meta:
+        return envelope.site
+    site: str = decode(envelope.meta).get("passed", envelope.site)
+    return site
 
 
 def uncovered(sites: Iterable[str], rules: Rules) -> set[str]:

@@ -16,6 +16,8 @@ from autochron.matching.matcher import NOTHING, Absent, Found
 from autochron.matching.sites import CallSite
 from autochron.model import BoundaryRule, Call, Decorated, Http, Rules, Target, TraceRule
 from autochron.rules import pack_index, with_imported
+from autochron.session.marks import agreeing, mark_of
+from autochron.session.passing import Passing
 from autochron.session.project import Project
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import Mark, Places, weave_function
@@ -50,6 +52,7 @@ class RulePlanner:
         """Rule id to the number of definitions that it fits."""
         self.on_import: Callable[[str], None] | None = None
         """Told of modules that have just run and that threads, pools or tasks come from."""
+        self.passing = Passing(ledger)
         self._told: set[str] = set()
         self.undo: list[Any] = []
         """What takes back the weaving of single objects."""
@@ -113,7 +116,7 @@ class RulePlanner:
             self.ledger.refuse(
                 str(trace.rule.target), "a trace for each call is not in this release", "trace-rule"
             )
-        marks = {place: Mark(tuple(each)) for place, each in rules.items()}
+        marks = {place: self._mark(tuple(each), f"{module}:{place[0]}") for place, each in rules.items()}
         if module in DOORS:
             marks |= self._doors(module, code)
         return marks
@@ -209,6 +212,15 @@ class RulePlanner:
 
     # --- inside --------------------------------------------------------------------------------------------------------
 
+    def _mark(self, rules: tuple[BoundaryRule, ...], definition: str) -> Mark:
+        kept, others = agreeing(rules)
+        for rule in others:
+            reason = (
+                f"{rule.place}: another rule of it has another argument for its outcome, which comes first"
+            )
+            self.ledger.refuse(definition, reason)
+        return mark_of(kept)
+
     def _find(self, module: str, file: str | None, code: CodeType) -> Found:
         is_project = file is not None and self.project.owns(file)
         return self._matcher.find(
@@ -241,9 +253,8 @@ class RulePlanner:
             self.ledger.refuse(str(target), f"{rule.place}: {_no_such(absent, target)}", "no-such-target")
             return
         value = getattr(owner, name)
-        mark = Mark((rule,))
         if isinstance(value, FunctionType):
-            undo = weave_function(value, mark, self.ledger)
+            undo = weave_function(value, mark_of((rule,)), self.ledger)
         else:
             undo = self._wrap(owner, name, value, target, rule)
         if undo is not None:
@@ -255,6 +266,10 @@ class RulePlanner:
 
         if not callable(value):
             self.ledger.refuse(str(target), f"{rule.place}: it is not callable", "not-callable")
+            return None
+        if rule.outcome is not None:
+            reason = f"{rule.place}: it has no code of its own in which an argument could be replaced"
+            self.ledger.refuse(str(target), reason)
             return None
         point = wrapping.point_for(value, target.module, target.qualname, (rule,))
         try:

@@ -52,6 +52,7 @@ class Session:
         self.activation.hold()
         self.kernel = Kernel(handler, self.problem)
         self.kernel.transport = transport
+        self.kernel.pass_in = self.activation.planner.passing.weave
         self._token = CURRENT.set(Root(self.kernel, MAIN))
         lanes.carry(self.kernel.current)
         network.watch(self.on_network, self.on_exec)
@@ -74,9 +75,12 @@ class Session:
         """Hear that the process is about to be replaced."""
 
     def is_inside(self) -> bool:
-        """Tell whether a crossing is open around what runs now."""
+        """Tell whether a crossing is open around what runs now that a replay would not run."""
         current = CURRENT.get(None)
-        return current is not None and (type(current) is Crossing or current.parent is not None)
+        crossing = current if current is None or type(current) is Crossing else current.parent
+        while crossing is not None and crossing.boundary.runs:
+            crossing = crossing.parent
+        return crossing is not None
 
     def place(self) -> str:
         """Name the project's line that runs now."""
@@ -253,7 +257,8 @@ class Recording(Session):
             Unwoven(str(rule.selector), f"{rule.place}: {why}", "rule-without-match")
             for rule, why in planner.unmatched()
         )
-        return (*self.activation.ledger.unwoven, *marked.unwoven, *self._noted, *unmatched)
+        untested = facts.untested(self.activation.rules)
+        return (*untested, *self.activation.ledger.unwoven, *marked.unwoven, *self._noted, *unmatched)
 
     def _prepare(self, submitted: Crossing | Begun | Item | _Ending) -> Any:
         """Make of what was submitted what the sink keeps; on the writer's thread."""

@@ -214,12 +214,18 @@ def _filled(code: CodeType, gaps: Gaps, made: Sequence[Any]) -> CodeType:
 def _point(point: Point, number: Callable[[Any], int]) -> tuple[Any, ...]:
     return (
         *(point.module, point.qualname, point.parameters, point.function, point.variadic),
-        *(point.file, point.line, tuple([number(rule) for rule in point.rules]), bool(point.transport)),
+        *(
+            point.file,
+            point.line,
+            tuple([number(rule) for rule in point.rules]),
+            bool(point.transport),
+            point.replaced,
+        ),
     )
 
 
 def _made_point(plain: tuple[Any, ...], rules: Sequence[Any], door: Callable[[str], Any]) -> Point:
-    module, qualname, parameters, function, variadic, file, line, numbers, is_door = plain
+    module, qualname, parameters, function, variadic, file, line, numbers, is_door, replaced = plain
     point = Point(
         *(module, qualname, parameters, function),
         variadic=variadic,
@@ -228,4 +234,5 @@ def _made_point(plain: tuple[Any, ...], rules: Sequence[Any], door: Callable[[st
         rules=tuple([rules[number] for number in numbers]),
     )
     point.transport = door(module) if is_door else None
+    point.replaced = replaced
     return point

@@ -10,6 +10,7 @@ then right by construction. What is put in:
   outermost in the exception table, `fail(token, error)`. Each is skipped where the token is None.
 - a false token that is not None is a *serving*: the prologue returns, raises or yields what it gives, and the body is
   not run.
+- where the point says so, `substitute(token, argument)` gives what the body gets for one argument.
 
 None of it has a location, so that no line event is added. Rejected: a trampoline code object (165 of CPython's own
 tests fail, recursion depth is halved) and a prologue that hands the body to a driver (30 to 44 fail).
@@ -215,20 +216,37 @@ class _Splice:
         emit.constant(self.point)
         self._arguments(emit)
         emit.call(2)
+        given = body if self.point.replaced < 0 else Instruction(operation("NOP"))
         emit.put("COPY", 1)
-        emit.jump_if_true(body)
+        emit.jump_if_true(given)
         emit.put("COPY", 1)
         emit.jump_if_none(body)
         getattr(self, f"_serve_{self.kind}")(emit)
+        if given is not body:
+            self._substitute(emit, given)
         for instruction in emit.instructions:
             if instruction not in self.told:
                 self.cover.setdefault(id(instruction), None)
         return emit.instructions
 
-    def _arguments(self, emit: Emitter) -> None:
+    def _substitute(self, emit: Emitter, given: Instruction) -> None:
+        """[token] → the argument is what `substitute(token, argument)` gives, and on into the body."""
+        index, start = self.point.replaced, len(emit.instructions)
+        kind = "DEREF" if index in self._cells() else "FAST"
+        emit.place(given)
+        emit.function(gate.substitute)
+        emit.put("COPY", 3)
+        emit.put(f"LOAD_{kind}", index)
+        emit.call(2)
+        emit.put(f"STORE_{kind}", index)
+        self.told += emit.instructions[start:]
+
+    def _cells(self) -> set[int]:
         make_cell = OPCODES["MAKE_CELL"]
-        count = len(self.point.parameters)
-        cells = {each.argument for each in self.assembly.instructions if each.opcode == make_cell}
+        return {each.argument for each in self.assembly.instructions if each.opcode == make_cell}
+
+    def _arguments(self, emit: Emitter) -> None:
+        count, cells = len(self.point.parameters), self._cells()
         for index in range(count):
             emit.put("LOAD_DEREF" if index in cells else "LOAD_FAST", index)
         emit.put("BUILD_TUPLE", count)

@@ -17,13 +17,27 @@ if TYPE_CHECKING:
 
 
 class Mark:
-    """Why a definition is woven: the rules that fit it, and `transport`, the door of an HTTP client where it is one."""
+    """Why a definition is woven: the rules that fit it, and `transport`, the door of an HTTP client where it is one.
 
-    __slots__ = ("rules", "transport")
+    `replaced` names the parameter whose value a token may replace, `needed` all that must be there; `passer` is what the
+    function was passed to.
+    """
 
-    def __init__(self, rules: tuple[Any, ...], *, transport: Any = None) -> None:
+    __slots__ = ("needed", "passer", "replaced", "rules", "transport")
+
+    def __init__(
+        self,
+        rules: tuple[Any, ...],
+        *,
+        transport: Any = None,
+        replaced: str | None = None,
+        needed: tuple[str, ...] = (),
+    ) -> None:
         self.rules = rules
         self.transport = transport
+        self.replaced = replaced
+        self.needed = needed
+        self.passer: Point | None = None
 
 
 Places: TypeAlias = Mapping[tuple[str, int], Mark]
@@ -59,6 +73,12 @@ def point_of(code: CodeType, module: str, mark: Mark) -> Point:
         rules=mark.rules,
     )
     point.transport = mark.transport
+    point.passer = mark.passer
+    for name in mark.needed:
+        if name not in parameters:
+            raise WeavingError(f"it has no parameter `{name}`; it has {', '.join(parameters) or 'none'}")
+    if mark.replaced is not None:
+        point.replaced = parameters.index(mark.replaced)
     return point
 
 
@@ -66,8 +86,8 @@ def _spliced(code: CodeType, module: str, mark: Mark, ledger: Ledger) -> CodeTyp
     if is_woven(code):
         ledger.refuse(f"{module}:{code.co_qualname}", "it is woven already", "woven-twice")
         return code
-    point = point_of(code, module, mark)
     try:
+        point = point_of(code, module, mark)
         woven = splice(code, point)
     except WeavingError as error:
         ledger.refuse(f"{module}:{code.co_qualname}", error.message)

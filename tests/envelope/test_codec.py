@@ -152,6 +152,7 @@ def test_a_trace_file_that_sorts_keys_keeps_the_tags_first(value: Any) -> None:
     "value",
     [
         samples.Slotted((1,), {2}),
+        samples.Packet("a", [(1,), samples.Packet("b", None)]),
         samples.Attrs((1,)),
         samples.FrozenAttrs([1]),
         samples.MyStr("x"),
@@ -357,6 +358,7 @@ def test_a_traceback_prints_the_same_lines() -> None:
 
 
 def test_opaque_parts_are_named_and_refused() -> None:
+    assert encode([samples.Link("a")]).opaque[0].endswith("sample_types:Link")
     encoded = encode({"a": [samples.Plain(), (1, lambda: 1)], "b": {1: object()}})
     assert encoded.opaque[0].startswith("a.0: ")
     assert encoded.opaque[0].endswith("sample_types:Plain")

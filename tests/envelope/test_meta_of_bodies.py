@@ -78,7 +78,11 @@ FORMS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     ),
     "bedrock.invoke": ("/model/m-1/invoke", MESSAGES, {"path": "/model/m-1/invoke"}),
     "ollama.chat": ("/api/chat", {**CHAT, "stream": False, "options": {"temperature": 0.5}}, {}),
+    "litellm.completion": ("/v1/chat/completions", CHAT, {"stream_options": {"include_usage": True}}),
+    "litellm.responses": ("/v1/responses", RESPONSES, {}),
 }
+OTHER_FORMS = {"litellm.completion": ("anthropic.messages",)}
+"""What a rule whose calls go to several providers meets besides."""
 
 
 COUNTS = (
@@ -196,6 +200,11 @@ BODIES: dict[str, tuple[str, ...]] = {
         '{"response": "x"}\n{"prompt_eval_count": 3, "eval_count": 3}\n',
     ),
     "ollama.embed": ('{"prompt_eval_count": 3}',),
+    "litellm.text_completion": (
+        '{"usage": {"total_tokens": 3}}',
+        'data: {"usage": null}\n\ndata: {"usage": {"total_tokens": 3}}\n\n',
+    ),
+    "litellm.embedding": ('{"data": [], "usage": {"total_tokens": 3}}',),
 }
 OPTIONS: dict[str, Any] = {
     **dict.fromkeys(("temperature", "top_p", "top_k", "seed", "n", "best_of", "stop", "top_logprobs"), 1),
@@ -233,10 +242,11 @@ def _type_of(body: str) -> str:
 
 @pytest.mark.parametrize("name", RULES)
 def test_every_meta_path_of_every_pack_finds_something(name: str, model: provider.Provider) -> None:
-    given = {"body": OPTIONS, "options": {"json_data": {"model": "m-1"}}, "json": {"model": "m-1"}}
+    named = {"model": "m-1"}
+    given = {"body": OPTIONS, "options": {"json_data": named}, "json": named, "kwargs": named, **named}
     bodies = [(body.encode(), _type_of(body)) for body in BODIES.get(name, ())]
-    if name in FORMS:
-        path, request, of_stream = FORMS[name]
+    for form in (*({name} & set(FORMS)), *OTHER_FORMS.get(name, ())):
+        path, request, of_stream = FORMS[form]
         bodies.append(ask(model, path, request))
         more = {"stream": True, **of_stream}
         bodies.append(ask(model, more.pop("path", path), {**request, **more}))

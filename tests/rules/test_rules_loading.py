@@ -22,6 +22,7 @@ from autochron.rules import load_rules, pack_index
 
 SHIPPED = ", ".join(f"`{name}`" for name in sorted(pack_index()))
 
+SHIPPED = ", ".join(f"`{name}`" for name in sorted(pack_index()))
 HEAD = "version = 1\n"
 BOUNDARY = '[[boundary]]\nname = "a"\nkind = "tool"\n'
 
@@ -309,6 +310,15 @@ BAD = [
         "6: `a` must be a string or an array of strings, and is an integer",
     ),
     (HEAD + BOUNDARY + 'target = "a:b"\nwhen = { a = [] }\n', "6: `when` has no glob for `a`"),
+    (HEAD + BOUNDARY + 'target = "a:b"\nwhen = []\n', "6: `when` is empty"),
+    (
+        HEAD + BOUNDARY + 'target = "a:b"\nwhen = [{ a = "x" }, {}]\n',
+        "6: `when` has a table without a condition",
+    ),
+    (
+        HEAD + BOUNDARY + 'target = "a:b"\nwhen = [\n  { a = "x" },\n  { "a..b" = "x" },\n]\n',
+        "8: `when` path `a..b` has an empty component",
+    ),
     (
         HEAD + BOUNDARY + 'target = "a:b"\nwhen = { a = "**" }\n',
         "6: `when` glob `**` holds `**`; `*` is any text already",
@@ -336,24 +346,16 @@ BAD = [
         "6: `observe` must be a boolean, and is a string",
     ),
     (
-        HEAD + BOUNDARY + 'target = "a:b"\nobserve = true\n',
-        "6: `observe` is not supported yet; take it out",
-    ),
-    (
-        HEAD + BOUNDARY + 'target = "a:b"\nargument = "path"\n',
-        "6: `argument` is not supported yet; take it out",
-    ),
-    (
-        HEAD + BOUNDARY + 'target = "a:b"\noutcome = "argument:result"\n',
-        "6: `outcome` is not supported yet; take it out",
-    ),
-    (
         HEAD + BOUNDARY + 'target = "a:b"\noutcome = "result"\n',
         "6: `outcome` `result` is not of the form argument:name; nearest is `argument:result`",
     ),
     (
-        HEAD + BOUNDARY + 'target = "a:b"\nargument = "a.b"\n',
-        "6: `argument` `a.b` is not the name of a parameter",
+        HEAD + BOUNDARY + 'target = "a:b"\noutcome = "argument:a"\nobserve = true\n',
+        "7: `observe` leaves everything as it is, and `outcome` replaces an argument; keep one",
+    ),
+    (
+        HEAD + BOUNDARY + 'target = "a:b"\nargument = "a.*"\n',
+        "6: `argument` `a.*` is not the name of a parameter, or a path into one",
     ),
     (HEAD + BOUNDARY + 'target = "a:b"\nid = "x"\n', "6: [[boundary]] has no key `id`; nearest is `kind`"),
     (
