@@ -1,4 +1,4 @@
-"""Write requirements.txt: one lock that installs alike on every supported Python."""
+"""Write requirements.txt and requirements-packs.txt: locks that install alike on every supported Python."""
 
 import json
 import os
@@ -18,15 +18,18 @@ HEADER = """\
 """
 
 
+PACKS_HEADER = """\
+# What the packs are tested with, beside requirements.txt; installed without looking for further requirements.
+# Made by `make lock` from pyproject.toml; not edited by hand.
+"""
+DOCUMENT = tomli.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+GROUPS = DOCUMENT["dependency-groups"]
+
+
 def wanted() -> list[str]:
-    """Collect the requirements of the project, its extras and its groups."""
-    document = tomli.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    project = document["project"]
-    tables = [
-        project["dependencies"],
-        *project["optional-dependencies"].values(),
-        *document["dependency-groups"].values(),
-    ]
+    """Collect the requirements of the project, its extras and its development."""
+    project = DOCUMENT["project"]
+    tables = [project["dependencies"], *project["optional-dependencies"].values(), GROUPS["dev"]]
     return [requirement for table in tables for requirement in table]
 
 
@@ -51,21 +54,38 @@ def resolve(python: str, requirements: Path) -> dict[str, str]:
     return {package["name"].lower().replace("_", "-"): package["version"] for package in packages}
 
 
-def main() -> None:
-    """Resolve on each supported Python and join what they say, with a marker where they differ."""
+def lock(requirements: list[str], known: frozenset[str] = frozenset()) -> list[str]:
+    """Resolve on each supported Python and join what they say, with a marker where they differ; without what is known."""
     pins: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
-        requirements = Path(folder, "requirements.in")
-        requirements.write_text("\n".join(wanted()), encoding="utf-8")
+        file = Path(folder, "requirements.in")
+        file.write_text("\n".join(requirements), encoding="utf-8")
         for python_version in SUPPORTED:
-            for pin in resolve(interpreter(python_version), requirements).items():
+            for pin in resolve(interpreter(python_version), file).items():
                 pins[pin].append(python_version)
     lines = []
     for (name, version), pythons in sorted(pins.items()):
         marker = " or ".join(f'python_version == "{python}"' for python in pythons)
-        lines.append(f"{name}=={version}" + ("" if len(pythons) == len(SUPPORTED) else f" ; {marker}"))
-    (ROOT / "requirements.txt").write_text(HEADER + "\n".join(lines) + "\n", encoding="utf-8")
-    print(f"requirements.txt: {len(lines)} packages")
+        line = f"{name}=={version}" + ("" if len(pythons) == len(SUPPORTED) else f" ; {marker}")
+        if line not in known:
+            lines.append(line)
+    return lines
+
+
+def write(name: str, header: str, lines: list[str]) -> None:
+    """Write one lock."""
+    (ROOT / name).write_text(header + "\n".join(lines) + "\n", encoding="utf-8")
+    print(f"{name}: {len(lines)} packages")
+
+
+def main() -> None:
+    """Write both; the second one adds to the first, which it takes as it is."""
+    first = ROOT / "requirements.txt"
+    if "--packs" not in sys.argv:
+        write(first.name, HEADER, lock(wanted()))
+    pinned = [line for line in first.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    packs = lock([*pinned, *GROUPS["packs"]], frozenset(pinned))
+    write("requirements-packs.txt", PACKS_HEADER, sorted([*packs, *GROUPS["packs-apart"]]))
 
 
 if __name__ == "__main__":
