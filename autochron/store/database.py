@@ -121,9 +121,10 @@ def _open(path: str, options: str) -> sqlite3.Connection:
 def _version(connection: sqlite3.Connection, path: str) -> int:
     """Give the version of the tables, 0 for a database that is empty."""
     try:
+        # The tables first: another process may be making them, and writes who it is in the same transaction.
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.OperationalError:
         raise
     except sqlite3.DatabaseError as error:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from autochron.errors import StoreError, TraceNotFoundError
 from autochron.model import Abandoned, Closed, Raised, Returned, Streamed, Trace
-from autochron.store import open_store, sharing, sqlite
+from autochron.store import database, open_store, schema, sharing, sqlite
 from autochron.store.memory import MemoryStore
 from autochron.store.sqlite import SqliteStore
 from tests.store import samples
@@ -390,8 +390,6 @@ def test_import_is_cheap():
 
 
 def test_migrations_run_in_order(sqlite_path, monkeypatch):
-    from autochron.store import schema
-
     keep(open_store(sqlite_path), [samples.small(1)])
     monkeypatch.setattr(schema, "VERSION", 3)
     monkeypatch.setattr(
@@ -407,3 +405,32 @@ def test_migrations_run_in_order(sqlite_path, monkeypatch):
     assert connection.execute("SELECT x FROM trace").fetchall() == [(5,)]
     assert connection.execute("PRAGMA user_version").fetchone() == (3,)
     connection.close()
+
+
+class Overtaken:
+    """A connection that another process overtakes after the first statement: it makes the store."""
+
+    def __init__(self, path):
+        self.path = path
+        self.connection = sqlite3.connect(path)
+        self.statements = 0
+
+    def execute(self, statement):
+        done = self.connection.execute(statement).fetchall()
+        self.statements += 1
+        if self.statements == 1:
+            keep(open_store(self.path), [samples.small(1)])
+        return iter_once(done)
+
+
+class iter_once(list):
+    def fetchone(self):
+        return self[0]
+
+
+def test_a_store_that_is_just_being_made_is_none_yet_and_no_other_database(tmp_path):
+    path = str(tmp_path / "t.db")
+    overtaken = Overtaken(path)
+    assert database._version(overtaken, path) == 0
+    assert database._version(overtaken.connection, path) == schema.VERSION
+    overtaken.connection.close()
