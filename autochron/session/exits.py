@@ -13,11 +13,26 @@ from autochron import _originals
 _KILLING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
-def guard(flush: Callable[[int | None], None]) -> Callable[[], None]:
+_in_force: list[Callable[[], None]] = []
+"""What takes the handlers of signals off."""
+
+
+def leave_signals() -> None:
+    """Let signals kill again, in a process that somebody else may end at any moment.
+
+    A handler of Python's runs between two instructions. Where a pool ends its workers just as they go back to waiting for
+    a task, a signal that comes a moment before the wait is noted, and the wait lasts for ever: one time in twenty.
+    """
+    while _in_force:
+        _in_force.pop()()
+
+
+def guard(flush: Callable[[int | None], None], *, signals: bool = True) -> Callable[[], None]:
     """Call `flush` with the exit status, or None, before the process ends; gives the undo."""
     undo = [_guard_exit(flush)]
-    if _originals.get_ident() == _originals.main_thread().ident:
+    if signals and _originals.get_ident() == _originals.main_thread().ident:
         undo.append(_guard_signals(flush))
+        _in_force.append(undo[-1])
 
     def undo_all() -> None:
         for each in undo:

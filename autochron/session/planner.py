@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from autochron.crossing.processes import MODULES as PROCESS_MODULES
 from autochron.matching import Matcher
 from autochron.matching.matcher import Absent, Found
 from autochron.model import BoundaryRule, Decorated, Http, Rules, Target, TraceRule
@@ -29,6 +30,7 @@ _SPAWNING = frozenset(
         "uvloop",
         "trio._core._run",
         "multiprocessing.process",
+        *PROCESS_MODULES,
     }
 )
 """Modules whose pools and event loops carry lanes on, or whose processes are told of."""
