@@ -167,7 +167,6 @@ class Recording(Session):
 
     def take_no_time(self) -> None:
         """Let nothing wait from now on: who started this process may kill it as soon as it has what it asked for."""
-        exits.leave_signals()
         if isinstance(self.writer, Writer):
             self.writer.be_sync()
 

@@ -12,7 +12,7 @@ from autochron.errors import NetworkRefusedError, UnwovenToolError
 from autochron.model import ReplaySummary, Trace
 from autochron.replaying.director import Director
 from autochron.replaying.reports import Report, Told, read_lanes
-from autochron.session import exits, network
+from autochron.session import network
 from autochron.session.activation import Activation
 from autochron.session.children import Children, Handing, Started, find_line, strangers
 from autochron.session.replayfolder import ReplayFolder
@@ -72,7 +72,6 @@ class Replaying(Session):
         if root is None:
             self.leave_parent()
             return
-        exits.leave_signals()
         self._tell(root.lane)
         if self.children is not None:
             self.children.started.clear()

@@ -124,6 +124,26 @@ def test_what_a_fork_that_is_killed_had_done_is_recorded_and_served(how, tmp_pat
     check(tmp_path, [("0/child:fork.1", 7)], how)
 
 
+AT_ONCE = """
+found = set()
+for _ in range(60):
+    child = os.fork()
+    if child == 0:
+        time.sleep(0.5)
+        os._exit(1)
+    os.kill(child, signal.SIGTERM)
+    found.add(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+print(found)
+"""
+
+
+@pytest.mark.parametrize("option", [(), ("--no-children",)])
+def test_a_fork_that_is_terminated_before_it_runs_ends(option, tmp_path):
+    lay_out(tmp_path, AT_ONCE)
+    ran = Fresh().run(tmp_path, "run", *option, "agent.py")
+    assert ran.stdout == b"{-15}\n", ran.stderr
+
+
 INSIDE = """
 import autochron
 
