@@ -10,7 +10,7 @@ from msgspec import Raw
 from msgspec.json import decode, encode
 
 from autochron.crossing.arguments import capture
-from autochron.envelope import bodies, exchange
+from autochron.envelope import bodies, codec, exchange
 from autochron.envelope.exchange import Wire
 from autochron.envelope.growing import Growing
 from autochron.envelope.paths import keep_paths, redact_paths
@@ -18,6 +18,8 @@ from autochron.model import BoundaryRule
 
 if TYPE_CHECKING:
     from autochron.crossing.kernel import Crossing
+
+Reader = Callable[[tuple[Any, ...]], tuple[tuple[str, ...], tuple[Any, ...]]]
 
 LARGE = 2048
 """Bytes of an input from which on the next one is written by `Growing`."""
@@ -34,10 +36,11 @@ class Inputs:
         deferred: whether the input is left to the HTTP exchanges beneath, if there are any.
         whole: whether all arguments are input.
         read: from the bound arguments to (names, values); a captured path that isn't there is in neither.
+        changing: does the same for what a rule's `changes` lead to; None where all arguments may change.
         large: whether one was so large that the next is written by `growing`.
     """
 
-    __slots__ = ("_growing", "caught", "deferred", "large", "read", "whole")
+    __slots__ = ("_growing", "caught", "changing", "deferred", "large", "read", "whole")
 
     def __init__(self, crossing: Crossing) -> None:
         point, rule = crossing.point, crossing.rule
@@ -50,12 +53,18 @@ class Inputs:
             or rule.codec == "http"
             or (rule.codec == "auto" and rule.pack is not None and rule.kind == "model")
         )
-        self.read: Callable[[tuple[Any, ...]], tuple[tuple[str, ...], tuple[Any, ...]]]
+        self.read: Reader
+        self.changing: Reader | None = None if rule.changes is None else capture(rule.changes, point)
         self.whole = False
         names = point.parameters
+        has_receiver = names[:1] in {("self",), ("cls",), ("mcs",)} and "." in point.qualname
         if rule.capture:
             self.read = capture(rule.capture, point)
-        elif names[:1] in {("self",), ("cls",), ("mcs",)} and "." in point.qualname:
+        elif rule.outcome is not None and point.replaced >= 0:  # what is the outcome is no input
+            kept = [index for index in range(int(has_receiver), len(names)) if index != point.replaced]
+            names = tuple(names[index] for index in kept)
+            self.read = lambda arguments: (names, tuple([arguments[index] for index in kept]))
+        elif has_receiver:
             names = names[1:]
             self.read = lambda arguments: (names, arguments[1:])
         else:
@@ -86,6 +95,15 @@ def shaped_input(body: bytes, rule: BoundaryRule, *, from_wire: bool) -> bytes:
     if rule.capture and from_wire:
         body = keep_paths(body, rule.capture)
     return redact_paths(body, rule.redact) if rule.redact else body
+
+
+OUTCOME = "outcome"
+"""In `volatile` of a rule with `observe`: what of the outcome is not compared, and all of it where it stands alone."""
+
+
+def observed(rule: BoundaryRule, value: Any) -> bytes:
+    """Write what a call gave that is only compared; what is not compared is not written."""
+    return b"null" if OUTCOME in rule.volatile else codec.encode(value).body
 
 
 _BODY = b'{"body":'

@@ -79,14 +79,28 @@ class Http(Struct, frozen=True, tag=True):
         return f"{self.method} {self.url}"
 
 
-Selector: TypeAlias = Target | Define | Decorated | Http
+class Call(Struct, frozen=True, tag=True):
+    """Call sites by a pattern of code, such as `TOOLS[$tool](...)`, and where they may stand.
+
+    `within` is a module glob, or module glob and name glob of the enclosing definition; None is anywhere in the project.
+    """
+
+    pattern: str
+    within: str | None = None
+
+    def __str__(self) -> str:
+        return self.pattern
+
+
+Selector: TypeAlias = Target | Define | Decorated | Call | Http
 
 
 class MetaPaths(Struct, frozen=True):
     """Where model, sampling parameters, usage and the tools asked for stand, as dotted paths with `*`.
 
-    Paths starting with `request.` or `response.` read the HTTP exchange, `input.` the bound arguments and `outcome.`
-    the result. The first path that is there wins; `sampling` and `tools` take all.
+    Paths starting with `request.` or `response.` read the HTTP exchange, `path.` the parts of its URL's path (`path.1` is
+    the second), `input.` the bound arguments and `outcome.` the result. The first path that is there wins; `sampling` and
+    `tools` take all.
     """
 
     model: tuple[str, ...] = ()
@@ -111,10 +125,14 @@ class BoundaryRule(Struct, frozen=True, kw_only=True):
     when: tuple[tuple[str, str], ...] = ()
     """(path into the bound arguments, glob) pairs; all must fit or the call is no crossing."""
     capture: tuple[str, ...] = ()
+    changes: tuple[str, ...] | None = None
+    """Paths to what of the arguments a call may change, so that a replay changes it again; None: all of them."""
     redact: tuple[str, ...] = ()
     volatile: tuple[str, ...] = ()
     meta: MetaPaths = MetaPaths()
-    codec: Literal["auto", "http", "value"] = "auto"
+    codec: Literal["auto", "http", "value", "channel"] = "auto"
+    """`http` leaves the outcome to the exchanges beneath, `value` never does; `auto` does for a pack's models. `channel`: it
+    is streams between tasks that lead out of the process, and a replay gives silent ones."""
     observe: bool = False
     state: str | None = None
     argument: str | None = None
@@ -261,7 +279,8 @@ class Envelope(Struct, gc=False, frozen=True, kw_only=True):
     changed: bytes | None = None
     """Typed JSON object: the parameters whose value the call changed in place, as they were after it."""
     meta: bytes = b"{}"
-    """JSON object: `model`, `sampling`, `usage`, `sdk`, `tools`, and `printed`: what the body wrote to standard output."""
+    """JSON object: `model`, `sampling`, `usage`, `sdk`, `tools`, `printed`: what the body wrote to standard output, and
+    `passed`: the site of what it was passed to, where a rule's `argument` is why it was woven."""
     started: int = 0
     """Nanoseconds since the trace began."""
     duration: int = 0
@@ -329,6 +348,10 @@ class Unwoven(Struct, frozen=True):
     what: str
     reason: str
     slug: str
+
+
+UNTESTED = "untested-version"
+"""The slug of a library whose version its pack was not tested with: it is woven all the same."""
 
 
 class Footer(Struct, frozen=True, kw_only=True):
@@ -463,10 +486,33 @@ class ReplaySummary(Struct, frozen=True, kw_only=True):
 
 
 class Fit(Struct, frozen=True):
-    """A definition that a rule fits."""
+    """A definition or a call that a rule fits."""
 
     place: str
     qualname: str
+    """Of a definition; for a call site the one that it stands in, and the rule's pattern."""
+    crossed: int | None = None
+    """How often it was crossed in the latest trace; None where there is none."""
+
+
+class Considered(Struct, frozen=True):
+    """One rule at one place."""
+
+    rule: BoundaryRule
+    fits: bool
+    reason: str
+    """Why it doesn't fit, or what is still to be seen when the program runs."""
+
+
+class Explained(Struct, frozen=True):
+    """A call or a definition, and what each rule makes of it."""
+
+    place: str
+    what: str
+    """`call of TOOLS[name]`, `definition of Agent.act`."""
+    considered: tuple[Considered, ...]
+    crossed: int | None = None
+    """How often it was crossed in the latest trace; None where there is none."""
 
 
 class Surveyed(Struct, frozen=True):

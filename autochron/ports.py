@@ -26,6 +26,9 @@ class Token(Protocol):
     def resumed(self) -> None:
         """Note that the consumer came back."""
 
+    def substituted(self, argument: Any) -> Any:
+        """Give what the body gets for the argument that its point says may be replaced; asked before the body runs."""
+
 
 class Serving(Protocol):
     """What a handler hands to woven code for a crossing whose body must not run. A serving is false."""
@@ -73,6 +76,9 @@ class CrossingHandler(Protocol):
 
     def item(self, crossing: Any, item: Any) -> None:
         """Note one item of a stream."""
+
+    def substituted(self, crossing: Any, argument: Any) -> Any:
+        """Give what the body gets for the argument that a rule's `outcome` names."""
 
     def follows(self, crossing: Any) -> bool:
         """Tell whether an iterator that a call hands out is to be followed item by item."""

@@ -5,14 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from autochron.matching.calls import call_sites
+from autochron.matching.sites import call_rule
+from autochron.model import BoundaryRule, Call, Place
 from autochron.ports import WovenHandler
 from autochron.weaving import gate
+from autochron.weaving.binding import bind_calls, bindings_of
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import Mark, weave_function
 from bench.measure import Figure, Size, medians, over, turn_about
 
 IDLE = 40.0
 PASSING = 200.0
+ELSEWHERE = 100.0
+
+_SITES = """
+class Other:
+    def sell(self, number):
+        return number
+def calls(receiver, count):
+    for _ in range(count):
+        receiver.sell(1)
+"""
 
 
 class _Through:
@@ -79,6 +93,45 @@ def run(size: Size) -> Iterable[Figure]:
         target=PASSING,
         samples=medians(times),
     )
+
+    times = turn_about({"plain": _sites(calls, bound=False), "bound": _sites(calls, bound=True)}, size.rounds)
+    yield Figure(
+        benchmark="weaving",
+        name="a call site whose check at run time fails",
+        value=over(times, "bound", "plain") / calls * 1e9,
+        unit="ns",
+        against="over the plain call; a handler is in force",
+        target=ELSEWHERE,
+        samples=medians(times),
+    )
+
+
+def _sites(calls: int, *, bound: bool) -> Callable[[], None]:
+    """Make calls of a method that may be another class's, as far as the source tells."""
+    code = compile(_SITES, "agent.py", "exec")
+    rule = BoundaryRule(
+        id="sell", name="sell", kind="tool", selector=Call("json.JSONEncoder.sell(...)"), place=Place("", 1)
+    )
+    if bound:
+        sites = call_sites(_SITES, "agent", [call_rule(rule)], is_package=False)
+        bindings = bindings_of(sites, "agent", "agent.py")
+        for binding in bindings:
+            meant = binding.site.meant[0]
+            meant.check = "json.JSONEncoder.encode"  # there is one, and it isn't this
+        code = bind_calls(code, bindings, Ledger())
+        assert [binding.bound for binding in bindings] == [1]
+    space: dict[str, Any] = {}
+    exec(code, space)
+    receiver = space["Other"]()
+
+    def run() -> None:
+        gate.switch_on(_Passing())
+        try:
+            space["calls"](receiver, calls)
+        finally:
+            gate.switch_off()
+
+    return run
 
 
 def _many(

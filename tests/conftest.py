@@ -18,6 +18,11 @@ for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, lambda *_: None)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep plans apart from those of whoever runs the tests; each worker of pytest-xdist has the same folder."""
+    os.environ["AUTOCHRON_CACHE"] = str(config.rootpath / ".pytest_cache" / "plans")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the tests marked slow, too (as CI=true does)")
     parser.addoption(

@@ -45,6 +45,7 @@ def run(arguments: list[str]) -> int:
         sys.stdout.write(HELP)
         return 0
     command = program_of(parsed.rest, "run")
+    quiet = bool(parsed.flags & {"--quiet", "-q"})
     keep = parsed.values.get("--keep", KEEP[0])
     if keep not in KEEP:
         raise UsageError(f"autochron run: --keep takes {' or '.join(KEEP)}, not {keep}")
@@ -52,8 +53,8 @@ def run(arguments: list[str]) -> int:
         parsed.values.get("--rules"),
         parsed.values.get("--store"),
         children="--no-children" not in parsed.flags,
+        quiet=quiet,
     )
-    quiet = bool(parsed.flags & {"--quiet", "-q"})
 
     def report(summary: RunSummary) -> None:
         if not quiet:

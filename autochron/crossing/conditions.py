@@ -37,14 +37,12 @@ def condition(pairs: Sequence[tuple[str, str]], point: Point) -> Condition | Non
 
 
 def http_condition(selector: Http, point: Point) -> Condition:
-    """Compile an `http` selector for the door of an HTTP client, whose `request` has a method and a URL."""
-    index = point.parameters.index("request")
+    """Compile an `http` selector for the door of an HTTP client, which tells method and URL of a request."""
+    asked, parameters = point.transport.asked, point.parameters
     method, fits = selector.method.upper(), text_glob(selector.url).fits
 
     def holds(arguments: tuple[Any, ...]) -> bool:
-        request = arguments[index]
-        if method not in ("*", request.method.upper()):
-            return False
-        return fits(str(request.url).partition("?")[0])
+        given, url = asked(parameters, arguments)
+        return method in ("*", given.upper()) and fits(url.partition("?")[0])
 
     return holds

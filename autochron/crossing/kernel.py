@@ -13,7 +13,7 @@ from typing import Any
 
 from autochron import _originals
 from autochron.crossing.adapters import PLAIN, adapt
-from autochron.crossing.arguments import bound, reader
+from autochron.crossing.arguments import Reader, bound, reader
 from autochron.crossing.conditions import Condition, condition, http_condition
 from autochron.crossing.lanes import CURRENT, HELD, MAIN, Remote, Root, stray_root
 from autochron.errors import AutochronError, RuleError
@@ -135,6 +135,17 @@ class Crossing:
         finally:
             BUSY.discard(ident)
 
+    def substituted(self, argument: Any) -> Any:
+        """Give what the body gets for the argument that is the outcome."""
+        if self.boundary.outcome is None:  # another rule at this point has one
+            return argument
+        ident = get_ident()
+        BUSY.add(ident)
+        try:
+            return self.handler.substituted(self, argument)
+        finally:
+            BUSY.discard(ident)
+
     def resumed(self) -> None:
         """Enter again, from wherever the consumer is now."""
         previous = CURRENT.get(None)
@@ -177,7 +188,10 @@ _BETWEEN = ("autochron.", "wrapt.")
 class _Boundary:
     """One rule at one point, compiled."""
 
-    __slots__ = ("_models", "collapses", "fits", "inputs", "name", "rule", "template")
+    __slots__ = (
+        "_models", "collapses", "fits", "inputs", "name", "outcome", "passed", "rule",
+        "runs", "template",
+    )  # fmt: skip
 
     def __init__(self, rule: BoundaryRule, point: Point) -> None:
         self.rule = rule
@@ -187,8 +201,20 @@ class _Boundary:
             else condition(rule.when, point)
         )
         self.template = name_template(rule.name)
-        self.name = self.template.fixed(point.qualname.rpartition(".")[2], point.qualname, point.module)
+        called = point.called
+        self.name = self.template.fixed(
+            called.rpartition(".")[2], called, point.module, point.captured.get(rule.id, {})
+        )
         self.collapses = rule.pack is not None and rule.kind == "model"
+        self.outcome = rule.outcome if point.replaced >= 0 else None
+        self.runs = rule.observe or self.outcome is not None
+        """Whether the body runs on a replay, too, whatever is live."""
+        self.passed: Reader | None = None
+        """Gives what is woven instead of the call; None where the call is the crossing."""
+        if rule.argument is not None:
+            self.passed = reader(rule.argument, point)
+            # `enter` passes over conditions where there are none, and these calls are not to be crossings.
+            self.fits = self.fits or _always
         paths = [path.removeprefix("input.") for path in rule.meta.model if path.startswith("input.")]
         self.inputs: Any = None
         """How the handler reads a call's input; opaque to the kernel."""
@@ -202,6 +228,10 @@ class _Boundary:
                     model: str = value
                     return model
         return None
+
+
+def _always(_arguments: tuple[Any, ...]) -> bool:
+    return True
 
 
 class Kernel:
@@ -223,6 +253,8 @@ class Kernel:
         """Told in one line of what is wrong with a rule; never raises."""
         self.transport: Callable[[Any, Point, tuple[Any, ...]], Any] | None = None
         """Called for the points of HTTP clients with the innermost open crossing."""
+        self.pass_in: Callable[[BoundaryRule, Any, Point], None] = lambda _rule, _value, _passer: None
+        """Called with what is passed as the argument that a rule means."""
         self._next = numbers or itertools.count(1).__next__
         self._occurrences: dict[str, Callable[[], int]] = {}
 
@@ -276,6 +308,10 @@ class Kernel:
                 boundaries = point.compiled = tuple([_Boundary(rule, point) for rule in point.rules])
             for boundary in boundaries:
                 if boundary.fits is None or boundary.fits(arguments):
+                    if boundary.passed is not None:
+                        for value in boundary.passed(arguments):
+                            self.pass_in(boundary.rule, value, point)
+                        return None
                     found: _Boundary = boundary
                     return found
         except Exception as error:
@@ -294,8 +330,8 @@ class Kernel:
         while caller is not None and str(caller.f_globals.get("__name__")).startswith(_BETWEEN):
             caller = caller.f_back
         facts = CallFacts(
-            name=point.qualname.rpartition(".")[2],
-            qualname=point.qualname,
+            name=point.called.rpartition(".")[2],
+            qualname=point.called,
             module=point.module,
             model=boundary.model(arguments),
             caller=None if caller is None else caller.f_code.co_qualname,
@@ -304,7 +340,9 @@ class Kernel:
             },
         )
         try:
-            return boundary.template.form(bound(point, arguments), facts)
+            return boundary.template.form(
+                {**bound(point, arguments), **point.captured.get(boundary.rule.id, {})}, facts
+            )
         except Exception as error:  # also a property of the program's own that raises
             if is_interruption(error):
                 raise

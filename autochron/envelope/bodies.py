@@ -6,6 +6,9 @@ A body is stored in the first of these forms that restores exactly:
 - `{"json": value, "style": "compact"}`: JSON, and how it was laid out;
 - `{"events": [{"event": "delta", "data": {…}}, …]}`: server-sent events; data that is a JSON object or array
 stands as such;
+- `{"lines": [{…}, …]}`: JSON lines, of which those that are no JSON object or array stand as text;
+- `{"frames": [{"headers": {…}, "payload": {…}}, …]}`: an event stream of Amazon's; a payload that is a JSON object stands
+as such, any other one as a stored body;
 - `{"text": "…"}`: anything else in UTF-8;
 - `{"base64": "…"}`.
 """
@@ -21,6 +24,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from autochron.envelope.frames import read_frames, write_frames
 from autochron.errors import CodecError
 
 _to_json = msgspec.json.Encoder().encode
@@ -44,6 +48,9 @@ STYLES: Final[dict[str, Callable[[Any], bytes]]] = {
     "indent-4": _dumps(indent=4, ensure_ascii=False),
     "indent-4-ascii": _dumps(indent=4),
 }
+_JSON_LINES = frozenset(
+    {"application/x-ndjson", "application/ndjson", "application/jsonl", "application/json-lines"}
+)
 _ERRORS = (ValueError, UnicodeError, RecursionError, msgspec.MsgspecError)
 
 
@@ -55,6 +62,8 @@ class _Stored(Struct, forbid_unknown_fields=True):
     tail: str = ""
     events: list[Any] | UnsetType = UNSET
     newline: str = "\n"
+    lines: list[Any] | UnsetType = UNSET
+    frames: list[Any] | UnsetType = UNSET
     text: str | UnsetType = UNSET
     base64: str | UnsetType = UNSET
 
@@ -69,6 +78,10 @@ def store_body(content: bytes, content_type: str = "") -> bytes:
     kind = content_type.partition(";")[0].strip().lower()
     if kind == "text/event-stream":
         stored = _store_events(content)
+    elif kind in _JSON_LINES:
+        stored = _store_lines(content)
+    elif kind == "application/vnd.amazon.eventstream":
+        stored = _store_frames(content)
     elif content[:1] in b"{[" or "json" in kind:
         stored = _store_json(content)
     else:
@@ -88,13 +101,19 @@ def restore_body(stored: bytes) -> bytes:
             return _lay_out(bytes(body.json), body.style) + body.tail.encode()
         if isinstance(body.events, list):
             return _restore_events(body.events, body.newline, body.tail)
+        if isinstance(body.lines, list):
+            return _restore_lines(body.lines, body.style)
+        if isinstance(body.frames, list):
+            return _restore_frames(body.frames, body.style) + base64.b64decode(body.tail)
         if isinstance(body.text, str):
             return body.text.encode()
         if isinstance(body.base64, str):
             return base64.b64decode(body.base64, validate=True)
     except (*_ERRORS, KeyError, TypeError, AttributeError, binascii.Error) as error:
         raise CodecError(f"a stored body can't be restored ({error}); was the trace edited?") from None
-    raise CodecError("a stored body has none of json, events, text and base64; was the trace edited?")
+    raise CodecError(
+        "a stored body has none of json, events, lines, frames, text and base64; was the trace edited?"
+    )
 
 
 def _lay_out(text: bytes, style: str) -> bytes:
@@ -150,6 +169,69 @@ def _store_text(content: bytes) -> bytes:
         return _to_json({"text": content.decode()})
     except UnicodeDecodeError:
         return _to_json({"base64": base64.b64encode(content).decode()})
+
+
+# --- JSON lines
+# ----------------------------------------------------------------------------------------------------
+
+
+def _store_lines(content: bytes) -> bytes | None:
+    try:
+        lines = content.decode().split("\n")
+    except UnicodeDecodeError:
+        return None
+    found = [_style_of(line.encode()) if line[:1] in ("{", "[") else None for line in lines]
+    style = next((each[0] for each in found if each is not None), "compact")
+    written = _to_json(
+        {
+            "lines": [
+                line if each is None or each[0] != style else Raw(each[1])
+                for line, each in zip(lines, found, strict=True)
+            ],
+            "style": style,
+        }
+    )
+    return written if restore_body(written) == content else None
+
+
+def _restore_lines(lines: list[Any], style: str) -> bytes:
+    return b"\n".join(line.encode() if isinstance(line, str) else STYLES[style](line) for line in lines)
+
+
+# --- frames
+# ---------------------------------------------------------------------------------------------------------
+
+
+def _store_frames(content: bytes) -> bytes | None:
+    try:
+        frames, tail = read_frames(content)
+    except ValueError:
+        return None
+    found = [_style_of(payload) if payload[:1] == b"{" else None for _, payload in frames]
+    style = next((each[0] for each in found if each is not None), "compact")
+    stored: dict[str, Any] = {
+        "frames": [
+            {"headers": headers, "payload": Raw(each[1])}
+            if each is not None and each[0] == style
+            else {"headers": headers, "body": Raw(store_body(payload))}
+            for (headers, payload), each in zip(frames, found, strict=True)
+        ],
+        "style": style,
+    }
+    if tail:
+        stored["tail"] = base64.b64encode(tail).decode()
+    written = _to_json(stored)
+    return written if restore_body(written) == content else None
+
+
+def _restore_frames(frames: list[Any], style: str) -> bytes:
+    return write_frames(
+        (
+            frame["headers"],
+            STYLES[style](frame["payload"]) if "payload" in frame else restore_body(_to_json(frame["body"])),
+        )
+        for frame in frames
+    )
 
 
 # --- server-sent events
@@ -212,8 +294,9 @@ def _field(value: Any, style: str) -> str:
 
 
 def read_body(stored: bytes) -> Any:
-    """Give what a stored body says: a JSON value, or `{"events": [{"event": …, "data": …}, …]}`; else None.
+    """Give what a stored body says; None where it says nothing.
 
+    That is a JSON value, `{"events": [{"event": …, "data": …}, …]}`, `{"lines": […]}` or `{"frames": [{"payload": …}, …]}`.
     Read as an SDK would, whatever form restored it exactly: from a `text` too, and events without the usual blanks.
     """
     try:
@@ -230,6 +313,10 @@ def read_body(stored: bytes) -> Any:
                 read for event in [*body["events"], body.get("tail", "")] for read in _read_event(event)
             ]
         }
+    if "lines" in body:
+        return {"lines": [_parsed(line) if isinstance(line, str) else line for line in body["lines"]]}
+    if "frames" in body:
+        return {"frames": body["frames"]}
     text = body.get("text", "")
     if text.startswith(("data:", "event:", "id:", ":")):
         return {"events": _read_event(text)}

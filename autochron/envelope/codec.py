@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from autochron.envelope import channels
 from autochron.envelope.reading import read
 from autochron.envelope.tags import has_tag, opaque_paths
 from autochron.envelope.writing import MAX_DEPTH, Writer, opaque
@@ -39,6 +40,12 @@ class Encoded(Struct, frozen=True, gc=False):
     body: bytes
     opaque: tuple[str, ...] = ()
     """`path: type` of each part that can't be rebuilt; the path of the value itself is `(value)`."""
+
+
+def encode_channels(value: Any) -> Encoded:
+    """Encode streams between tasks as such, where a rule says that a boundary gives some."""
+    described = channels.describe(value)
+    return encode(value) if described is None else Encoded(msgspec.json.encode(described))
 
 
 def encode(value: Any, traceback_below: types.FrameType | None = None) -> Encoded:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import math
+import sys
 import types
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import msgspec
 
-from autochron.envelope import exceptions, shapes, transport
+from autochron.envelope import channels, exceptions, shapes, transport
 from autochron.envelope import types as names
 from autochron.errors import CodecError, OpaqueError
 
@@ -113,6 +114,14 @@ def _timezone(node: Node) -> Any:
     import datetime as dt
 
     offset = dt.timedelta(*node["$timezone"])
+    if node.get("of") == "pydantic_core":
+        kind = getattr(sys.modules.get("pydantic_core"), "TzInfo", None)
+        if kind is None:
+            raise CodecError(
+                "a zone of pydantic's was recorded, but pydantic_core isn't imported in this program; "
+                "import it before the replay"
+            )
+        return kind(offset.days * 86_400 + offset.seconds)
     if "name" in node:
         return dt.timezone(offset, read(node["name"]))
     return dt.timezone(offset) if offset else dt.UTC
@@ -312,6 +321,7 @@ _READERS: dict[str, Callable[[Node], Any]] = {
     "$uuid": _uuid,
     "$path": _path,
     "$http": lambda node: transport.rebuild(node, read),
+    "$channel": lambda node: channels.rebuild(node["$channel"]),
     "$enum": _enum,
     "$error": _error,
     "$type": _typed,

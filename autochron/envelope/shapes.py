@@ -75,7 +75,7 @@ def _container_kind(cls: type) -> Kind:
         return "sequence"
     if base is not None:
         return "container" if _python_made(cls, base) else "none"
-    if is_record(cls):
+    if is_record(cls) or _is_slotted(cls):
         return "record" if _python_made(cls, object) else "none"
     return "none"
 
@@ -92,6 +92,19 @@ def is_record(cls: type) -> bool:
     return isinstance(getattr(cls, "__dataclass_fields__", None), dict) or isinstance(
         getattr(cls, "__attrs_attrs__", None), tuple
     )
+
+
+def _is_slotted(cls: type) -> bool:
+    """Tell whether it is a value type without being declared one: equal by what stands in slots, which are all public.
+
+    What is private may be a cache, and is then neither compared nor rebuilt.
+    """
+    equal: Any = cls.__eq__
+    if equal is object.__eq__ or cls.__dictoffset__:
+        return False
+    bases = cls.__mro__[:-1]
+    names = [name for base in bases for name, _ in slots_of(base)]
+    return bool(names) and not any(name.startswith("_") for name in names)
 
 
 def runs_code(cls: type) -> bool:

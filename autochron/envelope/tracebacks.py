@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any
 
 from autochron.envelope.types import absolute_file, relative_file
+from autochron.weaving.gate import THROUGH
 
 MAX_FRAMES = 200
 """Of a runaway recursion the first and the last half are kept."""
@@ -23,7 +24,7 @@ def describe(traceback: types.TracebackType | None, below: types.FrameType) -> l
     while traceback is not None:
         if traceback.tb_frame is below:
             entries.clear()
-        else:
+        elif traceback.tb_frame.f_globals.get("__name__") not in THROUGH:
             entries.append(traceback)
         traceback = traceback.tb_next
     if len(entries) > MAX_FRAMES:

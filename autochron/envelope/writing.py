@@ -267,6 +267,12 @@ def _zone(writer: Writer, value: Any) -> Any:
     return written
 
 
+def _pydantic_zone(_writer: Writer, value: Any) -> Any:
+    """Write the zone of a moment that pydantic parsed: a type of its own, which holds whole seconds."""
+    offset = value.utcoffset(None)
+    return {"$timezone": [offset.days, offset.seconds, 0], "of": "pydantic_core"}
+
+
 def _fraction(writer: Writer, value: Any) -> Any:
     return {"$fraction": [writer.write(value.numerator), writer.write(value.denominator)]}
 
@@ -289,6 +295,7 @@ _LIBRARY: tuple[tuple[str, str, Plan], ...] = (
     ("datetime", "timedelta", lambda _, v: {"$timedelta": [v.days, v.seconds, v.microseconds]}),
     ("datetime", "timezone", _zone),
     ("zoneinfo", "ZoneInfo", _zone),
+    ("pydantic_core", "TzInfo", _pydantic_zone),
     ("decimal", "Decimal", _textual("$decimal")),
     ("fractions", "Fraction", _fraction),
     ("uuid", "UUID", _textual("$uuid")),

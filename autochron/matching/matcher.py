@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from types import CodeType
 from typing import TypeAlias
 
@@ -10,7 +11,8 @@ from msgspec import Struct
 
 from autochron.errors import RuleError
 from autochron.matching.definitions import Shape, definitions, shape_of
-from autochron.model import BoundaryRule, Decorated, Define, Http, Rules, Target, TraceRule, Unwoven
+from autochron.matching.sites import CallRule, CallSite, call_rule, may_be_in
+from autochron.model import BoundaryRule, Call, Decorated, Define, Http, Rules, Target, TraceRule, Unwoven
 from autochron.rules.globs import DottedGlob, dotted_glob
 from autochron.rules.nearest import nearest
 
@@ -51,6 +53,8 @@ class Found(Struct, frozen=True):
 
     matches: tuple[Match, ...] = ()
     traces: tuple[TraceMatch, ...] = ()
+    calls: tuple[CallSite, ...] = ()
+    """The call sites that rules fit. Of several at one call the first whose `when` fits it counts."""
     absent: tuple[Absent, ...] = ()
     ledger: tuple[Unwoven, ...] = ()
     """What could not be decided, and why."""
@@ -81,6 +85,10 @@ class _Asked(Struct, frozen=True):
     traces: tuple[TraceRule, ...]
     patterns: tuple[_Pattern, ...]
     decorated: tuple[BoundaryRule, ...]
+    calls: tuple[CallRule, ...]
+
+
+_NOBODY = _Asked((), (), (), (), ())
 
 
 class Matcher:
@@ -93,6 +101,7 @@ class Matcher:
         self._heads: dict[str, list[_Pattern]] = {}
         self._anywhere: list[_Pattern] = []
         self._decorated: list[BoundaryRule] = []
+        self._calls: list[CallRule] = []
         for rule in (*rules.boundaries, *(rule for pack in rules.packs for rule in pack.boundaries)):
             self._add(rule)
         for trace in rules.traces:
@@ -115,6 +124,8 @@ class Matcher:
                 where.append(pattern)
             case Decorated():
                 self._decorated.append(rule)
+            case Call():
+                self._calls.append(call_rule(rule))
             case Http():
                 pass  # an HTTP client's own definitions are woven for these, whatever they are
 
@@ -122,7 +133,7 @@ class Matcher:
         """Tell whether a module needs a look at all; about 0.3 µs."""
         if module in self._targets or module in self._traces or self._pack_decorated:
             return True
-        if is_project and (self._decorated or self._anywhere):
+        if is_project and (self._decorated or self._anywhere or self._calls):
             return True
         return bool(self._anywhere) or module.partition(".")[0] in self._heads
 
@@ -143,13 +154,16 @@ class Matcher:
         if not any(self.may_match(name, is_project=is_project) for name in modules):
             return NOTHING
         asked = self._asked(modules, is_project=is_project)
-        if not (asked.targets or asked.traces or asked.patterns or asked.decorated):
+        if asked == _NOBODY:
             return NOTHING
         known = list(
             dict.fromkeys((name, inner.co_firstlineno, shape_of(inner)) for name, inner in definitions(code))
         )
-        decorated, ledger = _decorated(asked.decorated, modules[-1], code, source)
+        # What the names of the module's own definitions begin with.
+        known_as = next((name for name in modules if name != "__main__"), module)
+        decorated, ledger = _decorated(asked.decorated, known_as, code, source)
         names = {name for name, _, _ in known}
+        calls, unread = _calls(asked.calls, known_as, code, source)
         return Found(
             matches=tuple(
                 Match(rule, name, line, shape)
@@ -165,7 +179,8 @@ class Matcher:
                 if rule.target.qualname == name
             ),
             absent=_absent(asked, names),
-            ledger=ledger,
+            calls=calls,
+            ledger=(*ledger, *unread),
             decorators=frozenset().union(*decorated.values()),
         )
 
@@ -183,6 +198,7 @@ class Matcher:
                 if (is_project or pattern.rule.pack) and any(pattern.modules.fits(name) for name in modules)
             ),
             decorated=tuple(rule for rule in self._decorated if is_project or rule.pack),
+            calls=tuple(rule for rule in self._calls if is_project and any(map(rule.concerns, modules))),
         )
 
 
@@ -268,22 +284,86 @@ def _decorated(
     wanted = [rule.selector.decorator for rule in rules if isinstance(rule.selector, Decorated)]
     if not wanted:
         return {}, ()
-    text = source() if callable(source) else source
+    text = _text(source)
     if text is None:
         return {}, tuple(_undecided(rule, module, "has no source") for rule in rules if _may_use(rule, code))
     # Here and not above: `ast` is only needed where a rule names a decorator.
     from autochron.matching import decorators
 
-    if isinstance(text, bytes):
-        text = text.decode("utf-8", "surrogateescape")
     if not decorators.mentions(text, wanted):
         return {}, ()
-    is_package = code.co_filename.endswith(("/__init__.py", "\\__init__.py"))
     try:
-        return decorators.index(decorators.decorations(text, module, is_package=is_package)), ()
+        return decorators.index(decorators.decorations(text, module, is_package=_is_package(code))), ()
     except (SyntaxError, ValueError, RecursionError) as error:
         reason = f"has source that doesn't parse ({error})"
         return {}, tuple(_undecided(rule, module, reason) for rule in rules)
+
+
+def _calls(
+    rules: tuple[CallRule, ...], module: str, code: CodeType, source: SourceText
+) -> tuple[tuple[CallSite, ...], tuple[Unwoven, ...]]:
+    """Give the calls of a module that rules fit; its source is only read where a name that they spell out is used."""
+    near = tuple(rule for rule in rules if may_be_in(code, rule.words))
+    if not near:
+        return (), ()
+    text = _text(source)
+    reason = "has no source" if text is None else ""
+    sites: list[CallSite] = []
+    if text is not None:
+        # Here and not above: `ast` is only needed where a rule names a call.
+        from autochron.matching import calls
+
+        try:
+            sites = calls.call_sites(text, module, near, is_package=_is_package(code))
+        except (SyntaxError, ValueError, RecursionError) as error:
+            reason = f"has source that doesn't parse ({error})"
+    ledger = [
+        Unwoven(
+            str(rule.rule.selector),
+            f"{module} {reason}, so its calls are unknown ({rule.rule.place})",
+            "not-woven",
+        )
+        for rule in near
+        if reason
+    ]
+    return tuple(_ranked_sites(sites, module)), tuple(ledger)
+
+
+def _ranked_sites(sites: list[CallSite], module: str) -> list[CallSite]:
+    """Put the rules of each call in the order in which they are tried, as `_ranked` does for definitions."""
+    by_call: dict[object, list[CallSite]] = {}
+    for site in sites:
+        by_call.setdefault(site.calls[0], []).append(site)
+    kept: list[CallSite] = []
+    for several in by_call.values():
+        several.sort(key=lambda site: (site.check is not None, site.weight))
+        for first, second in pairwise(several):
+            alike = (first.check, first.weight) == (second.check, second.weight)
+            if alike and first.rule.when == second.rule.when:
+                raise RuleError(
+                    f"{second.rule.place}: `{second.rule.selector}` fits the call of `{second.source}` at "
+                    f"{module}:{second.line}, as does `{first.rule.selector}` at {first.rule.place}; narrow one with "
+                    "`within`, `when` or its arguments"
+                )
+        kept += several
+    return kept
+
+
+def _text(source: SourceText) -> str | None:
+    """Read a module's source, in the encoding that it declares."""
+    text = source() if callable(source) else source
+    if isinstance(text, bytes):
+        from importlib.util import decode_source  # lazy: only rules that read source need it
+
+        try:
+            return decode_source(text)
+        except (SyntaxError, UnicodeDecodeError):
+            return text.decode("utf-8", "surrogateescape")
+    return text
+
+
+def _is_package(code: CodeType) -> bool:
+    return code.co_filename.endswith(("/__init__.py", "\\__init__.py"))
 
 
 def _undecided(rule: BoundaryRule, module: str, reason: str) -> Unwoven:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from starlette.applications import Starlette
@@ -12,12 +12,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from autochron.provider import chat, messages, responses
+from autochron.provider import bedrock, chat, google, messages, mistral, ollama, responses
 from autochron.provider.desk import Desk, Inquiry, Plan
 from autochron.provider.settings import Settings
 from autochron.provider.wire import error_body
 
-_FORMS = {form.path: form for form in (chat.FORM, responses.FORM, messages.FORM)}
+_OPENAI = (chat.FORM, responses.FORM)
+_OTHERS = (messages.FORM, ollama.FORM, mistral.FORM, google.FORM, google.STREAM, *bedrock.FORMS)
+_FORMS = {form.path: form for form in (*_OPENAI, *_OTHERS)}
 _PLAIN = ("/v1/embeddings", "/v1/files")
 _GZIP = 31  # zlib's window bits for a gzip wrapper
 _EVENT_SHARE = 20  # each event of a stream waits this part of the latency
@@ -68,8 +70,12 @@ def build(settings: Settings) -> Starlette:
     """Make the application."""
     desk = Desk(settings, _FORMS)
 
-    async def answer(request: Request) -> Response:
-        return PlannedResponse(desk.plan(Inquiry(request.url.path, request.headers, await request.body())))
+    def endpoint(form: str) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            body, path = await request.body(), request.url.path
+            return PlannedResponse(desk.plan(Inquiry(path, request.headers, body, form, request.path_params)))
+
+        return answer
 
     async def stats(_: Request) -> Response:
         return JSONResponse(desk.stats().to_data())
@@ -87,7 +93,7 @@ def build(settings: Settings) -> Starlette:
             error_body(request.url.path, 500, f"a fault of the provider's own: {error!r}"), 500
         )
 
-    endpoints = [Route(path, answer, methods=["POST"]) for path in (*_FORMS, *_PLAIN)]
+    endpoints = [Route(path, endpoint(path), methods=["POST"]) for path in (*_FORMS, *_PLAIN)]
     counters = [Route("/stats", stats, methods=["GET"]), Route("/reset", reset, methods=["POST"])]
     handlers: dict[Any, Any] = {404: missing, 405: missing, 500: broken}
     return Starlette(routes=[*endpoints, *counters], exception_handlers=handlers)
@@ -95,7 +101,7 @@ def build(settings: Settings) -> Starlette:
 
 def _headers(plan: Plan, size: int) -> Mapping[str, str]:
     ids = {"x-request-id": plan.request_id, "request-id": plan.request_id}
-    body = {"content-type": "text/event-stream"} if plan.events else {"content-type": "application/json"}
+    body = {**plan.headers, "content-type": plan.media}
     if not plan.events:
         body["content-length"] = str(size)
     if "gzip" in plan.faults:

@@ -18,7 +18,7 @@ from autochron.provider.conversation import BadRequestError, Conversation, Json
 from autochron.provider.errors import ScriptError
 from autochron.provider.faults import Fault
 from autochron.provider.settings import Settings, Stats
-from autochron.provider.wire import Form, error_body
+from autochron.provider.wire import Form, error_body, error_headers
 
 _OK = 200
 _BAD_REQUEST, _TOO_MANY = 400, 429
@@ -27,11 +27,16 @@ _REMEMBERED = 4096
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """One request as it came in; header names are in lower case."""
+    """One request as it came in; header names are in lower case.
+
+    `form` is the path of the form that it is in, and `parameters` what stands in its own path for those of the form.
+    """
 
     path: str
     headers: Mapping[str, str]
     body: bytes
+    form: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +50,11 @@ class Plan:
     request_id: str
     body: Json = field(default_factory=dict)
     events: tuple[bytes, ...] = ()
+    media: str = "application/json"
     latency: float | None = None
     faults: frozenset[str] = frozenset()
     retry_after_ms: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +112,16 @@ class Desk:
         request = _json(inquiry.body)
         if inquiry.path == "/v1/embeddings":
             return self._spoilt(Plan(_OK, request_id, plain.embeddings(request, rng)), header, inquiry)
-        form = self._forms[inquiry.path]
+        form = self._forms[inquiry.form]
+        request |= inquiry.parameters
+        if form.stream is not None:
+            request["stream"] = form.stream
         conversation = self._continued(form.read(request))
         step = self._settings.script.step_for(conversation)
         said = reply.make(conversation, step, rng)
         self._remember(said.token, conversation)
         if conversation.stream:
-            plan = Plan(_OK, request_id, events=tuple(form.events(said, conversation, rng)))
+            plan = Plan(_OK, request_id, events=tuple(form.events(said, conversation, rng)), media=form.media)
         else:
             plan = Plan(_OK, request_id, form.whole(said, conversation, rng))
         if step is None:
@@ -167,4 +177,10 @@ def _json(body: bytes) -> Json:
 def _refusal(
     path: str, request_id: str, status: int, message: str, retry_after_ms: int | None = None
 ) -> Plan:
-    return Plan(status, request_id, error_body(path, status, message), retry_after_ms=retry_after_ms)
+    return Plan(
+        status,
+        request_id,
+        error_body(path, status, message),
+        retry_after_ms=retry_after_ms,
+        headers=error_headers(path, status),
+    )

@@ -47,7 +47,8 @@ class Asking:
 
     def cross(self, seq: int, names: tuple[str, str], kind: str, parent: int | None, body: bytes) -> None:
         """Note a crossing by its name and its function's name."""
-        kept = body if len(body) <= _LARGE else None
+        # A route is known by its name: where it is told, the call's arguments are used up already.
+        kept = body if len(body) <= _LARGE and kind != "router" else None
         self._crossed[seq] = _Crossed(names, kind == "tool", parent, kept)
 
     def unwoven(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from typing import Any
 from autochron.envelope import arrays, codec, shapes
 from autochron.envelope.canonical import snapshot
 from autochron.envelope.types import label
+from autochron.inputs import Reader
 from autochron.weaving.gate import Point
 
 STILL, VALUE, OPAQUE = range(3)
@@ -78,6 +79,7 @@ def watch(
     point: Point,
     arguments: tuple[Any, ...],
     caught: int,
+    changing: Reader | None = None,
     looks: Mapping[int, bytes] = NO_LOOKS,
     look: Callable[[Any], bytes] = snapshot,
 ) -> Watch | None:
@@ -87,12 +89,16 @@ def watch(
         point: what is called.
         arguments: as they are bound.
         caught: the index of `**kwargs`, whose dictionary is the callee's own and not the caller's; -1 where there is none.
+        changing: gives what of the arguments can change by the rule, with its paths; None: all.
         looks: how some of them look, by identity, where that is known already.
         look: gives how a value looks.
     """
+    names, held = point.parameters, arguments
+    if changing is not None:
+        (names, held), caught = changing(arguments), -1
     watched: Watch | None = None
     index = -1
-    for value in arguments:
+    for value in held:
         index += 1
         kind = kind_at(type(value))
         if kind is None:
@@ -109,9 +115,9 @@ def watch(
             watched = Watch(look)
         if kind == VALUE:
             seen = looks.get(id(value)) if looks else None
-            watched.values.append((point.parameters[index], value, look(value) if seen is None else seen))
+            watched.values.append((names[index], value, look(value) if seen is None else seen))
         else:
-            watched.opaque.append((point.parameters[index], value, _surface(value)))
+            watched.opaque.append((names[index], value, _surface(value)))
     if watched is not None:
         watched.arguments = arguments
     return watched

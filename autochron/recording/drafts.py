@@ -15,7 +15,7 @@ from msgspec.json import decode, encode
 
 from autochron.envelope import bodies, exchange
 from autochron.envelope.exchange import Wire
-from autochron.envelope.paths import read_steps, redact_paths
+from autochron.envelope.paths import drop_paths, read_steps, redact_paths
 from autochron.envelope.redaction import Redactor
 from autochron.envelope.tags import has_tag, opaque_paths
 from autochron.inputs import request_body, request_input, shaped_input
@@ -61,13 +61,14 @@ class Draft:
         streamed: whether items were handed out.
         outcome: of a call; None while it is open.
         end: of a stream.
+        given: the argument that is the outcome, as it was when the call began.
         changed: arguments that were changed in place, as they are at the end.
         wires: requests and responses beneath.
         prints: what was printed inside, in pieces.
     """
 
     __slots__ = (
-        "arguments", "changed", "end", "ended", "input", "inputs", "opaque", "outcome", "prints", "started",
+        "arguments", "changed", "end", "ended", "given", "input", "inputs", "opaque", "outcome", "prints", "started",
         "streamed", "watch", "wires",
     )  # fmt: skip
 
@@ -82,6 +83,7 @@ class Draft:
         self.streamed = False
         self.outcome: Returned | Raised | None = None
         self.end: Returned | Raised | Abandoned | Closed | None = None
+        self.given: Returned | None = None
         self.changed: bytes | None = None
         self.wires: list[Wire] | None = None
         self.prints: list[str] | None = None
@@ -156,7 +158,9 @@ class Editor:
         parent = None if crossing.parent is None else crossing.parent.seq
         site = self._site(crossing.point)
         names = (crossing.name, site.rpartition(":")[2].rpartition(".")[2])
-        self.asking.cross(crossing.seq, names, rule.kind, parent, body)
+        # What runs on a replay answers nothing: a tool that is called in it would be called for real.
+        answers = (names, rule.kind) if not crossing.boundary.runs else (("", ""), "")
+        self.asking.cross(crossing.seq, *answers, parent, body)
         masked_paths += self._masked_items.get(crossing.seq, ())
         changed = None
         if draft.changed is not None and not begun:
@@ -167,7 +171,9 @@ class Editor:
             if rule.kind == "model"
             else b"{}"
         )
-        if draft.prints:
+        if crossing.point.passer is not None:
+            meta = encode({**decode(meta), "passed": self._site(crossing.point.passer)})
+        if draft.prints and not reenters:
             meta = encode({**decode(meta), "printed": self._redactor.mask_text("".join(draft.prints))})
         return Envelope(
             seq=crossing.seq,
@@ -187,7 +193,7 @@ class Editor:
             started=draft.started - self._began,
             duration=draft.ended - draft.started,
             masked=tuple(masked_paths) + tuple(path for _, paths in exchanges for path in paths),
-            opaque=tuple(draft.opaque or ()) + (() if from_wire else _by_type(body)),
+            opaque=tuple(draft.opaque or ()) + (() if from_wire else _by_type(body, rule.volatile)),
         )
 
     def _input(self, crossing: Crossing, wires: tuple[Wire, ...] | None) -> bytes:
@@ -275,6 +281,7 @@ class _Meta:
         self._raw: dict[str, bytes] = {"input": body}
         if last is not None:
             self._raw["response"] = last.body
+            self._sources["path"] = {str(place): part for place, part in enumerate(_parts_of(last.url))}
         if isinstance(outcome, Returned):
             self._raw["outcome"] = outcome.value
 
@@ -317,11 +324,15 @@ class _Meta:
 
     def _merged(self, paths: tuple[str, ...]) -> Any:
         """Give what stands last at each path, in one: a stream may tell its usage in parts, at the paths named later."""
-        found = [
-            values[-1] for path in paths if (values := [each for each in self._all(path) if each is not None])
-        ]
+        at = {
+            path: values[-1]
+            for path in paths
+            if (values := [each for each in self._all(path) if each is not None])
+        }
+        found = list(at.values())
         if not all(isinstance(each, dict) for each in found):
-            return found[0]
+            # Counts that stand by themselves, each under a name of its own.
+            return {path.rpartition(".")[2]: each for path, each in at.items()} if len(at) > 1 else found[0]
         merged: dict[str, Any] = {}
         for each in reversed(found):
             merged |= {key: value for key, value in each.items() if value is not None or key not in merged}
@@ -359,6 +370,16 @@ class _Meta:
         return _fields(self._raw["input"]).get("body") if self._body is None else self._body
 
 
+def _parts_of(url: str) -> list[str]:
+    """Give the parts of a URL's path."""
+    path = exchange.path_of(url).partition("?")[0].strip("/")
+    if "%" not in path:
+        return path.split("/")
+    from urllib.parse import unquote  # lazy: most paths have nothing quoted
+
+    return [unquote(part) for part in path.split("/")]
+
+
 def _fields(body: bytes | Raw | None) -> dict[str, Raw]:
     """Give the fields of a JSON object, each as it is written; none of what is no object."""
     if body is None:
@@ -373,10 +394,12 @@ def _below(prefix: str, paths: Iterable[str]) -> list[str]:
     return [f"{prefix}.{path}" if path else prefix for path in paths]
 
 
-def _by_type(body: bytes) -> tuple[str, ...]:
+def _by_type(body: bytes, volatile: tuple[str, ...] = ()) -> tuple[str, ...]:
     """List what of an input is compared by its type only; members of a list once, however many there are."""
     if not has_tag(body, b'$opaque"'):
         return ()
+    if volatile:
+        body = drop_paths(body, volatile)
     found = dict.fromkeys(
         f"{IN_INPUT}{'.'.join('*' if part.isdigit() else part for part in path.split('.'))}: {kind}"
         for path, kind, _ in opaque_paths(decode(body))

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autochron import _originals
 from autochron.crossing.kernel import Crossing
 from autochron.crossing.lanes import CURRENT
 from autochron.envelope import codec
 from autochron.envelope.canonical import canonical, screened_snapshot, snapshot
-from autochron.envelope.exchange import Wire, attend
-from autochron.inputs import LARGE, Inputs, inputs_of
+from autochron.inputs import LARGE, Inputs, inputs_of, observed
 from autochron.interrupts import is_interruption
 from autochron.model import Closed, Raised, Returned
 from autochron.ports import Serving
 from autochron.recording.changes import NO_LOOKS, STILL, argument_of, below, kind_at, watch
 from autochron.recording.drafts import Begun, Draft, Item
+
+if TYPE_CHECKING:
+    from autochron.envelope.exchange import Wire
 
 _now = _originals.perf_counter_ns
 
@@ -50,14 +52,18 @@ class Recorder:
             draft.inputs = inputs
             point = crossing.point
             if point.transport:
-                draft.wires = [Wire(arguments[point.parameters.index("request")])]
-            if not inputs.deferred:
+                draft.wires = [point.transport.sent(point.parameters, arguments)]
+            if crossing.boundary.runs:
+                # What the body changes it changes on replay, too: it runs there.
+                draft.input = canonical(*inputs.read(arguments))
+            elif not inputs.deferred:
                 if inputs.large or not inputs.whole:
                     self._note_arguments(crossing, draft, inputs)
                 else:
                     draft.input = body = canonical(point.parameters, arguments)
                     inputs.large = len(body) > LARGE
-                    draft.watch = watch(point, arguments, inputs.caught)
+                    draft.watch = watch(point, arguments, inputs.caught, inputs.changing)
+                    _let_receiver_be(crossing, draft)
         except Exception as error:
             self._failed(crossing, error)
         return None
@@ -74,7 +80,8 @@ class Recorder:
             draft.input = body = canonical(names, values)
             inputs.large = len(body) > LARGE
         look = snapshot if inputs.whole else screened_snapshot
-        draft.watch = watch(point, arguments, inputs.caught, looks, look)
+        draft.watch = watch(point, arguments, inputs.caught, inputs.changing, looks, look)
+        _let_receiver_be(crossing, draft)
 
     def returned(self, crossing: Crossing, value: Any) -> Any:
         """Note the outcome."""
@@ -84,9 +91,15 @@ class Recorder:
         draft.ended = _now()
         try:
             if draft.wires is not None and crossing.point.transport:
-                attend(draft.wires[0], value, lambda _wire: self.wire_ended(crossing))
+                crossing.point.transport.attend(
+                    draft.wires[0], value, lambda _wire: self.wire_ended(crossing)
+                )
             inputs = draft.inputs
-            if draft.streamed:
+            if draft.given is not None:
+                draft.outcome = draft.given
+            elif crossing.boundary.runs:
+                draft.outcome = Returned(observed(crossing.rule, value))
+            elif draft.streamed:
                 draft.end = self._stream_value(draft, value)
             elif inputs is None or not inputs.deferred:
                 self._note_value(crossing, draft, value)
@@ -111,12 +124,18 @@ class Recorder:
                 draft.wires[0].error = error
                 draft.wires[0].closed = True
             left_open = draft.streamed or crossing.point.function != "sync" or crossing.form == "awaitable"
-            if type(error) is GeneratorExit and left_open:
-                draft.end = Closed()
-                draft.streamed = True
+            if draft.given is not None:
+                draft.outcome = draft.given
+            elif type(error) is GeneratorExit and left_open and not crossing.boundary.runs:
+                if draft.left_to_exchanges and not draft.streamed:
+                    draft.outcome = Returned()  # the body runs again, and the consumer closes it again
+                else:
+                    draft.end = Closed()
+                    draft.streamed = True
             else:
                 encoded = codec.encode(error, sys._getframe())
-                draft.add_opaque(encoded.opaque)
+                if not (draft.left_to_exchanges or crossing.boundary.runs):  # else the body raises it again
+                    draft.add_opaque(encoded.opaque)
                 if draft.streamed:
                     draft.end = Raised(encoded.body)
                 else:
@@ -130,10 +149,15 @@ class Recorder:
         if crossing.seq not in self._open:
             return
         draft: Draft = crossing.record
+        if crossing.boundary.runs:
+            return
         try:
             if not draft.streamed:
+                if draft.left_to_exchanges:
+                    return
                 self._begin_stream(crossing, draft)
-            encoded = codec.encode(item)
+            encode = codec.encode_channels if crossing.rule.codec == "channel" else codec.encode
+            encoded = encode(item)
             if encoded.opaque:
                 draft.add_opaque(below("items.*", encoded.opaque))
             self._submit(Item(crossing.seq, crossing.rule, encoded.body))
@@ -149,20 +173,35 @@ class Recorder:
         while crossing is not None:
             draft = crossing.record
             is_open = type(draft) is Draft and not crossing.done
-            if is_open and draft.inputs is not None and not draft.inputs.deferred:
+            # Also in one that is left to its exchanges: it may come to have none.
+            if is_open and not crossing.boundary.runs:
                 if draft.prints is None:
                     draft.prints = []
                 draft.prints.append(text)
             crossing = crossing.parent
 
+    def substituted(self, crossing: Crossing, argument: Any) -> Any:
+        """Note the argument that is the outcome, before the body can change it."""
+        if crossing.seq in self._open:
+            draft: Draft = crossing.record
+            try:
+                encoded = codec.encode(argument)
+                draft.add_opaque(encoded.opaque)
+                draft.given = Returned(encoded.body)
+            except Exception as error:
+                if is_interruption(error):
+                    raise  # in the woven code, which tells of it as of any error
+                self._fault(crossing, error)
+        return argument
+
     def follows(self, crossing: Crossing) -> bool:
         """Follow iterators, unless their items come out of HTTP exchanges that are kept anyway."""
         draft: Draft = crossing.record
-        if draft.left_to_exchanges:
+        if draft.left_to_exchanges or crossing.boundary.runs:
             return False
-        if draft.inputs is not None and draft.inputs.deferred:
-            self._say_late(crossing)
-        self._begin_stream(crossing, draft)
+        if draft.inputs is None or not draft.inputs.deferred:
+            self._begin_stream(crossing, draft)
+        # Else it may send its request when it is first read, and then the exchange says all.
         return True
 
     # --- HTTP ------------------------------------------------------------------------------------------------------
@@ -172,11 +211,13 @@ class Recorder:
         if type(current) is not Crossing or current.handler is not self or not _keeps_exchanges(current):
             return None
         try:
-            wire = Wire(arguments[point.parameters.index("request")])
+            wire = point.transport.sent(point.parameters, arguments)
             draft: Draft = current.record
             wires = draft.wires
             if wires is None:
                 wires = draft.wires = []
+            if any(_is_sending(each) and each.door is not wire.door for each in wires):
+                return PASSING  # one client sends through another: it is one request
             if wires and wires[-1].failed() and wires[-1].same_request(wire):
                 wire.attempts = wires[-1].attempts + 1
                 wires[-1] = wire
@@ -202,6 +243,12 @@ class Recorder:
         without = []
         for crossing in list(self._open.values()):
             draft: Draft = crossing.record
+            if draft.outcome is None and not draft.streamed and _is_held(crossing, draft):
+                if draft.left_to_exchanges:
+                    draft.outcome, draft.ended = Returned(), _now()
+                else:  # never read, so it never sent its request
+                    self._begin_stream(crossing, draft)
+                    continue
             if draft.streamed and draft.end is None:
                 draft.ended = _now()
                 self._submit(Begun(crossing))
@@ -260,6 +307,8 @@ class Recorder:
             self._open.pop(crossing.seq, None)
         if draft.input is None and not wires:
             self._note_late(draft)
+        if draft.streamed and not wires and draft.inputs is not None and draft.inputs.deferred:
+            self._say_late(crossing)
         draft.let_go()
         self._submit(crossing)
 
@@ -299,6 +348,24 @@ class Recorder:
         self._problem(f"{crossing.address} could not be recorded: {type(error).__name__}: {error} (lost)")
 
 
+def _is_sending(wire: Wire) -> bool:
+    return not wire.status and not wire.closed and wire.error is None
+
+
+def _let_receiver_be(crossing: Crossing, draft: Draft) -> None:
+    """Look no longer at a library's session, of which a pack says that it is no input: other tasks change it meanwhile."""
+    rule, watched = crossing.rule, draft.watch
+    if watched is not None and watched.opaque and rule.pack is not None and rule.capture:
+        watched.opaque = [each for each in watched.opaque if each[0] != "self"]
+
+
+def _is_held(crossing: Crossing, draft: Draft) -> bool:
+    """Tell whether the caller holds a stream of what the exchanges beneath say: it may leave that open for ever."""
+    return crossing.form.endswith("iterator") or (
+        draft.left_to_exchanges and crossing.point.function.endswith("generator")
+    )
+
+
 def _keeps_exchanges(crossing: Crossing) -> bool:
     rule = crossing.rule
     return rule.kind == "model" and rule.codec != "value"
@@ -317,7 +384,9 @@ class Request:
     def returned(self, response: Any) -> Any:
         """Note the response, and listen to its body."""
         try:
-            attend(self._wire, response, lambda _wire: self._recorder.wire_ended(self._crossing))
+            self._wire.door.attend(
+                self._wire, response, lambda _wire: self._recorder.wire_ended(self._crossing)
+            )
         except Exception as error:
             if is_interruption(error):
                 raise
@@ -334,3 +403,25 @@ class Request:
 
     def resumed(self) -> None:
         """Nothing: a request is no stream."""
+
+
+class Passing:
+    """The token of a call of which nothing is noted."""
+
+    __slots__ = ()
+
+    def returned(self, value: Any) -> Any:
+        """Hand on what it gave."""
+        return value
+
+    def raised(self, error: BaseException) -> None:
+        """Nothing: it is told of elsewhere."""
+
+    def yielded(self, item: Any) -> None:
+        """Nothing: a request is no stream."""
+
+    def resumed(self) -> None:
+        """Nothing: a request is no stream."""
+
+
+PASSING = Passing()

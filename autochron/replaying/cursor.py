@@ -153,9 +153,17 @@ class Turns:
 
     def finish(self, envelope: Envelope) -> None:
         """Note that a crossing has ended, and so has what was recorded inside, whether it happened again or not."""
-        if not self.parallel:
-            return
-        ended = [envelope.seq]
+        if self.parallel:
+            self._end([envelope.seq])
+
+    def close(self, envelope: Envelope) -> bool:
+        """Note that a crossing is served, so that what was recorded inside won't happen; tell whether anything was."""
+        inside = self._inside.get(envelope.seq) if self.parallel else None
+        if inside:
+            self._end(list(inside))
+        return bool(inside)
+
+    def _end(self, ended: list[int]) -> None:
         while ended:
             seq = ended.pop()
             self._done.add(seq)

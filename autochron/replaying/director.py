@@ -15,11 +15,11 @@ from autochron.envelope.canonical import canonical
 from autochron.envelope.compare import first_difference
 from autochron.envelope.paths import drop_paths, redact_paths
 from autochron.envelope.redaction import Redactor
-from autochron.errors import AutochronError, DivergenceError
-from autochron.inputs import inputs_of, request_input, shaped_input
-from autochron.model import Divergence, Envelope, Exchange, Raised, Trace
+from autochron.errors import AutochronError, CodecError, DivergenceError
+from autochron.inputs import OUTCOME, inputs_of, observed, request_input, shaped_input
+from autochron.model import Divergence, Envelope, Exchange, Raised, Returned, Trace
 from autochron.ports import Serving
-from autochron.replaying.cursor import Cursor, Turns
+from autochron.replaying.cursor import DAEMON, Cursor, Turns
 from autochron.replaying.reports import Report, Told
 from autochron.replaying.serving import Served, error_name
 
@@ -120,7 +120,14 @@ class Director:
         if envelope.reenters:
             return self._request(crossing, crossing.point, arguments) if crossing.point.transport else None
         self._compare(envelope, self._input(crossing, arguments), crossing)
+        if crossing.boundary.runs:
+            crossing.record = Reentry(envelope)
+            return None
         self.cursor.close(envelope)
+        with self._changed:
+            # Nobody may wait for what was recorded inside until this is served: it may be waiting for them.
+            if self.turns.close(envelope):
+                self._changed.notify_all()
         return Served(self, crossing, arguments, envelope)
 
     def returned(self, crossing: Crossing, value: Any) -> Any:
@@ -133,12 +140,18 @@ class Director:
                 envelope.address,
                 f"{envelope.address} returned; when it was recorded it raised {name}",
             )
+        elif envelope is not None and crossing.rule.observe:
+            self._compare_outcome(envelope, value, crossing)
         return value
 
     def raised(self, crossing: Crossing, error: BaseException) -> None:
         """Check that a crossing that ran again ended as it did."""
         envelope = self.reentered(crossing)
         if envelope is None or isinstance(error, (AutochronError, GeneratorExit)):
+            return
+        if (
+            crossing.boundary.outcome is not None
+        ):  # what is on record is an argument, and not how the body ended
             return
         name = f"{type(error).__module__}:{type(error).__qualname__}"
         recorded = error_name(envelope.outcome.error) if isinstance(envelope.outcome, Raised) else None
@@ -150,13 +163,28 @@ class Director:
     def item(self, crossing: Crossing, item: Any) -> None:
         """Nothing: an item of a crossing that ran again."""
 
+    def substituted(self, crossing: Crossing, argument: Any) -> Any:
+        """Give the argument that was recorded."""
+        envelope: Envelope = crossing.record.envelope
+        outcome = envelope.outcome
+        try:
+            if not isinstance(outcome, Returned):
+                raise CodecError("its rule had no `outcome` when it was recorded; record the trace again")
+            return codec.decode(outcome.value)
+        except AutochronError as error:
+            self.not_rebuilt(envelope, error)
+            raise
+
     def follows(self, crossing: Crossing) -> bool:
-        """Follow nothing: the body ran again."""
-        return False
+        """Follow what sends its request when it is first read, as it was when it was recorded: its body runs again."""
+        record = crossing.record
+        return isinstance(record, Reentry) and not record.served
 
     def transport(self, current: Any, point: Any, arguments: tuple[Any, ...]) -> Any:
         """Serve a request inside a model crossing that runs again."""
         if type(current) is not Crossing or not isinstance(current.record, Reentry):
+            return None
+        if not current.record.envelope.reenters:
             return None
         self._refuse_child(current.address)
         return self._request(current, point, arguments)
@@ -169,9 +197,7 @@ class Director:
             )
 
     def _request(self, crossing: Crossing, point: Any, arguments: tuple[Any, ...]) -> Any:
-        names = point.parameters
-        stream = bool(arguments[names.index("stream")]) if "stream" in names else False
-        return ServedRequest(self, crossing, arguments[names.index("request")], stream=stream)
+        return ServedRequest(self, crossing, point, arguments)
 
     # --- for servings ------------------------------------------------------------------------------------------------
 
@@ -359,7 +385,10 @@ class Director:
         nearest = self.cursor.nearest(crossing.name)
         near = "" if nearest is None else f"; the nearest record is {nearest.address} in lane {nearest.lane}"
         message = f"{crossing.address} in lane {crossing.root.lane} was not recorded{near}"
-        self.note("extra", crossing.address, message, nearest=None if nearest is None else nearest.address)
+        # How far a daemon gets depends on when the program ends.
+        severity = "warning" if DAEMON in crossing.root.lane else "error"
+        named = None if nearest is None else nearest.address
+        self.note("extra", crossing.address, message, nearest=named, severity=severity)
         self._extra += 1
         if self._extra > _ENOUGH:
             return ReplayStoppedError(message)
@@ -395,6 +424,22 @@ class Director:
         message = f"{envelope.address} was given another input: {path} was {recorded}, now it is {replayed}"
         self.note("input", envelope.address, message, path=path, recorded=recorded, replayed=replayed)
 
+    def _compare_outcome(self, envelope: Envelope, value: Any, crossing: Crossing) -> None:
+        """Compare what an observed crossing gave."""
+        rule = crossing.rule
+        if OUTCOME in rule.volatile or not isinstance(envelope.outcome, Returned):
+            return
+        given, _ = self._redactor.mask_outcome(observed(rule, value))
+        recorded, given = (redact_paths(each, rule.redact) for each in (envelope.outcome.value, given))
+        start = f"{OUTCOME}."
+        volatile = tuple(path.removeprefix(start) for path in rule.volatile if path.startswith(start))
+        recorded, given = drop_paths(recorded, volatile), drop_paths(given, volatile)
+        difference = None if recorded == given else first_difference(recorded, given)
+        if difference is not None:
+            path, was, now = difference
+            message = f"{envelope.address} gave something else: {path or 'it'} was {was}, now it is {now}"
+            self.note("outcome", envelope.address, message, path=path, recorded=was, replayed=now)
+
     def _difference(
         self, envelope: Envelope, given: bytes, crossing: Crossing
     ) -> tuple[str, str, str] | None:
@@ -419,13 +464,15 @@ def _turns(trace: Trace, lane: str) -> Turns:
 class ServedRequest:
     """One request of an HTTP client that is answered from the record."""
 
-    __slots__ = ("_crossing", "_director", "_request", "_stream")
+    __slots__ = ("_arguments", "_crossing", "_director", "_point")
 
-    def __init__(self, director: Director, crossing: Crossing, request: Any, *, stream: bool) -> None:
+    def __init__(
+        self, director: Director, crossing: Crossing, point: Any, arguments: tuple[Any, ...]
+    ) -> None:
         self._director = director
         self._crossing = crossing
-        self._request = request
-        self._stream = stream
+        self._point = point
+        self._arguments = arguments
 
     def __bool__(self) -> bool:
         return False
@@ -443,7 +490,7 @@ class ServedRequest:
         return self._answer(wire)
 
     def _compared(self) -> exchange.Wire:
-        wire = exchange.Wire(self._request)
+        wire: exchange.Wire = self._point.transport.sent(self._point.parameters, self._arguments)
         self._director.compare_request(self._crossing.record, wire, self._crossing)
         return wire
 
@@ -469,7 +516,8 @@ class ServedRequest:
         try:
             if found.status == 0 and found.error is not None:
                 return codec.decode(found.error), None
-            return None, exchange.rebuilt(found, self._request, stream=self._stream)
+            door = self._point.transport
+            return None, door.rebuilt(found, self._point.parameters, self._arguments)
         except AutochronError as error:
             self._director.not_rebuilt(reentry.envelope, error)
             return error, None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.json import decode as decode_json
 
 from autochron import _originals
+from autochron.crossing.arguments import capture
 from autochron.envelope import codec
 from autochron.errors import DivergenceError
 from autochron.model import Abandoned, Closed, Envelope, Raised, Returned, Streamed
@@ -195,7 +196,10 @@ class Served:
             self._director.served(self)
 
     def _change(self, changed: bytes) -> None:
-        arguments = dict(zip(self._crossing.point.parameters, self._arguments, strict=False))
+        crossing = self._crossing
+        arguments = dict(zip(crossing.point.parameters, self._arguments, strict=False))
+        if crossing.rule.changes is not None:
+            arguments |= zip(*capture(crossing.rule.changes, crossing.point)(self._arguments), strict=True)
         failed = apply_changes(changed, arguments)
         if failed:
             address, names = self.envelope.address, ", ".join(failed)
@@ -289,7 +293,8 @@ class Served:
 def error_name(body: bytes) -> str:
     """Give the type of a recorded exception, as `module:Name`."""
     tree = decode_json(body)
-    return str(tree.get("$error", "?")) if isinstance(tree, dict) else "?"
+    # One whose type can't be found again by its name, such as those that botocore makes, is compared by the name.
+    return str(tree.get("$error") or tree.get("$opaque", "?")) if isinstance(tree, dict) else "?"
 
 
 def _running_loop() -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from autochron.model import RunSummary
+from autochron.model import UNTESTED, RunSummary, Unwoven
 from autochron.report.text import Page, plural
 
 _FEW = 8
@@ -40,7 +40,7 @@ def _write(summary: RunSummary, page: Page) -> None:
             "(unwoven-tool)",
             "yellow",
         )
-    _some(page, [f"not woven: {entry.what}: {entry.reason} ({entry.slug})" for entry in footer.ledger])
+    _some(page, [_entry(entry) for entry in footer.ledger])
     _some(page, [f"not rebuilt on replay: {path} (opaque)" for path in summary.opaque])
     _some(page, [f"compared by type only: {path} (opaque-input)" for path in summary.by_type])
     _some(
@@ -61,6 +61,11 @@ def _write(summary: RunSummary, page: Page) -> None:
     if missing or footer.lost:
         page.line(f"  lost: {plural(missing or footer.lost, 'crossing')} could not be written (lost)", "red")
     _some(page, list(summary.problems))
+
+
+def _entry(entry: Unwoven) -> str:
+    label = "" if entry.slug == UNTESTED else "not woven: "
+    return f"{label}{entry.what}: {entry.reason} ({entry.slug})"
 
 
 def _some(page: Page, lines: list[str]) -> None:

@@ -5,35 +5,45 @@ from __future__ import annotations
 from itertools import product
 from typing import Any, cast
 
-from autochron.model import KINDS, BoundaryRule, Http, Kind, MetaPaths
-from autochron.rules.names import name_template
-from autochron.rules.paths import parse_path
+from autochron.model import KINDS, BoundaryRule, Call, Http, Kind, MetaPaths
+from autochron.rules.calls import call_pattern
+from autochron.rules.names import Field, name_template
+from autochron.rules.nearest import hint
+from autochron.rules.paths import is_plain, parse_path
 from autochron.rules.selectors import SELECTORS, read_selectors
 from autochron.rules.tables import Table
 
 _KEYS = (
-    *("name", "kind", *SELECTORS, "exclude", "when", "capture", "redact", "volatile", "meta"),
-    *("codec", "observe", "state", "argument", "outcome"),
+    *("name", "kind", *SELECTORS, "exclude", "within", "when", "capture", "redact", "volatile", "meta"),
+    *("changes", "codec", "observe", "state", "argument", "outcome"),
 )
-_LATER = ("observe", "argument", "outcome", "state")
+_LATER = ("state",)
 """Keys of the format that this release doesn't act on: better refused than passed over."""
 _META_KEYS = ("model", "sampling", "usage", "tools", "sdk")
-_META_ROOTS = ("request", "response", "input", "outcome")
-_CODECS = ("auto", "http", "value")
+_META_ROOTS = ("request", "response", "path", "input", "outcome")
+_CODECS = ("auto", "http", "value", "channel")
 _TITLE = "[[boundary]]"
 
 
 def read_boundaries(table: Table, pack: str | None = None) -> list[BoundaryRule]:
     """Read one table; it gives several rules where a target or a `when` is a list, all with one id."""
     allowed = (*_KEYS, "id") if pack else _KEYS
-    # `call` and `within` get a message of their own.
-    table.check_keys((*allowed, *(key for key in ("call", "within") if key in table)))
+    table.check_keys(allowed)
     selectors = read_selectors(table)
     common = _common(table, pack)
     if isinstance(selectors[0], Http):
         for key in ("argument", "outcome"):
             if key in table:
                 table.refuse(key, f"`{key}` needs a call's arguments, which a rule with `http` doesn't have")
+    if isinstance(selectors[0], Call):
+        for key in ("argument", "outcome"):
+            if key in table:
+                table.refuse(key, f"`{key}` belongs to a definition; select that with `target`")
+        _check_bound(table, selectors[0], common["name"])
+    if "observe" in table and "outcome" in table:
+        table.refuse(
+            "observe", "`observe` leaves everything as it is, and `outcome` replaces an argument; keep one"
+        )
     for key in _LATER:
         if key in table:
             table.refuse(key, f"`{key}` is not supported yet; take it out")
@@ -41,6 +51,21 @@ def read_boundaries(table: Table, pack: str | None = None) -> list[BoundaryRule]
         BoundaryRule(selector=selector, when=when, **common)
         for selector, when in product(selectors, _conditions(table))
     ]
+
+
+_OF_CALLS = ("__name__", "__qualname__", "__module__", "model", "caller")
+
+
+def _check_bound(table: Table, call: Call, name: str) -> None:
+    """Refuse a name that uses a metavariable which the pattern doesn't bind."""
+    known = (*call_pattern(call.pattern).metavariables, *_OF_CALLS)
+    for field in name_template(name).parts:
+        if isinstance(field, Field) and field.root not in known:
+            table.refuse(
+                "name",
+                f"`name` uses `{{{field.root}}}`, which `{call.pattern}` doesn't bind"
+                f"{hint(known, field.root)}; bind it with `${field.root}`",
+            )
 
 
 def _common(table: Table, pack: str | None) -> dict[str, Any]:
@@ -56,6 +81,7 @@ def _common(table: Table, pack: str | None) -> dict[str, Any]:
         "place": place,
         "pack": pack,
         "capture": _paths(table, "capture"),
+        "changes": _changes(table),
         "redact": _paths(table, "redact"),
         "volatile": _paths(table, "volatile"),
         "meta": _meta(table.table("meta", "meta")),
@@ -68,8 +94,16 @@ def _common(table: Table, pack: str | None) -> dict[str, Any]:
 
 
 def _conditions(table: Table) -> list[tuple[tuple[str, str], ...]]:
-    """Read `when`. A list of globs means any of them, and is spread over several rules."""
-    when = table.table("when", "when")
+    """Read `when`. A list of tables means any of them, as a list of globs does; both are spread over several rules."""
+    if type(table.values.get("when")) is not list:
+        return _condition(table.table("when", "when"))
+    tables = table.tables("when", "{ path = glob }")
+    if not all(each.values for each in tables) or not tables:
+        table.refuse("when", "`when` has a table without a condition" if tables else "`when` is empty")
+    return [condition for each in tables for condition in _condition(each)]
+
+
+def _condition(when: Table) -> list[tuple[tuple[str, str], ...]]:
     alternatives: list[list[tuple[str, str]]] = []
     for path, value in when.values.items():
         try:
@@ -93,6 +127,14 @@ def _paths(table: Table, key: str) -> tuple[str, ...]:
     return paths
 
 
+def _changes(table: Table) -> tuple[str, ...] | None:
+    """Read the paths to what a call may change: each leads to one object, or on replay it would not be known which."""
+    for path in _paths(table, "changes"):
+        if not is_plain(parse_path(path)):
+            table.refuse("changes", f"`changes` `{path}` must lead to one object: no `*`, no filter")
+    return table.texts("changes") if "changes" in table else None
+
+
 def _meta(table: Table) -> MetaPaths:
     table.check_keys(_META_KEYS)
     found: dict[str, tuple[str, ...]] = {}
@@ -111,10 +153,10 @@ def _state(table: Table) -> str | None:
 
 
 def _argument(table: Table) -> str | None:
-    name = table.text("argument")
-    if name is not None and not name.isidentifier():
-        table.refuse("argument", f"`argument` `{name}` is not the name of a parameter")
-    return name
+    path = table.text("argument")
+    if path is not None and not all(name.isidentifier() for name in path.split(".")):
+        table.refuse("argument", f"`argument` `{path}` is not the name of a parameter, or a path into one")
+    return path
 
 
 def _outcome(table: Table) -> str | None:

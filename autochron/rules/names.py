@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -58,17 +59,25 @@ class NameTemplate(Struct, frozen=True):
     text: str
     parts: tuple[str | Field, ...]
 
-    def fixed(self, name: str, qualname: str, module: str) -> str | None:
-        """Give the name where it needs nothing of the call; None where it does."""
+    def fixed(
+        self, name: str, qualname: str, module: str, captured: Mapping[str, Any] = MappingProxyType({})
+    ) -> str | None:
+        """Give the name where it needs nothing of the call but captured metavariables; None where it does."""
         known = {"__name__": name, "__qualname__": qualname, "__module__": module}
+        facts = CallFacts(name, qualname, module)
         formed = []
         for part in self.parts:
-            if isinstance(part, Field):
-                if part.root not in known:
-                    return None
-                formed.append(known[part.root])
-            else:
+            if not isinstance(part, Field):
                 formed.append(part)
+            elif part.root in known:
+                formed.append(known[part.root])
+            elif part.root in captured:
+                try:
+                    formed.append(self._value(part, captured, facts))
+                except RuleError:
+                    return None  # told when the name is formed
+            else:
+                return None
         return "".join(formed)
 
     def form(self, arguments: Mapping[str, Any], facts: CallFacts) -> str:

@@ -1,34 +1,31 @@
-"""What a rule selects: the forms of `target`, `define`, `decorated` and `http`."""
+"""What a rule selects: the forms of `target`, `define`, `decorated`, `call` and `http`."""
 
 from __future__ import annotations
 
-from autochron.model import Decorated, Define, Http, Selector, Target
+from autochron.model import Call, Decorated, Define, Http, Selector, Target
+from autochron.rules.calls import call_pattern
 from autochron.rules.globs import dotted_glob_error
 from autochron.rules.nearest import nearest
 from autochron.rules.tables import Table
 
-SELECTORS = ("target", "define", "decorated", "http")
+SELECTORS = ("target", "define", "decorated", "call", "http")
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "*")
-_CALL_SITE_KEYS = ("call", "within")
 
 
 def read_selectors(table: Table) -> tuple[Selector, ...]:
     """Read the one selector of a table; a list of targets gives several."""
-    for key in _CALL_SITE_KEYS:
-        if key in table:
-            table.refuse(
-                key, f"call-site rules (`{key}`) are not yet supported; select the definition with `target`"
-            )
     given = [key for key in SELECTORS if key in table]
     if not given:
         table.refuse(
-            None, f"{table.title} has no selector; give one of `target`, `define`, `decorated`, `http`"
+            None, f"{table.title} has no selector; give one of {', '.join(f'`{key}`' for key in SELECTORS)}"
         )
     if len(given) > 1:
         table.refuse(given[1], f"{table.title} has two selectors, `{given[0]}` and `{given[1]}`; keep one")
     key = given[0]
     if key != "define" and "exclude" in table:
         table.refuse("exclude", f"`exclude` belongs to `define`, and this {table.title} has `{key}`")
+    if key != "call" and "within" in table:
+        table.refuse("within", f"`within` belongs to `call`, and this {table.title} has `{key}`")
     if key == "target":
         targets = table.texts(key, single=True)
         if not targets:
@@ -40,6 +37,8 @@ def read_selectors(table: Table) -> tuple[Selector, ...]:
             return (_define(table, text),)
         case "decorated":
             return (table.parsed(key, text, _decorated),)
+        case "call":
+            return (_call(table, text),)
         case _:
             return (table.parsed(key, text, _http),)
 
@@ -47,6 +46,7 @@ def read_selectors(table: Table) -> tuple[Selector, ...]:
 _REMEDIES = {
     "define": "write module glob:name glob, such as `shop.tools:*`",
     "decorated": "write the decorator's dotted name, such as `shop.registry.tool`",
+    "call": "write a call, such as `TOOLS[$tool](...)`",
     "http": "write method and URL glob, such as `POST */chat/completions`",
 }
 
@@ -108,6 +108,23 @@ def _decorated(text: str) -> Decorated:
         advice = f"nearest is `{bare}`" if is_dotted(bare) else "such as `shop.registry.tool`"
         raise ValueError(f"is not a dotted name; {advice}")
     return Decorated(text)
+
+
+def _call(table: Table, text: str) -> Call:
+    table.parsed("call", text, call_pattern)
+    within = table.text("within")
+    if within is not None:
+        table.parsed("within", within, split_within)
+    return Call(text, within)
+
+
+def split_within(text: str) -> tuple[str, str | None]:
+    """Split `within` into its module glob and its name glob."""
+    modules, qualnames = _globs(text) if ":" in text else (text, None)
+    error = dotted_glob_error(modules)
+    if error:
+        raise ValueError(f"has a module glob that {error}")
+    return modules, qualnames
 
 
 def _http(text: str) -> Http:

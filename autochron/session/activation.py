@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from autochron import __version__
 from autochron.crossing import processes
 from autochron.crossing.lanes import LaneHooks
 from autochron.crossing.processes import ProcessHooks
@@ -16,6 +17,7 @@ from autochron.session.planner import RulePlanner, program_paths
 from autochron.session.project import Project
 from autochron.weaving.hook import Hook
 from autochron.weaving.ledger import Ledger
+from autochron.weaving.plans import Plans, default_folder, version_of_code
 
 _PROCESSES = "multiprocessing.process"
 
@@ -29,10 +31,17 @@ class Activation:
         self.project = Project(program_paths(rules, program), rules.root)
         self.ledger = Ledger()
         self.planner = RulePlanner(rules, self.project, self.ledger)
-        self._hook = Hook(self.planner, self.ledger)
+        self._hook = Hook(self.planner, self.ledger, self._plans(rules))
         self._lanes = LaneHooks()
         self._processes = ProcessHooks() if rules.children else None
         self._undo: list[Callable[[], None]] = []
+
+    def _plans(self, rules: Rules) -> Plans | None:
+        folder = default_folder() if rules.digest else None
+        if folder is None:
+            return None
+        key = (__version__, version_of_code(), rules.digest, rules.root, rules.file, self.project.paths)
+        return Plans(folder, key)
 
     @property
     def hook(self) -> Hook:
@@ -106,6 +115,7 @@ class Activation:
         while self._undo:
             self._undo.pop()()
         self._hook.uninstall()
+        self.planner.passing.undo()
         while self.planner.undo:
             self.planner.undo.pop()()
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from msgspec.json import decode
+
+from autochron.envelope.doors import DOORS
 from autochron.errors import UnwovenToolError
 from autochron.matching import Matcher
-from autochron.model import Http, Rules, Target, Trace
+from autochron.matching.sites import label_of
+from autochron.model import Envelope, Http, Rules, Target, Trace
 from autochron.rules import with_imported
 from autochron.session.activation import Activation
-from autochron.session.planner import TRANSPORTS
 from autochron.session.project import Project
 from autochron.session.survey import compiled, module_names, read_source
 
@@ -22,7 +25,9 @@ def refuse_uncovered(trace: Trace, rules: Rules, activation: Activation | None =
         UnwovenToolError: names the first such boundary and where it was.
     """
     # What is marked by hand in the program's source needs no rule.
-    sites = dict.fromkeys(envelope.site for envelope in trace.envelopes if not envelope.site.startswith("@"))
+    sites = dict.fromkeys(
+        site for envelope in trace.envelopes if not (site := _ruled(envelope)).startswith("@")
+    )
     if activation is not None:
         project = activation.project
         for point in activation.ledger.points:
@@ -33,7 +38,7 @@ def refuse_uncovered(trace: Trace, rules: Rules, activation: Activation | None =
         return
     named = [
         f"{each.name} ({each.site})"
-        for each in {each.site: each for each in trace.envelopes if each.site in missing}.values()
+        for each in {each.site: each for each in trace.envelopes if _ruled(each) in missing}.values()
     ]
     other = "" if trace.header.rules == rules.digest else "; the trace was recorded with other rules"
     where = rules.file or f"no rule file was found from {rules.root} upward"
@@ -43,13 +48,21 @@ def refuse_uncovered(trace: Trace, rules: Rules, activation: Activation | None =
     )
 
 
+def _ruled(envelope: Envelope) -> str:
+    """Give the site that a rule is for: what was passed as an argument is woven where it was passed to."""
+    if b'"passed":' not in envelope.meta:
+        return envelope.site
+    site: str = decode(envelope.meta).get("passed", envelope.site)
+    return site
+
+
 def uncovered(sites: Iterable[str], rules: Rules) -> set[str]:
     """Give the sites that the rules don't weave, judged by the source as it is now."""
     project = Project(rules.project or (rules.root,), rules.root)
     found: dict[str, set[str] | None] = {}
     missing = set()
     for site in sites:
-        place, _, qualname = site.rpartition(":")
+        place, _, qualname = site.partition(":") if " → " in site else site.rpartition(":")
         if not place.endswith(".py"):
             if not _is_targeted(place, qualname, rules):
                 missing.add(site)
@@ -67,7 +80,7 @@ def _is_targeted(module: str, qualname: str, rules: Rules) -> bool:
     rules = with_imported(rules, module)
     every = (*rules.boundaries, *(rule for pack in rules.packs for rule in pack.boundaries))
     wanted = Target(module, qualname)
-    doors = TRANSPORTS.get(module, frozenset())
+    doors = DOORS[module].names if module in DOORS else frozenset()
     return any(
         rule.selector == wanted or (isinstance(rule.selector, Http) and qualname in doors) for rule in every
     )
@@ -85,4 +98,6 @@ def _woven_names(path: str, rules: Rules) -> set[str] | None:
         return None  # a syntax error is Python's to tell
     name, *aliases = module_names(path)
     found = Matcher(rules).find(name, code, source, is_project=True, aliases=(*aliases, "__main__"))
-    return {match.qualname for match in found.matches}
+    return {match.qualname for match in found.matches} | {
+        label_of(site.qualname, site.rule) for site in found.calls
+    }

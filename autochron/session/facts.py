@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from autochron import __version__, _originals
 from autochron.envelope.redaction import Redactor
-from autochron.model import Command, Header, Rules
+from autochron.model import UNTESTED, Command, Header, Rules, Unwoven
 from autochron.recording.drafts import version_of
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -76,6 +76,22 @@ def versions(rules: Rules) -> tuple[tuple[str, str], ...]:
         return ()
     found = ((pack.distribution, version_of(pack.distribution)) for pack in rules.packs)
     return tuple((name, version) for name, version in found if version)
+
+
+def untested(rules: Rules) -> tuple[Unwoven, ...]:
+    """Name the libraries whose major version is none that their pack was tested with."""
+    found: list[Unwoven] = []
+    for pack in rules.packs:
+        version = version_of(pack.distribution)
+        if version and _major(version) not in {_major(each) for each in pack.tested}:
+            tested = ", ".join(pack.tested) or "none"
+            reason = f"the pack was tested with {tested}; look whether all crossings are there"
+            found.append(Unwoven(f"{pack.distribution} {version}", reason, UNTESTED))
+    return tuple(found)
+
+
+def _major(version: str) -> str:
+    return version.partition(".")[0]
 
 
 def folder_of(rules: Rules) -> str:

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from autochron.crossing.processes import MODULES as PROCESS_MODULES
+from autochron.envelope.doors import DOORS
 from autochron.matching import Matcher
-from autochron.matching.matcher import Absent, Found
-from autochron.model import BoundaryRule, Decorated, Http, Rules, Target, TraceRule
+from autochron.matching.matcher import NOTHING, Absent, Found
+from autochron.matching.sites import CallSite
+from autochron.model import BoundaryRule, Call, Decorated, Http, Rules, Target, TraceRule
 from autochron.rules import pack_index, with_imported
+from autochron.session.marks import agreeing, mark_of
+from autochron.session.passing import Passing
 from autochron.session.project import Project
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import Mark, Places, weave_function
 
-TRANSPORTS = {
-    "httpx._client": frozenset({"Client.send", "AsyncClient.send"}),
-    "httpx2._client": frozenset({"Client.send", "AsyncClient.send"}),
-}
-"""The doors of HTTP clients: every request goes through one of these."""
+if TYPE_CHECKING:
+    from autochron.weaving.binding import Binding
 
 _SPAWNING = frozenset(
     {
@@ -35,7 +38,7 @@ _SPAWNING = frozenset(
 )
 """Modules whose pools and event loops carry lanes on, or whose processes are told of."""
 
-_OTHER_CLIENTS = ("requests", "aiohttp", "urllib3")
+_OTHER_CLIENTS = ("requests", "urllib3")
 
 
 class RulePlanner:
@@ -51,10 +54,16 @@ class RulePlanner:
         """Rule id to the number of definitions that it fits."""
         self.on_import: Callable[[str], None] | None = None
         """Told of modules that have just run and that threads, pools or tasks come from."""
+        self.passing = Passing(ledger)
         self._told: set[str] = set()
         self.undo: list[Any] = []
         """What takes back the weaving of single objects."""
         self._absent: dict[str, list[Absent]] = {}
+        self._found: dict[str, Found] = {}
+        self._calls: dict[str, tuple[CallSite, ...]] = {}
+        self._files: dict[str, str] = {}
+        """The project's files that were imported, each with its module."""
+        self._reasons: dict[str, tuple[int, str]] = {}
         self._decorators: set[str] = set()
         self._waiting = (
             {module.partition(".")[0]: name for name, modules in pack_index().items() for module in modules}
@@ -77,12 +86,14 @@ class RulePlanner:
             del self._waiting[top]
             self.rules = with_imported(self.rules, module)
             self._matcher = Matcher(self.rules)
-        if module in TRANSPORTS or module in _SPAWNING:
+        if module in DOORS or module in _SPAWNING:
             return True
         if self._http and module in _OTHER_CLIENTS:
-            reason = "its requests are not seen by `http` rules, which reach httpx and httpx2"
+            reason = "its requests are not seen by `http` rules, which reach httpx, httpx2 and aiohttp"
             self.ledger.refuse(module, reason, "http-client")
         is_project = file is not None and self.project.owns(file)
+        if is_project and file is not None:
+            self._files[file] = module
         names = (module, *self.aliases.get(module, ()))
         return any(self._matcher.may_match(name, is_project=is_project) for name in names)
 
@@ -91,20 +102,88 @@ class RulePlanner:
         found = self._find(module, file, code)
         for entry in found.ledger:
             self.ledger.refuse(entry.what, entry.reason, entry.slug)
-        self._absent[module] = list(found.absent)
+        # A package of the project's own may be called as a library is (`agents`): then the pack's definitions aren't missing.
+        own = file is not None and self.project.owns(file)
+        self._absent[module] = [each for each in found.absent if not (own and _is_of_a_pack(each.rule))]
+        if found.calls:
+            self._calls[module] = found.calls
         self._decorators |= found.decorators
+        self._found[module] = found
         rules: dict[tuple[str, int], list[BoundaryRule]] = {}
         for match in found.matches:
             rules.setdefault((match.qualname, match.firstlineno), []).append(match.rule)
-            self.matched[match.rule.id] = self.matched.get(match.rule.id, 0) + 1
+        for rule in _rules_of(found):
+            self._count(rule.id)
         for trace in found.traces:
             self.ledger.refuse(
                 str(trace.rule.target), "a trace for each call is not in this release", "trace-rule"
             )
-        marks = {place: Mark(tuple(each)) for place, each in rules.items()}
-        if module in TRANSPORTS:
+        marks = {place: self._mark(tuple(each), f"{module}:{place[0]}") for place, each in rules.items()}
+        if module in DOORS:
             marks |= self._doors(module, code)
         return marks
+
+    # --- what is kept between processes ------------------------------------------------------------------------------
+
+    def fingerprint(self, module: str, file: str) -> tuple[object, ...]:
+        """Give what besides rules and source decides what a module's places are."""
+        packs = tuple(pack.name for pack in self.rules.packs)
+        return (packs, self.aliases.get(module, ()), self.project.owns(file))
+
+    def rules_in_order(self) -> Sequence[BoundaryRule]:
+        """Give all rules in force, in an order that is the same in every process."""
+        return (*self.rules.boundaries, *(rule for pack in self.rules.packs for rule in pack.boundaries))
+
+    def notes(self, module: str) -> dict[str, Any]:
+        """Give what asking for `places` made known of a module, as plain data."""
+        found = self._found.pop(module, NOTHING)
+        numbers = {id(rule): number for number, rule in enumerate(self.rules_in_order())}
+        return {
+            "matched": [numbers[id(rule)] for rule in _rules_of(found)],
+            "absent": [
+                (numbers[id(each.rule)], each.nearest)
+                for each in self._absent.get(module, ())
+                if id(each.rule) in numbers
+            ],
+            "decorators": sorted(found.decorators),
+        }
+
+    def recall(self, module: str, file: str, notes: dict[str, Any]) -> None:
+        """Know that again."""
+        rules = self.rules_in_order()
+        for number in notes["matched"]:
+            self._count(rules[number].id)
+        self._absent[module] = [Absent(rules[number], nearest) for number, nearest in notes["absent"]]
+        self._decorators |= set(notes["decorators"])
+        if module in DOORS:
+            self._count_http()
+
+    def door(self, module: str) -> Any:
+        """Give the door of an HTTP client that a module defines."""
+        return DOORS.get(module)
+
+    def _count(self, rule_id: str) -> None:
+        self.matched[rule_id] = self.matched.get(rule_id, 0) + 1
+
+    def _count_http(self) -> None:
+        for rule in self._http:
+            self._count(rule.id)
+
+    def bindings(self, module: str, code: CodeType) -> Sequence[Binding]:
+        """Give the call sites of a module that rules fit; asked after `places`."""
+        sites = self._calls.pop(module, ())
+        if not sites:
+            return ()
+        from autochron.weaving.binding import bindings_of  # lazy: with the first rule for a call that fits
+
+        return bindings_of(map(self._renamed, sites), module, code.co_filename)
+
+    def _renamed(self, site: CallSite) -> CallSite:
+        """Look for what is the program's own in `__main__`, where the rule says `agent`."""
+        for alias in self.aliases.get("__main__", ()):
+            if site.check is not None and site.check.startswith(f"{alias}."):
+                return structs.replace(site, check=f"__main__{site.check[len(alias) :]}")
+        return site
 
     def executed(self, module: ModuleType) -> None:
         """Weave the targets of a module that have no code of their own there, or say why not."""
@@ -117,15 +196,32 @@ class RulePlanner:
 
     def unmatched(self) -> list[tuple[BoundaryRule, str]]:
         """Give the project's rules that fitted nothing, each with what may be the reason."""
+        unknown = self._unknown()
         return [
             (rule, self._why(rule))
             for rule in self.rules.boundaries
-            if rule.id not in self.matched
+            if (rule.id not in self.matched or rule.id in unknown)
             and rule.id not in self._told
             and not isinstance(rule.selector, Http)
         ]
 
+    def _unknown(self) -> set[str]:
+        """Give the rules whose calls only may turn out to be of what they name, which is nowhere."""
+        known: dict[str, bool] = {}
+        for meant in (meant for site in self.ledger.sites for meant in site.meant):
+            known[meant.rule.id] = known.get(meant.rule.id, False) or meant.is_known()
+        return {rule_id for rule_id, is_known in known.items() if not is_known}
+
     # --- inside --------------------------------------------------------------------------------------------------------
+
+    def _mark(self, rules: tuple[BoundaryRule, ...], definition: str) -> Mark:
+        kept, others = agreeing(rules)
+        for rule in others:
+            reason = (
+                f"{rule.place}: another rule of it has another argument for its outcome, which comes first"
+            )
+            self.ledger.refuse(definition, reason)
+        return mark_of(kept)
 
     def _find(self, module: str, file: str | None, code: CodeType) -> Found:
         is_project = file is not None and self.project.owns(file)
@@ -140,13 +236,12 @@ class RulePlanner:
     def _doors(self, module: str, code: CodeType) -> dict[tuple[str, int], Mark]:
         from autochron.matching import definitions  # lazy: with the first HTTP client
 
-        wanted = TRANSPORTS[module]
-        for rule in self._http:
-            self.matched[rule.id] = self.matched.get(rule.id, 0) + 1
+        door = DOORS[module]
+        self._count_http()
         return {
-            (name, inner.co_firstlineno): Mark(self._http, transport=True)
+            (name, inner.co_firstlineno): Mark(self._http, transport=door)
             for name, inner in definitions(code)
-            if name in wanted
+            if name in door.names
         }
 
     def _weave_absent(self, module: ModuleType, absent: Absent) -> None:
@@ -160,13 +255,12 @@ class RulePlanner:
             self.ledger.refuse(str(target), f"{rule.place}: {_no_such(absent, target)}", "no-such-target")
             return
         value = getattr(owner, name)
-        mark = Mark((rule,))
         if isinstance(value, FunctionType):
-            undo = weave_function(value, mark, self.ledger)
+            undo = weave_function(value, mark_of((rule,)), self.ledger)
         else:
             undo = self._wrap(owner, name, value, target, rule)
         if undo is not None:
-            self.matched[rule.id] = self.matched.get(rule.id, 0) + 1
+            self._count(rule.id)
             self.undo.append(undo)
 
     def _wrap(self, owner: Any, name: str, value: Any, target: Target, rule: BoundaryRule) -> Any:
@@ -174,6 +268,10 @@ class RulePlanner:
 
         if not callable(value):
             self.ledger.refuse(str(target), f"{rule.place}: it is not callable", "not-callable")
+            return None
+        if rule.outcome is not None:
+            reason = f"{rule.place}: it has no code of its own in which an argument could be replaced"
+            self.ledger.refuse(str(target), reason)
             return None
         point = wrapping.point_for(value, target.module, target.qualname, (rule,))
         try:
@@ -195,9 +293,62 @@ class RulePlanner:
 
             near = nearest(names, selector.module)
             return f"module {selector.module} was not imported" + (f"; the nearest is {near}" if near else "")
+        if isinstance(selector, Call):
+            return self._why_no_call(rule)
         near = _nearest_decorator(selector, self._decorators) if isinstance(selector, Decorated) else None
         why = "it fits no definition in the project's modules that were imported"
         return f"{why}; the nearest decorator is {near}" if near else why
+
+    def _why_no_call(self, rule: BoundaryRule) -> str:
+        known = self._reasons.get(rule.id)
+        if known is None or known[0] != len(self._files):
+            known = self._reasons[rule.id] = (len(self._files), self._look_for_call(rule))
+        return known[1]
+
+    def _look_for_call(self, rule: BoundaryRule) -> str:
+        from autochron.matching.calls import nearest_call  # lazy: only for the report
+        from autochron.matching.sites import call_rule  # lazy: as above
+
+        dotted = call_rule(rule).pattern.dotted
+        if rule.id in self.matched and dotted is not None:
+            return _why_nowhere(dotted)
+        sources = (
+            (module, self.project.name(file), _read(file) or b"") for file, module in self._files.items()
+        )
+        near = nearest_call(call_rule(rule), sources)
+        why = "it fits no call in the project's modules that were imported"
+        return f"{why}; the nearest is {near}" if near else why
+
+
+def _rules_of(found: Found) -> list[BoundaryRule]:
+    """Give the rule of each fit."""
+    return [*(match.rule for match in found.matches), *(site.rule for site in found.calls)]
+
+
+def _why_nowhere(dotted: str) -> str:
+    """Say how far a dotted name leads among the imported modules."""
+    from autochron.rules.nearest import nearest  # lazy: difflib
+
+    parts = dotted.split(".")
+    for count in range(len(parts) - 1, 0, -1):
+        owner: Any = sys.modules.get(".".join(parts[:count]))
+        if owner is None:
+            continue
+        for part in parts[count:]:
+            inner = getattr(owner, part, None)
+            if inner is None:
+                held = getattr(owner, "__qualname__", None) or owner.__name__
+                near = nearest([name for name in dir(owner) if not name.startswith("_")], part)
+                return f"{held} has no {part}" + (f"; the nearest is {near}" if near else "")
+            owner = inner
+    near = nearest(sys.modules, parts[0])
+    return f"there is no module {parts[0]} among those imported" + (
+        f"; the nearest is {near}" if near else ""
+    )
+
+
+def _is_of_a_pack(rule: BoundaryRule | TraceRule) -> bool:
+    return isinstance(rule, BoundaryRule) and rule.pack is not None
 
 
 def _nearest_decorator(selector: Decorated, seen: set[str]) -> str | None:

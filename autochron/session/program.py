@@ -15,6 +15,7 @@ from autochron.errors import AutochronError, RuleError, UsageError
 from autochron.model import Command
 from autochron.session import streams
 from autochron.weaving import hook
+from autochron.weaving.gate import THROUGH
 
 Weave = Callable[[str, str | None, CodeType], CodeType]
 
@@ -248,7 +249,7 @@ def _outside(traceback: TracebackType | None) -> TracebackType | None:
     return traceback
 
 
-_BETWEEN = frozenset({hook.__name__, streams.__name__})
+_BETWEEN = THROUGH | {hook.__name__, streams.__name__}
 
 
 def _cut(traceback: TracebackType | None) -> None:

@@ -18,6 +18,7 @@ class Project:
 
     def __init__(self, paths: tuple[str, ...], root: str) -> None:
         self.root = root
+        self.paths = paths
         self._files = {path for path in paths if not os.path.isdir(path)}
         self._folders = tuple(os.path.join(path, "") for path in paths if os.path.isdir(path))
         self._libraries = _libraries()

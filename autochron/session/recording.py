@@ -138,9 +138,7 @@ class Recording(Session):
             self.leave_parent()
             return
         self.recorder.forget()
-        self._had = frozenset(
-            (*self.activation.ledger.unwoven, *marked.unwoven, *self.activation.planner.matched)
-        )
+        self._had = frozenset((*self._ledger(), *self.activation.planner.matched))
         self.problems.clear()
         self.connections.clear()
         self._noted.clear()
@@ -333,7 +331,8 @@ class Recording(Session):
 
     def _ledger(self) -> tuple[Unwoven, ...]:
         """Give what was not woven."""
-        return (*self.activation.ledger.unwoven, *marked.unwoven, *self._noted)
+        untested = facts.untested(self.activation.rules)
+        return (*untested, *self.activation.ledger.unwoven, *marked.unwoven, *self._noted)
 
     def _prepare(self, submitted: Crossing | Begun | Item | _Ending) -> Any:
         """Make of what was submitted what the sink keeps; on the writer's thread."""

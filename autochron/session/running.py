@@ -22,6 +22,7 @@ from autochron.session.activation import Activation, activate
 from autochron.session.block import refuse_unwoven
 from autochron.session.coverage import refuse_uncovered
 from autochron.session.program import Program, end_process, say_exit
+from autochron.session.progress import shown_on
 from autochron.session.recording import Recording
 from autochron.session.replaying import Replaying
 from autochron.store import open_store
@@ -37,12 +38,16 @@ class Options:
         rules: a rule file, or None to look for one.
         store: a store, or None for the default one.
         children: whether the processes that the program starts take part, where the rules don't say no.
+        quiet: whether progress is not shown.
     """
 
-    def __init__(self, rules: str | None, store: str | None, *, children: bool = True) -> None:
+    def __init__(
+        self, rules: str | None, store: str | None, *, children: bool = True, quiet: bool = False
+    ) -> None:
         self.rules = rules
         self.store = store
         self.children = children
+        self.quiet = quiet
 
     def load_rules(self, beside: str | None) -> Rules:
         """Read the rules: the given ones, or those found upward from the program."""
@@ -119,6 +124,7 @@ def run_recorded(
     ]
     command = Command(command.mode, command.target, arguments, facts.folder_of(rules))
     activation = activate(rules, program.own, aliases={"__main__": program.aliases})
+    activation.hook.progress = None if options.quiet else shown_on(sys.stderr)
     header = facts.header(rules, command, name, children=rules.children and store.url is not None)
     recording = Recording(activation, store, header, redactor)
     recording.is_guarded = True

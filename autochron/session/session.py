@@ -51,6 +51,7 @@ class Session:
         self.activation.hold()
         self.kernel = Kernel(handler, self.problem, lane=lane, parent=parent, numbers=numbers)
         self.kernel.transport = transport
+        self.kernel.pass_in = self.activation.planner.passing.weave
         self._token = CURRENT.set(self.kernel.base)
         lanes.carry(self.kernel.current)
         network.watch(self.on_network, self.on_exec)
@@ -72,6 +73,7 @@ class Session:
         HELD.root = None
         self.kernel = Kernel(handler, self.problem, lane=lane, parent=parent, numbers=numbers)
         self.kernel.transport = transport
+        self.kernel.pass_in = self.activation.planner.passing.weave
         self._token = None
         CURRENT.set(self.kernel.base)
         lanes.carry(self.kernel.current)
@@ -116,9 +118,12 @@ class Session:
         """Hear that the process is about to be replaced."""
 
     def is_inside(self) -> bool:
-        """Tell whether a crossing is open around what runs now."""
+        """Tell whether a crossing is open around what runs now that a replay would not run."""
         current = CURRENT.get(None)
-        return current is not None and (type(current) is Crossing or current.parent is not None)
+        crossing = current if current is None or type(current) is Crossing else current.parent
+        while type(crossing) is Crossing and crossing.boundary.runs:
+            crossing = crossing.parent
+        return crossing is not None
 
     def place(self) -> str:
         """Name the project's line that runs now."""

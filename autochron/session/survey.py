@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType
 
 from autochron.matching import Matcher
+from autochron.matching.sites import label_of
 from autochron.model import BoundaryRule, Fit, Http, Rules, Surveyed, Target
 from autochron.rules import load_pack, pack_index
 from autochron.session.project import Project
 
+Crossed = Mapping[tuple[str, str], int]
+"""How often each site of a trace was crossed, by its name there and the crossings' name."""
 
-def survey(rules: Rules, folder: str) -> list[Surveyed]:
+
+def survey(rules: Rules, folder: str, crossed: Crossed | None = None) -> list[Surveyed]:
     """Look through the project's files and the installed libraries that packs cover."""
     project = Project(rules.project or (os.path.abspath(folder),), rules.root)
     names = tuple(pack_index()) if rules.auto else tuple(pack.name for pack in rules.packs)
@@ -25,17 +29,39 @@ def survey(rules: Rules, folder: str) -> list[Surveyed]:
         if project.owns(path) and (code := compiled(path)) is not None:
             names_of = module_names(path)
             found = matcher.find(names_of[0], code, read_source(path), is_project=True, aliases=names_of[1:])
+            file = project.name(path)
             for match in found.matches:
-                place = f"{project.name(path)}:{match.firstlineno}"
-                fits.setdefault(_key(match.rule), []).append(Fit(place, match.qualname))
-    return [_surveyed(rule, fits.get(_key(rule), [])) for rule in every]
+                times = _times(match.rule, f"{file}:{match.qualname}", crossed, every)
+                place = f"{file}:{match.firstlineno}"
+                fits.setdefault(_key(match.rule), []).append(Fit(place, match.qualname, times))
+            for site in found.calls:
+                label = label_of(site.qualname, site.rule)
+                times = _times(site.rule, f"{file}:{label}", crossed, every)
+                fits.setdefault(_key(site.rule), []).append(Fit(f"{file}:{site.line}", label, times))
+    return [_surveyed(rule, fits.get(_key(rule), []), crossed, every) for rule in every]
 
 
 def _key(rule: BoundaryRule) -> tuple[str, str]:
     return (rule.id, str(rule.selector))
 
 
-def _surveyed(rule: BoundaryRule, fits: list[Fit]) -> Surveyed:
+def _times(
+    rule: BoundaryRule, site: str, crossed: Crossed | None, every: Sequence[BoundaryRule]
+) -> int | None:
+    """Count the crossings of a site that are this rule's; None where that isn't known."""
+    if crossed is None:
+        return None
+    alike = [each for each in every if each.selector == rule.selector and each.id != rule.id]
+    if not alike:
+        return sum(times for (where, _), times in crossed.items() if where == site)
+    if "{" in rule.name or any(each.name == rule.name or "{" in each.name for each in alike):
+        return None
+    return crossed.get((site, rule.name), 0)
+
+
+def _surveyed(
+    rule: BoundaryRule, fits: list[Fit], crossed: Crossed | None, every: Sequence[BoundaryRule]
+) -> Surveyed:
     selector = rule.selector
     if isinstance(selector, Http):
         return Surveyed(rule, (), "requests of httpx and httpx2, wherever they are made")
@@ -48,7 +74,8 @@ def _surveyed(rule: BoundaryRule, fits: list[Fit]) -> Surveyed:
     from autochron.matching import definitions  # here: only for libraries
 
     names = {name for name, _ in definitions(code)} if code is not None else set()
-    found = (Fit(selector.module, selector.qualname),) if selector.qualname in names else ()
+    times = _times(rule, str(selector), crossed, every)
+    found = (Fit(selector.module, selector.qualname, times),) if selector.qualname in names else ()
     return Surveyed(rule, found, None if found else f"{selector.module} has no {selector.qualname}")
 
 

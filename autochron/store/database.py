@@ -123,15 +123,21 @@ def _open(path: str, options: str) -> sqlite3.Connection:
 
 def _version(connection: sqlite3.Connection, path: str) -> int:
     """Give the version of the tables, 0 for a database that is empty."""
+    # As of one moment: another process may be making the tables right now.
+    own = not connection.in_transaction
     try:
-        # The tables first: another process may be making them, and writes who it is in the same transaction.
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if own:
+            connection.execute("BEGIN")
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.OperationalError:
         raise
     except sqlite3.DatabaseError as error:
         raise StoreError(f"{path} is no autochron store ({error}); give the path of another file") from error
+    finally:
+        if own and connection.in_transaction:
+            connection.execute("COMMIT")
     if not tables:
         return 0
     if application != schema.APPLICATION:

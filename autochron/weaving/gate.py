@@ -14,6 +14,9 @@ from typing import Any
 from autochron._relay import Relay
 from autochron.ports import Serving, Token, WovenHandler
 
+THROUGH = frozenset({"autochron.weaving.wrapping", "autochron.weaving.sites"})
+"""Modules whose frames stand between a callee and its caller; tracebacks that are shown or kept leave them out."""
+
 
 class Gate(deque[Any]):
     """One item: the `enter` of the handler in force, or None.
@@ -66,14 +69,19 @@ class Point:
         file: where it stands, as its code object says.
         line: its first line.
         rules: what fits it, in order of precedence; opaque to weaving.
+        passer: the definition to which it was passed as an argument, if it is woven for that.
         signature: for a callable without code, how to bind its arguments.
-        transport: whether it is the one door of an HTTP client through which every request goes.
+        transport: the door of an HTTP client through which every request goes, where it is one; opaque here.
+        replaced: the index of the parameter that a token may give another value for, before the body runs; -1: none.
         compiled: what the handler made of the rules, so that the next session need not make it again; opaque to weaving.
+        called: for a call site, the qualified name of what it calls; its own `qualname` says where it stands.
+        captured: for a call site, the values of its metavariables by the id of the rule that binds them.
     """
 
     __slots__ = (
-        "compiled", "file", "function", "line", "module", "parameters", "qualname", "rules", "signature", "transport",
-        "variadic",
+        "called", "captured", "compiled", "file", "function", "line", "module", "parameters", "passer", "qualname",
+        "replaced", "rules",
+        "signature", "transport", "variadic",
     )  # fmt: skip
 
     def __init__(
@@ -96,8 +104,12 @@ class Point:
         self.file = file
         self.line = line
         self.rules = rules
-        self.transport = False
+        self.transport: Any = None
+        self.replaced = -1
+        self.passer: Point | None = None
         self.signature: Any = None
+        self.called = qualname
+        self.captured: dict[str, dict[str, Any]] = {}
         self.compiled: Any = None
 
     def __reduce__(self) -> tuple[Callable[..., Point], tuple[Any, ...]]:
@@ -120,6 +132,11 @@ def leave(token: Token, value: Any) -> Any:
 def fail(token: Token, error: BaseException) -> None:
     """End a crossing that raised."""
     token.raised(error)
+
+
+def substitute(token: Token, argument: Any) -> Any:
+    """Give what the body gets for an argument."""
+    return token.substituted(argument)
 
 
 def hand_out(token: Token, item: Any) -> None:

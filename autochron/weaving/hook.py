@@ -7,13 +7,21 @@ beartype, typeguard, ddtrace and wrapt in either order, and no `find_spec` of ou
 from __future__ import annotations
 
 import importlib._bootstrap_external as external
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import CodeType, ModuleType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from autochron.weaving.ledger import Ledger
+from autochron.weaving.plans import Entry, Gaps, Plans, pack, unpack
 from autochron.weaving.weave import Places, weave_code, weave_functions
+
+_GET_CODE = external.SourceLoader.get_code
+"""As it was when this was imported; where something else has replaced it before, what is loaded is not kept."""
+
+if TYPE_CHECKING:
+    from autochron.weaving.binding import Binding
 
 _IMPORTLIB = "<frozen importlib._bootstrap_external>"
 """What our frames in an import say for a file: so Python takes them out of tracebacks, as it does with its own."""
@@ -28,16 +36,57 @@ class Planner(Protocol):
     def places(self, module: str, file: str | None, code: CodeType) -> Places:
         """Give the definitions of a module that rules fit."""
 
+    def bindings(self, module: str, code: CodeType) -> Sequence[Binding]:
+        """Give the call sites of a module that rules fit; asked after `places`."""
+
+    def fingerprint(self, module: str, file: str) -> tuple[object, ...]:
+        """Give what besides rules and source decides what a module's places are."""
+
+    def rules_in_order(self) -> Sequence[Any]:
+        """Give all rules in force, in an order that is the same in every process."""
+
+    def door(self, module: str) -> Any:
+        """Give the door of an HTTP client that a module defines, or None."""
+
+    def notes(self, module: str) -> dict[str, Any]:
+        """Give what asking for `places` made known of a module, as plain data."""
+
+    def recall(self, module: str, file: str, notes: dict[str, Any]) -> None:
+        """Know that again."""
+
     def executed(self, module: ModuleType) -> None:
         """Do what remains once a module has run."""
+
+
+class Progress(Protocol):
+    """Who tells people that looking for what rules mean takes a while."""
+
+    def begin(self, module: str, code: CodeType) -> None:
+        """Hear that a module is looked through."""
+
+    def end(self) -> None:
+        """Hear that it was."""
+
+
+class _Sought(NamedTuple):
+    """A module that rules may mean something to, and of which no plan was kept."""
+
+    name: str
+    file: str | None
+    plans: Plans | None
+    """Where a plan is to be kept; None for nowhere."""
+    more: Sequence[object]
 
 
 class Hook:
     """The hook of one planner: `install()` returns the undo."""
 
-    def __init__(self, planner: Planner, ledger: Ledger) -> None:
+    def __init__(self, planner: Planner, ledger: Ledger, plans: Plans | None = None) -> None:
         self._planner = planner
         self._ledger = ledger
+        self._plans = plans
+        self.progress: Progress | None = None
+        """Told of each module that is looked through, because no plan of it was kept."""
         self._undo: list[Callable[[], None]] = []
 
     def install(self) -> Callable[[], None]:
@@ -69,20 +118,84 @@ class Hook:
         code = _code_of(name, module)
         if code is not None:
             places = self._planner.places(name, file, code)
-            if places:
-                self._undo.append(weave_functions(name, places, self._ledger))
+            bindings = self._planner.bindings(name, code)
+            if places or bindings:
+                self._undo.append(weave_functions(name, places, self._ledger, bindings))
+            if bindings:
+                _refuse_unbound(code, bindings, self._ledger)
         self._planner.executed(module)
 
     def weave(self, name: str, file: str | None, code: CodeType) -> CodeType:
-        """Weave the code of a module that is about to run; whatever goes wrong, there is code to run."""
+        """Weave the code of a program that is about to run; whatever goes wrong, there is code to run."""
+        plans = self._plans if file is not None and os.path.isfile(file) else None
+        found = self._before(name, file, plans)
+        return found if isinstance(found, CodeType) else code if found is None else self._after(found, code)
+
+    def _before(self, name: str, file: str | None, plans: Plans | None) -> CodeType | _Sought | None:
+        """Give the woven code that was kept, what is still to be done with the code once it is there, or None for nothing."""
         if not self._planner.concerns(name, file):
-            return code
+            return None
+        if plans is None or file is None:
+            return _Sought(name, file, None, ())
+        more = self._planner.fingerprint(name, file)
+        entry = plans.read(name, file, more)
+        return _Sought(name, file, plans, more) if entry is None else self._recalled(name, file, entry)
+
+    def _after(self, sought: _Sought, code: CodeType) -> CodeType:
+        """Weave, and keep what came of it."""
+        if sought.plans is None:
+            return self._weave(sought.name, sought.file, code)
+        count = len(self._ledger)
+        if self.progress is not None:
+            self.progress.begin(sought.name, code)
+        try:
+            woven = self._weave(sought.name, sought.file, code)
+            self._keep(sought.plans, sought, None if woven is code else woven, count)
+        finally:
+            if self.progress is not None:
+                self.progress.end()
+        return woven
+
+    def _weave(self, name: str, file: str | None, code: CodeType) -> CodeType:
         try:
             places = self._planner.places(name, file, code)
+            bindings = self._planner.bindings(name, code)
+            if bindings:
+                from autochron.weaving.binding import (
+                    bind_calls,  # lazy: with the first rule for a call that fits
+                )
+
+                original, code = code, bind_calls(code, bindings, self._ledger)
+                _refuse_unbound(original, bindings, self._ledger)
             return weave_code(code, name, places, self._ledger) if places else code
         except RecursionError as error:  # pragma: no cover - a module nested too deeply to walk
             self._ledger.refuse(name, f"its code could not be walked: {error}")
             return code
+
+    # --- what was woven before ------------------------------------------------------------------------------------------
+
+    def _keep(self, plans: Plans, sought: _Sought, woven: CodeType | None, count: int) -> None:
+        notes = self._planner.notes(sought.name)
+        refused = [(entry.what, entry.reason, entry.slug) for entry in self._ledger.since(count)]
+        packed: tuple[CodeType | None, Gaps, list[tuple[Any, ...]]] = (None, (), [])
+        if woven is not None:
+            numbers = {id(rule): index for index, rule in enumerate(self._planner.rules_in_order())}
+            packed = pack(woven, lambda rule: numbers[id(rule)])
+        plans.write(sought.name, str(sought.file), sought.more, Entry(notes, refused, *packed))
+
+    def _recalled(self, name: str, file: str, entry: Entry) -> CodeType | None:
+        """Give the code of an entry, and make known what was known when it was made."""
+        self._planner.recall(name, file, entry.notes)
+        for what, reason, slug in entry.ledger:
+            self._ledger.refuse(what, reason, slug)
+        if entry.code is None:
+            return None
+        code, points, sites = unpack(entry, self._planner.rules_in_order(), self._planner.door)
+        for point in points:
+            self._ledger.woven(point)
+        for site in sites:
+            self._ledger.bound(site)
+        return code
 
     def _replace(self, owner: Any, name: str, wrap: Callable[[Any], Any]) -> None:
         original = owner.__dict__[name]
@@ -101,11 +214,21 @@ class Hook:
         self._undo.append(undo)
 
     def _wrap_get_code(self, original: Any) -> Any:
+        # Only Python's own loader gives the code that stands in the file; others may make something of it first.
+        pristine = original is _GET_CODE
+
+        # What Python raises while it loads passes through this frame only, which tracebacks leave out with its own.
         def get_code(loader: Any, fullname: str) -> Any:
+            keeps = pristine and type(loader) is external.SourceFileLoader
+            found = self._before(fullname, loader.path, self._plans) if keeps else None
+            if isinstance(found, CodeType):
+                return found
             code = original(loader, fullname)
             if code is None:
                 return None
-            return self.weave(fullname, code.co_filename, code)
+            if not keeps:
+                found = self._before(fullname, code.co_filename, None)
+            return code if found is None or isinstance(found, CodeType) else self._after(found, code)
 
         return get_code
 
@@ -119,6 +242,12 @@ class Hook:
         return exec_module
 
 
+def _refuse_unbound(code: CodeType, bindings: Sequence[Binding], ledger: Ledger) -> None:
+    from autochron.weaving.binding import refuse_unbound  # lazy: as above
+
+    refuse_unbound(code, bindings, ledger)
+
+
 class _Nothing:
     """A planner that wants nothing."""
 
@@ -127,6 +256,24 @@ class _Nothing:
 
     def places(self, module: str, file: str | None, code: CodeType) -> Places:
         return {}
+
+    def bindings(self, module: str, code: CodeType) -> Sequence[Binding]:
+        return ()
+
+    def fingerprint(self, module: str, file: str) -> tuple[object, ...]:
+        return ()
+
+    def rules_in_order(self) -> Sequence[Any]:
+        return ()
+
+    def door(self, module: str) -> Any:
+        return None
+
+    def notes(self, module: str) -> dict[str, Any]:
+        return {}
+
+    def recall(self, module: str, file: str, notes: dict[str, Any]) -> None:
+        return None
 
     def executed(self, module: ModuleType) -> None:
         return None

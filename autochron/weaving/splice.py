@@ -10,6 +10,7 @@ then right by construction. What is put in:
   outermost in the exception table, `fail(token, error)`. Each is skipped where the token is None.
 - a false token that is not None is a *serving*: the prologue returns, raises or yields what it gives, and the body is
   not run.
+- where the point says so, `substitute(token, argument)` gives what the body gets for one argument.
 
 None of it has a location, so that no line event is added. Rejected: a trampoline code object (165 of CPython's own
 tests fail, recursion depth is halved) and a prologue that hands the body to a driver (30 to 44 fail).
@@ -35,6 +36,7 @@ from autochron.weaving.assembly import (
     operation,
     stack_depths,
 )
+from autochron.weaving.emitter import Emitter
 
 _3_12 = sys.version_info >= (3, 12)
 _3_13 = sys.version_info >= (3, 13)
@@ -80,76 +82,6 @@ def splice(code: CodeType, point: gate.Point) -> CodeType:
     return _Splice(code, point).done()
 
 
-class _Emitter:
-    """A list of instructions under construction, in the dialect of this Python."""
-
-    __slots__ = ("constants", "instructions", "location")
-
-    def __init__(self, constants: list[Any], location: Location = NO_LOCATION) -> None:
-        self.constants = constants
-        self.instructions: list[Instruction] = []
-        self.location = location
-
-    def put(self, name: str, argument: int = 0, target: Instruction | None = None) -> Instruction:
-        instruction = Instruction(operation(name), argument, target, self.location)
-        self.instructions.append(instruction)
-        return instruction
-
-    def place(self, label: Instruction) -> None:
-        """Put an instruction that was made before, as a place to jump to."""
-        label.location = self.location
-        self.instructions.append(label)
-
-    def constant(self, value: object) -> None:
-        index = next((at for at, known in enumerate(self.constants) if known is value), None)
-        if index is None:
-            index = len(self.constants)
-            self.constants.append(value)
-        self.put("LOAD_CONST", index)
-
-    def call_on(self, function: object, *depths: int) -> None:
-        """Call a function on copies of what lies at these depths (1 is the top) before anything is pushed."""
-        self.function(function)
-        for index, depth in enumerate(depths):
-            self.put("COPY", depth + 2 + index)
-        self.call(len(depths))
-
-    def jump_if_none(self, target: Instruction) -> None:
-        self.put("POP_JUMP_IF_NONE" if _3_12 else "POP_JUMP_FORWARD_IF_NONE", 0, target)
-
-    def jump_if_true(self, target: Instruction) -> None:
-        if _3_13:
-            self.put("TO_BOOL")
-        self.put("POP_JUMP_IF_TRUE" if _3_12 else "POP_JUMP_FORWARD_IF_TRUE", 0, target)
-
-    def function(self, value: object) -> None:
-        """Push a callable in the way that CALL wants it; two slots."""
-        if _3_13:
-            self.constant(value)
-            self.put("PUSH_NULL")
-        else:
-            self.put("PUSH_NULL")
-            self.constant(value)
-
-    def call(self, count: int) -> None:
-        if not _3_12:
-            self.put("PRECALL", count)
-        self.put("CALL", count)
-
-    def delegate_to(self, resume: int) -> tuple[Instruction, Instruction]:
-        """Drive the iterator on the stack to its end, leaving its value; give the yield and the end."""
-        self.constant(None)
-        send = Instruction(operation("SEND"))
-        self.place(send)
-        handed = self.put("YIELD_VALUE", (1 if _3_13 else 2) if _3_12 else 0)
-        self.put("RESUME", resume)
-        self.put("JUMP_BACKWARD_NO_INTERRUPT", 0, send)
-        end = Instruction(operation("END_SEND") if _3_12 else operation("NOP"))
-        self.place(end)
-        send.target = end
-        return handed, end
-
-
 _Cover = tuple[Instruction, int, int] | None
 """Where an exception goes on: (handler's first instruction, depth that is kept, whether lasti is pushed); or out."""
 
@@ -188,8 +120,8 @@ class _Splice:
             stack_size=self.code.co_stacksize + max(len(self.point.parameters) + 5, 8),
         )
 
-    def _emitter(self, location: Location = NO_LOCATION) -> _Emitter:
-        return _Emitter(self.constants, location)
+    def _emitter(self, location: Location = NO_LOCATION) -> Emitter:
+        return Emitter(self.constants, location)
 
     def _find_start(self) -> int:
         resume = OPCODES["RESUME"]
@@ -231,7 +163,7 @@ class _Splice:
             else:
                 self.cover[id(instruction)] = None
 
-    def _add_tail(self, emit: _Emitter, cover: _Cover) -> None:
+    def _add_tail(self, emit: Emitter, cover: _Cover) -> None:
         self.tail += emit.instructions
         self._set_cover(emit.instructions, cover)
 
@@ -284,25 +216,42 @@ class _Splice:
         emit.constant(self.point)
         self._arguments(emit)
         emit.call(2)
+        given = body if self.point.replaced < 0 else Instruction(operation("NOP"))
         emit.put("COPY", 1)
-        emit.jump_if_true(body)
+        emit.jump_if_true(given)
         emit.put("COPY", 1)
         emit.jump_if_none(body)
         getattr(self, f"_serve_{self.kind}")(emit)
+        if given is not body:
+            self._substitute(emit, given)
         for instruction in emit.instructions:
             if instruction not in self.told:
                 self.cover.setdefault(id(instruction), None)
         return emit.instructions
 
-    def _arguments(self, emit: _Emitter) -> None:
+    def _substitute(self, emit: Emitter, given: Instruction) -> None:
+        """[token] → the argument is what `substitute(token, argument)` gives, and on into the body."""
+        index, start = self.point.replaced, len(emit.instructions)
+        kind = "DEREF" if index in self._cells() else "FAST"
+        emit.place(given)
+        emit.function(gate.substitute)
+        emit.put("COPY", 3)
+        emit.put(f"LOAD_{kind}", index)
+        emit.call(2)
+        emit.put(f"STORE_{kind}", index)
+        self.told += emit.instructions[start:]
+
+    def _cells(self) -> set[int]:
         make_cell = OPCODES["MAKE_CELL"]
-        count = len(self.point.parameters)
-        cells = {each.argument for each in self.assembly.instructions if each.opcode == make_cell}
+        return {each.argument for each in self.assembly.instructions if each.opcode == make_cell}
+
+    def _arguments(self, emit: Emitter) -> None:
+        count, cells = len(self.point.parameters), self._cells()
         for index in range(count):
             emit.put("LOAD_DEREF" if index in cells else "LOAD_FAST", index)
         emit.put("BUILD_TUPLE", count)
 
-    def _return_or_raise(self, emit: _Emitter) -> None:
+    def _return_or_raise(self, emit: Emitter) -> None:
         """Raise or return, from [serving, value, error]. RERAISE adds no traceback entry for the prologue."""
         emit.put("COPY", 1)
         good = Instruction(operation("POP_TOP"))
@@ -313,25 +262,25 @@ class _Splice:
         emit.put("POP_TOP")
         emit.put("RETURN_VALUE")
 
-    def _serve_sync(self, emit: _Emitter) -> None:
+    def _serve_sync(self, emit: Emitter) -> None:
         emit.call_on(gate.serve, 1)
         emit.put("UNPACK_SEQUENCE", 2)
         self._return_or_raise(emit)
 
-    def _serve_coroutine(self, emit: _Emitter) -> None:
+    def _serve_coroutine(self, emit: Emitter) -> None:
         emit.call_on(gate.serve_async, 1)
         emit.put("GET_AWAITABLE", 0)
         self._delegate_to(emit, _AFTER_AWAIT)
         emit.put("UNPACK_SEQUENCE", 2)
         self._return_or_raise(emit)
 
-    def _serve_generator(self, emit: _Emitter) -> None:
+    def _serve_generator(self, emit: Emitter) -> None:
         emit.call_on(gate.serve_items, 1)
         self._delegate_to(emit, _AFTER_YIELD_FROM)
         emit.put("UNPACK_SEQUENCE", 2)
         self._return_or_raise(emit)
 
-    def _serve_async_generator(self, emit: _Emitter) -> None:
+    def _serve_async_generator(self, emit: Emitter) -> None:
         again = Instruction(operation("NOP"))
         emit.place(again)
         emit.call_on(gate.serve_step, 1)
@@ -354,7 +303,7 @@ class _Splice:
         emit.put("POP_TOP")
         emit.put("JUMP_BACKWARD", 0, again)
 
-    def _delegate_to(self, emit: _Emitter, resume: int) -> None:
+    def _delegate_to(self, emit: Emitter, resume: int) -> None:
         """Drive an iterator to its end: [serving, iterator] → [serving, its value]."""
         handed, end = emit.delegate_to(resume)
         if _3_12:

@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType, FunctionType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from autochron.errors import WeavingError
 from autochron.weaving.gate import Point
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.splice import function_kind, parameter_names, splice
 
+if TYPE_CHECKING:
+    from autochron.weaving.binding import Binding
+
 
 class Mark:
-    """Why a definition is woven: the rules that fit it, and whether it is the door of an HTTP client."""
+    """Why a definition is woven: the rules that fit it, and `transport`, the door of an HTTP client where it is one.
 
-    __slots__ = ("rules", "transport")
+    `replaced` names the parameter whose value a token may replace, `needed` all that must be there; `passer` is what the
+    function was passed to.
+    """
 
-    def __init__(self, rules: tuple[Any, ...], *, transport: bool = False) -> None:
+    __slots__ = ("needed", "passer", "replaced", "rules", "transport")
+
+    def __init__(
+        self,
+        rules: tuple[Any, ...],
+        *,
+        transport: Any = None,
+        replaced: str | None = None,
+        needed: tuple[str, ...] = (),
+    ) -> None:
         self.rules = rules
         self.transport = transport
+        self.replaced = replaced
+        self.needed = needed
+        self.passer: Point | None = None
 
 
 Places: TypeAlias = Mapping[tuple[str, int], Mark]
@@ -56,6 +73,12 @@ def point_of(code: CodeType, module: str, mark: Mark) -> Point:
         rules=mark.rules,
     )
     point.transport = mark.transport
+    point.passer = mark.passer
+    for name in mark.needed:
+        if name not in parameters:
+            raise WeavingError(f"it has no parameter `{name}`; it has {', '.join(parameters) or 'none'}")
+    if mark.replaced is not None:
+        point.replaced = parameters.index(mark.replaced)
     return point
 
 
@@ -63,8 +86,8 @@ def _spliced(code: CodeType, module: str, mark: Mark, ledger: Ledger) -> CodeTyp
     if is_woven(code):
         ledger.refuse(f"{module}:{code.co_qualname}", "it is woven already", "woven-twice")
         return code
-    point = point_of(code, module, mark)
     try:
+        point = point_of(code, module, mark)
         woven = splice(code, point)
     except WeavingError as error:
         ledger.refuse(f"{module}:{code.co_qualname}", error.message)
@@ -78,7 +101,9 @@ def is_woven(code: CodeType) -> bool:
     return any(type(constant) is Point for constant in code.co_consts)
 
 
-def weave_functions(module: str, places: Places, ledger: Ledger) -> Callable[[], None]:
+def weave_functions(
+    module: str, places: Places, ledger: Ledger, bindings: Sequence[Binding] = ()
+) -> Callable[[], None]:
     """Weave the functions of an imported module in place, wherever they are held; give the undo.
 
     All that exist of a definition are found through the garbage collector: also those behind decorators, in tables, in
@@ -88,13 +113,18 @@ def weave_functions(module: str, places: Places, ledger: Ledger) -> Callable[[],
     # By identity: equal code objects may come from different files, as those of a module and of its former self do.
     cache: dict[int, tuple[CodeType, CodeType]] = {}
     lines = {line for _, line in places}
+    bind: Callable[[CodeType], CodeType] = lambda code: code  # noqa: E731 - the usual case
+    if bindings:
+        from autochron.weaving.binding import bind_calls  # lazy: with the first rule for a call that fits
+
+        bind = lambda code: bind_calls(code, bindings, ledger)  # noqa: E731
     for function in functions_of(module):
         old = function.__code__
-        if not _concerns(old, places, lines):
+        if not bindings and not _concerns(old, places, lines):
             continue
         known = cache.get(id(old))
         if known is None:
-            known = cache[id(old)] = (old, weave_code(old, module, places, ledger))
+            known = cache[id(old)] = (old, weave_code(bind(old), module, places, ledger))
         new = known[1]
         if new is not old:
             function.__code__ = new

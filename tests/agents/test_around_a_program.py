@@ -453,8 +453,11 @@ import threading
 import time
 
 
+ended = threading.Event()
+
+
 def later():
-    time.sleep(0.005)
+    ended.wait()
     print("late")
 
 
@@ -470,7 +473,7 @@ def warm():
 warm()
 time.sleep(0.003)
 tool()
-time.sleep(0.1)
+ended.set()  # before the writer has come to what the tool was
 """
     write(tmp_path, source, "warm tool")
     assert fresh.run(tmp_path, "run", "agent.py").stdout == b"inside\nlate\n"

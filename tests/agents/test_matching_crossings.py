@@ -3,6 +3,7 @@
 import asyncio
 import random
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -267,3 +268,61 @@ def test_threads_that_share_their_work_out_otherwise_get_each_jobs_own_result(sh
     replayed, divergences = block.replay(trace, lambda: from_a_queue(shares))
     assert replayed == given
     assert [each for each in divergences if each.severity == "error"] == []
+
+
+@autochron.boundary
+async def above(name, before, after):
+    await asyncio.sleep(before)
+    await ask_later(name)
+    await asyncio.sleep(after)
+    return name
+
+
+@autochron.boundary
+def above_in_thread(name, before, after):
+    time.sleep(before)
+    ask(name)
+    time.sleep(after)
+    return name
+
+
+def ends_in_tasks():
+    ended = []
+
+    async def work(*arguments):
+        ended.append(await above(*arguments))
+
+    async def both():
+        await asyncio.gather(work("first", 0.0, 0.06), work("second", 0.03, 0.1))
+
+    asyncio.run(both())
+    return ended
+
+
+def ends_in_threads():
+    ended = []
+    start = threading.Barrier(2)
+
+    def work(*arguments):
+        start.wait()
+        ended.append(above_in_thread(*arguments))
+
+    calls = (("first", 0.0, 0.06), ("second", 0.03, 0.1))
+    threads = [threading.Thread(target=work, args=call) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return ended
+
+
+@pytest.mark.parametrize("way", [ends_in_tasks, ends_in_threads])
+def test_nobody_waits_for_what_was_recorded_inside_a_crossing_that_is_served(way, block):
+    # What is inside the second ended before the first did, which ended before the second.
+    given, trace = block.record(way)
+    assert given == ["first", "second"]
+    inside = [envelope for envelope in trace.envelopes if envelope.parent is not None]
+    assert len(inside) == 2
+    begun = time.monotonic()
+    assert block.replay(trace, way) == (given, ())
+    assert time.monotonic() - begun < 0.9  # of a whole second, if one waited in vain

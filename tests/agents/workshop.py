@@ -39,6 +39,7 @@ class Ran:
 def environment(model=None, **more):
     """Give what a process finds around it: a provider and a key with `model`, else neither."""
     found = {name: value for name, value in os.environ.items() if not name.startswith(_PRIVATE)}
+    found["AUTOCHRON_CACHE"] = os.environ["AUTOCHRON_CACHE"]
     found |= {"PYTHONPATH": str(ROOT), "NO_PROXY": "*", "PYTHONUTF8": "1"}
     if model is not None:
         keys = {"OPENAI_API_KEY": "sk-test", "ANTHROPIC_API_KEY": "sk-test"}

@@ -8,7 +8,17 @@ from typing import NamedTuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TIMEOUT = 60
-_KEPT = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "SYSTEMROOT", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
+_KEPT = (
+    "AUTOCHRON_CACHE",
+    "PATH",
+    "HOME",
+    "TMPDIR",
+    "LANG",
+    "LC_ALL",
+    "SYSTEMROOT",
+    "VIRTUAL_ENV",
+    "LD_LIBRARY_PATH",
+)
 
 
 class Result(NamedTuple):

@@ -5,6 +5,7 @@ import os
 
 from autochron.model import Footer, RunSummary
 from autochron.report.run import write_run
+from autochron.rules import load_pack
 from tests.cli.processes import autochron, write
 
 RULES = """
@@ -59,3 +60,16 @@ else:
     replayed = autochron(tmp_path, "replay", "last")
     assert "autochron: the same" in replayed.said, replayed.said
     assert replayed.status == 0
+
+
+def test_a_library_of_another_major_version_than_its_pack_was_tested_with_is_named(tmp_path):
+    source = "import openai\nprint(openai.__version__)\n"
+    files = {"agent.py": source, "autochron.toml": RULES.replace("packs = []", 'packs = ["auto"]')}
+    tested = load_pack("openai").tested
+    for version, is_named in (("99.1.0", True), (f"{tested[-1].partition('.')[0]}.999.0", False)):
+        write(tmp_path, {**files, "openai/__init__.py": f'__version__ = "{version}"\n'})
+        ran = autochron(tmp_path, "run", "agent.py")
+        assert ran.text == f"{version}\n"
+        reason = f"the pack was tested with {', '.join(tested)}; look whether all crossings are there"
+        line = f"  openai {version}: {reason} (untested-version)"
+        assert (line in ran.said.splitlines()) is is_named, ran.said

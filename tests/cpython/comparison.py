@@ -63,6 +63,11 @@ GROUPS = {
         funcattrs functools generators genexps inspect listcomps pickle raise scope sys super threading_local
         tomllib traceback typing with yield_from
     """,
+    # With every call bound.
+    "calls": """
+        asyncio.test_taskgroups contextlib coroutines dataclasses decorators exceptions functools generators listcomps
+        named_expressions raise scope super with
+    """,
 }
 
 

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("test.test_functools") is None,
     reason="this interpreter comes without CPython's `test` package",
 )
-WHOLE = [name for name in GROUPS if name not in {"few", "on"}]
+WHOLE = [name for name in GROUPS if name not in {"few", "on", "calls"}]
 EACH_BUILD = ["first", "concurrent"]
 """The groups that every build runs; `--thorough` runs all."""
 

@@ -1,10 +1,14 @@
 """Run CPython's own tests, plain or with every function woven, and write what came of each test.
 
-    python weave_all.py {plain,off,on} REPORT MODULE...
+    python weave_all.py {plain,off,on,bound,probed} REPORT MODULE...
 
 Woven are the functions of every module that is compiled from source after the start, the test modules among them, and in
 place those of every module that was imported before. `off` leaves the gate shut; `on` puts a handler in force that only
 passes through.
+
+`bound` and `probed` go between calls and their callees instead, with a Python function that only makes the call: in the
+bytecode, as call sites are bound, or in the syntax tree, as anyone could do it. Both take the same calls, of every module
+that is compiled after the start.
 
 REPORT gets a line of JSON per test as soon as it is done, so that a crash shows where it happened, and one at the end.
 
@@ -13,6 +17,9 @@ A program and not a test: a child runs it as `__main__`, and nothing of pytest i
 
 from __future__ import annotations
 
+import ast
+import builtins
+import functools
 import gc
 import importlib
 import importlib._bootstrap_external as external
@@ -29,7 +36,14 @@ ROOT = str(Path(__file__).resolve().parents[2])
 # Only for this import: a test may look at what stands on the path.
 sys.path.insert(0, ROOT)
 from autochron.errors import WeavingError  # noqa: E402 - the path comes first
+from autochron.matching.calls import fit_call  # noqa: E402
+from autochron.matching.scopes import Names  # noqa: E402
+from autochron.matching.sites import CallRule, CallSite  # noqa: E402
+from autochron.model import BoundaryRule, Call, Place  # noqa: E402
+from autochron.rules.calls import Anything, Attribute, CallPattern, Index, Metavariable  # noqa: E402
 from autochron.weaving import gate  # noqa: E402
+from autochron.weaving.binding import bind_calls, bindings_of  # noqa: E402
+from autochron.weaving.ledger import Ledger  # noqa: E402
 from autochron.weaving.splice import splice  # noqa: E402
 from autochron.weaving.weave import Mark, is_woven, point_of  # noqa: E402
 
@@ -37,6 +51,18 @@ sys.path.remove(ROOT)
 
 OURS = (os.path.join(ROOT, "autochron") + os.sep, os.path.abspath(__file__))
 NO_RULES = Mark(())
+AGAIN = (
+    "argparse",
+    "configparser",
+    "dataclasses",
+    "inspect",
+    "textwrap",
+    "statistics",
+    "tomllib",
+    "fractions",
+    "json",
+)
+"""Imported before, and imported once more with their calls taken."""
 IS_FUNCTION = 2
 """CO_NEWLOCALS: set for functions, lambdas and comprehensions; not for modules and class bodies."""
 IS_OPTIMIZED = 1
@@ -86,6 +112,100 @@ class Weaver:
             if id(old) not in done:
                 done[id(old)] = self.all_of(old, function.__module__ or "?")
             function.__code__ = done[id(old)]
+
+
+class Calls:
+    """Puts a function between each call and its callee."""
+
+    def __init__(self) -> None:
+        self.woven = 0
+        self.refused: list[str] = []
+
+    def imported_later(self, *, in_bytecode: bool) -> None:
+        """Do so in whatever is loaded from source from now on."""
+        original = external.SourceLoader.get_code
+
+        def get_code(loader, fullname):
+            code = original(loader, fullname)
+            if code is None or code.co_filename.startswith(OURS) or fullname.startswith(APART):
+                return code
+            source = external.decode_source(loader.get_data(loader.path))
+            sites = list(self.sites(source, fullname))
+            if in_bytecode:
+                return self.bound(code, sites, fullname)
+            return compile(self.probed(source, sites), code.co_filename, "exec", dont_inherit=True)
+
+        external.SourceLoader.get_code = get_code
+
+    def sites(self, source, module):
+        """Give each call that a rule could mean."""
+        names = Names(ast.parse(source), module, is_package=False)
+        for call, scope in names.calls:
+            rule = CallRule(RULE, pattern_of(call.func), None, None, frozenset())
+            fit = fit_call(rule, call, scope, names)
+            if isinstance(fit, CallSite):
+                yield fit
+
+    def bound(self, code, sites, module):
+        """Bind them in the bytecode."""
+        ledger = Ledger()
+        bindings = bindings_of(sites, module, code.co_filename)
+        for binding in bindings:
+            binding.site = Through()
+        bound = bind_calls(code, bindings, ledger)
+        self.woven += sum(binding.bound for binding in bindings)
+        self.refused += [f"{entry.what}: {entry.reason}" for entry in ledger.unwoven]
+        return bound
+
+    def probed(self, source, sites):
+        """Wrap them in the syntax tree."""
+        wanted = {site.calls[0] for site in sites}
+
+        class Probe(ast.NodeTransformer):
+            def visit_Call(self, node):
+                self.generic_visit(node)
+                if (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset) in wanted:
+                    name = ast.copy_location(ast.Name("__probe__", ast.Load()), node.func)
+                    node.func = ast.copy_location(ast.Call(name, [node.func], []), node.func)
+                return node
+
+        self.woven += len(wanted)
+        builtins.__probe__ = through
+        return ast.fix_missing_locations(Probe().visit(ast.parse(source)))
+
+
+RULE = BoundaryRule(id="all", name="all", kind="tool", selector=Call("all()"), place=Place("", 0))
+APART = ("test.support", "test.libregrtest", "importlib", "encodings")
+"""What the running of tests itself stands on."""
+
+
+def pattern_of(called):
+    """Make the pattern that fits what is called, and little else."""
+    anything = Metavariable("receiver")
+    if isinstance(called, ast.Attribute):
+        return CallPattern("", anything, (Attribute(called.attr),), (), (), True, ())
+    if isinstance(called, ast.Subscript):
+        return CallPattern("", anything, (Index(Anything()),), (), (), True, ())
+    return CallPattern("", getattr(called, "id", "?"), (), (), (), True, ())
+
+
+def through(callee):
+    """Stand between a call and its callee."""
+    return functools.partial(call, callee)
+
+
+def call(callee, /, *args, **kwargs):
+    PassThrough.crossings += 1
+    return callee(*args, **kwargs)
+
+
+class Through:
+    """Stands for a `Site`."""
+
+    module, label, line = "", "", 0
+
+    def bind(self, callee):
+        return through(callee)
 
 
 class PassThrough:
@@ -179,7 +299,12 @@ class Outcomes(unittest.TestResult):
 def main(mode: str, report_file: str, skip: frozenset[str], modules: list[str]) -> None:
     began = time.perf_counter()
     weaver = Weaver()
-    if mode != "plain":
+    if mode in {"bound", "probed"}:
+        weaver = Calls()
+        weaver.imported_later(in_bytecode=mode == "bound")
+        for name in AGAIN:
+            sys.modules.pop(name, None)
+    elif mode != "plain":
         weaver.imported_later()
         weaver.imported_before()
     if mode == "on":

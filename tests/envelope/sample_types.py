@@ -54,6 +54,35 @@ class Slotted:
     b: Any = None
 
 
+class Packet:
+    """Equal by its slots, and made by a constructor of its own."""
+
+    __slots__ = ("content", "goal")
+
+    def __init__(self, goal: str, /, content: Any) -> None:
+        self.goal = goal
+        self.content = content
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Packet) and (self.goal, self.content) == (other.goal, other.content)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Link:
+    """Equal by its slots, too, one of which is a cache."""
+
+    __slots__ = ("_parsed", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Link) and self.text == other.text
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 @attrs.define
 class Attrs:
     a: Any

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autochron.envelope.bodies import read_body, restore_body, store_body
+from autochron.envelope.frames import write_frames
 from autochron.envelope.paths import read_path
 from autochron.envelope.redaction import Redactor
 from autochron.errors import CodecError
@@ -147,3 +148,59 @@ def test_nonsense_is_refused(stored: bytes) -> None:
 def test_msgspec_is_the_measure_of_compact() -> None:
     content = msgspec.json.encode({"a": 1e16, "b": "é\u2028"})
     assert store_body(content).endswith(b'"style":"compact"}')
+
+
+LINES = [
+    b'{"a":1}\n{"a":2}\n',
+    b'{"a": 1}\n{"a": 2.50}\n{"b": [1, 2]}',
+    b'{"a":1}\nnot json\n\n[1]\n',
+    b'{"a":1}\n{"a": 2}\r\n',
+]
+
+
+@pytest.mark.parametrize("content", LINES)
+def test_json_lines_are_stored_as_json(content):
+    stored = store_body(content, "application/x-ndjson")
+    assert restore_body(stored) == content
+    assert b'"lines":[{"a":' in stored
+
+
+def test_json_lines_are_read():
+    stored = store_body(b'{"a":1}\n{"a": 2}\nplain', "application/x-ndjson; charset=utf-8")
+    assert read_body(stored) == {"lines": [{"a": 1}, {"a": 2}, "plain"]}
+
+
+def test_json_lines_that_are_no_text_are_kept():
+    content = b'{"a":1}\n\xff'
+    assert restore_body(store_body(content, "application/x-ndjson")) == content
+
+
+def _frames(*payloads: bytes) -> bytes:
+    headers = {":event-type": "chunk", ":message-type": "event"}
+    return write_frames([(headers, payload) for payload in payloads])
+
+
+FRAMES = [
+    _frames(b'{"a":1}', b'{"a": 2}', b'{"b":"\xc3\xa9"}'),
+    _frames(b'{"a": 1}', b"", b"\xff\x00"),
+    _frames(b'{"a":1}') + _frames(b'{"a":2}')[:-3],
+]
+
+
+@pytest.mark.parametrize("content", FRAMES)
+def test_frames_are_stored_as_json(content: bytes) -> None:
+    stored = store_body(content, "application/vnd.amazon.eventstream")
+    assert restore_body(stored) == content
+    assert b'"payload":{"a":1}' in stored
+    assert read_body(stored)["frames"][0]["headers"][":event-type"] == "chunk"
+
+
+def test_a_masked_frame_has_a_new_checksum() -> None:
+    stored = store_body(_frames(b'{"a":1}'), "application/vnd.amazon.eventstream")
+    edited = restore_body(stored.replace(b'{"a":1}', b'{"a":"masked"}'))
+    assert edited == _frames(b'{"a":"masked"}')
+
+
+@pytest.mark.parametrize("content", [_frames(b'{"a":1}')[:-1] + b"x", b"\0\0\0\1\0\0\0\0\0\0\0\0", b"\0\0"])
+def test_what_is_no_frame_is_kept(content: bytes) -> None:
+    assert restore_body(store_body(content, "application/vnd.amazon.eventstream")) == content

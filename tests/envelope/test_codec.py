@@ -23,6 +23,7 @@ import httpx
 import httpx2
 import msgspec
 import openai
+import pydantic_core
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -67,6 +68,7 @@ _zones = (
     | st.timezones()
     | st.just(dt.UTC)
     | st.timedeltas(dt.timedelta(hours=-23), dt.timedelta(hours=23)).map(dt.timezone)
+    | st.integers(-86_399, 86_399).map(pydantic_core.TzInfo)
 )
 _hashable = (
     st.none()
@@ -150,6 +152,7 @@ def test_a_trace_file_that_sorts_keys_keeps_the_tags_first(value: Any) -> None:
     "value",
     [
         samples.Slotted((1,), {2}),
+        samples.Packet("a", [(1,), samples.Packet("b", None)]),
         samples.Attrs((1,)),
         samples.FrozenAttrs([1]),
         samples.MyStr("x"),
@@ -205,6 +208,14 @@ def test_pydantic_keeps_what_was_set_and_runs_no_validator() -> None:
     assert decode(encode(strict).body).n == 0
     unset = samples.Model.model_construct(a=1)
     assert decode(encode(unset).body).model_dump(exclude_unset=True) == {"a": 1}
+
+
+def test_a_zone_of_pydantic_needs_its_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = encode(dt.datetime(2026, 1, 2, tzinfo=pydantic_core.TzInfo(-3600))).body
+    assert b'"zone":{"$timezone":[-1,82800,0],"of":"pydantic_core"}' in body
+    monkeypatch.delitem(sys.modules, "pydantic_core")
+    with pytest.raises(CodecError, match="pydantic_core isn't imported in this program; import it"):
+        decode(body)
 
 
 def test_no_initialiser_runs() -> None:
@@ -347,6 +358,7 @@ def test_a_traceback_prints_the_same_lines() -> None:
 
 
 def test_opaque_parts_are_named_and_refused() -> None:
+    assert encode([samples.Link("a")]).opaque[0].endswith("sample_types:Link")
     encoded = encode({"a": [samples.Plain(), (1, lambda: 1)], "b": {1: object()}})
     assert encoded.opaque[0].startswith("a.0: ")
     assert encoded.opaque[0].endswith("sample_types:Plain")

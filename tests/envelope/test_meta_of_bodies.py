@@ -52,7 +52,44 @@ FORMS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     ),
     "openai.responses": ("/v1/responses", RESPONSES, {}),
     "anthropic.messages": ("/v1/messages", MESSAGES, {}),
+    "mistralai.chat": ("/mistral/v1/chat/completions", CHAT, {}),
+    "google_genai.generate": (
+        "/v1beta/models/m-1:generateContent",
+        {
+            "contents": [{"role": "user", "parts": [{"text": "How is the weather?"}]}],
+            "tools": [{"functionDeclarations": [{"name": "weather"}, {"name": "news"}]}],
+            "generationConfig": {"temperature": 0.5},
+        },
+        {"path": "/v1beta/models/m-1:streamGenerateContent?alt=sse"},
+    ),
+    "bedrock.converse": (
+        "/model/m-1/converse",
+        {
+            "messages": [{"role": "user", "content": [{"text": "How is the weather?"}]}],
+            "toolConfig": {
+                "tools": [
+                    {"toolSpec": {"name": name, "inputSchema": {"json": SCHEMA}}}
+                    for name in ("weather", "news")
+                ]
+            },
+            "inferenceConfig": {"temperature": 0.5},
+        },
+        {"path": "/model/m-1/converse-stream"},
+    ),
+    "bedrock.invoke": ("/model/m-1/invoke", MESSAGES, {"path": "/model/m-1/invoke"}),
+    "ollama.chat": ("/api/chat", {**CHAT, "stream": False, "options": {"temperature": 0.5}}, {}),
+    "litellm.completion": ("/v1/chat/completions", CHAT, {"stream_options": {"include_usage": True}}),
+    "litellm.responses": ("/v1/responses", RESPONSES, {}),
 }
+OTHER_FORMS = {"litellm.completion": ("anthropic.messages",)}
+"""What a rule whose calls go to several providers meets besides."""
+
+
+COUNTS = (
+    *("prompt_tokens", "input_tokens", "prompt_eval_count", "promptTokenCount", "inputTokens"),
+    *("completion_tokens", "output_tokens", "eval_count", "candidatesTokenCount", "outputTokens"),
+)
+"""What the prompt took and what the answer took, in the words of each API."""
 
 
 @pytest.fixture(scope="module")
@@ -95,21 +132,21 @@ def meta_of(name: str, request: dict[str, Any], content: bytes, content_type: st
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
-@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("name", [name for name in FORMS if name != "bedrock.invoke"])
 def test_model_sampling_usage_and_tools_are_found(
     name: str, streamed: bool, model: provider.Provider
 ) -> None:
     path, request, of_stream = FORMS[name]
     if streamed:
         request = {**request, "stream": True, **of_stream}
+        path = request.pop("path", path)
     content, content_type = ask(model, path, request)
-    assert ("event-stream" in content_type) is streamed
+    assert (content_type != "application/json") is streamed
     meta = meta_of(name, request, content, content_type)
     assert meta["model"] == "m-1"
     assert meta["sampling"]["temperature"] == 0.5
     assert meta["tools"] == ["weather", "news"]
-    counts = [value for key, value in meta["usage"].items() if key in ("prompt_tokens", "input_tokens")]
-    counts += [value for key, value in meta["usage"].items() if key in ("completion_tokens", "output_tokens")]
+    counts = [meta["usage"][key] for key in COUNTS if key in meta["usage"]]
     assert len(counts) == 2
     # What the answer took, and not the 1 of a stream's first event.
     assert min(counts) > 1
@@ -138,6 +175,36 @@ BODIES: dict[str, tuple[str, ...]] = {
     "openai.audio": ('{"text": "x", "usage": {"total_tokens": 3}}',),
     "openai": ('{"usage": {"total_tokens": 3}}',),
     "anthropic.count_tokens": ('{"input_tokens": 3}',),
+    "bedrock.embed": ('{"inputTextTokenCount": 3}',),
+    "google_genai.count_tokens": ('{"totalTokens": 3}',),
+    "google_genai.interactions": (
+        '{"steps": [{"type": "function_call", "name": "sell"}], "usage": {"total_tokens": 3}}',
+        (
+            "event: step.start\n"
+            'data: {"event_type": "step.start", "step": {"type": "function_call", "name": "sell"}}\n\n'
+            'event: interaction.completed\ndata: {"interaction": {"usage": {"total_tokens": 3}}}\n\n'
+        ),
+    ),
+    "mistralai.conversations": (
+        '{"outputs": [{"type": "function.call", "name": "sell"}], "usage": {"total_tokens": 3}}',
+        (
+            'event: function.call.delta\ndata: {"type": "function.call.delta", "name": "sell"}\n\n'
+            "event: conversation.response.done\n"
+            'data: {"type": "conversation.response.done", "usage": {"total_tokens": 3}}\n\n'
+        ),
+    ),
+    "mistralai.embeddings": ('{"data": [], "usage": {"total_tokens": 3}}',),
+    "mistralai": ('{"usage": {"total_tokens": 3}}',),
+    "ollama.generate": (
+        '{"response": "x", "prompt_eval_count": 3, "eval_count": 3}',
+        '{"response": "x"}\n{"prompt_eval_count": 3, "eval_count": 3}\n',
+    ),
+    "ollama.embed": ('{"prompt_eval_count": 3}',),
+    "litellm.text_completion": (
+        '{"usage": {"total_tokens": 3}}',
+        'data: {"usage": null}\n\ndata: {"usage": {"total_tokens": 3}}\n\n',
+    ),
+    "litellm.embedding": ('{"data": [], "usage": {"total_tokens": 3}}',),
 }
 OPTIONS: dict[str, Any] = {
     **dict.fromkeys(("temperature", "top_p", "top_k", "seed", "n", "best_of", "stop", "top_logprobs"), 1),
@@ -147,26 +214,43 @@ OPTIONS: dict[str, Any] = {
         ("reasoning_effort", "verbosity", "tool_choice", "parallel_tool_calls", "service_tier"), "x"
     ),
     **dict.fromkeys(("reasoning", "truncation", "dimensions", "encoding_format", "speed", "thinking"), "x"),
+    **dict.fromkeys(("min_tokens", "repetition_penalty", "random_seed", "repeat_penalty"), 1),
+    **dict.fromkeys(("num_predict", "num_ctx", "output_dimension"), 1),
+    **dict.fromkeys(("safe_prompt", "output_dtype", "think", "agent_id", "agent"), "x"),
+    **dict.fromkeys(("topP", "topK", "candidateCount", "maxOutputTokens"), 1),
+    **dict.fromkeys(("presencePenalty", "frequencyPenalty"), 1),
+    **dict.fromkeys(("stopSequences", "responseMimeType", "thinkingConfig"), "x"),
+    "toolConfig": {"functionCallingConfig": {"mode": "ANY"}, "toolChoice": {"any": {}}},
+    "inferenceConfig": {"temperature": 1, "topP": 1, "maxTokens": 1, "stopSequences": ["x"]},
+    "additionalModelRequestFields": {"top_k": 1},
+    "requests": [{"model": "m-1"}],
     "model": "m-1",
     "stop_sequences": ["x"],
     "response_format": {"type": "text"},
     "text": {"verbosity": "low", "format": {"type": "text"}},
     "output_config": {"effort": "low", "format": {"type": "json"}},
 }
+OPTIONS |= {key: dict(OPTIONS) for key in ("options", "completion_args", "generationConfig")}
 RULES = [rule.id for pack in pack_index() for rule in load_pack(pack).boundaries]
+
+
+def _type_of(body: str) -> str:
+    if "data: " in body:
+        return "text/event-stream"
+    return "application/x-ndjson" if body.endswith("\n") else "application/json"
 
 
 @pytest.mark.parametrize("name", RULES)
 def test_every_meta_path_of_every_pack_finds_something(name: str, model: provider.Provider) -> None:
-    given = {"body": OPTIONS, "options": {"json_data": {"model": "m-1"}}}
-    bodies = [
-        (body.encode(), "text/event-stream" if "data: " in body else "application/json")
-        for body in BODIES.get(name, ())
-    ]
-    if name in FORMS:
-        path, request, of_stream = FORMS[name]
-        bodies += [ask(model, path, {**request, **more}) for more in ({}, {"stream": True, **of_stream})]
-    sources = [{"request": OPTIONS, "input": given}]
+    named = {"model": "m-1"}
+    given = {"body": OPTIONS, "options": {"json_data": named}, "json": named, "kwargs": named, **named}
+    bodies = [(body.encode(), _type_of(body)) for body in BODIES.get(name, ())]
+    for form in (*({name} & set(FORMS)), *OTHER_FORMS.get(name, ())):
+        path, request, of_stream = FORMS[form]
+        bodies.append(ask(model, path, request))
+        more = {"stream": True, **of_stream}
+        bodies.append(ask(model, more.pop("path", path), {**request, **more}))
+    sources = [{"request": OPTIONS, "input": given, "path": {"0": "model", "1": "m-1"}}]
     sources += [{"response": drafts.bodies.read_body(store_body(*body))} for body in bodies]
     meta = rule_of(name).meta
     for path in (*meta.model, *meta.sampling, *meta.usage, *meta.tools):

@@ -43,11 +43,14 @@ CALL = Call("refund", GIVEN)
         ((CALL, (("do_refund", "do_refund"), b'{"order":"48213"}')), ("refund",)),
         ((CALL, (("note", "note"), WHOLE, "state")), ("refund",)),
         ((CALL, Call("note", GIVEN), (REFUND, WHOLE)), ("note",)),
+        ((CALL, (REFUND, b'{"agent.name":"Refunds"}', "router")), ()),
+        ((CALL, (("route", "route"), b'{"agent.name":"Refunds"}', "router")), ("refund",)),
     ],
     ids=[
         "answered", "by the function's name", "not at all", "once of two", "before it was asked", "a namesake", "no input",
         "a converted argument", "unknown arguments", "one inside the other", "once more", "renamed", "renamed, raw",
         "renamed, other arguments", "another kind", "not for another's name",
+        "a route of that name", "a route of another name",
     ],
 )  # fmt: skip
 def test_a_call_is_answered_by_a_crossing_after_it(told, expected):

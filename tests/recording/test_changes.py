@@ -216,15 +216,45 @@ def captured(order):
     return order["id"]
 
 
-rule = BoundaryRule(
-    id="@test",  # as if marked by hand
-    name="captured",
-    kind="tool",
-    selector=Target(__name__, "captured"),
-    place=Place("test", 1),
-    capture=("order.id",),
-)
-weave_function(captured, Mark((rule,)), marked)
+def narrowed(context, order, **more):
+    context["usage"] += 1
+    context["desk"]["log"].append(order["id"])
+    order["seen"] = True
+    more["list"].append(1)
+    return order
+
+
+def by_hand(function, **more):
+    """Weave a function as if it were marked by hand, by a rule that a mark can't say."""
+    name = function.__name__
+    rule = BoundaryRule(
+        id="@test",
+        name=name,
+        kind="tool",
+        selector=Target(__name__, name),
+        place=Place("test", 1),
+        **more,
+    )
+    weave_function(function, Mark((rule,)), marked)
+
+
+by_hand(captured, capture=("order.id",))
+by_hand(narrowed, capture=("order",), changes=("context.desk", "list", "context.nothing"))
+
+
+def test_only_what_a_rule_says_may_change_is_changed_again(block):
+    def use():
+        context, order, more = {"usage": 0, "desk": {"log": [3]}}, {"id": 7}, []
+        desk = context["desk"]
+        returned = narrowed(context, order, list=more)
+        return context, order, more, desk is context["desk"], returned is order
+
+    given, trace = block.record(use)
+    assert trace.envelopes[0].changed == b'{"context.desk":{"log":[3,7]},"list":[1]}'
+    assert given == ({"usage": 1, "desk": {"log": [3, 7]}}, {"id": 7, "seen": True}, [1], True, True)
+    replayed, divergences = block.replay(trace, use)
+    assert replayed == ({"usage": 0, "desk": {"log": [3, 7]}}, {"id": 7}, [1], True, True)
+    assert divergences == ()
 
 
 def test_what_is_captured_as_input_says_nothing_of_what_is_changed(block):

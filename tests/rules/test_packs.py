@@ -18,6 +18,8 @@ from autochron.rules.packs import pack_texts, read_pack
 from autochron.weaving.gate import Point
 
 PACKS = sorted(pack_index())
+SDKS = ("anthropic", "openai")
+"""Those whose every call goes through the `request` of a base client."""
 
 
 def data(name):
@@ -27,7 +29,7 @@ def data(name):
 def examples(key):
     return [
         (name, example["rule"], text)
-        for name in PACKS
+        for name in SDKS
         for example in data(name)["example"]
         for text in example.get(key, [])
     ]
@@ -91,7 +93,7 @@ def test_code_goes_to_its_rule(name, rule, code, monkeypatch):
     assert hasattr(options, "json_data")
 
 
-@pytest.mark.parametrize("name", PACKS)
+@pytest.mark.parametrize("name", SDKS)
 def test_targets_are_in_the_installed_library(name):
     spec = importlib.util.find_spec(f"{name}._base_client")
     assert spec is not None

@@ -18,8 +18,11 @@ from autochron.model import (
     Target,
     TraceRule,
 )
-from autochron.rules import load_rules
+from autochron.rules import load_rules, pack_index
 
+SHIPPED = ", ".join(f"`{name}`" for name in sorted(pack_index()))
+
+SHIPPED = ", ".join(f"`{name}`" for name in sorted(pack_index()))
 HEAD = "version = 1\n"
 BOUNDARY = '[[boundary]]\nname = "a"\nkind = "tool"\n'
 
@@ -28,6 +31,15 @@ def load(tmp_path, text, name="autochron.toml"):
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     return load_rules(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "changes"),
+    [("", None), ("changes = []\n", ()), ('changes = ["a.b", "c"]\n', ("a.b", "c"))],
+)
+def test_a_call_may_change_all_arguments_or_those_that_are_named(tmp_path, line, changes):
+    text = f'version = 1\n[[boundary]]\nname = "n"\nkind = "tool"\ntarget = "a:b"\n{line}'
+    assert [rule.changes for rule in load(tmp_path, text).boundaries] == [changes]
 
 
 def test_everything_a_file_may_say(tmp_path):
@@ -147,7 +159,7 @@ BAD = [
     (HEAD + 'packs = "auto"\n', "2: `packs` must be an array of strings, and is a string"),
     (HEAD + 'packs = [\n "auto",\n 1]\n', "4: `packs` must hold strings only, and holds an integer"),
     (HEAD + 'packs = [\n "opanai",\n]\n', "3: there is no pack `opanai`; nearest is `openai`"),
-    (HEAD + 'packs = ["zz"]\n', "2: there is no pack `zz`; known are `auto`, `anthropic`, `openai`"),
+    (HEAD + 'packs = ["zz"]\n', f"2: there is no pack `zz`; known are `auto`, {SHIPPED}"),
     (
         HEAD + 'disable = ["openai.image"]\n',
         "2: no pack in force has a rule `openai.image`; nearest is `openai.images`",
@@ -170,7 +182,7 @@ BAD = [
     (HEAD + "[[boundary]]\nknd = 1\n", "3: [[boundary]] has no key `knd`; nearest is `kind`"),
     (
         HEAD + "[[boundary]]\n",
-        "2: [[boundary]] has no selector; give one of `target`, `define`, `decorated`, `http`",
+        "2: [[boundary]] has no selector; give one of `target`, `define`, `decorated`, `call`, `http`",
     ),
     (
         HEAD + BOUNDARY + 'target = "a:b"\ndefine = "a:*"\n',
@@ -257,12 +269,40 @@ BAD = [
         "6: `argument` needs a call's arguments, which a rule with `http` doesn't have",
     ),
     (
-        HEAD + BOUNDARY + 'call = "f(...)"\n',
-        "5: call-site rules (`call`) are not yet supported; select the definition with `target`",
+        HEAD + BOUNDARY + 'call = "f(..."\n',
+        "5: `call` `f(...` doesn't parse: '(' was never closed",
+    ),
+    (
+        HEAD + BOUNDARY + 'call = "TOOLS[$tool]"\n',
+        "5: `call` `TOOLS[$tool]` is no call; nearest is `TOOLS[$tool](...)`",
+    ),
+    (
+        HEAD + BOUNDARY + 'call = "locals()"\n',
+        "5: `call` `locals()` is for `locals`, which looks at the frame that calls it, so it can't be woven",
+    ),
+    (
+        HEAD + BOUNDARY + 'call = "$f(...)"\n',
+        "5: `call` `$f(...)` names nothing that is called, so it would fit nearly every call; spell out a name",
+    ),
+    (
+        HEAD + BOUNDARY + 'call = "f($a, $a)"\n',
+        "5: `call` `f($a, $a)` binds `$a` twice; give one of them another name",
+    ),
+    (
+        HEAD + BOUNDARY + 'call = "f(*$a)"\n',
+        "5: `call` `f(*$a)` unpacks arguments; `...` stands for any of them",
+    ),
+    (
+        HEAD + BOUNDARY + 'call = "f(...)"\nwithin = "a..b"\n',
+        "6: `within` `a..b` has a module glob that has an empty component",
+    ),
+    (
+        HEAD + '[[boundary]]\nkind = "tool"\nname = "{tol}"\ncall = "TOOLS[$tool](...)"\n',
+        "4: `name` uses `{tol}`, which `TOOLS[$tool](...)` doesn't bind; nearest is `tool`; bind it with `$tol`",
     ),
     (
         HEAD + BOUNDARY + 'target = "a:b"\nwithin = "x"\n',
-        "6: call-site rules (`within`) are not yet supported; select the definition with `target`",
+        "6: `within` belongs to `call`, and this [[boundary]] has `target`",
     ),
     (
         HEAD + BOUNDARY + 'target = "a:b"\nwhen = { "a..b" = "x" }\n',
@@ -277,6 +317,15 @@ BAD = [
         "6: `a` must be a string or an array of strings, and is an integer",
     ),
     (HEAD + BOUNDARY + 'target = "a:b"\nwhen = { a = [] }\n', "6: `when` has no glob for `a`"),
+    (HEAD + BOUNDARY + 'target = "a:b"\nwhen = []\n', "6: `when` is empty"),
+    (
+        HEAD + BOUNDARY + 'target = "a:b"\nwhen = [{ a = "x" }, {}]\n',
+        "6: `when` has a table without a condition",
+    ),
+    (
+        HEAD + BOUNDARY + 'target = "a:b"\nwhen = [\n  { a = "x" },\n  { "a..b" = "x" },\n]\n',
+        "8: `when` path `a..b` has an empty component",
+    ),
     (
         HEAD + BOUNDARY + 'target = "a:b"\nwhen = { a = "**" }\n',
         "6: `when` glob `**` holds `**`; `*` is any text already",
@@ -287,12 +336,16 @@ BAD = [
         "6: `volatile` `x[y]` holds `[y]`; a filter is `[key=value]`",
     ),
     (
+        HEAD + BOUNDARY + 'target = "a:b"\nchanges = ["x.*.y"]\n',
+        "6: `changes` `x.*.y` must lead to one object: no `*`, no filter",
+    ),
+    (
         HEAD + BOUNDARY + 'target = "a:b"\nmeta = { modl = "x" }\n',
         "6: meta has no key `modl`; nearest is `model`",
     ),
     (
         HEAD + BOUNDARY + 'target = "a:b"\nmeta = { model = "model" }\n',
-        "6: `model` `model` must start with one of `request.`, `response.`, `input.`, `outcome.`",
+        "6: `model` `model` must start with one of `request.`, `response.`, `path.`, `input.`, `outcome.`",
     ),
     (HEAD + BOUNDARY + 'target = "a:b"\ncodec = "htp"\n', "6: `codec` is `htp`; nearest is `http`"),
     (
@@ -300,24 +353,16 @@ BAD = [
         "6: `observe` must be a boolean, and is a string",
     ),
     (
-        HEAD + BOUNDARY + 'target = "a:b"\nobserve = true\n',
-        "6: `observe` is not supported yet; take it out",
-    ),
-    (
-        HEAD + BOUNDARY + 'target = "a:b"\nargument = "path"\n',
-        "6: `argument` is not supported yet; take it out",
-    ),
-    (
-        HEAD + BOUNDARY + 'target = "a:b"\noutcome = "argument:result"\n',
-        "6: `outcome` is not supported yet; take it out",
-    ),
-    (
         HEAD + BOUNDARY + 'target = "a:b"\noutcome = "result"\n',
         "6: `outcome` `result` is not of the form argument:name; nearest is `argument:result`",
     ),
     (
-        HEAD + BOUNDARY + 'target = "a:b"\nargument = "a.b"\n',
-        "6: `argument` `a.b` is not the name of a parameter",
+        HEAD + BOUNDARY + 'target = "a:b"\noutcome = "argument:a"\nobserve = true\n',
+        "7: `observe` leaves everything as it is, and `outcome` replaces an argument; keep one",
+    ),
+    (
+        HEAD + BOUNDARY + 'target = "a:b"\nargument = "a.*"\n',
+        "6: `argument` `a.*` is not the name of a parameter, or a path into one",
     ),
     (HEAD + BOUNDARY + 'target = "a:b"\nid = "x"\n', "6: [[boundary]] has no key `id`; nearest is `kind`"),
     (

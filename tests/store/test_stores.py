@@ -5,6 +5,8 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import pytest
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from autochron.errors import StoreError, TraceNotFoundError
 from autochron.model import Abandoned, Closed, Raised, Returned, Streamed, Trace
-from autochron.store import database, open_store, schema, sharing, sqlite
+from autochron.store import open_store, schema, sharing, sqlite
 from autochron.store.memory import MemoryStore
 from autochron.store.sqlite import SqliteStore
 from tests.store import samples
@@ -390,7 +392,6 @@ def test_import_is_cheap():
 
 
 def test_migrations_run_in_order(sqlite_path, monkeypatch):
-    from autochron.store import schema
 
     keep(open_store(sqlite_path), [samples.small(1)])
     monkeypatch.setattr(schema, "VERSION", 4)
@@ -409,30 +410,15 @@ def test_migrations_run_in_order(sqlite_path, monkeypatch):
     connection.close()
 
 
-class Overtaken:
-    """A connection that another process overtakes after the first statement: it makes the store."""
+def test_many_may_make_one_store_at_once(tmp_path):
+    together = threading.Barrier(6)
 
-    def __init__(self, path):
-        self.path = path
-        self.connection = sqlite3.connect(path)
-        self.statements = 0
+    def make(number):
+        together.wait()
+        open_store(str(tmp_path / f"{number}.db")).begin(samples.header(next(counter))).close()
 
-    def execute(self, statement):
-        done = self.connection.execute(statement).fetchall()
-        self.statements += 1
-        if self.statements == 1:
-            keep(open_store(self.path), [samples.small(1)])
-        return iter_once(done)
-
-
-class iter_once(list):
-    def fetchone(self):
-        return self[0]
-
-
-def test_a_store_that_is_just_being_made_is_none_yet_and_no_other_database(tmp_path):
-    path = str(tmp_path / "t.db")
-    overtaken = Overtaken(path)
-    assert database._version(overtaken, path) == 0
-    assert database._version(overtaken.connection, path) == schema.VERSION
-    overtaken.connection.close()
+    with ThreadPoolExecutor(6) as pool:
+        for number in range(40):
+            list(pool.map(lambda _: make(number), range(6)))
+    for number in range(40):
+        assert len(open_store(str(tmp_path / f"{number}.db")).summaries()) == 6

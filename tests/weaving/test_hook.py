@@ -50,6 +50,9 @@ class Planner:
         self.asked.append(module)
         return module.partition(".")[0] in self.roots
 
+    def bindings(self, module, code):
+        return ()
+
     def places(self, module, file, code):
         self.codes[module] = (file, code)
         return ways.all_places(code)

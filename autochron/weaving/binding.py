@@ -1,0 +1,276 @@
+"""Bind call sites: wrap the callee where it is pushed, and leave the CALL alone.
+
+The instruction that pushes the callee is found by the position of the callee's expression. Behind it the callee is handed
+to `Site.bind`, and what that gives lies where the callee lay; a method load becomes a plain attribute load. Where a
+metavariable's value is computed on the way (a key, a receiver), it is copied below what consumes it, and handed over too.
+
+Rejected: replacing the CALL. CPython duplicates CALLs so that one push feeds several, DICT_MERGE on 3.13 reads the callee's
+slot, and handlers' depths shift.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from types import CodeType
+from typing import Any
+
+from autochron.errors import WeavingError
+from autochron.matching.sites import CallSite, Position, label_of
+from autochron.weaving.assembly import Assembly, Instruction, assemble, disassemble, operation
+from autochron.weaving.emitter import Emitter
+from autochron.weaving.ledger import Ledger
+from autochron.weaving.sites import Meant, Site
+
+_3_12 = sys.version_info >= (3, 12)
+_3_13 = sys.version_info >= (3, 13)
+
+_PUSHES = {
+    "name": frozenset(
+        {
+            *("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_CLASSDEREF"),
+            *("LOAD_FROM_DICT_OR_GLOBALS", "LOAD_FROM_DICT_OR_DEREF"),
+        }
+    ),
+    "attribute": frozenset({"LOAD_ATTR", "LOAD_METHOD"}),
+    "subscript": frozenset({"BINARY_SUBSCR"}),
+}
+_CONSUMES = _PUSHES["attribute"] | _PUSHES["subscript"]
+_CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
+_LOAD_ATTR = operation("LOAD_ATTR")
+_EXTRA_STACK = 4
+"""Slots that binding takes beside those of saved values."""
+
+
+class Binding:
+    """One call site to bind: the rules that fit it, and where its instructions stand."""
+
+    __slots__ = ("bound", "callee", "calls", "form", "line", "saves", "site")
+
+    def __init__(self, sites: Sequence[CallSite], module: str, file: str) -> None:
+        first = sites[0]
+        self.callee = frozenset(first.callee)
+        self.calls = frozenset(first.calls)
+        self.form = first.form
+        self.line = first.line
+        self.saves: dict[tuple[str, tuple[Position, ...]], int] = {}
+        """(receiver or key, positions of what consumes it) to its place among the saved."""
+        for saved in (saved for each in sites for saved in each.saved):
+            self.saves.setdefault((saved.of, saved.positions), 0)
+        # In the order in which the program computes them: outer attributes end later, and a receiver lies below a key.
+        ordered = sorted(self.saves, key=lambda save: (save[1][0][1], save[1][0][3], save[0] == "key"))
+        self.saves = {save: index for index, save in enumerate(ordered)}
+        self.bound = 0
+        """How many instructions push its callee, and were bound."""
+        meant = [
+            Meant(
+                each.rule,
+                each.check,
+                each.constants,
+                tuple((saved.name, self.saves[saved.of, saved.positions]) for saved in each.saved),
+                each.arguments,
+            )
+            for each in sites
+        ]
+        label = label_of(first.qualname, first.rule)
+        self.site = Site(module, label, file=file, line=first.line, meant=tuple(meant))
+
+
+def bindings_of(sites: Iterable[CallSite], module: str, file: str) -> list[Binding]:
+    """Put together what fits one call."""
+    by_call: dict[Position, list[CallSite]] = {}
+    for site in sites:
+        by_call.setdefault(site.calls[0], []).append(site)
+    return [Binding(several, module, file) for several in by_call.values()]
+
+
+def bind_calls(code: CodeType, bindings: Sequence[Binding], ledger: Ledger) -> CodeType:
+    """Give a code object in which the calls are bound, however deep; the same object where none is.
+
+    What can't be bound is in the ledger, and its code as it was.
+    """
+    lines = frozenset(binding.line for binding in bindings)
+    bound = _bind(code, bindings, lines, ledger)
+    for binding in bindings:
+        if binding.bound:
+            ledger.bound(binding.site)
+    return bound
+
+
+def refuse_unbound(code: CodeType, bindings: Iterable[Binding], ledger: Ledger) -> None:
+    """Note the sites that no instruction was found for."""
+    known = ledger.refused
+    blind = all(end is None for _, _, _, end in code.co_positions())
+    reason = (
+        "the code has no columns (-X no_debug_ranges), so the call can't be told from others"
+        if blind
+        else "no instruction pushes its callee where the source has it (no position)"
+    )
+    for binding in bindings:
+        what = f"{binding.site.module}:{binding.line} {binding.site.label}"
+        if not binding.bound and what not in known:
+            ledger.refuse(what, reason)
+
+
+def _bind(code: CodeType, bindings: Sequence[Binding], lines: frozenset[int], ledger: Ledger) -> CodeType:
+    constants = code.co_consts
+    inner = tuple(
+        [_bind(each, bindings, lines, ledger) if isinstance(each, CodeType) else each for each in constants]
+    )
+    if any(new is not old for new, old in zip(inner, constants, strict=True)):
+        code = code.replace(co_consts=inner)
+    own = {line for _, _, line in code.co_lines() if line is not None} & lines
+    return _Binder(code, [each for each in bindings if each.line in own], ledger).done() if own else code
+
+
+class _Binder:
+    """One code object being bound."""
+
+    def __init__(self, code: CodeType, bindings: list[Binding], ledger: Ledger) -> None:
+        self._code = code
+        self._assembly: Assembly = disassemble(code)
+        self._ledger = ledger
+        self._bindings = bindings
+
+    def done(self) -> CodeType:
+        """Give the code with every binding that stands in it, or the same code."""
+        found = self._found()
+        if not found:
+            return self._code
+        pushes = {id(push): binding for binding in found for push in found[binding][0]}
+        consumes: dict[int, list[str]] = {}
+        for binding, (_, consumers) in found.items():
+            for of, positions in binding.saves:
+                for instruction in consumers:
+                    if instruction.location in positions:
+                        consumes.setdefault(id(instruction), []).append(of)
+        emitter = Emitter(list(self._code.co_consts))
+        for instruction in self._assembly.instructions:
+            self._emit(emitter, instruction, consumes.get(id(instruction), ()), pushes.get(id(instruction)))
+        extra = _EXTRA_STACK + max(len(binding.saves) for binding in found)
+        self._assembly.instructions[:] = emitter.instructions
+        try:
+            code = assemble(
+                self._assembly,
+                constants=tuple(emitter.constants),
+                stack_size=self._code.co_stacksize + extra,
+            )
+        except WeavingError as error:
+            for binding in found:
+                self._refuse(binding, error.message)
+            return self._code
+        for binding, (pushed, _) in found.items():
+            binding.bound += len(pushed)
+        return code
+
+    def _found(self) -> dict[Binding, tuple[list[Instruction], list[Instruction]]]:
+        """Give for each binding in this code what pushes its callee, and what consumes the values to be saved."""
+        instructions = self._assembly.instructions
+        called = {each.location for each in instructions if each.name in _CALLS}
+        found: dict[Binding, tuple[list[Instruction], list[Instruction]]] = {}
+        for binding in self._bindings:
+            if called.isdisjoint(binding.calls):
+                continue
+            pushes = [
+                each
+                for each in instructions
+                if each.location in binding.callee and each.name in _PUSHES[binding.form]
+            ]
+            if not pushes:
+                continue
+            places = {position for _, positions in binding.saves for position in positions}
+            consumers = [each for each in instructions if each.location in places and each.name in _CONSUMES]
+            if self._is_plain(binding, pushes, consumers):
+                found[binding] = (pushes, consumers)
+        return found
+
+    def _is_plain(self, binding: Binding, pushes: list[Instruction], consumers: list[Instruction]) -> bool:
+        """Tell whether what is saved can lie on the stack until the callee is pushed."""
+        per_push = len({positions for _, positions in binding.saves})
+        if len(consumers) != per_push * len(pushes):
+            self._refuse(binding, "what its metavariables stand for is not computed once for each call")
+            return False
+        if not consumers:
+            return True
+        index_of = {id(each): index for index, each in enumerate(self._assembly.instructions)}
+        starts = [index_of[id(handler.start)] for handler in self._assembly.handlers]
+        for number, push in enumerate(pushes):
+            first = index_of[id(consumers[number * per_push])]
+            if any(first < start <= index_of[id(push)] for start in starts):
+                self._refuse(binding, "a comprehension stands between a metavariable and the callee")
+                return False
+        return True
+
+    def _refuse(self, binding: Binding, reason: str) -> None:
+        self._ledger.refuse(f"{binding.site.module}:{binding.line} {binding.site.label}", reason)
+
+    def _emit(
+        self, emitter: Emitter, instruction: Instruction, saves: Sequence[str], binding: Binding | None
+    ) -> None:
+        if not saves and binding is None:
+            emitter.instructions.append(instruction)
+            return
+        emitter.location = instruction.location
+        if saves:
+            instruction = _save(emitter, instruction, saves)
+        if binding is None:
+            emitter.instructions.append(instruction)
+            return
+        is_method = _make_plain(instruction)
+        emitter.instructions.append(instruction)
+        count = len(binding.saves)
+        if count:
+            emitter.put("BUILD_TUPLE", count + 1)
+        _hand_over(emitter, binding.site.bind_saved if count else binding.site.bind)
+        if is_method:
+            emitter.put("PUSH_NULL")
+            if not _3_13:
+                emitter.put("SWAP", 2)
+
+
+def _save(emitter: Emitter, instruction: Instruction, saves: Sequence[str]) -> Instruction:
+    """Copy what is to be saved below what the instruction consumes; what jumped to it now jumps to the copying."""
+    consumer = Instruction(instruction.opcode, instruction.argument, None, instruction.location)
+    is_subscript = instruction.name == "BINARY_SUBSCR"
+    before = len(emitter.instructions)
+    for of in sorted(saves, key=lambda each: each == "key"):
+        if not is_subscript:
+            emitter.put("COPY", 1)  # r -> r, r
+        elif of == "receiver":
+            emitter.put("COPY", 2)  # c, k -> c, k, c
+            emitter.put("SWAP", 2)  # -> c, c, k
+        else:
+            emitter.put("COPY", 1)  # c, k -> c, k, k
+            emitter.put("SWAP", 3)  # -> k, k, c
+            emitter.put("SWAP", 2)  # -> k, c, k
+    first = emitter.instructions[before]
+    instruction.opcode, instruction.argument = first.opcode, first.argument
+    emitter.instructions[before] = instruction
+    return consumer
+
+
+def _make_plain(instruction: Instruction) -> bool:
+    """Let an instruction push the callee alone; tells whether a NULL or a receiver came with it."""
+    if instruction.name == "LOAD_METHOD":
+        instruction.opcode = _LOAD_ATTR
+        return True
+    pairs = instruction.name == "LOAD_ATTR" and _3_12 and instruction.argument & 1
+    if pairs or (instruction.name == "LOAD_GLOBAL" and _3_13 and instruction.argument & 1):
+        instruction.argument &= ~1
+        return True
+    return False
+
+
+def _hand_over(emitter: Emitter, bind: Any) -> None:
+    """Call `bind` on what lies on top, and leave what it gives."""
+    if _3_13:
+        emitter.constant(bind)
+        emitter.put("SWAP", 2)
+        emitter.put("PUSH_NULL")
+        emitter.put("SWAP", 2)
+    else:
+        emitter.put("PUSH_NULL")
+        emitter.put("SWAP", 2)
+        emitter.constant(bind)
+        emitter.put("SWAP", 2)
+    emitter.call(1)

@@ -1,0 +1,81 @@
+"""Write instructions in the dialect of the Python that runs."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from autochron.weaving.assembly import NO_LOCATION, Instruction, Location, operation
+
+_3_12 = sys.version_info >= (3, 12)
+_3_13 = sys.version_info >= (3, 13)
+
+
+class Emitter:
+    """A list of instructions under construction, in the dialect of this Python."""
+
+    __slots__ = ("constants", "instructions", "location")
+
+    def __init__(self, constants: list[Any], location: Location = NO_LOCATION) -> None:
+        self.constants = constants
+        self.instructions: list[Instruction] = []
+        self.location = location
+
+    def put(self, name: str, argument: int = 0, target: Instruction | None = None) -> Instruction:
+        instruction = Instruction(operation(name), argument, target, self.location)
+        self.instructions.append(instruction)
+        return instruction
+
+    def place(self, label: Instruction) -> None:
+        """Put an instruction that was made before, as a place to jump to."""
+        label.location = self.location
+        self.instructions.append(label)
+
+    def constant(self, value: object) -> None:
+        index = next((at for at, known in enumerate(self.constants) if known is value), None)
+        if index is None:
+            index = len(self.constants)
+            self.constants.append(value)
+        self.put("LOAD_CONST", index)
+
+    def call_on(self, function: object, *depths: int) -> None:
+        """Call a function on copies of what lies at these depths (1 is the top) before anything is pushed."""
+        self.function(function)
+        for index, depth in enumerate(depths):
+            self.put("COPY", depth + 2 + index)
+        self.call(len(depths))
+
+    def jump_if_none(self, target: Instruction) -> None:
+        self.put("POP_JUMP_IF_NONE" if _3_12 else "POP_JUMP_FORWARD_IF_NONE", 0, target)
+
+    def jump_if_true(self, target: Instruction) -> None:
+        if _3_13:
+            self.put("TO_BOOL")
+        self.put("POP_JUMP_IF_TRUE" if _3_12 else "POP_JUMP_FORWARD_IF_TRUE", 0, target)
+
+    def function(self, value: object) -> None:
+        """Push a callable in the way that CALL wants it; two slots."""
+        if _3_13:
+            self.constant(value)
+            self.put("PUSH_NULL")
+        else:
+            self.put("PUSH_NULL")
+            self.constant(value)
+
+    def call(self, count: int) -> None:
+        if not _3_12:
+            self.put("PRECALL", count)
+        self.put("CALL", count)
+
+    def delegate_to(self, resume: int) -> tuple[Instruction, Instruction]:
+        """Drive the iterator on the stack to its end, leaving its value; give the yield and the end."""
+        self.constant(None)
+        send = Instruction(operation("SEND"))
+        self.place(send)
+        handed = self.put("YIELD_VALUE", (1 if _3_13 else 2) if _3_12 else 0)
+        self.put("RESUME", resume)
+        self.put("JUMP_BACKWARD_NO_INTERRUPT", 0, send)
+        end = Instruction(operation("END_SEND") if _3_12 else operation("NOP"))
+        self.place(end)
+        send.target = end
+        return handed, end

@@ -1,0 +1,238 @@
+"""Keep the woven code of modules, so that what rules mean to a module is found once and not at every start.
+
+An entry holds what weaving a module came to: its woven code, with gaps where the gate, points and sites belong, or
+that nothing in it is woven, and what the planner and the ledger are to know of it. It is good for one state of the source, by
+modification time and size as Python's own caches have it, and for one set of rules, versions and switches. What is damaged or
+out of date is made anew; what can't be written is not kept.
+"""
+
+from __future__ import annotations
+
+import _imp
+import marshal
+import os
+import sys
+from binascii import crc32
+from collections.abc import Callable, Sequence
+from importlib._bootstrap_external import MAGIC_NUMBER
+from types import CodeType, FunctionType, MethodType
+from typing import Any, NamedTuple, TypeAlias
+
+from autochron import _originals
+from autochron.weaving import gate
+from autochron.weaving.gate import GATE, Point
+
+_FORMAT = b"autochron-plan-1"
+_HEAD = len(_FORMAT) + 4
+_AGE = 30 * 24 * 3600.0
+"""Seconds after which what other rules left is dropped."""
+
+
+Gaps: TypeAlias = "tuple[tuple[int, int | Gaps], ...]"
+"""The gaps in a code object's constants: (place, which object belongs there) or (place of an inner code object, its gaps)."""
+
+
+class Entry(NamedTuple):
+    """What weaving a module came to."""
+
+    notes: dict[str, Any]
+    """What the planner is to know again; plain data."""
+    ledger: list[tuple[str, str, str]]
+    """(what, reason, slug) of what was refused."""
+    code: CodeType | None
+    """With gaps in its constants; None where nothing is woven."""
+    gaps: Gaps
+    """Where they are."""
+    objects: list[tuple[Any, ...]]
+    """What belongs there."""
+
+
+def default_folder() -> str | None:
+    """Give the folder of the user's caches; None where plans are not to be kept, as Python keeps no bytecode then either."""
+    given = _originals.environ.get("AUTOCHRON_CACHE")
+    if given is not None:
+        return given or None
+    if sys.dont_write_bytecode:
+        return None
+    base = _originals.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "autochron", "plans")
+
+
+def version_of_code() -> int:
+    """Tell when what finds and weaves was last changed: more often than its version, where someone works on it."""
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    try:
+        return max(
+            entry.stat().st_mtime_ns
+            for folder in ("rules", "matching", "weaving")
+            for entry in os.scandir(os.path.join(here, folder))
+            if entry.name.endswith(".py")
+        )
+    except (OSError, ValueError):  # in an archive
+        return 0
+
+
+class Plans:
+    """The entries in a folder for one set of rules."""
+
+    def __init__(self, folder: str, key: Sequence[object]) -> None:
+        """Take a folder and whatever the entries depend on besides source and module."""
+        self._key = (*key, MAGIC_NUMBER.hex(), sys.flags.optimize)
+        self._top = folder
+
+    def read(self, module: str, path: str, more: Sequence[object]) -> Entry | None:
+        """Give the entry of a module; None where there is none that is good."""
+        try:
+            file, state = self._place(module, path, more), _state(path)
+            with open(file, "rb", buffering=0) as stream:
+                data = stream.read()
+            content = memoryview(data)[_HEAD:]
+            if data[:_HEAD] != _FORMAT + crc32(content).to_bytes(4, "big"):
+                return None
+            known, entry = marshal.loads(content)  # noqa: S302 - of the user's own cache, as Python's is
+            return Entry(*entry) if known == (module, path, state) else None
+        except (OSError, ValueError, EOFError, TypeError):
+            return None
+
+    def write(self, module: str, path: str, more: Sequence[object], entry: Entry) -> None:
+        """Keep an entry, whole or not at all."""
+        if sys.dont_write_bytecode:
+            return
+        try:
+            data = marshal.dumps(((module, path, _state(path)), tuple(entry)))
+            file = self._place(module, path, more)
+            folder = os.path.dirname(file)
+            if not os.path.isdir(folder):
+                os.makedirs(folder, mode=0o700, exist_ok=True)
+                _drop_old(self._top, folder)
+            passing = f"{file}.{_originals.getpid()}.{_originals.get_ident()}"
+            with open(passing, "wb") as stream:
+                stream.write(_FORMAT + crc32(data).to_bytes(4, "big") + data)
+            os.replace(passing, file)
+        except (OSError, ValueError):
+            return  # a folder that can't be written, or a constant that can't be kept
+
+    def _place(self, module: str, path: str, more: Sequence[object]) -> str:
+        rules = _imp.source_hash(1, repr((self._key, *more)).encode("utf-8", "surrogateescape")).hex()
+        name = _imp.source_hash(2, f"{module}\0{path}".encode("utf-8", "surrogateescape")).hex()
+        return os.path.join(self._top, rules, name)
+
+
+def _state(path: str) -> tuple[int, int]:
+    found = os.stat(path)
+    return found.st_mtime_ns, found.st_size
+
+
+def _drop_old(top: str, own: str) -> None:
+    """Drop the entries that nobody has used for a month: of rules, versions and projects of old."""
+    limit = _originals.time_ns() / 1e9 - _AGE
+    for folder in os.scandir(top):
+        if folder.path == own or not folder.is_dir(follow_symlinks=False):
+            continue
+        files = list(os.scandir(folder.path))
+        if all(max(file.stat().st_mtime, file.stat().st_atime) < limit for file in files):
+            for file in files:
+                os.unlink(file.path)
+            os.rmdir(folder.path)
+
+
+# --- code objects as plain data ----------------------------------------------------------------------------------------
+
+
+def pack(code: CodeType, number: Callable[[Any], int]) -> tuple[CodeType, Gaps, list[tuple[Any, ...]]]:
+    """Take out of a code object what is no plain constant, and describe it; `number` numbers rules."""
+    objects: list[tuple[Any, ...]] = []
+    places: dict[int, int] = {}
+
+    def described(value: Any) -> tuple[Any, ...] | None:
+        if value is GATE:
+            return ("gate",)
+        if type(value) is Point:
+            return ("point", _point(value, number))
+        if type(value) is FunctionType and value.__module__ == gate.__name__:
+            return ("function", value.__name__)
+        if type(value) is MethodType and type(value.__self__).__name__ == "Site":
+            site: Any = value.__self__
+            if id(site) not in places:
+                places[id(site)] = len(objects)
+                objects.append(("site", site.packed(number)))
+            return ("method", value.__name__, places[id(site)])
+        return None
+
+    def packed(inner: CodeType) -> tuple[CodeType, Gaps]:
+        constants: list[Any] = list(inner.co_consts)
+        gaps: list[tuple[int, int | Gaps]] = []
+        for place, value in enumerate(constants):
+            if type(value) is CodeType:
+                constants[place], below = packed(value)
+                if below:
+                    gaps.append((place, below))
+                continue
+            description = described(value)
+            if description is not None:
+                constants[place] = None
+                gaps.append((place, len(objects)))
+                objects.append(description)
+        return (inner.replace(co_consts=tuple(constants)), tuple(gaps)) if gaps else (inner, ())
+
+    return (*packed(code), objects)
+
+
+def unpack(
+    entry: Entry, rules: Sequence[Any], door: Callable[[str], Any]
+) -> tuple[CodeType, list[Point], list[Any]]:
+    """Put the objects back, with the `door` of the HTTP client that a module defines; gives code, points and sites."""
+    made: list[Any] = []
+    points: list[Point] = []
+    sites: list[Any] = []
+    for kind, *rest in entry.objects:
+        if kind == "gate":
+            made.append(GATE)
+        elif kind == "point":
+            points.append(_made_point(rest[0], rules, door))
+            made.append(points[-1])
+        elif kind == "function":
+            made.append(getattr(gate, rest[0]))
+        elif kind == "site":
+            from autochron.weaving.sites import Site  # lazy: most programs have none
+
+            sites.append(Site.unpacked(rest[0], rules))
+            made.append(sites[-1])
+        else:
+            made.append(getattr(made[rest[1]], rest[0]))
+    assert entry.code is not None  # noqa: S101 - the caller saw to it
+    return _filled(entry.code, entry.gaps, made), points, sites
+
+
+def _filled(code: CodeType, gaps: Gaps, made: Sequence[Any]) -> CodeType:
+    constants = list(code.co_consts)
+    for place, what in gaps:
+        constants[place] = made[what] if isinstance(what, int) else _filled(constants[place], what, made)
+    return code.replace(co_consts=tuple(constants))
+
+
+def _point(point: Point, number: Callable[[Any], int]) -> tuple[Any, ...]:
+    return (
+        *(point.module, point.qualname, point.parameters, point.function, point.variadic),
+        *(
+            point.file,
+            point.line,
+            tuple([number(rule) for rule in point.rules]),
+            bool(point.transport),
+            point.replaced,
+        ),
+    )
+
+
+def _made_point(plain: tuple[Any, ...], rules: Sequence[Any], door: Callable[[str], Any]) -> Point:
+    module, qualname, parameters, function, variadic, file, line, numbers, is_door, replaced = plain
+    point = Point(
+        *(module, qualname, parameters, function),
+        variadic=variadic,
+        file=file,
+        line=line,
+        rules=tuple([rules[number] for number in numbers]),
+    )
+    point.transport = door(module) if is_door else None
+    point.replaced = replaced
+    return point

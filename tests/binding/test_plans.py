@@ -1,0 +1,219 @@
+"""Plans: what rules mean to a module is found once; damaged, stale and foreign entries are made anew."""
+
+import os
+import sys
+import time
+from contextlib import suppress
+
+import pytest
+
+from tests.cli.processes import autochron, finish, start, write
+
+AGENT = """
+import desk
+
+print(desk.act("add", {"a": 1, "b": 2}), desk.Till().pay(3))
+"""
+DESK = """
+def add(a, b):
+    return a + b
+
+
+TOOLS = {"add": add}
+
+
+class Till:
+    def pay(self, amount):
+        return amount
+
+
+def act(name, arguments):
+    return TOOLS[name](**arguments)
+"""
+RULES = """version = 1
+packs = []
+[[boundary]]
+name = "{tool}"
+kind = "tool"
+call = "TOOLS[$tool](...)"
+[[boundary]]
+name = "{__name__}"
+kind = "tool"
+define = "desk:Till.*"
+[[boundary]]
+name = "gone"
+kind = "tool"
+target = "desk:gone"
+"""
+COUNT = """
+import ast, sys
+
+parse, parsed = ast.parse, []
+
+def counting(source, *rest, **more):
+    if more.get("mode") != "eval":  # the rules' own patterns
+        parsed.append(1)
+    return parse(source, *rest, **more)
+
+ast.parse = counting
+import autochron.cli
+
+try:
+    autochron.cli.main(sys.argv[1:])
+finally:
+    with open("parsed", "w") as file:
+        file.write(str(len(parsed)))
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    write(folder, {"agent.py": AGENT, "desk.py": DESK, "autochron.toml": RULES, "count.py": COUNT})
+    return folder
+
+
+@pytest.fixture
+def run(project, tmp_path):
+    """Run the agent; gives what was said, and how many sources were parsed."""
+    cache = str(tmp_path / "cache")
+
+    def run_once(**more):
+        command = [sys.executable, "count.py", "run", "agent.py"]
+        ran = finish(start(command, project, env={"AUTOCHRON_CACHE": cache, **more}))
+        assert (ran.status, ran.text) == (0, "3 3\n"), ran.said
+        assert "add ×1, pay ×1" in ran.said
+        said = [line for line in ran.said.splitlines() if "recorded in trace" not in line]
+        return said, int((project / "parsed").read_text())
+
+    return run_once
+
+
+def entries(tmp_path):
+    return sorted(file for folder in (tmp_path / "cache").iterdir() for file in folder.iterdir())
+
+
+def test_what_was_found_is_not_looked_for_again(run, project):
+    first, parsed = run()
+    assert parsed == 1  # desk.py; agent.py has no word of the rule
+    assert run() == (first, 0)
+    replayed = autochron(project, "replay", "last")
+    assert (replayed.status, replayed.text) == (0, "3 3\n")
+
+
+@pytest.mark.parametrize("damage", [b"", b"autochron-plan-1", b"garbage" * 50, None, "flip", "half"])
+def test_a_damaged_entry_is_made_anew(run, tmp_path, damage):
+    first, _ = run()
+    for file in entries(tmp_path):
+        data = file.read_bytes()
+        middle = len(data) // 2
+        flipped = data[:middle] + bytes([data[middle] ^ 255]) + data[middle + 1 :]
+        if damage is None:
+            file.unlink()
+            file.mkdir()
+        else:
+            file.write_bytes({"flip": flipped, "half": data[:middle]}.get(damage, damage))
+    assert run() == (first, 1)
+    assert run() == (first, 1 if damage is None else 0)
+
+
+def test_a_changed_source_is_looked_through_again(run, project):
+    first, _ = run()
+    source = (project / "desk.py").read_text()
+    (project / "desk.py").write_text(source.replace("TOOLS[name]", "(TOOLS[name])"))
+    assert run() == (first, 1)
+    # As editors do: the same length, another time.
+    (project / "desk.py").write_text(source.replace("TOOLS[name]", "(TOOLS[name])"))
+    assert run() == (first, 1)
+
+
+def test_other_rules_have_entries_of_their_own(run, project, tmp_path):
+    first, _ = run()
+    count = len(entries(tmp_path))
+    write(project, {"autochron.toml": RULES.replace("desk:gone", "desk:went")})
+    said, parsed = run()
+    assert (said, parsed) == ([line.replace("desk:gone", "desk:went") for line in first], 1)
+    assert len(entries(tmp_path)) == 2 * count
+    write(project, {"autochron.toml": RULES})
+    assert run() == (first, 0)
+
+
+def test_processes_may_race(project, tmp_path):
+    cache = str(tmp_path / "cache")
+    command = [sys.executable, "-m", "autochron", "run", "--store", "memory:", "agent.py"]
+    for _ in range(3):
+        processes = [start(command, project, env={"AUTOCHRON_CACHE": cache}) for _ in range(4)]
+        ran = [finish(process) for process in processes]
+        assert {(each.status, each.text) for each in ran} == {(0, "3 3\n")}
+        assert all("add ×1, pay ×1" in each.said for each in ran)
+    assert all("." not in file.name for file in entries(tmp_path))
+
+
+def test_a_folder_that_can_not_be_made_is_tolerated(run, tmp_path):
+    (tmp_path / "file").write_text("")
+    first, parsed = run(AUTOCHRON_CACHE=str(tmp_path / "file" / "cache"))
+    assert parsed == 1
+    assert run(AUTOCHRON_CACHE=str(tmp_path / "file" / "cache")) == (first, 1)
+
+
+def test_nothing_is_kept_where_python_keeps_nothing(project, tmp_path):
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "xdg")}
+    command = ["env", "-u", "AUTOCHRON_CACHE", sys.executable, "-m", "autochron", "run", "agent.py"]
+    assert finish(start(command, project, env={**home, "PYTHONDONTWRITEBYTECODE": "1"})).status == 0
+    assert not (tmp_path / "xdg").exists()
+    assert finish(start(command, project, env={**home, "PYTHONDONTWRITEBYTECODE": ""})).status == 0
+    assert os.listdir(tmp_path / "xdg" / "autochron") == ["plans"]
+
+
+def test_what_nobody_used_for_a_month_is_dropped(run, project, tmp_path):
+    run()
+    old = {file.parent for file in entries(tmp_path)}
+    month = time.time() - 31 * 24 * 3600
+    for file in entries(tmp_path):
+        os.utime(file, (month, month))
+    write(project, {"autochron.toml": RULES.replace('"gone"', '"went"')})
+    run()
+    assert not any(folder.exists() for folder in old)
+
+
+def test_a_module_without_a_match_keeps_its_code(project, tmp_path):
+    write(project, {"plain.py": "def f(x):\n    return x\n", "agent.py": AGENT + "import plain, dis\n"})
+    check = """
+import sys
+sys.path.insert(0, ".")
+import autochron
+with autochron.record(store="memory:", rules="autochron.toml"):
+    import plain
+with open("plain.py") as file:
+    wanted = compile(file.read(), plain.__file__, "exec").co_consts[0]
+print(plain.f.__code__ == wanted, plain.f.__code__.co_linetable == wanted.co_linetable)
+"""
+    for _ in range(2):
+        ran = finish(
+            start([sys.executable, "-c", check], project, env={"AUTOCHRON_CACHE": str(tmp_path / "cache")})
+        )
+        assert (ran.text, ran.said) == ("True True\n", "")
+
+
+def test_a_terminal_is_told_of_what_takes_long(project, tmp_path):
+    source = DESK + "".join(f"\n\ndef f{n}(x):\n    return TOOLS['add'](x, {n})\n" for n in range(4000))
+    write(project, {"desk.py": source})
+    said = [on_a_terminal(project, str(tmp_path / "cache")) for _ in range(2)]
+    shown = "autochron: weaving desk (2 modules, 16,019 lines; kept for the next start)"
+    assert f"\r{shown}\r{' ' * len(shown)}\r" in said[0]
+    assert "autochron: weaving" not in said[1]
+
+
+def on_a_terminal(folder, cache):
+    parent, child = os.openpty()
+    env = {"AUTOCHRON_CACHE": cache, "TERM": "dumb"}
+    process = start([sys.executable, "-m", "autochron", "run", "agent.py"], folder, env=env, stderr=child)
+    os.close(child)
+    said = b""
+    with suppress(OSError):  # what Linux says at the end
+        while data := os.read(parent, 65536):
+            said += data
+    os.close(parent)
+    finish(process)
+    return said.decode()

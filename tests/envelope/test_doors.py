@@ -1,0 +1,128 @@
+"""What the clients beside httpx give back of a record, and what is noted of them: aiohttp and botocore."""
+
+import asyncio
+
+import httpx
+import pytest
+
+import autochron
+from autochron import provider
+from autochron.envelope.doors import DOORS
+from autochron.model import Exchange
+
+RULES = 'version = 1\npacks = []\n[[boundary]]\nname = "agent"\nkind = "model"\nhttp = "POST */chat/completions"\n'
+ASKED = {"model": "m", "messages": [{"role": "user", "content": "Hello."}]}
+
+
+@pytest.fixture
+def rules(tmp_path):
+    file = tmp_path / "autochron.toml"
+    file.write_text(RULES, encoding="utf-8")
+    return str(file)
+
+
+def recorded_and_replayed(rules, use):
+    """Give what a use of a provider gave when it was recorded and when it was replayed, and the trace."""
+    with provider.serve() as model, autochron.record(store="memory:", rules=rules) as recording:
+        recorded = use(model.url)
+    assert not recording.problems
+    trace = recording.trace()
+    with autochron.replay(trace, rules=rules):
+        return recorded, use(model.url), trace
+
+
+def in_aiohttp(ask, **options):
+    aiohttp = pytest.importorskip("aiohttp")
+
+    async def run(url):
+        async with (
+            aiohttp.ClientSession(**options) as session,
+            session.post(f"{url}/chat/completions", **ASK) as response,
+        ):
+            return response.status, response.headers["Request-Id"], await ask(response)
+
+    return lambda url: asyncio.run(run(url))
+
+
+ASK = {"json": ASKED}
+
+
+def test_a_whole_answer_of_aiohttp(rules):
+    recorded, replayed, trace = recorded_and_replayed(rules, in_aiohttp(lambda response: response.json()))
+    assert recorded == replayed
+    assert recorded[0] == 200
+    [envelope] = trace.envelopes
+    assert envelope.input.startswith(b'{"body":{"model":"m"')
+    assert envelope.exchanges[0].complete
+
+
+async def _lines(response):
+    return [line async for line in response.content]
+
+
+async def _first(response):
+    return await response.content.readline()
+
+
+async def _parts(response):
+    return (
+        b"".join([chunk async for chunk in response.content.iter_chunked(7)]),
+        response.content.at_eof(),
+    )
+
+
+@pytest.mark.parametrize("ask", [_lines, _first, _parts])
+def test_a_stream_of_aiohttp(rules, ask, monkeypatch):
+    monkeypatch.setitem(ASK, "json", {**ASKED, "stream": True})
+    recorded, replayed, _ = recorded_and_replayed(rules, in_aiohttp(ask))
+    assert recorded == replayed
+    assert recorded[2]
+
+
+def test_a_client_that_sends_through_another_is_one_crossing_and_one_exchange(rules):
+    aiohttp = pytest.importorskip("aiohttp")
+
+    class Through(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request):
+            async with (
+                aiohttp.ClientSession() as session,
+                session.request(request.method, str(request.url), data=request.content) as response,
+            ):
+                return httpx.Response(response.status, content=await response.read())
+
+    async def run(url):
+        async with httpx.AsyncClient(transport=Through()) as client:
+            return (await client.post(f"{url}/chat/completions", json=ASKED)).json()
+
+    recorded, replayed, trace = recorded_and_replayed(rules, lambda url: asyncio.run(run(url)))
+    assert recorded == replayed
+    assert [(each.address, len(each.exchanges)) for each in trace.envelopes] == [("agent[1]", 1)]
+
+
+def test_parameters_of_aiohttp_are_part_of_the_url(rules, monkeypatch):
+    monkeypatch.setitem(ASK, "params", {"a": "1"})
+    _, _, trace = recorded_and_replayed(rules, in_aiohttp(lambda response: response.json()))
+    assert b'"path":"/v1/chat/completions?a=1"' in trace.envelopes[0].input
+
+
+def test_a_body_of_aiohttp_that_was_not_read_to_its_end():
+    aiohttp = pytest.importorskip("aiohttp")
+
+    async def run():
+        async with aiohttp.ClientSession() as session:
+            names = ("self", "method", "str_or_url")
+            arguments = (session, "GET", "http://h.invalid/x")
+            exchange = Exchange(
+                method="GET",
+                url="http://h.invalid/x",
+                request=b"null",
+                status=200,
+                body=b'{"text":"part"}',
+                complete=False,
+            )
+            response = DOORS["aiohttp.client"].rebuilt(exchange, names, arguments)
+            assert await response.content.readany() == b"part"
+            with pytest.raises(aiohttp.ClientPayloadError, match="read no further than this"):
+                await response.content.readany()
+
+    asyncio.run(run())

@@ -1,0 +1,106 @@
+"""The pack of mcp, on the real package: over standard streams, over HTTP and in memory."""
+
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from tests.agents.cases import Case
+from tests.agents.workshop import Fresh, assert_same, record
+from tests.packs.runs import PROGRAMS, addresses, trace_of
+
+pytest.importorskip("mcp", reason="mcp is not installed")
+pytestmark = pytest.mark.slow
+
+ASKED = ["started", "Oslo", "Rome"]
+
+
+def set_up(folder, name):
+    for each in (name, "mcp_server"):
+        shutil.copy(PROGRAMS / f"{each}.py", folder)
+    case = Case(name)
+    (folder / "autochron.toml").write_text(case.rule_file(), encoding="utf-8")
+    return case
+
+
+def asked(folder):
+    """Give what the server noted: its start, and each city it was asked for."""
+    return (folder / "asked.txt").read_text("utf-8").splitlines()
+
+
+def test_a_server_in_a_process_of_its_own(tmp_path):
+    case, runner = set_up(tmp_path, "mcp_stdio"), Fresh()
+    recorded = record(runner, case, tmp_path)
+    assert "child process" not in recorded.stderr
+    assert asked(tmp_path) == ASKED
+    trace = trace_of(tmp_path)
+    assert addresses(trace) == [
+        *("stdio_client[1]", "initialize[1]", "notifications/initialized[1]", "list_tools[1]"),
+        *("weather[1]", "weather[2]", "lost[1]", "resources/read[1]"),
+    ]
+    assert {envelope.kind for envelope in trace.envelopes} == {"tool"}
+    for _ in range(2):
+        replayed = runner.run(tmp_path, "replay", "last")
+        assert_same(recorded, replayed, 0)
+        assert "again for real" not in replayed.stderr
+    assert asked(tmp_path) == ASKED
+
+
+def test_a_server_over_http(tmp_path):
+    case, runner = set_up(tmp_path, "mcp_http"), Fresh()
+    with serving(tmp_path) as url:
+        recorded = recorded_with(runner, case, tmp_path, MCP_URL=url)
+    assert asked(tmp_path) == ASKED
+    trace = trace_of(tmp_path)
+    assert addresses(trace) == [
+        *("streamable_http_client[1]", "initialize[1]", "notifications/initialized[1]", "list_tools[1]"),
+        *("weather[1]", "weather[2]"),
+    ]
+    for _ in range(2):
+        assert_same(recorded, runner.run(tmp_path, "replay", "last", MCP_URL=url), 0)
+    assert asked(tmp_path) == ASKED
+
+
+def test_a_server_in_memory(tmp_path):
+    case, runner = set_up(tmp_path, "mcp_memory"), Fresh()
+    recorded = record(runner, case, tmp_path)
+    assert asked(tmp_path) == ASKED[1:]
+    assert [each for each in addresses(trace_of(tmp_path)) if "/" not in each] == [
+        *("discover[1]", "list_tools[1]", "weather[1]", "weather[2]", "lost[1]"),
+    ]
+    for _ in range(2):
+        assert_same(recorded, runner.run(tmp_path, "replay", "last"), 0)
+    assert asked(tmp_path) == ASKED[1:]
+
+
+def recorded_with(runner, case, folder, **variables):
+    ran = runner.run(folder, "run", *case.program(), **variables)
+    assert (ran.status, "(lost)" in ran.stderr, "(opaque)" in ran.stderr) == (0, False, False), ran.stderr
+    assert "network" not in ran.stderr, ran.stderr
+    return ran
+
+
+@contextmanager
+def serving(folder):
+    """Run the server over HTTP for the length of the block; give its address."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "mcp_server.py", str(port)],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        for _ in range(200):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port), 0.1):
+                break
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        process.wait()

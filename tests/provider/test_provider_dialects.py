@@ -1,0 +1,185 @@
+"""The forms of ollama, Mistral, Google and Bedrock, as their clients read them off the wire."""
+
+import base64
+import http.client
+import json
+from urllib.parse import urlsplit
+
+import pytest
+
+from autochron import provider
+from autochron.provider import Provider
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+FUNCTION = [{"type": "function", "function": {"name": "weather", "parameters": SCHEMA}}]
+ASK = [{"role": "user", "content": "How is the weather?"}]
+
+
+def post(p: Provider, path, body, **headers):
+    """Give (status, headers, body) of a POST."""
+    connection = http.client.HTTPConnection(urlsplit(p.origin).netloc, timeout=10)
+    try:
+        connection.request("POST", path, json.dumps(body), {"content-type": "application/json", **headers})
+        response = connection.getresponse()
+        return (
+            response.status,
+            {key.lower(): value for key, value in response.getheaders()},
+            response.read(),
+        )
+    finally:
+        connection.close()
+
+
+def lines(body):
+    return [json.loads(line) for line in body.splitlines()]
+
+
+def events(body):
+    return [line.removeprefix(b"data: ") for line in body.split(b"\n\n") if line]
+
+
+def test_ollama_answers_whole_and_by_lines(scripted):
+    asked = {"model": "m", "messages": ASK, "tools": FUNCTION}
+    _, _, whole = post(scripted, "/api/chat", {**asked, "stream": False})
+    message = json.loads(whole)["message"]
+    assert message["content"] in ("Let me look.", "Let me see.")
+    assert [call["function"]["name"] for call in message["tool_calls"]] == ["weather", "weather"]
+    assert message["tool_calls"][0]["function"]["arguments"] == {"city": "Oslo"}
+
+    _, headers, streamed = post(scripted, "/api/chat", asked)
+    parts = lines(streamed)
+    assert headers["content-type"] == "application/x-ndjson"
+    assert "".join(part["message"]["content"] for part in parts) in ("Let me look.", "Let me see.")
+    assert [part["done"] for part in parts] == [*[False] * (len(parts) - 1), True]
+    assert [len(part["message"]["tool_calls"]) for part in parts if "tool_calls" in part["message"]] == [2]
+    assert parts[-1]["eval_count"] > 0
+
+
+def test_mistral_sends_a_tool_call_in_one_piece(scripted):
+    asked = {"model": "m", "messages": ASK, "tools": FUNCTION, "tool_choice": "any"}
+    _, _, whole = post(scripted, "/mistral/v1/chat/completions", asked)
+    [choice] = json.loads(whole)["choices"]
+    assert choice["finish_reason"] == "tool_calls"
+    assert {len(call["id"]) for call in choice["message"]["tool_calls"]} == {9}
+
+    _, headers, streamed = post(scripted, "/mistral/v1/chat/completions", {**asked, "stream": True})
+    *parts, last, done = events(streamed)
+    assert (headers["content-type"], done) == ("text/event-stream", b"[DONE]")
+    assert all("tool_calls" not in json.loads(part)["choices"][0]["delta"] for part in parts)
+    calls = json.loads(last)["choices"][0]["delta"]["tool_calls"]
+    assert json.loads(calls[0]["function"]["arguments"]) == {"city": "Oslo"}
+
+
+CONTENTS = [{"role": "user", "parts": [{"text": "How is the weather?"}]}]
+DECLARED = {"name": "weather", "parameters": {"type": "OBJECT", "properties": {"city": {"type": "STRING"}}}}
+
+
+def test_google_answers_whole_and_by_events(scripted):
+    asked = {"contents": CONTENTS, "tools": [{"functionDeclarations": [DECLARED]}]}
+    _, _, whole = post(scripted, "/v1beta/models/m:generateContent", asked)
+    body = json.loads(whole)
+    text, oslo, _ = body["candidates"][0]["content"]["parts"]
+    assert text["text"] in ("Let me look.", "Let me see.")
+    assert oslo == {"functionCall": {"name": "weather", "args": {"city": "Oslo"}}}
+    assert body["modelVersion"] == "m"
+
+    _, headers, streamed = post(scripted, "/v1/models/m:streamGenerateContent?alt=sse", asked)
+    chunks = [json.loads(each) for each in events(streamed)]
+    parts = [part for chunk in chunks for part in chunk["candidates"][0]["content"]["parts"]]
+    assert headers["content-type"] == "text/event-stream"
+    assert "".join(part.get("text", "") for part in parts) in ("Let me look.", "Let me see.")
+    assert [part["functionCall"]["name"] for part in parts if "functionCall" in part] == ["weather"] * 2
+    assert [chunk["candidates"][0].get("finishReason") for chunk in chunks][-2:] == [None, "STOP"]
+
+    results = [{"functionResponse": {"name": "weather", "response": {"result": "mild"}}}]
+    turns = [
+        *CONTENTS,
+        {"role": "model", "parts": [{"text": "x"}]},
+        {"role": "user", "parts": results},
+    ]
+    _, _, second = post(scripted, "/v1/models/m:generateContent", {**asked, "contents": turns})
+    assert json.loads(second)["candidates"][0]["content"]["parts"][0]["text"].startswith("It is ")
+
+
+SAID = [{"role": "user", "content": [{"text": "How is the weather?"}]}]
+SPECS = {"tools": [{"toolSpec": {"name": "weather", "inputSchema": {"json": SCHEMA}}}]}
+
+
+def test_bedrock_converses_whole_and_by_frames(scripted):
+    asked = {"messages": SAID, "toolConfig": SPECS}
+    _, _, whole = post(scripted, "/model/m/converse", asked)
+    body = json.loads(whole)
+    text, oslo, _ = body["output"]["message"]["content"]
+    assert text["text"] in ("Let me look.", "Let me see.")
+    assert (oslo["toolUse"]["name"], oslo["toolUse"]["input"]) == ("weather", {"city": "Oslo"})
+    assert body["stopReason"] == "tool_use"
+
+    _, headers, streamed = post(scripted, "/model/m/converse-stream", asked)
+    assert headers["content-type"] == "application/vnd.amazon.eventstream"
+    parsed = frames(streamed)
+    assert [kind for kind, _ in parsed][:2] == ["messageStart", "contentBlockDelta"]
+    assert [kind for kind, _ in parsed][-2:] == ["messageStop", "metadata"]
+    names = [each["start"]["toolUse"]["name"] for kind, each in parsed if kind == "contentBlockStart"]
+    assert names == ["weather", "weather"]
+
+
+def test_bedrock_invokes_a_model_whole_and_by_chunks(scripted):
+    asked = {"max_tokens": 9, "messages": ASK, "tools": [{"name": "weather", "input_schema": SCHEMA}]}
+    _, _, whole = post(scripted, "/model/m/invoke", asked)
+    assert json.loads(whole)["stop_reason"] == "tool_use"
+    _, _, streamed = post(scripted, "/model/m/invoke-with-response-stream", asked)
+    chunks = [json.loads(base64.b64decode(each["bytes"])) for _, each in frames(streamed)]
+    assert (chunks[0]["type"], chunks[-1]["type"]) == ("message_start", "message_stop")
+
+
+def frames(content):
+    """Give (type, payload) of each frame, read by botocore, which checks the checksums."""
+    eventstream = pytest.importorskip("botocore.eventstream", reason="boto3 is not installed")
+    buffer = eventstream.EventStreamBuffer()
+    buffer.add_data(content)
+    return [(each.headers[":event-type"], json.loads(each.payload)) for each in buffer]
+
+
+def bodies_of(path, asked):
+    with provider.serve(seed=7) as one:
+        return [post(one, path, asked)[2] for _ in range(3)]
+
+
+PATHS = {
+    "/model/m/converse-stream": {"messages": SAID, "toolConfig": SPECS},
+    "/v1beta/models/m:streamGenerateContent?alt=sse": {
+        "contents": CONTENTS,
+        "tools": [{"functionDeclarations": [DECLARED]}],
+    },
+    "/api/chat": {"model": "m", "messages": ASK, "tools": FUNCTION},
+    "/mistral/v1/chat/completions": {"model": "m", "messages": ASK, "tools": FUNCTION, "stream": True},
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_one_seed_gives_the_same_answers(path):
+    assert bodies_of(path, PATHS[path]) == bodies_of(path, PATHS[path])
+
+
+ERRORS = {
+    "/model/m/converse-stream": {"message": "429 on request"},
+    "/v1beta/models/m:streamGenerateContent?alt=sse": {
+        "error": {"code": 429, "message": "429 on request", "status": "RESOURCE_EXHAUSTED"}
+    },
+    "/api/chat": {"error": "429 on request"},
+    "/mistral/v1/chat/completions": {
+        "object": "error",
+        "message": "429 on request",
+        "type": "too_many_requests",
+        "param": None,
+        "code": "429",
+    },
+}
+
+
+@pytest.mark.parametrize("path", ERRORS)
+def test_errors_are_those_of_their_owner(path, scripted):
+    status, headers, body = post(scripted, path, PATHS[path], **{"x-loopback": "429"})
+    assert (status, json.loads(body)) == (429, ERRORS[path])
+    kind = "ThrottlingException" if path.startswith("/model/") else None
+    assert headers.get("x-amzn-errortype") == kind
