@@ -187,6 +187,8 @@ class Rules(Struct, frozen=True, kw_only=True):
     """Files and folders of the user's own code, absolute; empty: the program's folder."""
     traces: tuple[TraceRule, ...] = ()
     ignores: tuple[IgnoreRule, ...] = ()
+    children: bool = True
+    """Whether the processes that the program starts are recorded with it."""
     root: str = ""
     """The folder of the rule file, absolute; the working folder where there is none."""
     file: str | None = None
@@ -328,6 +330,8 @@ class Header(Struct, frozen=True, kw_only=True):
     """Version of autochron."""
     rules: str = ""
     """Digest of the rules."""
+    children: bool = False
+    """Whether the processes that the program started were to be recorded with it."""
 
 
 class Connection(Struct, frozen=True):
@@ -373,6 +377,27 @@ class Footer(Struct, frozen=True, kw_only=True):
     """The credentials that were set; a replay fills in placeholders for these."""
     lost: int = 0
     """Envelopes that could not be written."""
+
+
+class ChildEnd(Struct, frozen=True, kw_only=True):
+    """What a child process had to say when it ended: its own last word, and what only the report tells."""
+
+    footer: Footer
+    opaque: tuple[str, ...] = ()
+    by_type: tuple[str, ...] = ()
+    masked: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    matched: tuple[str, ...] = ()
+    """Ids of the rules that fitted something there."""
+
+
+class Child(Struct, frozen=True):
+    """A child process that was recorded into a trace."""
+
+    lane: str
+    """The lane that it began in."""
+    end: ChildEnd | None
+    """None while it goes on, and for ever if it was cut off or had nothing to say."""
 
 
 class Trace(Struct, frozen=True):
@@ -442,6 +467,8 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     """What was masked in an outcome: `boundary: path`."""
     problems: tuple[str, ...] = ()
     """What went wrong on our side, in one line each."""
+    kept: bool = True
+    """Whether the trace is in the store; not where only those of failed runs are kept."""
 
 
 class ReplaySummary(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
-from autochron.model import Envelope, Footer, Header, Trace, TraceSummary
+from autochron.model import Child, ChildEnd, Envelope, Footer, Header, Trace, TraceSummary
 
 
 class Token(Protocol):
@@ -93,8 +93,8 @@ class Sink(Protocol):
     def extend(self, seq: int, items: Sequence[bytes]) -> None:
         """Add items to the stream of an envelope that was put before."""
 
-    def end(self, footer: Footer) -> None:
-        """Keep the footer."""
+    def end(self, footer: Footer | ChildEnd) -> None:
+        """Keep the footer, or of a child process what it had to say."""
 
     def commit(self) -> None:
         """Make durable all that was put."""
@@ -106,8 +106,23 @@ class Sink(Protocol):
 class Store(Protocol):
     """Where traces live."""
 
+    url: str | None
+    """What another process opens it by, to record into it; None where none can."""
+
     def begin(self, header: Header) -> Sink:
         """Open a new trace."""
+
+    def join(self, trace: str, lane: str, label: str) -> tuple[Sink, str, int]:
+        """Open a trace that another process began; gives also the lane that is ours, and our first seq.
+
+        That is one of a name below a lane, or with an empty name the lane itself, where no other process has it.
+        """
+
+    def children(self, reference: str) -> list[Child]:
+        """List the child processes that were recorded into a trace."""
+
+    def counts(self, reference: str) -> dict[str, int]:
+        """Count the crossings of a trace by name."""
 
     def summaries(self) -> list[TraceSummary]:
         """List the traces, oldest first."""

@@ -18,6 +18,8 @@ Run a program as it is and record its crossings.
   --rules FILE   the rules; default autochron.toml or [tool.autochron] in pyproject.toml, found upward from the program
   --store URL    where traces go; default .autochron/traces.db beside the rules
   --name NAME    a name for the trace
+  --keep WHICH   all, or failed: then the trace of a run that ends with status 0 is dropped; default all
+  --no-children  leave the processes that the program starts alone; they are named in the report
   --quiet        no report at the end
 """
 
@@ -25,11 +27,15 @@ _OPTIONS = {
     "--rules": VALUE,
     "--store": VALUE,
     "--name": VALUE,
+    "--keep": VALUE,
+    "--no-children": FLAG,
     "--quiet": FLAG,
     "-q": FLAG,
     "--help": FLAG,
     "-h": FLAG,
 }
+
+KEEP = ("all", "failed")
 
 
 def run(arguments: list[str]) -> int:
@@ -40,7 +46,15 @@ def run(arguments: list[str]) -> int:
         return 0
     command = program_of(parsed.rest, "run")
     quiet = bool(parsed.flags & {"--quiet", "-q"})
-    options = Options(parsed.values.get("--rules"), parsed.values.get("--store"), quiet=quiet)
+    keep = parsed.values.get("--keep", KEEP[0])
+    if keep not in KEEP:
+        raise UsageError(f"autochron run: --keep takes {' or '.join(KEEP)}, not {keep}")
+    options = Options(
+        parsed.values.get("--rules"),
+        parsed.values.get("--store"),
+        children="--no-children" not in parsed.flags,
+        quiet=quiet,
+    )
 
     def report(summary: RunSummary) -> None:
         if not quiet:
@@ -48,7 +62,8 @@ def run(arguments: list[str]) -> int:
 
             write_run(summary, sys.stderr)
 
-    return run_recorded(options, command, parsed.values.get("--name"), report)
+    name = parsed.values.get("--name")
+    return run_recorded(options, command, name, report, only_failed=keep == "failed")
 
 
 def program_of(words: list[str], command: str) -> Command:

@@ -15,8 +15,8 @@ from autochron import _originals
 from autochron.crossing.adapters import PLAIN, adapt
 from autochron.crossing.arguments import Reader, bound, reader
 from autochron.crossing.conditions import Condition, condition, http_condition
-from autochron.crossing.lanes import CURRENT, HELD, Root, stray_root
-from autochron.errors import RuleError
+from autochron.crossing.lanes import CURRENT, HELD, MAIN, Remote, Root, stray_root
+from autochron.errors import AutochronError, RuleError
 from autochron.interrupts import is_interruption
 from autochron.model import BoundaryRule, Form, Http
 from autochron.ports import CrossingHandler
@@ -237,7 +237,17 @@ def _always(_arguments: tuple[Any, ...]) -> bool:
 class Kernel:
     """The handler of woven code."""
 
-    def __init__(self, handler: CrossingHandler, problem: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        handler: CrossingHandler,
+        problem: Callable[[str], None],
+        *,
+        lane: str = MAIN,
+        parent: Remote | None = None,
+        numbers: Callable[[], int] | None = None,
+    ) -> None:
+        self.base = Root(self, lane, parent)
+        """The ground of the lane that this process began in."""
         self.handler = handler
         self.problem = problem
         """Told in one line of what is wrong with a rule; never raises."""
@@ -245,7 +255,7 @@ class Kernel:
         """Called for the points of HTTP clients with the innermost open crossing."""
         self.pass_in: Callable[[BoundaryRule, Any, Point], None] = lambda _rule, _value, _passer: None
         """Called with what is passed as the argument that a rule means."""
-        self._next = itertools.count(1).__next__
+        self._next = numbers or itertools.count(1).__next__
         self._occurrences: dict[str, Callable[[], int]] = {}
 
     def enter(self, point: Point, arguments: tuple[Any, ...]) -> Any:
@@ -272,9 +282,14 @@ class Kernel:
         occurrence = self._occurrences.get(name)
         if occurrence is None:
             occurrence = self._occurrences.setdefault(name, itertools.count(1).__next__)
+        try:
+            seq = self._next()
+        except AutochronError as error:  # a child process that gets no numbers
+            self.problem(f"{name} was called and is no crossing: {error} (not-crossed)")
+            return None
         counts = current.counts
         within = counts[name] = counts.get(name, 0) + 1
-        crossing = Crossing(self.handler, point, boundary, name, occurrence(), self._next(), current, within)
+        crossing = Crossing(self.handler, point, boundary, name, occurrence(), seq, current, within)
         BUSY.add(ident)
         try:
             serving = self.handler.begin(crossing, arguments)
@@ -338,7 +353,7 @@ class Kernel:
 
     def ground(self) -> Root:
         """Give the lane of a thread that no hook knows."""
-        root = stray_root(self)
+        root = stray_root(self.base)
         CURRENT.set(root)
         return root
 

@@ -27,6 +27,16 @@ if TYPE_CHECKING:
 
 MAIN = "0"
 
+CHILD = "child:"
+"""Stands before the name of what runs in another process: `0/child:worker.py.1`."""
+
+
+def process_of(lane: str) -> str:
+    """Give the lane that a lane's process began in, or that of the task which another process works on."""
+    at = lane.rfind(f"/{CHILD}")
+    end = lane.find("/", at + 1) if at >= 0 else -1
+    return MAIN if at < 0 else lane if end < 0 else lane[:end]
+
 
 class Root:
     """The ground of a lane: what is current there while no crossing is open.
@@ -38,7 +48,7 @@ class Root:
     __slots__ = ("collapses", "counts", "kernel", "lane", "parent", "quiet", "root", "spawned")
 
     def __init__(
-        self, kernel: object, lane: str, parent: Crossing | None = None, *, quiet: bool = False
+        self, kernel: object, lane: str, parent: Crossing | Remote | None = None, *, quiet: bool = False
     ) -> None:
         self.kernel = kernel
         self.lane = lane
@@ -52,6 +62,23 @@ class Root:
     def is_under(self, other: Root) -> bool:
         """Tell whether this is another lane, or one that was started from it."""
         return self is other or self.lane.startswith(f"{other.lane}/")
+
+
+class Remote:
+    """A crossing that is open in another process: what the lanes that were started in it know of it.
+
+    Attributes:
+        seq: its place in the order of starts, by which the handler knows it.
+        collapses: whether model crossings of packs inside it are none.
+    """
+
+    __slots__ = ("collapses", "parent", "record", "seq")
+
+    def __init__(self, seq: int, *, collapses: bool = False) -> None:
+        self.seq = seq
+        self.collapses = collapses
+        self.parent = None
+        self.record = None
 
 
 CURRENT: ContextVar[Any] = ContextVar("autochron_current")
@@ -119,18 +146,18 @@ def carry(current: Callable[[], Any] | None) -> None:
     _in_force[0] = current
 
 
-_Current: TypeAlias = Callable[[], Any]
-_Wrap: TypeAlias = Callable[[Any, Callable[[], _Current | None]], Any]
+Current: TypeAlias = Callable[[], Any]
+Wrap: TypeAlias = Callable[[Any, Callable[[], Current | None]], Any]
 
 
-class _Hook:
+class MethodHook:
     """What stands in the place of one method.
 
     Others put wrappers of their own on the same method, and take them off again, which can bring back what they found. So
     before a session `hold` sees to it that one of ours is the outermost, and only that one acts.
     """
 
-    def __init__(self, owner: Any, name: str, wrap: _Wrap) -> None:
+    def __init__(self, owner: Any, name: str, wrap: Wrap) -> None:
         self._owner = owner
         self._name = name
         self._wrap = wrap
@@ -153,7 +180,7 @@ class _Hook:
         self._acting = standing
 
     def _make(self, inner: Any) -> Any:
-        def current() -> _Current | None:
+        def current() -> Current | None:
             return _in_force[0] if self._acting is made else None
 
         made: Any = functools.wraps(inner)(self._wrap(inner, current))
@@ -174,7 +201,7 @@ class LaneHooks:
     """The hooks that carry lanes into threads, pools and tasks: `install()` returns their undo."""
 
     def __init__(self) -> None:
-        self._hooks: list[_Hook] = []
+        self._hooks: list[MethodHook] = []
 
     def install(self) -> Callable[[], None]:
         """Put the hooks on: on threads now, on pools and event loops now or when they are imported."""
@@ -206,8 +233,8 @@ class LaneHooks:
         while self._hooks:
             self._hooks.pop().take_off()
 
-    def _put(self, owner: Any, name: str, wrap: _Wrap) -> None:
-        hook = _Hook(owner, name, wrap)
+    def _put(self, owner: Any, name: str, wrap: Wrap) -> None:
+        hook = MethodHook(owner, name, wrap)
         hook.hold()
         self._hooks.append(hook)
 
@@ -215,7 +242,7 @@ class LaneHooks:
 # Each is given `carried`: it gives what tells the current crossing or root, or None while nothing is to be carried on.
 
 
-def _thread_start(original: Any, carried: Callable[[], _Current | None]) -> Any:
+def _thread_start(original: Any, carried: Callable[[], Current | None]) -> Any:
     def start(thread: Any) -> None:
         held, current_of = CURRENT.get(None), carried()
         if current_of is not None and (held is None or not held.root.quiet):
@@ -230,7 +257,7 @@ def _thread_start(original: Any, carried: Callable[[], _Current | None]) -> Any:
     return start
 
 
-def _thread_run(original: Any, _carried: Callable[[], _Current | None]) -> Any:
+def _thread_run(original: Any, _carried: Callable[[], Current | None]) -> Any:
     def _bootstrap_inner(thread: Any) -> None:
         root = thread.__dict__.pop(_ROOT_ATTRIBUTE, None)
         if root is not None:
@@ -242,14 +269,14 @@ def _thread_run(original: Any, _carried: Callable[[], _Current | None]) -> Any:
     return _bootstrap_inner
 
 
-def _submit(original: Any, carried: Callable[[], _Current | None]) -> Any:
+def _submit(original: Any, carried: Callable[[], Current | None]) -> Any:
     def submit(pool: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         current_of = carried()
         if current_of is None:
             return original(pool, fn, *args, **kwargs)
         root = spawn(current_of(), label_of(functools.partial(fn, *args) if is_context_run(fn) else fn))
         # The worker thread that this may start is the pool's own business: whether one is started depends on timing.
-        token = CURRENT.set(_QUIET)
+        token = CURRENT.set(QUIET)
         try:
             return original(pool, _InLane(fn, root), *args, **kwargs)
         finally:
@@ -258,7 +285,7 @@ def _submit(original: Any, carried: Callable[[], _Current | None]) -> Any:
     return submit
 
 
-def _create_task(original: Any, carried: Callable[[], _Current | None]) -> Any:
+def _create_task(original: Any, carried: Callable[[], Current | None]) -> Any:
     def create_task(loop: Any, coro: Any, **kwargs: Any) -> Any:
         current_of = carried()
         if current_of is None or kwargs.get("context") is not None:  # a caller's own context is not ours
@@ -272,7 +299,7 @@ def _create_task(original: Any, carried: Callable[[], _Current | None]) -> Any:
     return create_task
 
 
-def _spawn_impl(original: Any, carried: Callable[[], _Current | None]) -> Any:
+def _spawn_impl(original: Any, carried: Callable[[], Current | None]) -> Any:
     def spawn_impl(runner: Any, async_fn: Any, *args: Any, **kwargs: Any) -> Any:
         current_of = carried()
         if current_of is None or kwargs.get("context") is not None or kwargs.get("system_task"):
@@ -286,13 +313,13 @@ def _spawn_impl(original: Any, carried: Callable[[], _Current | None]) -> Any:
     return spawn_impl
 
 
-_QUIET = Root(None, "quiet", quiet=True)
+QUIET = Root(None, "quiet", quiet=True)
 
 _next_stray = itertools.count(1).__next__
 
 
-def stray_root(kernel: object) -> Root:
-    """Begin a lane for a thread that was started past every hook."""
+def stray_root(base: Root) -> Root:
+    """Give the lane of what was started past every hook: the process's own, or a new one for a thread."""
     if _originals.get_ident() == _originals.main_thread().ident:
-        return Root(kernel, MAIN)
-    return Root(kernel, f"{MAIN}/?.{_next_stray()}")
+        return base
+    return Root(base.kernel, f"{base.lane}/?.{_next_stray()}", base.parent)

@@ -266,6 +266,10 @@ class Recorder:
         self._open.clear()
         return without
 
+    def forget(self) -> None:
+        """Hear no more of what is open: in a forked process it is the parent's."""
+        self._open.clear()
+
     # --- inside ----------------------------------------------------------------------------------------------------
 
     def _note_value(self, crossing: Crossing, draft: Draft, value: Any) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from typing import Literal
 
 from autochron.model import Envelope, Trace
 
@@ -24,6 +25,8 @@ class Cursor:
         self._met: set[int] = set()
         self._closed: set[int] = set()
         self._reordered: set[str] = set()
+        self.tell: Callable[[Literal["met", "released", "closed"], int], object] | None = None
+        """Told of what is met, released and closed, by seq: in a child process, for the first one to know."""
         counts: dict[tuple[str, int | None, str], int] = {}
         for envelope in trace.envelopes:
             key = (envelope.lane, envelope.parent, envelope.name)
@@ -73,6 +76,8 @@ class Cursor:
     def meet(self, envelope: Envelope) -> Envelope | None:
         """Note that an envelope was met; give what should have come before it in its lane, the first time in a lane."""
         self._met.add(envelope.seq)
+        if self.tell is not None:
+            self.tell("met", envelope.seq)
         lane = self._lanes[envelope.lane]
         at = self._lane_at.get(envelope.lane, 0)
         while at < len(lane) and (lane[at].seq in self._met or self._is_inside_closed(lane[at])):
@@ -86,11 +91,20 @@ class Cursor:
     def release(self, envelope: Envelope) -> None:
         """Note that an envelope was not met after all."""
         self._met.discard(envelope.seq)
+        if self.tell is not None:
+            self.tell("released", envelope.seq)
         self._lane_at.pop(envelope.lane, None)
 
     def close(self, envelope: Envelope) -> None:
         """Note that an envelope's body is not run: nothing that was recorded inside will be met."""
         self._closed.add(envelope.seq)
+        if self.tell is not None:
+            self.tell("closed", envelope.seq)
+
+    def merge(self, met: Collection[int], closed: Collection[int]) -> None:
+        """Note what another process met and closed."""
+        self._met.update(met)
+        self._closed.update(closed)
 
     def missing(self) -> list[Envelope]:
         """Give what was recorded and never met, without what lies inside a served crossing or in a daemon's lane."""
@@ -168,7 +182,8 @@ class Turns:
 
     def _earlier(self, envelope: Envelope) -> Iterator[Envelope]:
         if self.parallel:
-            for place in range(self._first, self._place[envelope.seq]):
+            # What another process began to work on comes in no order here.
+            for place in range(self._first, self._place.get(envelope.seq, 0)):
                 other = self._ended[place]
                 if (
                     other.seq not in self._done

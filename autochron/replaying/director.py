@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
 
 from msgspec import structs
 
 from autochron import _originals
 from autochron.crossing.kernel import Crossing
+from autochron.crossing.lanes import MAIN, Remote, process_of
 from autochron.envelope import codec, exchange
 from autochron.envelope.canonical import canonical
 from autochron.envelope.compare import first_difference
@@ -19,6 +20,7 @@ from autochron.inputs import OUTCOME, inputs_of, observed, request_input, shaped
 from autochron.model import Divergence, Envelope, Exchange, Raised, Returned, Trace
 from autochron.ports import Serving
 from autochron.replaying.cursor import DAEMON, Cursor, Turns
+from autochron.replaying.reports import Report, Told
 from autochron.replaying.serving import Served, error_name
 
 _ENOUGH = 100
@@ -74,7 +76,7 @@ class Director:
     def __init__(self, trace: Trace, redactor: Redactor, problem: Callable[[str], None]) -> None:
         self.trace = trace
         self.cursor = Cursor(trace)
-        self.turns = Turns(trace.envelopes)
+        self.turns = _turns(trace, MAIN)
         self.divergences: list[Divergence] = []
         self.progress = 0
         self.crossings = 0
@@ -84,6 +86,7 @@ class Director:
         self._changed = _originals.Condition(self._lock)
         self._extra = 0
         self._process = _originals.getpid()
+        self._report: Report | None = None
         self._served_in: dict[str, set[str]] = {}
         """The lanes in which the records of a recorded lane were met."""
         self._unasked: dict[int, Reentry] = {}
@@ -103,6 +106,8 @@ class Director:
                 raise self._extra_crossing(crossing)
             earlier = self.cursor.meet(envelope)
             self._served_in.setdefault(envelope.lane, set()).add(crossing.root.lane)
+            if self._report is not None:
+                self._report.tell(Told(kind="crossed", seq=envelope.seq, lane=crossing.root.lane))
             if envelope.reenters:
                 self._unasked[envelope.seq] = crossing.record = Reentry(envelope)
         if earlier is not None:
@@ -238,15 +243,77 @@ class Director:
 
     def note(self, kind: Any, address: str, message: str, **more: Any) -> None:
         """Add a divergence."""
+        divergence = Divergence(kind=kind, address=address, message=message, **more)
         with self._lock:
-            self.divergences.append(Divergence(kind=kind, address=address, message=message, **more))
+            self.divergences.append(divergence)
+        if self._report is not None:
+            self._report.tell(Told(kind="note", divergence=divergence))
 
-    def finish(self) -> None:
-        """Note what did not happen again; another order is a warning where threads share their work."""
+    # --- processes -----------------------------------------------------------------------------------------------------
+
+    def serve_child(self, report: Report, lane: str) -> None:
+        """Serve a child process from now on, whose lane this is; what is noted goes into its report.
+
+        After a fork, too: then locks may be held by threads that are gone, and what was noted is the parent's.
+        """
+        self._lock = _originals.RLock()
+        self._changed = _originals.Condition(self._lock)
+        self._process = _originals.getpid()
+        self._report = report
+        self.cursor.tell = self._tell
+        self.turns = _turns(self.trace, lane)
+        self.divergences = []
+        self.crossings = self._extra = 0
+        self._unasked.clear()
+
+    def _tell(self, kind: Literal["met", "released", "closed"], seq: int) -> None:
+        if self._report is not None:
+            self._report.tell(Told(kind=kind, seq=seq))
+
+    def merge(self, told: Iterable[Told]) -> None:
+        """Take in what a child process told."""
+        met: dict[int, None] = {}
+        closed: list[int] = []
+        for each in told:
+            if each.kind == "met":
+                met[each.seq] = None
+            elif each.kind == "released":
+                met.pop(each.seq, None)
+            elif each.kind == "closed":
+                closed.append(each.seq)
+            elif each.kind == "crossed":
+                self.crossings += 1
+                self._served_in.setdefault(self.cursor.by_seq[each.seq].lane, set()).add(each.lane)
+            elif each.divergence is not None:
+                self.divergences.append(each.divergence)
+        for envelope in [self.cursor.by_seq[seq] for seq in met]:
+            if self.cursor.is_met(envelope):
+                message = (
+                    f"{envelope.address} was served in two processes; when it was recorded it crossed once"
+                )
+                self.note("extra", envelope.address, message)
+        self.cursor.merge(met, closed)
+
+    def parent_of(self, parent: Any) -> int | None:
+        """Give the recorded seq of what is open around a crossing; -1 where it has no record."""
+        if parent is None:
+            return None
+        if type(parent) is Remote:
+            return parent.seq
+        record = parent.record
+        return record.envelope.seq if isinstance(record, Reentry) else -1
+
+    def finish(self, running: tuple[str, ...] = ()) -> None:
+        """Note what did not happen again; another order is a warning where threads share their work.
+
+        `running` are the lanes of processes that may still come to it, each with a slash behind.
+        """
         for index, each in enumerate(self.divergences):
             if each.kind == "reordered" and self._is_shared_out(each.address):
                 self.divergences[index] = structs.replace(each, severity="warning")
         for envelope in self.cursor.missing():
+            if f"{envelope.lane}/".startswith(running):
+                continue
             self.note(
                 "missing",
                 envelope.address,
@@ -312,11 +379,7 @@ class Director:
                 return
 
     def _parent(self, crossing: Crossing) -> int | None:
-        parent = crossing.parent
-        if parent is None:
-            return None
-        record = parent.record
-        return record.envelope.seq if isinstance(record, Reentry) else -1
+        return self.parent_of(crossing.parent)
 
     def _extra_crossing(self, crossing: Crossing) -> BaseException:
         nearest = self.cursor.nearest(crossing.name)
@@ -390,6 +453,12 @@ class Director:
         if rule.volatile:
             recorded, given = drop_paths(recorded, rule.volatile), drop_paths(given, rule.volatile)
         return first_difference(recorded, given)
+
+
+def _turns(trace: Trace, lane: str) -> Turns:
+    """Give the order of what is served in one process: no process waits for another."""
+    process = process_of(lane)
+    return Turns(tuple(each for each in trace.envelopes if process_of(each.lane) == process))
 
 
 class ServedRequest:

@@ -27,7 +27,10 @@ def _write(summary: RunSummary, page: Page) -> None:
     kept = sum(count for _, count in summary.counts)
     missing = max(0, summary.crossings - kept)
     of = f"{kept} of {plural(summary.crossings, 'crossing')}" if missing else plural(kept, "crossing")
-    page.line(f"autochron: {of} recorded in trace {summary.trace} ({summary.store})", "bold")
+    if summary.kept:
+        page.line(f"autochron: {of} recorded in trace {summary.trace} ({summary.store})", "bold")
+    else:
+        page.line(f"autochron: {of}, and no trace kept: the run ended with status 0 (--keep failed)", "bold")
     if summary.counts:
         page.line("  " + ", ".join(f"{name} ×{count}" for name, count in summary.counts))
     footer = summary.footer

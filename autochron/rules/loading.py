@@ -23,7 +23,7 @@ VERSION = 1
 """Of the format of rule files."""
 
 AUTO = "auto"
-_KEYS = ("version", "packs", "project", "disable", "boundary", "trace", "ignore")
+_KEYS = ("version", "packs", "project", "disable", "children", "boundary", "trace", "ignore")
 
 
 def load_rules(path: str | os.PathLike[str] | None, *, root: str | os.PathLike[str] | None = None) -> Rules:
@@ -54,6 +54,7 @@ def load_rules(path: str | os.PathLike[str] | None, *, root: str | os.PathLike[s
         project=_project(table, folder),
         traces=tuple(_trace(inner) for inner in table.tables("trace", "[[trace]]")),
         ignores=_ignores(table),
+        children=table.flag("children", default=True),
         root=folder,
         file=file,
     )

@@ -81,8 +81,8 @@ class Table:
             self.refuse(key, f"`{key}` is empty; {remedy}")
         return text
 
-    def flag(self, key: str) -> bool:
-        return self._typed(key, bool) if key in self.values else False
+    def flag(self, key: str, *, default: bool = False) -> bool:
+        return self._typed(key, bool) if key in self.values else default
 
     def texts(self, key: str, *, single: bool = False) -> tuple[str, ...]:
         """Read an array of strings; `single` allows one string instead."""

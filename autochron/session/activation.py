@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
+from typing import Any
 
 from autochron import __version__
+from autochron.crossing import processes
 from autochron.crossing.lanes import LaneHooks
+from autochron.crossing.processes import ProcessHooks
 from autochron.model import Rules
 from autochron.session import network
 from autochron.session.planner import RulePlanner, program_paths
@@ -29,6 +33,7 @@ class Activation:
         self.planner = RulePlanner(rules, self.project, self.ledger)
         self._hook = Hook(self.planner, self.ledger, self._plans(rules))
         self._lanes = LaneHooks()
+        self._processes = ProcessHooks() if rules.children else None
         self._undo: list[Callable[[], None]] = []
 
     def _plans(self, rules: Rules) -> Plans | None:
@@ -51,11 +56,12 @@ class Activation:
     def is_by(self, rules: Rules, program: str | None) -> bool:
         """Tell whether this is what the same rules would weave, for the same program."""
         own = self._given
-        return (own.digest, own.root, own.file, own.project, self.program) == (
+        return (own.digest, own.root, own.file, own.project, own.children, self.program) == (
             rules.digest,
             rules.root,
             rules.file,
             rules.project,
+            rules.children,
             program,
         )
 
@@ -68,19 +74,33 @@ class Activation:
                 self._hook.weave_imported(name, module)
         self._hook.install()
         self._undo.append(self._lanes.install())
+        if self._processes is not None:
+            self._undo.append(self._processes.install())
         self._watch_processes()
         self.planner.on_import = self._imported
+        processes.on_main.append(self._weave_main)
 
     def hold(self) -> None:
         """Make our hooks the outermost again, where someone else has put on or taken off something since."""
         self._lanes.hold()
+        if self._processes is not None:
+            self._processes.hold()
         self._watch_processes()
 
     def _imported(self, module: str) -> None:
         if module == _PROCESSES:
             self._watch_processes()
+        elif module in processes.MODULES:
+            if self._processes is not None:
+                self._processes.imported(module)
         else:
             self._lanes.imported(module)
+
+    def _weave_main(self, name: str, file: str | None, code: Any) -> Any:
+        """Weave the main module that a process of multiprocessing loads under another name."""
+        stem = os.path.splitext(os.path.basename(file or ""))[0]
+        self.planner.aliases[name] = ("__main__", stem)
+        return self._hook.weave(name, file, code)
 
     def _watch_processes(self) -> None:
         processes = sys.modules.get(_PROCESSES)
@@ -90,6 +110,8 @@ class Activation:
     def uninstall(self) -> None:
         """Take all weaving off."""
         self.planner.on_import = None
+        if self._weave_main in processes.on_main:
+            processes.on_main.remove(self._weave_main)
         while self._undo:
             self._undo.pop()()
         self._hook.uninstall()

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from autochron import _originals
 from autochron.config import default_store, find_rule_file
+from autochron.crossing.processes import attending
 from autochron.envelope.redaction import Redactor
 from autochron.errors import DivergenceError, UnwovenToolError, UsageError
 from autochron.model import Command, Divergence, Envelope, Footer, Rules, Trace
@@ -15,8 +16,10 @@ from autochron.ports import Store
 from autochron.rules import load_rules
 from autochron.session import facts
 from autochron.session.activation import activate
+from autochron.session.children import Children
 from autochron.session.coverage import refuse_uncovered
-from autochron.session.session import Recording, Replaying
+from autochron.session.recording import Recording
+from autochron.session.replaying import Replaying
 from autochron.store import open_store
 from autochron.weaving import gate
 
@@ -92,7 +95,9 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
         rules = rules_for(self._given)
         activation = activate(rules)
         self.store = store_for(self._store, rules)
-        header = facts.header(rules, Command("block", "", (), facts.folder_of(rules)), self._name)
+        command = Command("block", "", (), facts.folder_of(rules))
+        children = rules.children and self.store.url is not None
+        header = facts.header(rules, command, self._name, children=children)
         self._recording = Recording(activation, self.store, header, durability=self._durability)
         self._recording.begin()
         return self
@@ -205,7 +210,13 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
 
 
 def refuse_second() -> None:
-    """Refuse to begin while another recording or replay is under way; UsageError."""
+    """Refuse to begin while another recording or replay is under way; UsageError.
+
+    One that this process only takes part in, as a child of another, gives way: as it would be without that one.
+    """
+    children = attending()
+    if isinstance(children, Children) and children.session.is_child:
+        children.session.step_aside()
     if gate.is_on():
         raise UsageError(
             "a recording or replay is under way in this process; end it before the next one begins"

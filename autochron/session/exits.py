@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import signal
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -13,11 +14,59 @@ from autochron import _originals
 _KILLING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
-def guard(flush: Callable[[int | None], None]) -> Callable[[], None]:
+_in_force: list[Callable[[], None]] = []
+"""What takes the handlers of signals off."""
+
+
+class _Held(threading.local):
+    """The signals that a thread had blocked before it forked."""
+
+    mask: set[Any] | None = None
+
+
+_held = _Held()
+_hooked = False
+
+
+def _before_fork() -> None:
+    """Hold signals back: one that reaches a fork before it has begun to run would be noted, and then forgotten by Python."""
+    if _in_force:
+        _held.mask = signal.pthread_sigmask(signal.SIG_BLOCK, _KILLING)
+
+
+def _after_fork() -> None:
+    mask, _held.mask = _held.mask, None
+    if mask is not None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _after_fork_in_child() -> None:
+    """Let signals kill again in a fork, which somebody may end at any moment: what it records waits for nothing.
+
+    A handler of Python's runs between two instructions. Where a pool ends its workers just as they go back to waiting for
+    a task, a signal that comes a moment before the wait is noted, and the wait lasts for ever: one time in twenty.
+    """
+    while _in_force:
+        _in_force.pop()()
+    _after_fork()
+
+
+def _hook_forks() -> None:
+    global _hooked  # noqa: PLW0603 - hooks can't be taken back, so they are set once a process
+    if not _hooked and hasattr(os, "register_at_fork"):
+        _hooked = True
+        os.register_at_fork(
+            before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child
+        )
+
+
+def guard(flush: Callable[[int | None], None], *, signals: bool = True) -> Callable[[], None]:
     """Call `flush` with the exit status, or None, before the process ends; gives the undo."""
     undo = [_guard_exit(flush)]
-    if _originals.get_ident() == _originals.main_thread().ident:
+    if signals and _originals.get_ident() == _originals.main_thread().ident:
         undo.append(_guard_signals(flush))
+        _in_force.append(undo[-1])
+        _hook_forks()
 
     def undo_all() -> None:
         for each in undo:

@@ -32,7 +32,7 @@ def _moment(milliseconds: int) -> str:
     return "".join([_PAIRS[milliseconds >> shift & 1023] for shift in _TIME])
 
 
-def header(rules: Rules, command: Command, name: str | None = None) -> Header:
+def header(rules: Rules, command: Command, name: str | None = None, *, children: bool = False) -> Header:
     """Describe a run that begins now."""
     now = _originals.time_ns()
     created = _second(now // 1_000_000_000)
@@ -44,6 +44,7 @@ def header(rules: Rules, command: Command, name: str | None = None) -> Header:
         python=_PYTHON,
         autochron=__version__,
         rules=rules.digest,
+        children=children,
     )
 
 

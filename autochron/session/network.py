@@ -16,15 +16,17 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from autochron.crossing.processes import STARTING
+
 _EVENTS = frozenset(
     {"socket.connect", "socket.sendto", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendmsg"}
 )
 
-_PROCESS = "multiprocessing.Process"
+PROCESS = "multiprocessing.Process"
 """Our own event: what spawn and loky call to start a process raises none that is audited."""
 
 _CHILDREN = frozenset(
-    {"os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen", _PROCESS}
+    {"os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen", PROCESS}
 )
 
 _HARMLESS = frozenset({"ldconfig", "lsb_release", "uname"})
@@ -93,12 +95,15 @@ def watch_processes() -> Callable[[], None]:
         if _watcher is None:
             return original(process)
         if not _starting.depth:
-            _watcher(_PROCESS, (getattr(process, "_start_method", None) or type(process).__name__,))
+            how = getattr(process, "_start_method", None) or type(process).__name__
+            _watcher(PROCESS, (how, getattr(process, "_target", None) or type(process)))
         _starting.depth += 1
         try:
             return original(process)
         finally:
             _starting.depth -= 1
+            if not _starting.depth:
+                STARTING.root = None
 
     start._autochron_told = True  # type: ignore[attr-defined]  # noqa: SLF001 - our own mark
     owner.start = start
@@ -116,7 +121,7 @@ def child_of(event: str, arguments: tuple[Any, ...]) -> str | None:
         return None
     if event in {"os.fork", "os.forkpty"}:
         return "a forked child process"
-    if event == _PROCESS:
+    if event == PROCESS:
         return f"a child process of multiprocessing ({arguments[0]})"
     program = _text(arguments[1 if event == "os.spawn" else 0])
     if event == "os.system":

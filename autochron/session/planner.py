@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from autochron.crossing.processes import MODULES as PROCESS_MODULES
 from autochron.envelope.doors import DOORS
 from autochron.matching import Matcher
 from autochron.matching.matcher import NOTHING, Absent, Found
@@ -32,6 +33,7 @@ _SPAWNING = frozenset(
         "uvloop",
         "trio._core._run",
         "multiprocessing.process",
+        *PROCESS_MODULES,
     }
 )
 """Modules whose pools and event loops carry lanes on, or whose processes are told of."""

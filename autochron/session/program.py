@@ -63,6 +63,14 @@ class Program:
             return error
         return None
 
+    @property
+    def own(self) -> str | None:
+        """The file beside which the user's own code and the rules lie; None where that is the working folder.
+
+        A console script is a library's: it stands in the environment's folder of commands.
+        """
+        return None if self.command.mode == "console" else self.path
+
     # --- finding -----------------------------------------------------------------------------------------------------
 
     def _find_script(self) -> None:

@@ -8,6 +8,8 @@ import sys
 import threading
 from collections.abc import Callable
 
+from msgspec import structs
+
 from autochron import _originals
 from autochron.config import default_store, find_rule_file
 from autochron.envelope import bodies
@@ -21,7 +23,8 @@ from autochron.session.block import refuse_unwoven
 from autochron.session.coverage import refuse_uncovered
 from autochron.session.program import Program, end_process, say_exit
 from autochron.session.progress import shown_on
-from autochron.session.session import Recording, Replaying
+from autochron.session.recording import Recording
+from autochron.session.replaying import Replaying
 from autochron.store import open_store
 
 PLACEHOLDER = "autochron-replay"
@@ -34,18 +37,23 @@ class Options:
     Attributes:
         rules: a rule file, or None to look for one.
         store: a store, or None for the default one.
+        children: whether the processes that the program starts take part, where the rules don't say no.
         quiet: whether progress is not shown.
     """
 
-    def __init__(self, rules: str | None, store: str | None, *, quiet: bool = False) -> None:
+    def __init__(
+        self, rules: str | None, store: str | None, *, children: bool = True, quiet: bool = False
+    ) -> None:
         self.rules = rules
         self.store = store
+        self.children = children
         self.quiet = quiet
 
     def load_rules(self, beside: str | None) -> Rules:
         """Read the rules: the given ones, or those found upward from the program."""
         file = self.rules if self.rules is not None else find_rule_file(beside)
-        return load_rules(file, root=None if file else os.getcwd())
+        rules = load_rules(file, root=None if file else os.getcwd())
+        return rules if self.children else structs.replace(rules, children=False)
 
 
 class Capture:
@@ -88,15 +96,22 @@ def weave_into(activation: Activation, program: Program) -> Callable[..., object
 
 
 def run_recorded(
-    options: Options, command: Command, name: str | None, report: Callable[[RunSummary], None]
+    options: Options,
+    command: Command,
+    name: str | None,
+    report: Callable[[RunSummary], None],
+    *,
+    only_failed: bool = False,
 ) -> int:
     """Record a program; gives its exit status. `report` is told at the very end, after threads and exit functions.
+
+    With `only_failed` the trace is dropped again where the program ended with status 0.
 
     Raises:
         UsageError, RuleError, StoreError: before the program starts.
     """
     program = Program(command)
-    rules = options.load_rules(program.path)
+    rules = options.load_rules(program.own)
     url = options.store or default_store(rules.file)
     shown = _place(url)  # before the program goes to another folder
     store = open_store(url)
@@ -108,21 +123,23 @@ def run_recorded(
         if pair[0] != pair[1]
     ]
     command = Command(command.mode, command.target, arguments, facts.folder_of(rules))
-    activation = activate(rules, program.path, aliases={"__main__": program.aliases})
+    activation = activate(rules, program.own, aliases={"__main__": program.aliases})
     activation.hook.progress = None if options.quiet else shown_on(sys.stderr)
-    recording = Recording(activation, store, facts.header(rules, command, name), redactor)
+    header = facts.header(rules, command, name, children=rules.children and store.url is not None)
+    recording = Recording(activation, store, header, redactor)
+    recording.is_guarded = True
     if masked:
         recording.problem(
             f"masked in the command line, so a replay gives the program the mask: argument {', '.join(masked)}; give them "
             "again with `replay TRACE -- PROGRAM ARG …` (masked)"
         )
     capture = Capture()
-    state = _Ending(recording, capture, lambda: report(recording.summary(shown)))
+    state = _Ending(recording, capture, shown, report, only_failed=only_failed)
     recording.before_exec = lambda: state.flush(None)
     atexit.register(state.finish)
     undo = exits.guard(state.flush)
     state.undo = undo
-    capture.start(printed=recording.recorder.printed)
+    capture.start(printed=recording.printed)
     recording.begin()
     try:
         status = program.run(weave_into(activation, program))  # type: ignore[arg-type]
@@ -144,30 +161,50 @@ def _place(store: str) -> str:
     return os.path.abspath(path) if near.startswith(os.pardir) else near
 
 
-def _no_report() -> None:
+def _no_report(_summary: RunSummary) -> None:
     """Say nothing: what is wrong with the rules is said already."""
 
 
 class _Ending:
     """The end of a recorded program, which comes after its threads and its exit functions."""
 
-    def __init__(self, recording: Recording, capture: Capture, report: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        recording: Recording,
+        capture: Capture,
+        shown: str,
+        report: Callable[[RunSummary], None],
+        *,
+        only_failed: bool,
+    ) -> None:
         self.recording = recording
         self.capture = capture
         self.report = report
         self.status = 0
+        self._shown = shown
+        self._only_failed = only_failed
         self.undo: Callable[[], None] | None = None
         self._process = _originals.getpid()
         self._done = False
 
     def flush(self, status: int | None) -> None:
         """Write all that waits, before the process ends without clean-up."""
+        if _originals.getpid() != self._process:
+            self._flush_fork(status)
         if self._done or _originals.getpid() != self._process:
             return
         self.recording.flush(status, self.capture.stdout.data, self.capture.stdin.data)
+        if status == 0 and self._only_failed:
+            self.recording.drop()
+
+    def _flush_fork(self, status: int | None) -> None:
+        if self.recording.is_child:
+            self.recording.flush(status)
 
     def finish(self) -> None:
         """Write the last word, and report."""
+        if _originals.getpid() != self._process:
+            self._flush_fork(None)
         if self._done or _originals.getpid() != self._process:
             return
         self._done = True
@@ -175,7 +212,12 @@ class _Ending:
             self.undo()
         self.capture.stop()
         self.recording.finish(self.status, None, self.capture.stdout.data, self.capture.stdin.data)
-        self.report()
+        summary = self.recording.summary(self._shown)
+        if self.status == 0 and self._only_failed:
+            summary = structs.replace(
+                summary, kept=not self.recording.drop(), problems=tuple(self.recording.problems)
+            )
+        self.report(summary)
         end_process(self.status)
 
 
@@ -220,7 +262,7 @@ def run_replayed(
     program = Program(given)
     redactor = Redactor()
     _set_environment(trace)
-    activation = activate(rules, program.path, aliases={"__main__": program.aliases})
+    activation = activate(rules, program.own, aliases={"__main__": program.aliases})
     replaying = Replaying(activation, trace, redactor)
     capture = Capture()
     footer = trace.footer
@@ -233,6 +275,7 @@ def run_replayed(
     process = _originals.getpid()
     status = program.run(weave_into(activation, program))  # type: ignore[arg-type]
     if _originals.getpid() != process:  # a forked child: it ends as it would, and the report is its parent's
+        atexit.register(replaying.leave)
         if program.exit is not None:
             raise program.exit
         end_process(status)
@@ -269,6 +312,7 @@ class _ReplayEnding:
     def cut_short(self, status: int | None) -> None:
         """Do so before the process ends without clean-up, and end it with our own status."""
         if _originals.getpid() != self._process:
+            self._replaying.leave()
             return
         result = self.finish(status)
         for stream in (sys.stdout, sys.stderr):

@@ -54,8 +54,11 @@ def connect_to_read(path: str) -> sqlite3.Connection:
         connection, version = _checked(path, "mode=ro&immutable=1")
     if 0 < version < schema.VERSION:
         connection.close()
-        connect_to_write(path, "group").close()
-        connection = _open(path, "mode=rw")
+        try:
+            connect_to_write(path, "group").close()
+            connection = _open(path, "mode=rw")
+        except StoreError:  # it can't be written: an older one is read as it is
+            connection = _open(path, "mode=ro&immutable=1")
     connection.execute("PRAGMA query_only=1")
     connection.text_factory = bytes
     return connection

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from msgspec import structs
 
 from autochron import _originals
 from autochron.errors import StoreError
-from autochron.model import Envelope, Footer, Header, Streamed, Trace, TraceSummary
+from autochron.model import Child, ChildEnd, Envelope, Footer, Header, Streamed, Trace, TraceSummary
 from autochron.store import forks, lookup
 
 if TYPE_CHECKING:
@@ -94,10 +95,11 @@ class MemorySink:
             self._check()
             self._kept.items.setdefault(seq, []).extend(items)
 
-    def end(self, footer: Footer) -> None:
+    def end(self, footer: Footer | ChildEnd) -> None:
         """Keep the footer."""
         with SHARED.lock:
             self._check()
+            assert isinstance(footer, Footer)  # noqa: S101 - no child process gets here
             self._kept.footer = footer
 
     def read_through(self, settle: Callable[[], object]) -> None:
@@ -121,6 +123,7 @@ class MemoryStore:
     """Traces in the memory of this process."""
 
     def __init__(self) -> None:
+        self.url: str | None = None
         self._traces: dict[str, _Kept] = {}
 
     def begin(self, header: Header) -> Sink:
@@ -129,6 +132,20 @@ class MemoryStore:
             raise StoreError(f"memory holds a trace {header.id} already; give the new one an id of its own")
         kept = self._traces[header.id] = _Kept(header)
         return MemorySink(kept)
+
+    def join(self, trace: str, lane: str, label: str) -> tuple[Sink, str, int]:
+        """Refuse: the memory of one process is not another's."""
+        raise StoreError(
+            f"trace {trace} is kept in memory, which other processes can't write to; give a file"
+        )
+
+    def children(self, reference: str) -> list[Child]:
+        """List no child processes: none is recorded into memory."""
+        return []
+
+    def counts(self, reference: str) -> dict[str, int]:
+        """Count the crossings of a trace by name."""
+        return Counter(envelope.name for envelope in self.envelopes(reference))
 
     def summaries(self) -> list[TraceSummary]:
         """List the traces, oldest first."""

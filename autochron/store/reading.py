@@ -11,6 +11,7 @@ import msgspec
 
 from autochron.errors import StoreError
 from autochron.model import Abandoned, Closed, Envelope, Exchange, Footer, Raised, Returned, Streamed
+from autochron.store.processes import FIRST, Order, bounds_of, bounds_of_run, run_of
 from autochron.store.rows import SHIFT
 
 Read: TypeAlias = int | bytes | None
@@ -131,11 +132,10 @@ class _Names(dict[bytes, str]):
 
 
 class EnvelopeReader:
-    """Read the envelopes of one trace."""
+    """Read the envelopes that one process wrote, or those of one of its runs of seqs."""
 
-    def __init__(self, connection: sqlite3.Connection, path: str, number: int) -> None:
-        bounds = (number << SHIFT, (number + 1 << SHIFT) - 1)
-        self._bodies = Bodies(connection, path)
+    def __init__(self, connection: sqlite3.Connection, bounds: tuple[int, int], bodies: Bodies) -> None:
+        self._bodies = bodies
         self._crossings = connection.execute(CROSSINGS, bounds)
         self._exchanges = _Group(connection.execute(EXCHANGES, bounds), 1)
         self._items = _Group(connection.execute(ITEMS, bounds), 0)
@@ -202,6 +202,28 @@ class EnvelopeReader:
             attempts=attempts,
             complete=complete == 1,
         )
+
+
+def envelopes(connection: sqlite3.Connection, path: str, number: int) -> Iterator[Envelope]:
+    """Read the envelopes of one trace, in order of start."""
+    bodies, bounds = Bodies(connection, path), bounds_of(number)
+    if not _is_shared(connection, bounds):
+        yield from EnvelopeReader(connection, bounds, bodies)
+        return
+    order = Order(connection, number)
+    readers = {
+        run: iter(EnvelopeReader(connection, bounds_of_run(number, run), bodies)) for run in order.runs
+    }
+    for seq in order.seqs:
+        yield order.renumbered(next(readers[run_of(seq)]))
+
+
+def _is_shared(connection: sqlite3.Connection, bounds: tuple[int, int]) -> bool:
+    """Tell whether child processes wrote some of a trace's crossings."""
+    (highest,) = connection.execute(
+        "SELECT max(id) FROM crossing WHERE id BETWEEN ? AND ?", bounds
+    ).fetchone()
+    return highest is not None and highest >= bounds[0] | FIRST
 
 
 def footer(bodies: Bodies, kept: bytes, stdout: Read, stdin: Read) -> Footer:

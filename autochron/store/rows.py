@@ -75,6 +75,10 @@ class RowBuilder:
         self._digests.clear()
         self.last = last
 
+    def count_from(self, last: int) -> None:
+        """Continue from a number, and go on building on the bodies that were written."""
+        self.last = last
+
     def build(self, operations: Sequence[Operation], footer: Footer | None = None) -> Rows:
         """Make the rows for what was put, in that order."""
         rows = self._rows = Rows()

@@ -5,10 +5,23 @@ from __future__ import annotations
 APPLICATION = 0x41434852
 """`ACHR` in the file's header: how a store is told from any other SQLite database."""
 
-VERSION = 1
-"""`PRAGMA user_version`. History: 1, the first."""
+VERSION = 2
+"""`PRAGMA user_version`. History: 1, the first; 2, `child`."""
 
-TABLES = """
+_CHILD = """
+-- A row per 65,536 seqs that a child process has taken for its crossings: from 2^31 on, so that the first process needs
+-- none. A process that needs more has several, all with its lane.
+CREATE TABLE child (
+    -- trace.number << 32 | first seq
+    id INTEGER PRIMARY KEY,
+    -- The lane that the process began in.
+    lane TEXT NOT NULL,
+    -- JSON object: what it had to say when it ended; NULL while it goes on, and for ever if it was cut off.
+    ending TEXT
+);
+"""
+
+TABLES = f"""
 -- Cells: `input`, `value`, `meta`, `changed`, `request`, `body`, `error`, `items`, `headers`, `stdout` and
 -- `stdin` hold JSON text, or an integer: the id of a row of `body`. Ids of crossings and bodies are
 -- `trace.number << 32 | seq` and `trace.number << 32 | ordinal`, so that what belongs to a trace is one range
@@ -110,7 +123,7 @@ CREATE TABLE body (
     -- compressed.
     size INTEGER
 );
-"""
+{_CHILD}"""
 
-MIGRATIONS: dict[int, str] = {}
+MIGRATIONS: dict[int, str] = {1: _CHILD}
 """Version to the script that makes the next one of it; applied when a store is opened, in one transaction."""

@@ -11,8 +11,9 @@ import msgspec
 
 from autochron import _originals
 from autochron.errors import StoreError
-from autochron.model import Envelope, Footer, Header
+from autochron.model import ChildEnd, Envelope, Footer, Header
 from autochron.store import database, forks
+from autochron.store.processes import PUT_ENDING, reserve
 from autochron.store.rows import SHIFT, Operation, RowBuilder, Rows
 
 PUT_CROSSING = (
@@ -34,21 +35,30 @@ class SqliteSink:
     What was put waits in memory for `commit`, which writes it in one transaction: all of it or, when it
     raises, nothing, and then it is forgotten and the caller may put it again. So commit every few hundred
     envelopes.
+
+    A header begins a trace. An id joins one that another process began: then `end` takes a `ChildEnd`, and seqs come from
+    `reserve`.
     """
 
-    def __init__(self, path: str, header: Header, durability: database.Durability) -> None:
+    def __init__(self, path: str, trace: Header | str, durability: database.Durability) -> None:
         self.fork_order = 1
         self._path = path
         self._file = os.path.abspath(path)  # the program may change its working folder
-        self._id = header.id
+        self._id = trace if isinstance(trace, str) else trace.id
         self._durability = durability
         self._lock = _originals.RLock()
         self._pending: list[Operation] = []
-        self._footer: Footer | None = None
+        self._footer: Footer | ChildEnd | None = None
+        self._child: int | None = None
+        """The id of our row of `child`."""
+        self._shared = False
+        """Whether another process writes the trace, too."""
         self._open = True
         self._resting = False
         self._connection: sqlite3.Connection | None = database.connect_to_write(path, durability)
-        self._number = self._begin(self._connection, header)
+        self._number = (
+            self._find(self._connection) if isinstance(trace, str) else self._begin(self._connection, trace)
+        )
         self._builder = RowBuilder(self._number)
         forks.register(self)
 
@@ -68,6 +78,40 @@ class SqliteSink:
             raise database.explained(error, self._path) from error
         return int(cursor.lastrowid or 0)
 
+    def _find(self, connection: sqlite3.Connection) -> int:
+        try:
+            row = connection.execute("SELECT number FROM trace WHERE id = ?", (self._id,)).fetchone()
+        except sqlite3.Error as error:
+            connection.close()
+            raise database.explained(error, self._path) from error
+        if row is None:
+            connection.close()
+            raise StoreError(f"{self._path} holds no trace {self._id} any more; record it again")
+        return int(row[0])
+
+    def reserve(self, lane: str, label: str | None = None) -> tuple[str, int]:
+        """Take a run of `processes.TAKEN` seqs for a child process; gives its lane, and the first of them.
+
+        With a label the process claims a lane of that name below; with an empty one the lane itself, or one below where
+        another process has it. On a connection of its own: a signal handler may interrupt this, and then waits for a commit.
+        """
+        connection = database.connect_to_write(self._file, self._durability)
+        try:
+            lane, number = reserve(connection, self._number, lane, label)
+        except sqlite3.Error as error:
+            raise database.explained(error, self._path) from error
+        finally:
+            connection.close()
+        if self._child is None:
+            self._child = number
+        self._shared = True
+        return lane, number & (1 << SHIFT) - 1
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether this process has taken no seqs of the trace yet."""
+        return self._child is None
+
     def put(self, envelope: Envelope) -> None:
         """Keep an envelope; one with the same `seq` replaces it.
 
@@ -85,8 +129,8 @@ class SqliteSink:
             self._check()
             self._pending.append((seq, tuple(items)))
 
-    def end(self, footer: Footer) -> None:
-        """Keep the footer; a later one replaces it."""
+    def end(self, footer: Footer | ChildEnd) -> None:
+        """Keep the footer, or what a child process had to say; a later one replaces it."""
         with self._lock:
             self._check()
             self._footer = footer
@@ -146,26 +190,32 @@ class SqliteSink:
             except sqlite3.Error:
                 pass  # the fault that led here is the one to report
 
-    def _write(self, connection: sqlite3.Connection, pending: list[Operation], footer: Footer | None) -> None:
+    def _write(
+        self, connection: sqlite3.Connection, pending: list[Operation], ending: Footer | ChildEnd | None
+    ) -> None:
         builder, first = self._builder, self._number << SHIFT
         bounds = (first, first | (1 << SHIFT) - 1)
+        footer = ending if isinstance(ending, Footer) else None
         built_on = builder.last
-        rows = builder.build(pending, footer) if built_on >= 0 else None
+        rows = builder.build(pending, footer) if built_on >= 0 and not self._shared else None
         connection.execute("BEGIN IMMEDIATE")
         (last,) = connection.execute("SELECT max(id) FROM body WHERE id BETWEEN ? AND ?", bounds).fetchone()
-        if rows is None or built_on != (last or first):
-            # The first commit after a fault, or a fork of this process wrote in between.
+        if rows is None and built_on >= 0:
+            builder.count_from(last or first)
+        elif rows is None or built_on != (last or first):
+            # The first commit after a fault, or another process wrote in between, and may do so again.
+            self._shared = rows is not None
             builder.reset(last or first)
+            rows = None
+        if rows is None:
             rows = builder.build(pending, footer)
-        (highest,) = connection.execute(
-            "SELECT max(id) FROM crossing WHERE id BETWEEN ? AND ?", bounds
-        ).fetchone()
-        known = [number for number in rows.crossings if number <= (highest or 0)]
-        replaced = [number for number in known if _exists(connection, number)]
+        replaced = [number for number in _known(connection, rows) if _exists(connection, number)]
         self._insert(connection, rows, replaced)
         new = len(rows.crossings) - len(replaced)
         if rows.footer is not None:
             connection.execute(END, (*rows.footer, self._number))
+        if isinstance(ending, ChildEnd):
+            connection.execute(PUT_ENDING, (msgspec.json.encode(ending).decode(), self._child))
         counted = connection.execute(COUNT, (new, rows.size, self._number, self._id))
         if not counted.rowcount:
             raise StoreError(
@@ -203,6 +253,7 @@ class SqliteSink:
         self._lock = _originals.RLock()
         self._resting = False
         self._pending, self._footer = [], None
+        self._child = None
         if self._connection is not None:
             _inherited.append(
                 self._connection
@@ -212,6 +263,17 @@ class SqliteSink:
 
 
 _inherited: list[sqlite3.Connection] = []
+
+
+def _known(connection: sqlite3.Connection, rows: Rows) -> list[int]:
+    """Give those of the rows' crossings that may be in the store."""
+    if not rows.crossings:
+        return []
+    bounds = (min(rows.crossings), max(rows.crossings))
+    (highest,) = connection.execute(
+        "SELECT max(id) FROM crossing WHERE id BETWEEN ? AND ?", bounds
+    ).fetchone()
+    return [number for number in rows.crossings if number <= (highest or 0)]
 
 
 def _exists(connection: sqlite3.Connection, number: int) -> Any:

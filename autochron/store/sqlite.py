@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -10,9 +11,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from autochron.errors import StoreError, TraceNotFoundError
-from autochron.model import Envelope, Footer, Header, Trace, TraceSummary
-from autochron.store import database, lookup, reading
-from autochron.store.rows import SHIFT
+from autochron.model import Child, Envelope, Footer, Header, Trace, TraceSummary
+from autochron.store import database, lookup, processes, reading
 from autochron.store.sink import SqliteSink
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class SqliteStore:
 
     def __init__(self, path: str, *, durability: database.Durability = "group") -> None:
         self.path = path
+        self.url: str | None = f"sqlite:///{os.path.abspath(path)}"
         self._durability = durability
         if database.check(path):
             with self._connected():
@@ -37,6 +38,32 @@ class SqliteStore:
     def begin(self, header: Header) -> Sink:
         """Open a new trace, and make the store if there is none."""
         return SqliteSink(self.path, header, self._durability)
+
+    def join(self, trace: str, lane: str, label: str) -> tuple[Sink, str, int]:
+        """Open a trace that another process began; gives also the lane that is ours, and our first seq.
+
+        That is one of a name below a lane, or with an empty name the lane itself, where no other process has it.
+        """
+        sink = SqliteSink(self.path, trace, self._durability)
+        try:
+            return sink, *sink.reserve(lane, label)
+        except BaseException:
+            sink.close()
+            raise
+
+    def children(self, reference: str) -> list[Child]:
+        """List the child processes that were recorded into a trace."""
+        with self._existing() as connection:
+            return processes.children(connection, self._number(connection, reference))
+
+    def counts(self, reference: str) -> dict[str, int]:
+        """Count the crossings of a trace by name."""
+        with self._existing() as connection:
+            bounds = processes.bounds_of(self._number(connection, reference))
+            rows = connection.execute(
+                "SELECT name, count(*) FROM crossing WHERE id BETWEEN ? AND ? GROUP BY name", bounds
+            )
+            return {name.decode(): count for name, count in rows}
 
     def summaries(self) -> list[TraceSummary]:
         """List the traces, oldest first."""
@@ -68,7 +95,7 @@ class SqliteStore:
             number = self._number(connection, reference)
             connection.execute("BEGIN")
             header, footer = self._outline(connection, number)
-            return Trace(header, tuple(reading.EnvelopeReader(connection, self.path, number)), footer)
+            return Trace(header, tuple(reading.envelopes(connection, self.path, number)), footer)
 
     def envelopes(self, reference: str) -> Iterator[Envelope]:
         """Read the envelopes of a trace one by one, in order of start and as they were at one moment."""
@@ -145,15 +172,16 @@ class SqliteStore:
         ).fetchone()
         header, footer, stdout, stdin = row
         bodies = reading.Bodies(connection, self.path)
-        return _header.decode(header), None if footer is None else reading.footer(
-            bodies, footer, stdout, stdin
-        )
+        if footer is None:
+            return _header.decode(header), None
+        own = reading.footer(bodies, footer, stdout, stdin)
+        return _header.decode(header), processes.merged(connection, number, own)
 
     def _envelopes(self, found: str) -> Iterator[Envelope]:
         with self._existing() as connection:
             number = self._number(connection, found)
             connection.execute("BEGIN")
-            yield from reading.EnvelopeReader(connection, self.path, number)
+            yield from reading.envelopes(connection, self.path, number)
 
 
 def _size_in_use(connection: sqlite3.Connection) -> int:
@@ -165,7 +193,8 @@ def _size_in_use(connection: sqlite3.Connection) -> int:
 
 
 def _drop(connection: sqlite3.Connection, number: int) -> None:
-    bounds = (number << SHIFT, (number + 1 << SHIFT) - 1)
+    bounds = processes.bounds_of(number)
+    connection.execute("DELETE FROM child WHERE id BETWEEN ? AND ?", bounds)
     connection.execute("DELETE FROM crossing WHERE id BETWEEN ? AND ?", bounds)
     connection.execute("DELETE FROM body WHERE id BETWEEN ? AND ?", bounds)
     connection.execute("DELETE FROM exchange WHERE crossing BETWEEN ? AND ?", bounds)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
@@ -21,7 +22,7 @@ from msgspec import Raw
 
 from autochron import _originals
 from autochron.errors import StoreError, TraceFormatError
-from autochron.model import Envelope, Footer, Header, Trace, TraceSummary
+from autochron.model import Child, Envelope, Footer, Header, Trace, TraceSummary
 from autochron.store import lookup, patches
 from autochron.store.lines import (
     FORMAT,
@@ -107,6 +108,7 @@ class TraceFileStore:
 
     def __init__(self, path: str, *, reseal: bool = False) -> None:
         self.path = path
+        self.url: str | None = None
         self._reseal = reseal
         self._lines = 0
         with self._opened() as lines:
@@ -118,6 +120,18 @@ class TraceFileStore:
         raise StoreError(
             f"{self.path} is a trace file and can't be recorded into; record into a store and export it"
         )
+
+    def join(self, trace: str, lane: str, label: str) -> tuple[Sink, str, int]:
+        """Refuse: a file is exported, not recorded into."""
+        raise StoreError(f"{self.path} is a trace file and can't be recorded into; record into a store")
+
+    def children(self, reference: str) -> list[Child]:
+        """List no child processes: a file doesn't tell whose crossings are whose, but by their lanes."""
+        return []
+
+    def counts(self, reference: str) -> dict[str, int]:
+        """Count the crossings of a trace by name."""
+        return Counter(envelope.name for envelope in self.envelopes(reference))
 
     def drop(self, ids: Sequence[str]) -> None:
         """Refuse: a file is removed, not emptied."""

@@ -102,6 +102,11 @@ class Writer:
         """How many drafts are not in the sink because of faults; it sinks again when a retry succeeds."""
         return self._dropped + len(self._failed)
 
+    def be_sync(self) -> None:
+        """Have each draft committed when `submit` returns, from now on."""
+        self._sync = True
+        self._press_from = -1
+
     def submit(self, draft: Any) -> None:
         """Queue a draft; from any thread, a signal handler or a finalizer."""
         queue = self._queue

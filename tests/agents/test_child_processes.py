@@ -49,9 +49,9 @@ if __name__ == "__main__":
         ("forkserver", "a child process of multiprocessing (forkserver)"),
     ],
 )
-def test_a_child_process_is_told_of(how, named, fresh, tmp_path):
+def test_a_child_process_that_is_not_recorded_is_told_of(how, named, fresh, tmp_path):
     write(tmp_path, STARTS)
-    recorded = fresh.run(tmp_path, "run", "agent.py", how)
+    recorded = fresh.run(tmp_path, "run", "--no-children", "agent.py", how)
     assert (recorded.status, recorded.stdout) == (0, b"done\n"), recorded.stderr
     assert recorded.stderr.count("(child-process)") == 1
     assert f"not woven: {named}: " in recorded.stderr
@@ -104,9 +104,9 @@ def test_a_forked_child_ends_as_it_would_and_reports_nothing(how, fresh, tmp_pat
     assert replayed.stderr.count("autochron: ") == 1
 
 
-def test_a_forked_child_is_not_served_its_parents_records(fresh, tmp_path):
+def test_a_forked_child_that_is_not_recorded_is_not_served_its_parents_records(fresh, tmp_path):
     write(tmp_path, FORKS, "roll")
-    recorded = fresh.run(tmp_path, "run", "agent.py", "crosses")
+    recorded = fresh.run(tmp_path, "run", "--no-children", "agent.py", "crosses")
     assert recorded.stdout == b"child 4\n"
     replayed = fresh.run(tmp_path, "replay", "last")
     assert replayed.status == 1

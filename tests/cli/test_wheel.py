@@ -57,6 +57,7 @@ def test_the_wheel_holds_the_packs_and_nothing_from_outside_the_package(wheel):
     assert "autochron/envelope/secrets.toml" in names
     assert {name.partition("/")[0] for name in names} == {
         "autochron",
+        "autochron_children.pth",
         next(name for name in names if ".dist-info/" in name).partition("/")[0],
     }
 
@@ -88,3 +89,21 @@ def test_the_installed_wheel_records_and_replays_the_demos_agent(installed, tmp_
         run(installed / "python", "-m", "autochron", "replay", "t.jsonl", cwd=tmp_path, env=env).stdout
         == recorded.stdout
     )
+
+
+STARTS = "import subprocess, sys\nsubprocess.run([sys.executable, 'child.py'], check=True)\n"
+
+CHILD = "import autochron\n\n@autochron.boundary\ndef step(n):\n    return n\n\nprint(step(7))\n"
+
+
+def test_the_installed_wheel_records_and_replays_a_child_process(installed, tmp_path):
+    (tmp_path / "starts.py").write_text(STARTS, encoding="utf-8")
+    (tmp_path / "child.py").write_text(CHILD, encoding="utf-8")
+    env = environment()
+    del env["PYTHONPATH"]
+    recorded = run(installed / "autochron", "run", "starts.py", cwd=tmp_path, env=env)
+    assert recorded.stdout == "7\n"
+    assert "step ×1" in recorded.stderr
+    replayed = run(installed / "autochron", "replay", "last", cwd=tmp_path, env=env)
+    assert replayed.stdout == "7\n"
+    assert replayed.stderr.startswith("autochron: the same: 1 crossing ")

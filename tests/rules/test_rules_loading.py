@@ -142,6 +142,11 @@ target = "app:handle"
     assert len(rules.digest) == 64
 
 
+def test_children_take_part_unless_the_file_says_no(tmp_path):
+    assert load(tmp_path, HEAD).children is True
+    assert load(tmp_path, f"{HEAD}children = false\n").children is False
+
+
 BAD = [
     ("", "1: the rule file has no `version`; write version = 1"),
     ("version = 2\n", "1: `version` is 2, and this release reads 1; update autochron"),
@@ -167,6 +172,8 @@ BAD = [
             "`anthropic.completions`, `anthropic`"
         ),
     ),
+    (HEAD + 'children = "no"\n', "2: `children` must be a boolean, and is a string"),
+    (HEAD + "chldren = false\n", "2: the rule file has no key `chldren`; nearest is `children`"),
     (HEAD + 'project = ["srcs"]\n', "2: `project` has `srcs`, which isn't there; nearest is `src`"),
     (
         HEAD + "boundary = 1\n",

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from autochron.errors import StoreError, TraceNotFoundError
 from autochron.model import Abandoned, Closed, Raised, Returned, Streamed, Trace
-from autochron.store import open_store, sharing, sqlite
+from autochron.store import open_store, schema, sharing, sqlite
 from autochron.store.memory import MemoryStore
 from autochron.store.sqlite import SqliteStore
 from tests.store import samples
@@ -392,22 +392,21 @@ def test_import_is_cheap():
 
 
 def test_migrations_run_in_order(sqlite_path, monkeypatch):
-    from autochron.store import schema
 
     keep(open_store(sqlite_path), [samples.small(1)])
-    monkeypatch.setattr(schema, "VERSION", 3)
+    monkeypatch.setattr(schema, "VERSION", 4)
     monkeypatch.setattr(
         schema,
         "MIGRATIONS",
         {
-            1: "-- A column; with a semicolon.\nALTER TABLE trace ADD COLUMN x;\n",
-            2: "UPDATE trace SET x = 5;\n",
+            2: "-- A column; with a semicolon.\nALTER TABLE trace ADD COLUMN x;\n",
+            3: "UPDATE trace SET x = 5;\n",
         },
     )
     assert list(open_store(sqlite_path).envelopes("last")) == [samples.small(1)]
     connection = sqlite3.connect(sqlite_path)
     assert connection.execute("SELECT x FROM trace").fetchall() == [(5,)]
-    assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+    assert connection.execute("PRAGMA user_version").fetchone() == (4,)
     connection.close()
 
 

@@ -1,0 +1,257 @@
+"""The processes that a session's program starts: what they are told, and which of them have come."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from autochron import _originals
+from autochron.crossing import processes
+from autochron.crossing.lanes import CHILD, CURRENT, MAIN, Remote, Root, label_of
+from autochron.session import network
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from autochron.session.session import Session
+
+UNKNOWN = f"{CHILD}?"
+"""Stands before the name of a process that was started past every hook: its place is the order in which it came."""
+
+
+class Handing(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a child process is told: what it is a child of, and where it begins."""
+
+    mode: Literal["record", "replay"]
+    process: int
+    """Who says this. A process that finds its own id was replaced by exec, and is no child."""
+    place: str
+    """A store to record into; or the folder of a replay."""
+    trace: str = ""
+    rules: str | None = None
+    root: str = ""
+    digest: str = ""
+    program: str | None = None
+    """The first process's program: what is the project's own is the same in all."""
+    began: int = 0
+    """When the trace began, by a clock that all processes of a machine share."""
+    sync: bool = False
+    lane: str = MAIN
+    """Where it begins; the main lane where nobody saw it start."""
+    seq: int | None = None
+    """The crossing that it was started in."""
+    collapses: bool = False
+
+    @property
+    def parent(self) -> Remote | None:
+        """The crossing that it was started in."""
+        return None if self.seq is None else Remote(self.seq, collapses=self.collapses)
+
+
+def read_handing(text: str) -> Handing | None:
+    """Read what this process is told; None where it can't be read."""
+    try:
+        return msgspec.json.decode(text, type=Handing)
+    except msgspec.MsgspecError:
+        return None
+
+
+class Started(Struct, frozen=True):
+    """A process that was started."""
+
+    what: str
+    place: str
+    lane: str
+    label: str
+    base: str
+    """The lane of the process that started it."""
+    is_known: bool
+    """Whether it is a process of multiprocessing: all of them come or none does."""
+    is_untold: bool
+    """Whether its lane could not be given to it: it comes by its name."""
+
+    def comes(self, lanes: Collection[str]) -> bool:
+        """Tell whether it is among the processes that began in these lanes."""
+        return self.lane in lanes or any(lane.startswith(f"{self.lane}/{UNKNOWN}") for lane in lanes)
+
+    @property
+    def name(self) -> str:
+        """What its lane is called if it could not be given to it, but for the number."""
+        return f"{self.base}/{UNKNOWN}{self.label}"
+
+
+def strangers(started: Iterable[Started], lanes: Collection[str]) -> list[Started]:
+    """Give those that are not among the processes which began in these lanes.
+
+    A pool may end its workers before they have begun: that is no reason to take them for strangers.
+    """
+    known = {each.what for each in started if each.is_known and each.comes(lanes)}
+    unnamed = Counter(lane.rpartition(".")[0] for lane in lanes)
+    missing = []
+    for each in started:
+        if each.comes(lanes) or each.what in known:
+            continue
+        if each.is_untold and unnamed[each.name] > 0:
+            unnamed[each.name] -= 1
+            continue
+        missing.append(each)
+    return missing
+
+
+class Children:
+    """Tells the processes that start what they are children of; what `crossing.processes` asks."""
+
+    def __init__(
+        self,
+        session: Session,
+        handing: Handing,
+        seq_of: Callable[[Any], int | None],
+        forked: Callable[[Root | None], None],
+    ) -> None:
+        self.started: list[Started] = []
+        self.handing = handing
+        self.forked = forked
+        self.seq_of = seq_of
+        self.before_first: Callable[[], None] | None = None
+        """What is done before the first process starts."""
+        self.has_started = False
+        """Whether any process was started at all."""
+        self.session = session
+
+    def begin(self) -> None:
+        """Have processes told from now on."""
+        os.environ[processes.VARIABLE] = _text(self.handing)
+        processes.attend(self)
+
+    def end(self) -> None:
+        """Tell no more."""
+        processes.attend(None)
+        os.environ.pop(processes.VARIABLE, None)
+
+    def start(self, event: str, arguments: tuple[Any, ...], what: str, *, told_of: bool) -> str | None:
+        """Give a process that is about to start its lane; `told_of` says whether a report names it if it doesn't come.
+
+        Gives the lane of one that has to find the way to us by itself.
+        """
+        if self.before_first is not None:
+            first, self.before_first = self.before_first, None
+            first()
+        begun = processes.STARTING.root
+        if event == "os.posix_spawn" and begun is not None:  # it is how `subprocess` does it
+            processes.STARTING.root = None
+            self.started = [
+                msgspec.structs.replace(each, is_untold=each.is_untold or each.lane == begun.lane)
+                for each in self.started
+            ]
+            return None
+        self.has_started = True
+        label = _label(event, arguments)
+        root = processes.birth(label)
+        if root is None:
+            return None
+        processes.STARTING.root = root
+        if event == "os.system":
+            processes.STARTING.root = None
+            # The shell inherits what C knows, which `os.environ` doesn't show.
+            if processes.VARIABLE in os.environ:
+                os.putenv(processes.VARIABLE, self.told(root))
+        elif event in {"os.posix_spawn", "os.spawn"}:
+            processes.STARTING.root = None
+        if _is_fork(event, arguments):
+            return None
+        if told_of:
+            self.started.append(
+                Started(
+                    what,
+                    self.session.place(),
+                    root.lane,
+                    label,
+                    self.handing.lane,
+                    is_known=event == network.PROCESS,
+                    is_untold=event in {"os.posix_spawn", "os.spawn"},
+                )
+            )
+        return root.lane
+
+    # --- asked by crossing.processes ---------------------------------------------------------------------------------
+
+    def current(self) -> Any:
+        """Give the innermost open crossing, or the lane's root."""
+        return self.session.kernel.current()
+
+    def has_forked(self, root: Root) -> None:
+        """Take a process that was forked for one that has come."""
+        self.started = [each for each in self.started if each.lane != root.lane]
+
+    def told(self, root: Root) -> str:
+        """Give what a process is told that begins in a lane."""
+        return _text(
+            msgspec.structs.replace(
+                self.handing, lane=root.lane, seq=self.seq_of(root.parent), collapses=root.collapses
+            )
+        )
+
+    def work(self, lane: str, seq: int | None, collapses: bool) -> None:  # noqa: FBT001 - as the port has it
+        """Let this thread go on in a lane that another process began."""
+        parent = None if seq is None else Remote(seq, collapses=collapses)
+        CURRENT.set(Root(self.session.kernel, lane, parent))
+
+
+def _text(handing: Handing) -> str:
+    return msgspec.json.encode(handing).decode()
+
+
+def _label(event: str, arguments: tuple[Any, ...]) -> str:
+    if event == network.PROCESS:
+        return label_of(arguments[1])
+    if event in {"os.fork", "os.forkpty"}:
+        return "fork"
+    if event == "os.system":
+        words = _decoded(arguments[0]).split() or [""]
+        return processes.label_for(words[0], words)
+    if event == "os.spawn":
+        return processes.label_for(arguments[1], arguments[2])
+    return processes.label_for(arguments[0], arguments[1])
+
+
+def _decoded(text: Any) -> str:
+    return text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+
+
+def _is_fork(event: str, arguments: tuple[Any, ...]) -> bool:
+    return event in {"os.fork", "os.forkpty"} or (event == network.PROCESS and arguments[0] == "fork")
+
+
+class Numbers:
+    """Hands out the seqs of a child process, run by run."""
+
+    def __init__(self, reserve: Callable[[], int], size: int, first: int | None = None) -> None:
+        self._reserve = reserve
+        self._size = size
+        self._next = first or 0
+        self._end = 0 if first is None else first + size
+        self._lock = _originals.RLock()
+
+    def __call__(self) -> int:
+        with self._lock:
+            if self._next >= self._end:
+                self._next = self._reserve()
+                self._end = self._next + self._size
+            number = self._next
+            self._next += 1
+            return number
+
+
+def find_line() -> str | None:
+    """Find the `.pth` file by which programs that are started find us; None where the installation lacks it."""
+    for folder in sys.path:
+        file = os.path.join(folder, "autochron_children.pth")
+        if os.path.isfile(file):
+            return file
+    return None

@@ -1,0 +1,452 @@
+"""A recording: what a session's crossings are written by, and its last word."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Callable, Collection, Iterable
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+from msgspec import structs
+
+from autochron import _originals
+from autochron.crossing.kernel import Crossing
+from autochron.crossing.lanes import MAIN, Remote, Root
+from autochron.envelope import bodies
+from autochron.envelope.redaction import Redactor
+from autochron.errors import AutochronError
+from autochron.model import (
+    BoundaryRule,
+    Child,
+    ChildEnd,
+    Connection,
+    Envelope,
+    Footer,
+    Header,
+    RunSummary,
+    Unwoven,
+)
+from autochron.ports import Sink, Store
+from autochron.recording.drafts import Begun, Item
+from autochron.recording.recorder import Recorder
+from autochron.session import exits, facts, network
+from autochron.session.activation import Activation
+from autochron.session.children import Children, Handing, Numbers, Started, strangers
+from autochron.session.marking import marked
+from autochron.session.session import Session
+from autochron.session.tally import Tally
+from autochron.store.keeping import Keeper
+from autochron.store.memory import MemorySink
+from autochron.store.processes import TAKEN
+from autochron.store.writer import Writer
+from autochron.weaving import gate
+
+_recording: Recording | None = None
+_forks_noted = False
+
+
+def _leave_parent() -> None:
+    """Stop recording in a forked process where children are not recorded."""
+    if _recording is not None and _recording.children is None:
+        _recording.leave_parent()
+
+
+class Joined(NamedTuple):
+    """What a child process records into."""
+
+    sink: Sink
+    lane: str
+    first: int
+    """The first seq of ours."""
+    handing: Handing
+
+
+class Recording(Session):
+    """A session that records into a store, or a child process's part in one."""
+
+    def __init__(
+        self,
+        activation: Activation,
+        store: Store,
+        header: Header,
+        redactor: Redactor | None = None,
+        *,
+        durability: Literal["group", "sync"] = "group",
+        joined: Joined | None = None,
+    ) -> None:
+        super().__init__(activation)
+        self.header = header
+        self.is_guarded = False
+        """Whether somebody sees to it that what waits is written before the process ends."""
+        self.before_exec: Callable[[], None] = lambda: self.flush(None)
+        """What is done before the process is replaced."""
+        self._store = store
+        self._footer: Footer | None = None
+        self._redactor = redactor or Redactor()
+        self._joined = joined
+        self._lane = MAIN if joined is None else joined.lane
+        self._had: frozenset[object] = frozenset()
+        """What this process had to say before it was forked: its parent says that."""
+        self._began = _originals.perf_counter_ns() if joined is None else joined.handing.began
+        self._sink: Sink = store.begin(header) if joined is None else joined.sink
+        if header.children and store.url is not None:
+            handing = _handing(
+                activation, store.url, header, self._began, self._lane, sync=durability == "sync"
+            )
+            self.children = Children(self, handing, _seq_of, self._forked)
+        self.writer: Writer | Keeper
+        if isinstance(self._sink, MemorySink):
+            self.writer = Keeper(self._sink, self._prepare, self.problem)
+        else:
+            self.writer = Writer(self._sink, self._prepare, durability=durability, report=self.problem)
+        self.recorder = Recorder(self.writer.submit, self.problem)
+        self._noted: dict[Unwoven, None] = {}
+        self._words: tuple[int, ...] = ()
+        """How much a child process had to say so far."""
+
+    @cached_property
+    def tally(self) -> Tally:
+        """What the crossings came to; made by who prepares the first one, which in memory may be never."""
+        return Tally(self.activation.project, self._redactor, self._began)
+
+    def begin(self) -> None:
+        """Switch recording on."""
+        global _forks_noted, _recording  # noqa: PLW0603 - forks belong to the process
+        joined = self._joined
+        if joined is None:
+            self.start(self.recorder, self.recorder.transport)
+        else:
+            numbers = Numbers(self._reserve, TAKEN, joined.first)
+            parent = joined.handing.parent
+            self.start(
+                self.recorder, self.recorder.transport, lane=joined.lane, parent=parent, numbers=numbers
+            )
+        if not _forks_noted and hasattr(os, "register_at_fork"):
+            _forks_noted = True
+            os.register_at_fork(after_in_child=_leave_parent)
+        _recording = self
+
+    def _reserve(self) -> int:
+        """Take another run of seqs from the store."""
+        reserve: Any = self._sink.reserve  # type: ignore[attr-defined]  # of a store that others join, too
+        return int(reserve(self._lane)[1])
+
+    def _forked(self, root: Root | None) -> None:
+        """Go on in a forked process, in a lane of its own."""
+        if root is None or isinstance(self.writer, Keeper):
+            self.leave_parent()
+            return
+        self.recorder.forget()
+        self._had = frozenset((*self._ledger(), *self.activation.planner.matched))
+        self.problems.clear()
+        self.connections.clear()
+        self._noted.clear()
+        self.__dict__.pop("tally", None)
+        self._footer = None
+        self._lane, self._words = root.lane, ()
+        self.recorder = Recorder(self.writer.submit, self.problem)
+        if self.children is not None:
+            self.children.started.clear()
+            self.children.has_started = False
+        parent = None if root.parent is None else Remote(root.parent.seq, collapses=root.collapses)
+        numbers = Numbers(self._reserve, TAKEN)
+        self.begin_again(
+            self.recorder, self.recorder.transport, lane=root.lane, parent=parent, numbers=numbers
+        )
+        self.take_no_time()
+        if not self.is_guarded:
+            exits.guard(self.flush, signals=False)
+            atexit.register(self.flush, None)
+
+    def printed(self, text: str) -> None:
+        """Note what is printed; a forked process has another recorder."""
+        self.recorder.printed(text)
+
+    def take_no_time(self) -> None:
+        """Let nothing wait from now on: who started this process may kill it as soon as it has what it asked for."""
+        if isinstance(self.writer, Writer):
+            self.writer.be_sync()
+
+    @property
+    def is_child(self) -> bool:
+        """Whether this process is not the first one of the trace."""
+        return self._lane != MAIN
+
+    def step_aside(self) -> None:
+        """Stop in a child process that begins a session of its own."""
+        reason = "a session of its own began there, and from then on it is not recorded here"
+        self._noted[Unwoven(f"the process of lane {self._lane}", reason, "child-process")] = None
+        self.flush(None)
+        self.leave_parent()
+
+    def finish(
+        self, status: int | None, error: str | None, stdout: bytes = b"", stdin: bytes = b""
+    ) -> Footer:
+        """Switch recording off, write the last word and give it."""
+        self.end(status, error, stdout, stdin)
+        footer = self.footer
+        assert footer is not None  # noqa: S101 - it is written
+        return footer
+
+    def end(self, status: int | None, error: str | None, stdout: bytes = b"", stdin: bytes = b"") -> None:
+        """Switch recording off, and have the last word written; in memory that waits for a reader."""
+        global _recording  # noqa: PLW0603 - forks belong to the process
+        _recording = None
+        if gate.is_on():
+            self.stop()
+        for address in self.recorder.close():
+            reason = "it had not ended when the run did, so it is not in the trace"
+            self._noted[Unwoven(address, reason, "open")] = None
+        self.writer.end(_Ending(self._make_footer(status, error, stdout, stdin)))
+
+    @property
+    def footer(self) -> Footer | None:
+        """The last word, once the recording has ended."""
+        if self._footer is None:
+            self.writer.flush()
+        return self._footer
+
+    def flush(self, status: int | None, stdout: bytes = b"", stdin: bytes = b"") -> None:
+        """Write all that waits, and the last word in case it is the last."""
+        self.recorder.hand_over()
+        self.writer.flush()
+        self.writer.submit(_Ending(self._make_footer(status, None, stdout, stdin)))
+        self.writer.flush()
+
+    def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Note a connection outside every crossing, and a child process."""
+        child = network.child_of(event, arguments)
+        if child is not None and self.children is not None:
+            try:
+                self.children.start(event, arguments, child, told_of=not self.is_inside())
+            except Exception as error:  # the program starts what it starts, whatever is wrong with us
+                self.problem(f"{child} is not recorded: {type(error).__name__}: {error}")
+        elif self.is_inside():
+            return
+        elif child is not None:
+            self._noted[Unwoven(child, _stranger(self.place()), "child-process")] = None
+        elif network.is_network(event):
+            address = network.address_of(event, arguments)
+            if address is not None and event != "socket.getaddrinfo":
+                self.connections[Connection(address, self.place())] = None
+
+    def on_exec(self) -> None:
+        """Write all that waits."""
+        self.before_exec()
+
+    @property
+    def lost(self) -> int:
+        """How many crossings are not in the store."""
+        return self.recorder.lost + self.writer.lost
+
+    def summary(self, store: str) -> RunSummary:
+        """Say what the recording came to; once it is finished."""
+        footer = self.footer
+        assert footer is not None  # noqa: S101 - finished
+        tally = self.tally
+        ended = self._ended_children()
+        kept = tally.counts
+        if self.lost or self._has_started():
+            kept, footer = self._kept(footer)
+        return RunSummary(
+            trace=self.header.id,
+            store=store,
+            counts=tuple(sorted(kept.items())),
+            crossings=max(sum(tally.counts.values()), sum(kept.values()) + footer.lost),
+            footer=footer,
+            opaque=_all(tally.opaque, [end.opaque for end in ended]),
+            by_type=_all(tally.by_type, [end.by_type for end in ended]),
+            masked=_all(tally.masked, [end.masked for end in ended]),
+            problems=_all(self.problems, [end.problems for end in ended]),
+        )
+
+    def drop(self) -> bool:
+        """Drop the trace; tell whether that is done."""
+        try:
+            self._store.drop([self.header.id])
+        except AutochronError as error:
+            self.problem(str(error))
+            return False
+        return True
+
+    def _has_started(self) -> bool:
+        return self.children is not None and self.children.has_started
+
+    def _kept(self, footer: Footer) -> tuple[dict[str, int], Footer]:
+        """Count what is in the store by name, where some is lost or of others; give the last word of all, too."""
+        try:
+            counts = self._store.counts(self.header.id)
+            return counts, self._store.outline(self.header.id)[1] or footer
+        except Exception:  # whatever keeps it from being read, the report is not to fail
+            return {}, footer
+
+    def _ended_children(self) -> list[ChildEnd]:
+        return [child.end for child in self._come() if child.end is not None]
+
+    def _come(self) -> list[Child]:
+        """Give the child processes that came; none where none was started, or the store can't be read."""
+        if not self._has_started():
+            return []
+        try:
+            return self._store.children(self.header.id)
+        except Exception:  # the writer tells of the store
+            return []
+
+    def _make_footer(
+        self, status: int | None, error: str | None, stdout: bytes, stdin: bytes
+    ) -> Callable[[], Footer]:
+        """Note what is known now; the footer is made when all crossings are prepared."""
+        rules = self.activation.rules
+        is_child, had = self.is_child, self._had
+        ledger = tuple(entry for entry in self._ledger() if entry not in had)
+        unmatched = () if is_child else self.activation.planner.unmatched()
+        started = () if self.children is None else tuple(self.children.started)
+        versions = facts.versions(rules)
+        environment = facts.environment(rules, self._redactor)
+        credentials = facts.credentials(rules)
+
+        def make() -> Footer:
+            come = self._come()
+            matched = {rule for child in come if child.end is not None for rule in child.end.matched}
+            return Footer(
+                status=status,
+                error=error,
+                stdout=self._redactor.mask_outcome(bodies.store_body(stdout, "text/plain"))[0],
+                stdin=self._redactor.mask_outcome(bodies.store_body(stdin, "text/plain"))[0],
+                unwoven_tools=self.tally.unwoven_tools(),
+                connections=tuple(self.connections),
+                ledger=(
+                    *ledger,
+                    *_strangers(started, {child.lane for child in come}),
+                    *(_unmatched(rule, why) for rule, why in unmatched if rule.id not in matched),
+                ),
+                versions=versions,
+                environment=environment,
+                credentials=credentials,
+                lost=self.lost,
+            )
+
+        return make
+
+    def _ledger(self) -> tuple[Unwoven, ...]:
+        """Give what was not woven."""
+        untested = facts.untested(self.activation.rules)
+        return (*untested, *self.activation.ledger.unwoven, *marked.unwoven, *self._noted)
+
+    def _prepare(self, submitted: Crossing | Begun | Item | _Ending) -> Any:
+        """Make of what was submitted what the sink keeps; on the writer's thread."""
+        if isinstance(submitted, Crossing):
+            envelope = self.tally.envelope(submitted)
+            return self._with_words(envelope) if self.is_child else envelope
+        if isinstance(submitted, Begun):
+            return self.tally.envelope(submitted.crossing, begun=True)
+        if isinstance(submitted, Item):
+            seq, body = submitted.seq, self.tally.item(submitted)
+            return lambda sink: sink.extend(seq, (body,))
+        footer = self._footer = submitted.make()
+        if not self.is_child:
+            return lambda sink: sink.end(footer)
+        return self._parting(footer)
+
+    def _with_words(self, envelope: Envelope) -> Any:
+        """Give the envelope of a child process, with what it has to say if that is more: it may be killed at any moment."""
+        activation, tally = self.activation, self.tally
+        kept = (
+            activation.planner.matched,
+            activation.ledger.unwoven,
+            self._noted,
+            self.connections,
+            self.problems,
+            tally.opaque,
+            tally.by_type,
+            tally.masked,
+        )
+        words = (self.lost, *(len(each) for each in kept))
+        if words == self._words:
+            return envelope
+        self._words = words
+        parting = self._parting(self._make_footer(None, None, b"", b"")())
+
+        def put(sink: Sink) -> None:
+            sink.put(envelope)
+            if parting is not None:
+                parting(sink)
+
+        return put
+
+    def _parting(self, footer: Footer) -> Callable[[Sink], None] | None:
+        """Give what a child process has to say at its end; a fork that did nothing says nothing."""
+        tally = self.tally
+        end = ChildEnd(
+            footer=structs.replace(footer, stdout=b"null", stdin=b"null"),
+            opaque=tuple(tally.opaque),
+            by_type=tuple(tally.by_type),
+            masked=tuple(tally.masked),
+            problems=tuple(self.problems),
+            matched=tuple(rule for rule in self.activation.planner.matched if rule not in self._had),
+        )
+        told = (
+            footer.ledger,
+            footer.connections,
+            footer.unwoven_tools,
+            footer.lost,
+            end.problems,
+            end.matched,
+        )
+        if not any(told) and not tally.counts and self._joined is None:
+            return None
+        if self._sink.is_unknown:  # type: ignore[attr-defined]  # of a store that others join, too
+            self._reserve()
+        return lambda sink: sink.end(end)
+
+
+def _handing(
+    activation: Activation, url: str, header: Header, began: int, lane: str, *, sync: bool
+) -> Handing:
+    """Say what the processes are told that a recorded program starts."""
+    rules = activation.rules
+    return Handing(
+        mode="record",
+        process=_originals.getpid(),
+        place=url,
+        trace=header.id,
+        rules=rules.file,
+        root=rules.root,
+        digest=header.rules,
+        program=activation.program,
+        began=began,
+        lane=lane,
+        sync=sync,
+    )
+
+
+def _seq_of(crossing: Crossing | Remote | None) -> int | None:
+    return None if crossing is None else crossing.seq
+
+
+def _all(own: Iterable[str], others: list[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*own, *(each for several in others for each in several)]))
+
+
+def _strangers(started: Iterable[Started], lanes: Collection[str]) -> list[Unwoven]:
+    """Name the processes that were started and are not among those that came."""
+    found = [Unwoven(each.what, _stranger(each.place), "child-process") for each in strangers(started, lanes)]
+    return list(dict.fromkeys(found))
+
+
+def _stranger(place: str) -> str:
+    return f"what it does is not recorded, and a replay starts it again (started at {place})"
+
+
+def _unmatched(rule: BoundaryRule, why: str) -> Unwoven:
+    return Unwoven(str(rule.selector), f"{rule.place}: {why}", "rule-without-match")
+
+
+class _Ending:
+    """The last word, on its way to the sink; made when all crossings before it are prepared."""
+
+    __slots__ = ("make",)
+
+    def __init__(self, make: Callable[[], Footer]) -> None:
+        self.make = make

@@ -1,0 +1,100 @@
+"""The folder through which the processes of one replay see each other: the trace, and what each of them tells."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from autochron import _originals
+from autochron.crossing.lanes import CHILD
+from autochron.model import Trace
+from autochron.replaying.reports import Told, read_reports, remove
+from autochron.session.activation import Activation
+from autochron.session.children import Handing
+
+TRACE = "trace.jsonl"
+
+PATIENCE = 2_000_000_000
+"""Nanoseconds to wait for a process that is still at work, as long as none tells anything new."""
+
+_PAUSE = 0.005
+
+
+class ReplayFolder:
+    """Made when a replay begins, filled when the first process starts, and removed when it ends."""
+
+    def __init__(self, trace: Trace) -> None:
+        chance = _originals.urandom(8).hex()
+        # Not tempfile: it draws random numbers, and costs 5 ms at the start of every replay.
+        place = os.path.abspath(_originals.environ.get("TMPDIR") or "/tmp")  # noqa: S108 - its name is drawn by chance
+        self.path = os.path.join(place, f"autochron-{chance}")
+        os.mkdir(self.path, 0o700)
+        self._trace = trace
+        self._is_filled = False
+        if any(f"/{CHILD}" in envelope.lane for envelope in trace.envelopes):
+            self.fill()  # also for those that are started past every hook
+
+    def handing(self, activation: Activation, trace: Trace) -> Handing:
+        """Say what the processes are told that the replayed program starts."""
+        rules = activation.rules
+        return Handing(
+            mode="replay",
+            process=_originals.getpid(),
+            place=self.path,
+            trace=trace.header.id,
+            rules=rules.file,
+            root=rules.root,
+            digest=trace.header.rules,
+            program=activation.program,
+        )
+
+    def fill(self) -> None:
+        """Put the trace into it."""
+        if not self._is_filled:
+            from autochron.store.tracefile import write_trace  # lazy: most programs start no process
+
+            self._is_filled = True
+            write_trace(self._trace, os.path.join(self.path, TRACE))
+
+    def gather(self, expected: Sequence[str]) -> tuple[list[list[Told]], list[str]]:
+        """Wait for those that are at work, as long as they are; gives what all told, and the lanes of who still is.
+
+        `expected` are the lanes of processes that have something to do: they may not have begun yet.
+        """
+        seen, since = -1, _originals.perf_counter_ns()
+        while True:
+            reports = read_reports(self.path)
+            come = {told[0].lane for told in reports}
+            running = [
+                told[0].lane for told in reports if told[-1].kind != "ended" and _is_alive(told[0].process)
+            ]
+            running += [
+                lane for lane in expected if not any(f"{each}/".startswith(f"{lane}/") for each in come)
+            ]
+            size, now = sum(map(len, reports)), _originals.perf_counter_ns()
+            if size != seen:
+                seen, since = size, now
+            if not running or now - since > PATIENCE:
+                return reports, running
+            _originals.sleep(_PAUSE)
+
+    def remove(self) -> None:
+        """Remove it."""
+        remove(self.path)
+
+
+def _is_alive(process: int) -> bool:
+    """Tell whether a process still runs; one that has ended and that its parent hasn't asked after does not."""
+    try:
+        with open(f"/proc/{process}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] not in {b"Z", b"X"}
+    except FileNotFoundError:
+        if os.path.isdir("/proc/self"):
+            return False
+    except OSError:
+        return False
+    try:
+        os.kill(process, 0)
+    except OSError:
+        return False
+    return True

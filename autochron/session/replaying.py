@@ -1,0 +1,184 @@
+"""A replay: what a session's crossings are served by, and what became of its processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from autochron.crossing.lanes import Remote, Root
+from autochron.envelope.redaction import Redactor
+from autochron.errors import NetworkRefusedError, UnwovenToolError
+from autochron.model import ReplaySummary, Trace
+from autochron.replaying.director import Director
+from autochron.replaying.reports import Report, Told, read_lanes
+from autochron.session import network
+from autochron.session.activation import Activation
+from autochron.session.children import Children, Handing, Started, find_line, strangers
+from autochron.session.replayfolder import ReplayFolder
+from autochron.session.session import Session
+from autochron.weaving import gate
+
+
+class Serving(NamedTuple):
+    """What a child process of a replay serves: its lane."""
+
+    lane: str
+    handing: Handing
+
+
+class Replaying(Session):
+    """A session that serves a trace, or to a child process its part of one."""
+
+    def __init__(
+        self, activation: Activation, trace: Trace, redactor: Redactor, joined: Serving | None = None
+    ) -> None:
+        super().__init__(activation)
+        self.trace = trace
+        self.redactor = redactor
+        self.director = Director(trace, redactor, self.problem)
+        self._joined = joined
+        self._folder: ReplayFolder | None = None
+        """What the child processes find; of the first process only."""
+        self._strangers: set[tuple[str, str]] = set()
+        if joined is not None:
+            self.children = Children(self, joined.handing, self.director.parent_of, self._forked)
+        elif trace.header.children and activation.rules.children:
+            self._folder = ReplayFolder(trace)
+            handing = self._folder.handing(activation, trace)
+            self.children = Children(self, handing, self.director.parent_of, self._forked)
+            self.children.before_first = self._folder.fill
+        self._report: Report | None = None
+        self.before_exec: Callable[[], None] | None = None
+        """What is done before the process is replaced."""
+
+    def begin(self) -> None:
+        """Switch serving on."""
+        joined = self._joined
+        if joined is None:
+            self.start(self.director, self.director.transport)
+            return
+        self._tell(joined.lane)
+        self.start(self.director, self.director.transport, lane=joined.lane, parent=joined.handing.parent)
+
+    def _tell(self, lane: str) -> None:
+        """Have what is noted in this process told to the first one."""
+        assert self.children is not None  # noqa: S101 - what it is a child of
+        self._report = Report(self.children.handing.place, lane)
+        self.director.serve_child(self._report, lane)
+
+    def _forked(self, root: Root | None) -> None:
+        """Go on in a forked process, in a lane of its own."""
+        if root is None:
+            self.leave_parent()
+            return
+        self._tell(root.lane)
+        if self.children is not None:
+            self.children.started.clear()
+        seq = self.director.parent_of(root.parent)
+        parent = None if seq is None else Remote(seq, collapses=root.collapses)
+        self.begin_again(self.director, self.director.transport, lane=root.lane, parent=parent)
+
+    def leave(self) -> None:
+        """Say in a child process that it has come to its end."""
+        if self._report is not None:
+            for problem in self.problems:
+                self._report.tell(Told(kind="problem", text=problem))
+            if self.children is not None:
+                self._note_strangers(self.children.started, read_lanes(self.children.handing.place))
+            self._report.tell(Told(kind="ended"))
+
+    def finish(self, *, whole: bool = True) -> Sequence[Any]:
+        """Switch serving off; give the divergences. `whole` tells whether the program came to its end."""
+        if gate.is_on():
+            self.stop()
+        running = self._gather() if self._folder is not None else ()
+        if whole:
+            self.director.finish(running)
+        return self.director.divergences
+
+    def _gather(self) -> tuple[str, ...]:
+        """Take in what the child processes told; gives the lanes of those that are still at work."""
+        folder, children = self._folder, self.children
+        if folder is None or children is None or not children.has_started:
+            if folder is not None:
+                folder.remove()
+            return ()
+        expected = [each.lane for each in children.started if self._is_recorded(each.lane)]
+        reports, running = folder.gather(expected)
+        for told in reports:
+            self.director.merge(told)
+            for each in told:
+                if each.kind == "problem":
+                    self.problem(each.text)
+        self._note_strangers(children.started, {told[0].lane for told in reports})
+        for lane in running:
+            message = f"the process of lane {lane} was still running when the program ended, so its rest was not compared"
+            self.director.note("child", lane, message, severity="warning")
+        folder.remove()
+        return tuple(f"{lane}/" for lane in running)
+
+    def _refuse_stranger(self, child: str, lane: str) -> None:
+        """Refuse to start a process that was recorded and would now do for real what it did."""
+        if find_line() is None and self._is_recorded(lane):
+            place = self.place()
+            message = (
+                f"{child} would be started for real at {place}: it was recorded, and autochron is not installed here so that"
+                " it is found by programs that are started (no folder of sys.path has autochron_children.pth); install it"
+            )
+            self.director.note("child", place, message)
+            raise UnwovenToolError(message)
+
+    def _is_recorded(self, lane: str) -> bool:
+        return any(f"{each.lane}/".startswith(f"{lane}/") for each in self.trace.envelopes)
+
+    def _note_strangers(self, started: Iterable[Started], lanes: Collection[str]) -> None:
+        for each in strangers(started, lanes):
+            self._note_stranger(each.what, each.place)
+
+    def _note_stranger(self, child: str, place: str) -> None:
+        message = f"{child} was started again for real at {place}; make the call a boundary, and record again"
+        if (child, place) not in self._strangers:
+            self._strangers.add((child, place))
+            self.director.note("child", place, message, severity="warning")
+
+    def summary(self, status: int) -> ReplaySummary:
+        """Say what the replay came to."""
+        divergences = tuple(self.director.divergences)
+        return ReplaySummary(
+            trace=self.trace.header.id,
+            same=not any(each.severity == "error" for each in divergences),
+            status=status,
+            crossings=self.director.crossings,
+            complete=self.trace.footer is not None,
+            divergences=divergences,
+            problems=tuple(self.problems),
+        )
+
+    def on_exec(self) -> None:
+        """Do what is to be done before the process is replaced."""
+        if self.before_exec is not None:
+            self.before_exec()
+
+    def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Refuse a connection: nothing is live. A child process is let start, and told of."""
+        child = network.child_of(event, arguments)
+        if child is not None:
+            if self.children is not None:
+                lane = self.children.start(event, arguments, child, told_of=not self.is_inside())
+                if lane is not None:
+                    self._refuse_stranger(child, lane)
+            elif not self.is_inside():
+                self._note_stranger(child, self.place())
+            return
+        address = network.address_of(event, arguments) if network.is_network(event) else None
+        if address is None:
+            return
+        place = self.place()
+        of = "multiprocessing's socket " if f"{os.sep}pymp-" in address else ""
+        message = (
+            f"{place} reaches for {of}{address} outside every live crossing;"
+            " let a rule make the call a boundary, and record again"
+        )
+        self.director.note("network", place, message)
+        raise NetworkRefusedError(message)

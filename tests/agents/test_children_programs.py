@@ -1,0 +1,451 @@
+"""Other programs that a recorded program starts: recorded with it in lanes of their own, and served again."""
+
+import os
+import sys
+
+import pytest
+
+from autochron.store import open_store
+from tests.agents.workshop import ROOT, write
+
+WORKER = """
+import os, signal, subprocess, sys, time
+
+
+def tool(n):
+    with open("ledger.txt", "a") as ledger:
+        ledger.write(f"{n}\\n")
+    return n * 10
+
+
+if __name__ == "__main__":
+    word = sys.argv[1]
+    if word == "kill":
+        print(tool(1), flush=True)
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGKILL)
+    if word == "raise":
+        tool(2)
+        raise ValueError("in the worker")
+    if word == "word":
+        sys.exit("a word")
+    if word == "below":
+        tool(3)
+        subprocess.run([sys.executable, "worker.py", "4"])
+        word = "5"
+    if word == "opaque":
+        tool(object())
+    print(tool(int(word)), sys.argv, __file__, sys.path[0], __spec__ and __spec__.name, flush=True)
+"""
+
+RULES = """
+[[boundary]]
+name = "{__name__}"
+kind = "tool"
+target = "worker:tool"
+"""
+
+
+def lay_out(folder, source):
+    """Write a program that starts `worker.py`, whose `tool` is a boundary."""
+    head = "import asyncio, os, subprocess, sys\n\nWORKER = [sys.executable, 'worker.py']\n"
+    write(folder, f"{head}\n\n{source}", rules=RULES)
+    (folder / "worker.py").write_text(WORKER, encoding="utf-8")
+    return folder
+
+
+def ledger(folder):
+    path = folder / "ledger.txt"
+    return sorted(path.read_text().split()) if path.exists() else []
+
+
+def recorded(folder):
+    """Give the trace's crossings as (lane, input)."""
+    trace = open_store(str(folder / ".autochron" / "traces.db")).load("last")
+    return [(each.lane, each.input.decode()) for each in trace.envelopes]
+
+
+def plain(folder, **more):
+    """Give what the program prints when it runs alone, and forget what it did."""
+    from tests.agents.workshop import Fresh
+
+    ran = Fresh().run(folder, module="agent", **more)
+    (folder / "ledger.txt").unlink(missing_ok=True)
+    return ran
+
+
+def check(fresh, folder, lanes, *, known=True, **more):
+    """Record and replay: what is printed is as without us, each tool is run once, and children have these lanes."""
+    alone = plain(folder, **more)
+    ran = fresh.run(folder, "run", "agent.py", **more)
+    assert ran.stdout == alone.stdout, ran.stderr
+    assert ran.status == alone.status
+    assert sorted(recorded(folder)) == sorted(lanes)
+    assert ("(child-process)" not in ran.stderr) is known, ran.stderr
+    done = ledger(folder)
+    replayed = fresh.run(folder, "replay", "last", **more)
+    assert (replayed.status, replayed.stdout) == (0, ran.stdout), replayed.stderr
+    assert f"{len(lanes)} crossing" in replayed.stderr
+    assert ("none live" in replayed.stderr) is known
+    return ran, done
+
+
+@pytest.mark.parametrize(
+    ("start", "lanes"),
+    [
+        ("print(subprocess.run([*WORKER, '7'], capture_output=True))", [("0/child:worker.py.1", 7)]),
+        (
+            "print(subprocess.run([sys.executable, '-m', 'worker', '7'], capture_output=True))",
+            [("0/child:worker.1", 7)],
+        ),
+        ("subprocess.run([*WORKER, '7'], env={**os.environ, 'X': '1'})", [("0/child:worker.py.1", 7)]),
+        pytest.param(
+            "subprocess.run([*WORKER, '7'], preexec_fn=os.getpid)",
+            [("0/child:worker.py.1", 7)],
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "subprocess.run([*WORKER, '7'], close_fds=False)",
+            [("0/child:worker.py.1", 7)],
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "os.waitpid(os.posix_spawn(sys.executable, [*WORKER, '7'], os.environ), 0)",
+            [("0/child:?worker.py.1", 7)],
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "os.spawnv(os.P_WAIT, sys.executable, [*WORKER, '7'])",
+            [("0/child:?worker.py.1", 7)],
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "os.system(f'{sys.executable} worker.py 7')",
+            [("0/child:worker.py.1", 7)],
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "subprocess.run(f'{sys.executable} worker.py 7; {sys.executable} worker.py 8', shell=True)",
+            [("0/child:sh.1/child:?worker.py.1", 7), ("0/child:sh.1/child:?worker.py.2", 8)],
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "print(subprocess.run([*WORKER, 'word'], capture_output=True))", [], marks=pytest.mark.slow
+        ),
+        pytest.param(
+            "subprocess.run([sys.executable, '-I', 'worker.py', '7'])",
+            [("0/child:worker.py.1", 7)],
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_a_program_is_recorded_and_served_however_it_is_started(start, lanes, fresh, tmp_path):
+    lay_out(tmp_path, start)
+    _, done = check(fresh, tmp_path, [(lane, f'{{"n":{n}}}') for lane, n in lanes])
+    assert done == sorted(str(n) for _, n in lanes)
+    assert ledger(tmp_path) == done
+
+
+TWO = """
+async def main():
+    pipe = asyncio.subprocess.PIPE
+    both = [await asyncio.create_subprocess_exec(*WORKER, word, stdout=pipe) for word in ("7", "8")]
+    for process in both:
+        print(await process.communicate())
+
+
+asyncio.run(main())
+"""
+
+
+def test_two_at_once_of_an_event_loop_have_a_lane_each(fresh, tmp_path):
+    lay_out(tmp_path, TWO)
+    lanes = [("0/child:worker.py.1", '{"n":7}'), ("0/child:worker.py.2", '{"n":8}')]
+    check(fresh, tmp_path, lanes)
+    assert ledger(tmp_path) == ["7", "8"]
+
+
+def test_a_child_of_a_child_has_a_lane_below(fresh, tmp_path):
+    lay_out(tmp_path, "subprocess.run([*WORKER, 'below'])")
+    child = "0/child:worker.py.1"
+    lanes = [(child, '{"n":3}'), (f"{child}/child:worker.py.1", '{"n":4}'), (child, '{"n":5}')]
+    ran, done = check(fresh, tmp_path, lanes)
+    assert "tool ×3" in ran.stderr
+    assert ledger(tmp_path) == done == ["3", "4", "5"]
+
+
+def test_what_a_child_that_is_killed_had_done_is_recorded_and_served(fresh, tmp_path):
+    lay_out(tmp_path, "print(subprocess.run([*WORKER, 'kill'], capture_output=True))")
+    check(fresh, tmp_path, [("0/child:worker.py.1", '{"n":1}')])
+    assert ledger(tmp_path) == ["1"]
+
+
+def test_a_childs_traceback_is_pythons_own(fresh, tmp_path):
+    lay_out(
+        tmp_path, "done = subprocess.run([*WORKER, 'raise'], capture_output=True, text=True)\nprint(done)"
+    )
+    ran, _ = check(fresh, tmp_path, [("0/child:worker.py.1", '{"n":2}')])
+    assert b"ValueError: in the worker" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "subprocess.run([*WORKER, '7'], env={})",
+        pytest.param("subprocess.run([sys.executable, '-S', 'worker.py', '7'])", marks=pytest.mark.slow),
+    ],
+)
+def test_a_child_that_can_not_be_told_is_a_stranger_and_named(start, fresh, tmp_path):
+    lay_out(tmp_path, f"print({start})")
+    ran, done = check(fresh, tmp_path, [], known=False)
+    assert "not woven: a child process of python" in ran.stderr
+    assert (done, ledger(tmp_path)) == (["7"], ["7", "7"])
+
+
+@pytest.mark.parametrize("where", ["rules", "option"])
+def test_children_are_left_alone_where_that_is_said(where, fresh, tmp_path):
+    lay_out(tmp_path, "print(os.environ.get('AUTOCHRON_CHILD'))\nsubprocess.run([*WORKER, '7'])")
+    option = ["--no-children"] if where == "option" else []
+    if where == "rules":
+        rules = tmp_path / "autochron.toml"
+        rules.write_text(rules.read_text().replace("version = 1", "version = 1\nchildren = false"))
+    ran = fresh.run(tmp_path, "run", *option, "agent.py")
+    assert ran.stdout.startswith(b"None\n")
+    assert ran.stderr.count("(child-process)") == 1
+    assert recorded(tmp_path) == []
+
+
+# --- what a child sees ---------------------------------------------------------------------------------------------
+
+SEES = """
+import json
+import seen_by_site
+
+asked = "import json, os, sys; print(json.dumps([dict(os.environ), sys.path]))"
+found = json.loads(subprocess.run([sys.executable, "-c", asked], capture_output=True).stdout)
+print(json.dumps([found, [dict(os.environ), sys.path]]))
+"""
+
+
+def test_a_child_sees_its_environment_and_the_users_own_sitecustomize(fresh, tmp_path):
+    import json
+
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text("import sys, seen_by_site\nseen_by_site.names = sys.argv\n")
+    (site / "seen_by_site.py").write_text(
+        "import os\nos.environ['SEEN'] = os.environ.get('SEEN', '') + 'x'\n"
+    )
+    lay_out(tmp_path, SEES)
+    path = f"{site}{os.pathsep}{ROOT}"
+    alone = json.loads(plain(tmp_path, PYTHONPATH=path).stdout)
+    ran = json.loads(fresh.run(tmp_path, "run", "agent.py", PYTHONPATH=path).stdout)
+    for (environment, modules), (expected, expected_modules) in zip(ran, alone, strict=True):
+        assert environment.pop("AUTOCHRON_CHILD")
+        assert environment == expected
+        assert modules == expected_modules
+    assert ran[0][0]["SEEN"] == "xx"  # once in each process
+
+
+# --- what diverges -------------------------------------------------------------------------------------------------
+
+
+def test_what_diverges_in_a_child_is_part_of_the_report(fresh, tmp_path):
+    lay_out(tmp_path, "print(subprocess.run([*WORKER, sys.argv[1]]).returncode)")
+    assert fresh.run(tmp_path, "run", "agent.py", "7").status == 0
+    replayed = fresh.run(tmp_path, "replay", "last", "--", "agent.py", "8")
+    assert replayed.status == 1
+    assert "tool[1] was given another input: n was 7, now it is 8 (input)" in replayed.stderr
+    assert ledger(tmp_path) == ["7"]
+
+
+def test_a_crossing_that_a_child_makes_or_misses_is_part_of_the_report(fresh, tmp_path):
+    lay_out(tmp_path, "subprocess.run([*WORKER, sys.argv[1]], stderr=subprocess.DEVNULL)")
+    assert fresh.run(tmp_path, "run", "agent.py", "7").status == 0
+    missing = fresh.run(tmp_path, "replay", "last", "--", "agent.py", "word")
+    assert missing.status == 1
+    assert "tool[1] (worker.py:tool) was recorded and did not happen (missing)" in missing.stderr
+    assert fresh.run(tmp_path, "run", "agent.py", "word").status == 0
+    extra = fresh.run(tmp_path, "replay", "last", "--", "agent.py", "9")
+    assert extra.status == 1
+    assert "in lane 0/child:worker.py.1 was not recorded" in extra.stderr
+    assert ledger(tmp_path) == ["7"]
+
+
+REACHES = """
+import socket, sys
+
+if len(sys.argv) == 1:
+    print(subprocess.run([sys.executable, "agent.py", "child"], capture_output=True).returncode)
+else:
+    socket.create_connection(("127.0.0.1", 9), timeout=2)
+"""
+
+
+def test_a_child_reaches_no_network_on_replay(fresh, tmp_path):
+    lay_out(tmp_path, REACHES)
+    ran = fresh.run(tmp_path, "run", "agent.py")
+    assert "network outside every crossing: 127.0.0.1:9 at agent.py:" in ran.stderr
+    replayed = fresh.run(tmp_path, "replay", "last")
+    assert replayed.status == 1
+    assert "reaches for 127.0.0.1:9 outside every live crossing" in replayed.stderr
+
+
+def test_what_is_wrong_in_a_child_reaches_the_report(fresh, tmp_path):
+    source = "subprocess.run([*WORKER, 'opaque'], stderr=subprocess.DEVNULL)"
+    lay_out(tmp_path, source)
+    ran = fresh.run(tmp_path, "run", "agent.py")
+    assert "compared by type only: tool.n: builtins:object (opaque-input)" in ran.stderr, ran.stderr
+
+
+OUTLIVES = """
+import time
+
+code = "import sys, time; sys.path.insert(0, '.'); import worker; time.sleep(1); print(worker.tool(7))"
+process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+os.write(1, b"")
+time.sleep(0.5)
+"""
+
+
+@pytest.mark.slow
+def test_a_child_that_outlives_its_parent_is_recorded(fresh, tmp_path):
+    import time
+
+    lay_out(tmp_path, OUTLIVES)
+    fresh.run(tmp_path, "run", "agent.py")
+    deadline = time.monotonic() + 20
+    while not recorded(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert recorded(tmp_path) == [("0/child:python.1", '{"n":7}')]
+
+
+def test_an_exported_trace_replays_with_its_children(fresh, tmp_path):
+    lay_out(tmp_path, "subprocess.run([*WORKER, 'below'])")
+    ran = fresh.run(tmp_path, "run", "agent.py")
+    assert fresh.run(tmp_path, "traces", "export", "last", "t.jsonl").status == 0
+    replayed = fresh.run(tmp_path, "replay", "t.jsonl")
+    assert (replayed.status, replayed.stdout) == (0, ran.stdout), replayed.stderr
+    assert ledger(tmp_path) == ["3", "4", "5"]
+
+
+def test_nothing_is_left_of_a_replay(fresh, tmp_path):
+    lay_out(tmp_path, "subprocess.run([*WORKER, '7'])")
+    (tmp_path / "tmp").mkdir()
+    fresh.run(tmp_path, "run", "agent.py")
+    assert fresh.run(tmp_path, "replay", "last", TMPDIR=str(tmp_path / "tmp")).status == 0
+    assert os.listdir(tmp_path / "tmp") == []
+
+
+BLOCK = """
+import autochron
+
+with autochron.record("blocks"):
+    print(subprocess.run([*WORKER, "7"], capture_output=True).stdout)
+with autochron.replay("blocks"):
+    print(subprocess.run([*WORKER, "7"], capture_output=True).stdout)
+print("AUTOCHRON_CHILD" in os.environ)
+"""
+
+
+def test_the_children_of_a_block_are_recorded_and_served(fresh, tmp_path):
+    lay_out(tmp_path, BLOCK)
+    ran = fresh.run(tmp_path, module="agent")
+    assert ran.status == 0, ran.stderr
+    first, second, seen = ran.stdout.splitlines()
+    assert (first, seen) == (second, b"False")
+    assert ledger(tmp_path) == ["7"]
+
+
+COST = """
+import os, sys, time
+os.environ.pop("AUTOCHRON_CHILD", None)
+line = open(sys.argv[1]).read()
+code = compile(line, "x", "exec")
+best = min(
+    (lambda start: (exec(code), time.perf_counter_ns() - start)[1])(time.perf_counter_ns()) for _ in range(200)
+)
+print(best, "autochron" in sys.modules)
+"""
+
+
+def test_the_line_that_every_interpreter_runs_costs_microseconds(fresh, tmp_path):
+    import subprocess
+
+    line = ROOT / "autochron" / "children.pth"
+    command = [sys.executable, "-c", COST, str(line)]
+    best, loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert loaded == "False"
+    assert int(best) < 20_000
+
+
+OWN = """
+import autochron
+
+if len(sys.argv) == 1:
+    print(subprocess.run([sys.executable, "agent.py", "child"], capture_output=True, text=True))
+else:
+    with autochron.record(store="memory:") as recording:
+        import worker
+
+        worker.tool(7)
+    print(len(recording.trace().envelopes))
+"""
+
+
+def test_a_child_that_begins_a_session_of_its_own_is_let(fresh, tmp_path):
+    lay_out(tmp_path, OWN)
+    alone = plain(tmp_path)
+    ran = fresh.run(tmp_path, "run", "agent.py")
+    assert ran.stdout == alone.stdout
+    assert b"stdout='1\\n'" in ran.stdout
+    assert "a session of its own began there" in ran.stderr
+
+
+def test_a_recorded_child_is_not_run_for_real_where_it_would_not_find_us(fresh, tmp_path):
+    lay_out(tmp_path, "subprocess.run([*WORKER, '7'])")
+    assert fresh.run(tmp_path, "run", "agent.py").status == 0
+    # An installation without our line, as when autochron is merely on PYTHONPATH.
+    hidden = "import os, sys; find = os.path.isfile; os.path.isfile = lambda path: 'children.pth' not in path and find(path)"
+    code = f"{hidden}; sys.argv[0] = 'autochron'; from autochron.cli import main; main(['replay', 'last'])"
+    (tmp_path / "hiding.py").write_text(code, encoding="utf-8")
+    replayed = fresh.run(tmp_path, module="hiding")
+    assert replayed.status == 1, replayed.stderr
+    assert "would be started for real at agent.py:" in replayed.stderr
+    assert ledger(tmp_path) == ["7"]
+
+
+INTERRUPTED = """
+source = "import threading, time, atexit\\natexit.register(print, 'exit', flush=True)\\n"
+source += "threading.Thread(target=lambda: (time.sleep(0.2), print('thread', flush=True))).start()\\n"
+source += "raise KeyboardInterrupt"
+open("ends.py", "w").write(source)
+print(subprocess.run([sys.executable, "ends.py"], capture_output=True, text=True))
+"""
+
+
+def test_a_child_that_is_interrupted_ends_as_python_ends_it(fresh, tmp_path):
+    lay_out(tmp_path, INTERRUPTED)
+    ran, _ = check(fresh, tmp_path, [])
+    assert b"returncode=-2, stdout='thread\\nexit\\n'" in ran.stdout
+
+
+def test_a_child_that_can_not_be_recorded_runs_as_it_is_and_is_named(fresh, tmp_path):
+    source = "import shutil\n\nshutil.rmtree('.autochron')\nprint(subprocess.run([*WORKER, '7'], capture_output=True))"
+    lay_out(tmp_path, source)
+    (tmp_path / ".autochron").mkdir()
+    alone = plain(tmp_path)
+    (tmp_path / ".autochron").mkdir()
+    ran = fresh.run(tmp_path, "run", "agent.py")
+    assert (ran.status, ran.stdout) == (0, alone.stdout)
+    assert "not woven: a child process of python" in ran.stderr
+
+
+def test_a_child_whose_rules_are_gone_on_replay_is_not_run_for_real(fresh, tmp_path):
+    source = "if len(sys.argv) > 1:\n    os.remove('autochron.toml')\nprint(subprocess.run([*WORKER, '7']).returncode)"
+    lay_out(tmp_path, source)
+    assert fresh.run(tmp_path, "run", "agent.py").status == 0
+    replayed = fresh.run(tmp_path, "replay", "last", "--", "agent.py", "remove")
+    assert (replayed.status, replayed.stdout) == (1, b"2\n"), replayed.stderr
+    assert "this process can't be served" in replayed.stderr
+    assert ledger(tmp_path) == ["7"]
