@@ -309,7 +309,7 @@ class Command(Struct, frozen=True):
     """What was run: enough to run it again."""
 
     mode: Literal["script", "module", "console", "block"]
-    """`block` is `with autochron.record(...)`."""
+    """`block` is `with autochron.record(...)`, or a call that has a trace of its own."""
     target: str
     arguments: tuple[str, ...] = ()
     folder: str = ""
@@ -465,6 +465,8 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     """What of an input is compared by its type only: `boundary.path: type`."""
     masked: tuple[str, ...] = ()
     """What was masked in an outcome: `boundary: path`."""
+    requests: int = 0
+    """How many calls had a trace of their own."""
     problems: tuple[str, ...] = ()
     """What went wrong on our side, in one line each."""
     kept: bool = True

@@ -33,6 +33,10 @@ def _write(summary: RunSummary, page: Page) -> None:
         page.line(f"autochron: {of}, and no trace kept: the run ended with status 0 (--keep failed)", "bold")
     if summary.counts:
         page.line("  " + ", ".join(f"{name} ×{count}" for name, count in summary.counts))
+    if summary.requests:
+        page.line(
+            f"  and {plural(summary.requests, 'trace')} of calls that have one each: autochron traces list"
+        )
     footer = summary.footer
     for tool in footer.unwoven_tools:
         page.line(

@@ -61,7 +61,7 @@ def _measured(summaries: Sequence[TraceSummary]) -> str:
 def command_line(command: Any) -> str:
     """Give a command as one would type it."""
     if command.mode == "block":
-        return "with autochron.record(...)"
+        return f"a call of {command.target}" if command.target else "with autochron.record(...)"
     prefix = {"script": [], "module": ["-m"], "console": ["--"]}[command.mode]
     return " ".join([*prefix, command.target, *command.arguments])
 

@@ -42,6 +42,8 @@ class Handing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     began: int = 0
     """When the trace began, by a clock that all processes of a machine share."""
     sync: bool = False
+    only_failed: bool = False
+    """Whether the traces of calls that returned are dropped."""
     lane: str = MAIN
     """Where it begins; the main lane where nobody saw it start."""
     seq: int | None = None
@@ -183,7 +185,15 @@ class Children:
 
     def current(self) -> Any:
         """Give the innermost open crossing, or the lane's root."""
-        return self.session.kernel.current()
+        kernel = self.session.kernel
+        current = CURRENT.get(None)
+        if (
+            current is not None
+            and current.root.kernel is not kernel
+            and type(current.root.kernel) is type(kernel)
+        ):
+            return kernel.base  # in the trace of a call, of which a process is no part
+        return kernel.current()
 
     def has_forked(self, root: Root) -> None:
         """Take a process that was forked for one that has come."""

@@ -119,6 +119,8 @@ class Joining:
         joined = Joined(sink, lane, first, handing)
         recording = Recording(self._activation, store, header, durability=durability, joined=joined)
         recording.is_guarded = True
+        if handing.only_failed:
+            recording.keep_failed()
         streams.listen_to_prints(recording.printed)
         return recording
 

@@ -105,6 +105,9 @@ class RulePlanner:
         # A package of the project's own may be called as a library is (`agents`): then the pack's definitions aren't missing.
         own = file is not None and self.project.owns(file)
         self._absent[module] = [each for each in found.absent if not (own and _is_of_a_pack(each.rule))]
+        for missing in found.absent:
+            if isinstance(missing.rule, TraceRule):
+                self._refuse_trace(missing.rule, missing.nearest)
         if found.calls:
             self._calls[module] = found.calls
         self._decorators |= found.decorators
@@ -114,11 +117,10 @@ class RulePlanner:
             rules.setdefault((match.qualname, match.firstlineno), []).append(match.rule)
         for rule in _rules_of(found):
             self._count(rule.id)
-        for trace in found.traces:
-            self.ledger.refuse(
-                str(trace.rule.target), "a trace for each call is not in this release", "trace-rule"
-            )
         marks = {place: self._mark(tuple(each), f"{module}:{place[0]}") for place, each in rules.items()}
+        for each in found.traces:
+            place = (each.qualname, each.firstlineno)
+            marks.setdefault(place, Mark(())).trace = True
         if module in DOORS:
             marks |= self._doors(module, code)
         return marks
@@ -243,6 +245,11 @@ class RulePlanner:
             for name, inner in definitions(code)
             if name in door.names
         }
+
+    def _refuse_trace(self, rule: TraceRule, nearest: str | None) -> None:
+        near = f"; the nearest is {nearest}" if nearest else ""
+        reason = f"{rule.place}: its module defines no function of that name{near}"
+        self.ledger.refuse(str(rule.target), reason, "no-such-target")
 
     def _weave_absent(self, module: ModuleType, absent: Absent) -> None:
         rule = absent.rule

@@ -6,12 +6,12 @@ import atexit
 import os
 from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from msgspec import structs
 
 from autochron import _originals
-from autochron.crossing.kernel import Crossing
+from autochron.crossing.kernel import Crossing, Kernel
 from autochron.crossing.lanes import MAIN, Remote, Root
 from autochron.envelope import bodies
 from autochron.envelope.redaction import Redactor
@@ -34,6 +34,7 @@ from autochron.session import exits, facts, network
 from autochron.session.activation import Activation
 from autochron.session.children import Children, Handing, Numbers, Started, strangers
 from autochron.session.marking import marked
+from autochron.session.requests import Requests
 from autochron.session.session import Session
 from autochron.session.tally import Tally
 from autochron.store.keeping import Keeper
@@ -41,6 +42,9 @@ from autochron.store.memory import MemorySink
 from autochron.store.processes import TAKEN
 from autochron.store.writer import Writer
 from autochron.weaving import gate
+
+if TYPE_CHECKING:
+    from autochron.crossing.kernels import Kernels
 
 _recording: Recording | None = None
 _forks_noted = False
@@ -74,8 +78,13 @@ class Recording(Session):
         *,
         durability: Literal["group", "sync"] = "group",
         joined: Joined | None = None,
+        is_part: bool = False,
     ) -> None:
         super().__init__(activation)
+        self._is_part = is_part
+        self._durability: Literal["group", "sync"] = durability
+        self.requests = Requests(self, self._open_part) if activation.rules.traces and not is_part else None
+        """The traces that calls have of their own."""
         self.header = header
         self.is_guarded = False
         """Whether somebody sees to it that what waits is written before the process ends."""
@@ -127,6 +136,33 @@ class Recording(Session):
             os.register_at_fork(after_in_child=_leave_parent)
         _recording = self
 
+    def over(self, kernel: Kernel) -> Kernel | Kernels:
+        """Give what woven code calls."""
+        return kernel if self.requests is None else self.requests.over(kernel)
+
+    def make_kernel(self) -> Kernel:
+        """Make the kernel of a trace that is one call's."""
+        self.kernel = Kernel(self.recorder, self.problem)
+        self.kernel.transport = self.recorder.transport
+        self.kernel.pass_in = self.activation.planner.passing.weave
+        return self.kernel
+
+    def keep_failed(self) -> None:
+        """Drop the traces of calls that returned, in this process and those that it starts."""
+        if self.requests is not None:
+            self.requests.only_failed = True
+        if self.children is not None:
+            self.children.handing = structs.replace(self.children.handing, only_failed=True)
+
+    def _open_part(self, header: Header) -> Recording:
+        return Recording(
+            self.activation, self._store, header, self._redactor, durability=self._durability, is_part=True
+        )
+
+    def close_part(self, error: str | None) -> None:
+        """Close the trace of a call."""
+        self._close(None, error, b"", b"")
+
     def _reserve(self) -> int:
         """Take another run of seqs from the store."""
         reserve: Any = self._sink.reserve  # type: ignore[attr-defined]  # of a store that others join, too
@@ -146,6 +182,10 @@ class Recording(Session):
         self._footer = None
         self._lane, self._words = root.lane, ()
         self.recorder = Recorder(self.writer.submit, self.problem)
+        if self.requests is not None:
+            only_failed = self.requests.only_failed
+            self.requests = Requests(self, self._open_part)
+            self.requests.only_failed = only_failed
         if self.children is not None:
             self.children.started.clear()
             self.children.has_started = False
@@ -195,6 +235,11 @@ class Recording(Session):
         _recording = None
         if gate.is_on():
             self.stop()
+        if self.requests is not None:
+            self.requests.finish()
+        self._close(status, error, stdout, stdin)
+
+    def _close(self, status: int | None, error: str | None, stdout: bytes, stdin: bytes) -> None:
         for address in self.recorder.close():
             reason = "it had not ended when the run did, so it is not in the trace"
             self._noted[Unwoven(address, reason, "open")] = None
@@ -209,6 +254,8 @@ class Recording(Session):
 
     def flush(self, status: int | None, stdout: bytes = b"", stdin: bytes = b"") -> None:
         """Write all that waits, and the last word in case it is the last."""
+        if self.requests is not None:
+            self.requests.flush()
         self.recorder.hand_over()
         self.writer.flush()
         self.writer.submit(_Ending(self._make_footer(status, None, stdout, stdin)))
@@ -257,9 +304,21 @@ class Recording(Session):
             footer=footer,
             opaque=_all(tally.opaque, [end.opaque for end in ended]),
             by_type=_all(tally.by_type, [end.by_type for end in ended]),
+            requests=self._count_requests(),
             masked=_all(tally.masked, [end.masked for end in ended]),
             problems=_all(self.problems, [end.problems for end in ended]),
         )
+
+    def _count_requests(self) -> int:
+        """Count the traces of calls, those of child processes too."""
+        if self.requests is None or not self._has_started():
+            return 0 if self.requests is None else self.requests.count
+        names = {str(rule.target) for rule in self.activation.rules.traces}
+        try:
+            headers = [summary.header for summary in self._store.summaries()]
+        except Exception:  # whatever keeps it from being read, the report is not to fail
+            return self.requests.count
+        return sum(header.name in names and header.created >= self.header.created for header in headers)
 
     def drop(self) -> bool:
         """Drop the trace; tell whether that is done."""
@@ -300,7 +359,7 @@ class Recording(Session):
         rules = self.activation.rules
         is_child, had = self.is_child, self._had
         ledger = tuple(entry for entry in self._ledger() if entry not in had)
-        unmatched = () if is_child else self.activation.planner.unmatched()
+        unmatched = () if is_child or self._is_part else self.activation.planner.unmatched()
         started = () if self.children is None else tuple(self.children.started)
         versions = facts.versions(rules)
         environment = facts.environment(rules, self._redactor)

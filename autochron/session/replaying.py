@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autochron.crossing.lanes import Remote, Root
 from autochron.envelope.redaction import Redactor
@@ -18,6 +18,11 @@ from autochron.session.children import Children, Handing, Started, find_line, st
 from autochron.session.replayfolder import ReplayFolder
 from autochron.session.session import Session
 from autochron.weaving import gate
+
+if TYPE_CHECKING:
+    from autochron.crossing.kernel import Kernel
+    from autochron.crossing.kernels import Kernels
+    from autochron.weaving.gate import Point
 
 
 class Serving(NamedTuple):
@@ -60,6 +65,18 @@ class Replaying(Session):
             return
         self._tell(joined.lane)
         self.start(self.director, self.director.transport, lane=joined.lane, parent=joined.handing.parent)
+
+    def over(self, kernel: Kernel) -> Kernel | Kernels:
+        """Give what woven code calls: the trace of a call begins where that call does."""
+        if not self.activation.rules.traces:
+            return kernel
+        from autochron.crossing.kernels import Kernels, Part  # lazy: few rules are for services
+
+        def begin(point: Point, _arguments: tuple[Any, ...]) -> Part | None:
+            is_this = f"{point.module}:{point.called}" == self.trace.header.command.target
+            return Part(kernel, lambda _error: None) if is_this else None
+
+        return Kernels(kernel, begin)
 
     def _tell(self, lane: str) -> None:
         """Have what is noted in this process told to the first one."""

@@ -135,6 +135,8 @@ def run_recorded(
         )
     capture = Capture()
     state = _Ending(recording, capture, shown, report, only_failed=only_failed)
+    if only_failed:
+        recording.keep_failed()
     recording.before_exec = lambda: state.flush(None)
     atexit.register(state.finish)
     undo = exits.guard(state.flush)
@@ -254,8 +256,13 @@ def run_replayed(
         refuse_uncovered(trace, rules)
     given = command if command is not None else trace.header.command
     if given.mode == "block":
+        what = (
+            f"is of a call of {given.target}"
+            if given.target
+            else "was recorded by autochron.record in a program"
+        )
         raise UsageError(
-            f"trace {trace.header.id} was recorded by autochron.record in a program, which it doesn't name; "
+            f"trace {trace.header.id} {what}, and names no program; "
             "give the program after --, or replay it in Python with autochron.replay"
         )
     _enter_folder(rules, trace.header.command)

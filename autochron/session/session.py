@@ -17,6 +17,7 @@ from autochron.session.project import line_of_project
 from autochron.weaving import gate
 
 if TYPE_CHECKING:
+    from autochron.crossing.kernels import Kernels
     from autochron.session.children import Children
 
 
@@ -53,11 +54,12 @@ class Session:
         self.kernel.transport = transport
         self.kernel.pass_in = self.activation.planner.passing.weave
         self._token = CURRENT.set(self.kernel.base)
-        lanes.carry(self.kernel.current)
+        handler_of_all = self.over(self.kernel)
+        lanes.carry(handler_of_all.current)
         network.watch(self.on_network, self.on_exec)
         if self.children is not None:
             self.children.begin()
-        gate.switch_on(self.kernel)
+        gate.switch_on(handler_of_all)
 
     def begin_again(
         self,
@@ -76,8 +78,13 @@ class Session:
         self.kernel.pass_in = self.activation.planner.passing.weave
         self._token = None
         CURRENT.set(self.kernel.base)
-        lanes.carry(self.kernel.current)
-        gate.switch_on(self.kernel)
+        handler_of_all = self.over(self.kernel)
+        lanes.carry(handler_of_all.current)
+        gate.switch_on(handler_of_all)
+
+    def over(self, kernel: Kernel) -> Kernel | Kernels:
+        """Give what woven code calls: the kernel, or what knows those of the traces that calls have of their own."""
+        return kernel
 
     @property
     def is_child(self) -> bool:

@@ -74,6 +74,7 @@ class Point:
         transport: the door of an HTTP client through which every request goes, where it is one; opaque here.
         replaced: the index of the parameter that a token may give another value for, before the body runs; -1: none.
         compiled: what the handler made of the rules, so that the next session need not make it again; opaque to weaving.
+        trace: whether each call of it has a trace of its own.
         called: for a call site, the qualified name of what it calls; its own `qualname` says where it stands.
         captured: for a call site, the values of its metavariables by the id of the rule that binds them.
     """
@@ -81,7 +82,7 @@ class Point:
     __slots__ = (
         "called", "captured", "compiled", "file", "function", "line", "module", "parameters", "passer", "qualname",
         "replaced", "rules",
-        "signature", "transport", "variadic",
+        "signature", "trace", "transport", "variadic",
     )  # fmt: skip
 
     def __init__(
@@ -107,6 +108,7 @@ class Point:
         self.transport: Any = None
         self.replaced = -1
         self.passer: Point | None = None
+        self.trace = False
         self.signature: Any = None
         self.called = qualname
         self.captured: dict[str, dict[str, Any]] = {}

@@ -213,19 +213,22 @@ def _filled(code: CodeType, gaps: Gaps, made: Sequence[Any]) -> CodeType:
 
 def _point(point: Point, number: Callable[[Any], int]) -> tuple[Any, ...]:
     return (
-        *(point.module, point.qualname, point.parameters, point.function, point.variadic),
         *(
+            point.module,
+            point.qualname,
+            point.parameters,
+            point.function,
+            point.variadic,
             point.file,
             point.line,
-            tuple([number(rule) for rule in point.rules]),
-            bool(point.transport),
-            point.replaced,
         ),
+        tuple([number(rule) for rule in point.rules]),
+        *(bool(point.transport), point.replaced, point.trace),
     )
 
 
 def _made_point(plain: tuple[Any, ...], rules: Sequence[Any], door: Callable[[str], Any]) -> Point:
-    module, qualname, parameters, function, variadic, file, line, numbers, is_door, replaced = plain
+    module, qualname, parameters, function, variadic, file, line, numbers, *rest = plain
     point = Point(
         *(module, qualname, parameters, function),
         variadic=variadic,
@@ -233,6 +236,6 @@ def _made_point(plain: tuple[Any, ...], rules: Sequence[Any], door: Callable[[st
         line=line,
         rules=tuple([rules[number] for number in numbers]),
     )
+    is_door, point.replaced, point.trace = rest
     point.transport = door(module) if is_door else None
-    point.replaced = replaced
     return point

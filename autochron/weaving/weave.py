@@ -23,7 +23,7 @@ class Mark:
     function was passed to.
     """
 
-    __slots__ = ("needed", "passer", "replaced", "rules", "transport")
+    __slots__ = ("needed", "passer", "replaced", "rules", "trace", "transport")
 
     def __init__(
         self,
@@ -38,6 +38,8 @@ class Mark:
         self.replaced = replaced
         self.needed = needed
         self.passer: Point | None = None
+        self.trace = False
+        """Whether each call of it has a trace of its own."""
 
 
 Places: TypeAlias = Mapping[tuple[str, int], Mark]
@@ -73,6 +75,7 @@ def point_of(code: CodeType, module: str, mark: Mark) -> Point:
         rules=mark.rules,
     )
     point.transport = mark.transport
+    point.trace = mark.trace
     point.passer = mark.passer
     for name in mark.needed:
         if name not in parameters:

@@ -1,0 +1,112 @@
+"""Several traces in one process: each call goes to the kernel of the trace that it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from autochron import _originals
+from autochron.crossing.kernel import BUSY, Kernel
+from autochron.crossing.lanes import CURRENT, Root
+from autochron.weaving.gate import Point
+
+
+class Kernels:
+    """The handler of woven code where rules make traces of calls.
+
+    Attributes:
+        main: the kernel of the session's own trace.
+        open: those of the traces of calls that are under way.
+    """
+
+    def __init__(self, main: Kernel, begin: Callable[[Point, tuple[Any, ...]], Part | None]) -> None:
+        """Take `begin`, which opens the trace of a call, or gives None where it belongs to what is there."""
+        self.main = main
+        self.open: set[Kernel] = set()
+        self._begin = begin
+
+    def enter(self, point: Point, arguments: tuple[Any, ...]) -> Any:
+        """Begin a crossing, after its trace if the call has one of its own."""
+        if not point.trace or _originals.get_ident() in BUSY:
+            return self._kernel().enter(point, arguments)
+        part = self._begin(point, arguments)
+        if part is None:
+            return self._kernel().enter(point, arguments)
+        token = part.kernel.enter(point, arguments) if point.rules else None
+        if token is not None and not token:
+            part.leave()  # a replay serves the call as a whole
+            part.end(None)
+            return token
+        part.inner = token
+        return part
+
+    def current(self) -> Any:
+        """Give the innermost open crossing, or the lane's root."""
+        return self._kernel().current()
+
+    def _kernel(self) -> Kernel:
+        current = CURRENT.get(None)
+        kernel = None if current is None else current.root.kernel
+        return kernel if kernel in self.open else self.main
+
+
+class Part:
+    """The token of a call that has a trace of its own, or that one is replayed for.
+
+    Attributes:
+        kernel: in which its crossings are.
+        inner: the token of the call's own crossing, where a rule makes it one.
+    """
+
+    __slots__ = ("_end", "_previous", "inner", "kernel")
+
+    def __init__(self, kernel: Kernel, end: Callable[[BaseException | None], None]) -> None:
+        """Make the kernel's lane current; `end` is told how the call ended."""
+        self.kernel = kernel
+        self.inner: Any = None
+        self._end = end
+        self._previous = CURRENT.get(None)
+        CURRENT.set(kernel.base)
+
+    def returned(self, value: Any) -> Any:
+        """End with a value."""
+        if self.inner is not None:
+            value = self.inner.returned(value)
+        self.leave()
+        self.end(None)
+        return value
+
+    def raised(self, error: BaseException) -> None:
+        """End with an error."""
+        if self.inner is not None:
+            self.inner.raised(error)
+        self.leave()
+        self.end(error)
+
+    def yielded(self, item: Any) -> None:
+        """Leave until `resumed`."""
+        if self.inner is not None:
+            self.inner.yielded(item)
+        self.leave()
+
+    def resumed(self) -> None:
+        """Enter again."""
+        self._previous = CURRENT.get(None)
+        CURRENT.set(self.kernel.base)
+        if self.inner is not None:
+            self.inner.resumed()
+
+    def end(self, error: BaseException | None) -> None:
+        """Tell how the call ended."""
+        self._end(error)
+
+    def leave(self) -> None:
+        """Make current again what was before."""
+        current = CURRENT.get(None)
+        if current is not None and current.root.kernel is self.kernel:
+            CURRENT.set(self._previous)
+
+
+def base_of(current: Any, main: Root) -> Any:
+    """Give what is current in a session's own trace: where another one is under way, the ground of that."""
+    return current if current is not None and current.root.kernel is main.kernel else main
