@@ -340,9 +340,8 @@ class Kernel:
             },
         )
         try:
-            return boundary.template.form(
-                {**bound(point, arguments), **point.captured.get(boundary.rule.id, {})}, facts
-            )
+            captured = point.captured.get(boundary.rule.id, {})
+            return boundary.template.form(bound(point, arguments), facts, captured)
         except Exception as error:  # also a property of the program's own that raises
             if is_interruption(error):
                 raise

@@ -74,7 +74,7 @@ def nearest_call(rule: CallRule, sources: Iterable[tuple[str, str, bytes]]) -> s
     if found is None:
         return None
     file, call, text, fit = found
-    reason = f", but {fit.reason}" if isinstance(fit, Miss) and text not in fit.reason else ""
+    reason = f", but {fit.reason}" if isinstance(fit, Miss) and f"`{text}`" not in fit.reason else ""
     return f"`{text}` at {file}:{call.lineno}{reason}"
 
 
@@ -101,6 +101,8 @@ def fit_call(rule: CallRule, call: ast.Call, scope: Scope, names: Names) -> Call
         excluded = _excluded(chain, rule.pattern)
         if excluded is not None:
             return Miss(excluded or reason)
+        fit.check = rule.pattern.dotted
+    elif _is_one_of_several(fit, chain, rule.pattern):
         fit.check = rule.pattern.dotted
     wrong = fit.arguments()
     if wrong is not None:
@@ -130,6 +132,14 @@ def _by_text(fit: _Fit, chain: _Chain, pattern: CallPattern, names: Names) -> st
     if imports and not any(name.rpartition(".")[2] == pattern.root for name in imports):
         return other
     return None
+
+
+def _is_one_of_several(fit: _Fit, chain: _Chain, pattern: CallPattern) -> bool:
+    """Tell whether a name may also stand for something else than what a dotted pattern names."""
+    if pattern.dotted is None or not pattern.trailers or len(chain.meanings) < 2:
+        return False
+    resolved = chain.resolved()
+    return len(resolved) < len(chain.meanings) or not all(fit.callee(steps) for steps in resolved)
 
 
 def _excluded(chain: _Chain, pattern: CallPattern) -> str | None:

@@ -117,6 +117,9 @@ def may_be_in(code: CodeType, words: frozenset[str]) -> bool:
         return True
     if not words.isdisjoint(code.co_freevars):
         return True
+    # `from shop.tools import refund` has the module's name as one.
+    if any("." in name and not words.isdisjoint(name.split(".")) for name in code.co_names):
+        return True
     private = tuple(word for word in words if word.startswith("__"))
     if private and any(
         name.endswith(private) for name in code.co_names

@@ -171,7 +171,7 @@ class Served:
         return future
 
     def _named(self, stand_in: Any) -> Any:
-        qualname = self._crossing.point.qualname
+        qualname = self._crossing.point.called
         stand_in.__name__ = qualname.rpartition(".")[2]
         stand_in.__qualname__ = qualname
         return stand_in

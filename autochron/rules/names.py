@@ -64,29 +64,35 @@ class NameTemplate(Struct, frozen=True):
     ) -> str | None:
         """Give the name where it needs nothing of the call but captured metavariables; None where it does."""
         known = {"__name__": name, "__qualname__": qualname, "__module__": module}
-        facts = CallFacts(name, qualname, module)
         formed = []
         for part in self.parts:
             if not isinstance(part, Field):
                 formed.append(part)
             elif part.root in known:
                 formed.append(known[part.root])
-            elif part.root in captured:
-                try:
-                    formed.append(self._value(part, captured, facts))
-                except RuleError:
-                    return None  # told when the name is formed
+            elif isinstance(captured.get(part.text), str):
+                formed.append(captured[part.text])
             else:
                 return None
         return "".join(formed)
 
-    def form(self, arguments: Mapping[str, Any], facts: CallFacts) -> str:
+    def form(
+        self,
+        arguments: Mapping[str, Any],
+        facts: CallFacts,
+        captured: Mapping[str, Any] = MappingProxyType({}),
+    ) -> str:
         """Form the name of one call; RuleError says which value is missing or can't be part of a name."""
-        return "".join(
-            self._value(part, arguments, facts) if isinstance(part, Field) else part for part in self.parts
-        )
+        formed = []
+        for part in self.parts:
+            known = captured.get(part.text) if isinstance(part, Field) else None
+            if isinstance(known, RuleError):
+                raise known
+            formed.append(known or (self.value(part, arguments, facts) if isinstance(part, Field) else part))
+        return "".join(formed)
 
-    def _value(self, field: Field, arguments: Mapping[str, Any], facts: CallFacts) -> str:
+    def value(self, field: Field, arguments: Mapping[str, Any], facts: CallFacts) -> str:
+        """Give what a field stands for, as text; RuleError says why it can't be part of a name."""
         try:
             value, steps = _root(field, arguments, facts)
             for step in steps:

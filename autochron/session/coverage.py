@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from types import CodeType
 
 from msgspec.json import decode
 
 from autochron.envelope.doors import DOORS
 from autochron.errors import UnwovenToolError
 from autochron.matching import Matcher
-from autochron.matching.sites import label_of
+from autochron.matching.sites import CallSite, label_of
 from autochron.model import Envelope, Http, Rules, Target, Trace
 from autochron.rules import with_imported
 from autochron.session.activation import Activation
 from autochron.session.project import Project
 from autochron.session.survey import compiled, module_names, read_source
+from autochron.weaving.ledger import Ledger
 
 
 def refuse_uncovered(trace: Trace, rules: Rules, activation: Activation | None = None) -> None:
@@ -98,6 +100,16 @@ def _woven_names(path: str, rules: Rules) -> set[str] | None:
         return None  # a syntax error is Python's to tell
     name, *aliases = module_names(path)
     found = Matcher(rules).find(name, code, source, is_project=True, aliases=(*aliases, "__main__"))
-    return {match.qualname for match in found.matches} | {
-        label_of(site.qualname, site.rule) for site in found.calls
-    }
+    return {match.qualname for match in found.matches} | _bound_labels(code, found.calls)
+
+
+def _bound_labels(code: CodeType, sites: Sequence[CallSite]) -> set[str]:
+    """Name the call sites that can be bound in code as it is compiled here and now."""
+    if not sites:
+        return set()
+    from autochron.weaving.binding import bind_calls, bindings_of  # lazy: few programs have such rules
+
+    bindings = bindings_of(sites, "", "")
+    bind_calls(code, bindings, Ledger())
+    bound = {binding.line for binding in bindings if binding.bound}
+    return {label_of(site.qualname, site.rule) for site in sites if site.line in bound}

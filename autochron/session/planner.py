@@ -130,7 +130,8 @@ class RulePlanner:
     def fingerprint(self, module: str, file: str) -> tuple[object, ...]:
         """Give what besides rules and source decides what a module's places are."""
         packs = tuple(pack.name for pack in self.rules.packs)
-        return (packs, self.aliases.get(module, ()), self.project.owns(file))
+        main = self.aliases.get("__main__", ())  # what checks name there
+        return (packs, self.aliases.get(module, ()), main, self.project.owns(file))
 
     def rules_in_order(self) -> Sequence[BoundaryRule]:
         """Give all rules in force, in an order that is the same in every process."""
@@ -348,6 +349,7 @@ def _why_nowhere(dotted: str) -> str:
                 near = nearest([name for name in dir(owner) if not name.startswith("_")], part)
                 return f"{held} has no {part}" + (f"; the nearest is {near}" if near else "")
             owner = inner
+        return f"no call turned out to be of {dotted}"
     near = nearest(sys.modules, parts[0])
     return f"there is no module {parts[0]} among those imported" + (
         f"; the nearest is {near}" if near else ""

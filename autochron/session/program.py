@@ -39,6 +39,8 @@ class Program:
             self._find_script()
         elif command.mode == "console":
             self._find_console_script()
+        else:
+            self.aliases = (command.target, f"{command.target}.__main__")
 
     def run(self, weave: Weave) -> int:
         """Run it to its end, and give its exit status. A traceback shows the program's frames only."""

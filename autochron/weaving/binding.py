@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from types import CodeType
 from typing import Any
 
@@ -35,6 +36,7 @@ _PUSHES = {
     "attribute": frozenset({"LOAD_ATTR", "LOAD_METHOD"}),
     "subscript": frozenset({"BINARY_SUBSCR"}),
 }
+_FUSED = frozenset({"LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST"})
 _CONSUMES = _PUSHES["attribute"] | _PUSHES["subscript"]
 _CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
 _LOAD_ATTR = operation("LOAD_ATTR")
@@ -57,6 +59,11 @@ class Binding:
         """(receiver or key, positions of what consumes it) to its place among the saved."""
         for saved in (saved for each in sites for saved in each.saved):
             self.saves.setdefault((saved.of, saved.positions), 0)
+        # Whose attribute it is decides what the source doesn't.
+        decides = ("receiver", first.callee)
+        asks = first.form == "attribute" and any(each.check is not None for each in sites)
+        if asks:
+            self.saves.setdefault(decides, 0)
         # In the order in which the program computes them: outer attributes end later, and a receiver lies below a key.
         ordered = sorted(self.saves, key=lambda save: (save[1][0][1], save[1][0][3], save[0] == "key"))
         self.saves = {save: index for index, save in enumerate(ordered)}
@@ -73,7 +80,14 @@ class Binding:
             for each in sites
         ]
         label = label_of(first.qualname, first.rule)
-        self.site = Site(module, label, file=file, line=first.line, meant=tuple(meant))
+        self.site = Site(
+            module,
+            label,
+            file=file,
+            line=first.line,
+            meant=tuple(meant),
+            receiver=self.saves[decides] if asks else -1,
+        )
 
 
 def bindings_of(sites: Iterable[CallSite], module: str, file: str) -> list[Binding]:
@@ -97,8 +111,8 @@ def bind_calls(code: CodeType, bindings: Sequence[Binding], ledger: Ledger) -> C
     return bound
 
 
-def refuse_unbound(code: CodeType, bindings: Iterable[Binding], ledger: Ledger) -> None:
-    """Note the sites that no instruction was found for."""
+def refuse_unbound(code: CodeType, bindings: Iterable[Binding], ledger: Ledger) -> bool:
+    """Note the sites that no instruction was found for; tells whether the code is without columns."""
     known = ledger.refused
     blind = all(end is None for _, _, _, end in code.co_positions())
     reason = (
@@ -110,6 +124,7 @@ def refuse_unbound(code: CodeType, bindings: Iterable[Binding], ledger: Ledger) 
         what = f"{binding.site.module}:{binding.line} {binding.site.label}"
         if not binding.bound and what not in known:
             ledger.refuse(what, reason)
+    return blind
 
 
 def _bind(code: CodeType, bindings: Sequence[Binding], lines: frozenset[int], ledger: Ledger) -> CodeType:
@@ -171,7 +186,7 @@ class _Binder:
         for binding in self._bindings:
             if called.isdisjoint(binding.calls):
                 continue
-            pushes = [
+            pushes = self._fused(binding) + [
                 each
                 for each in instructions
                 if each.location in binding.callee and each.name in _PUSHES[binding.form]
@@ -183,6 +198,17 @@ class _Binder:
             if self._is_plain(binding, pushes, consumers):
                 found[binding] = (pushes, consumers)
         return found
+
+    def _fused(self, binding: Binding) -> list[Instruction]:
+        """Give what pushes the callee together with something before it; since 3.13 a PUSH_NULL behind it tells."""
+        if not (_3_13 and binding.form == "name"):
+            return []
+        instructions = self._assembly.instructions
+        return [
+            before
+            for before, null in pairwise(instructions)
+            if null.name == "PUSH_NULL" and null.location in binding.callee and before.name in _FUSED
+        ]
 
     def _is_plain(self, binding: Binding, pushes: list[Instruction], consumers: list[Instruction]) -> bool:
         """Tell whether what is saved can lie on the stack until the callee is pushed."""
@@ -221,7 +247,9 @@ class _Binder:
         count = len(binding.saves)
         if count:
             emitter.put("BUILD_TUPLE", count + 1)
-        _hand_over(emitter, binding.site.bind_saved if count else binding.site.bind)
+        site = binding.site
+        is_pair = count == 1 and site.receiver == 0
+        _hand_over(emitter, site.bind_received if is_pair else site.bind_saved if count else site.bind)
         if is_method:
             emitter.put("PUSH_NULL")
             if not _3_13:

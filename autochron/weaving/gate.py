@@ -76,7 +76,7 @@ class Point:
         compiled: what the handler made of the rules, so that the next session need not make it again; opaque to weaving.
         trace: whether each call of it has a trace of its own.
         called: for a call site, the qualified name of what it calls; its own `qualname` says where it stands.
-        captured: for a call site, the values of its metavariables by the id of the rule that binds them.
+        captured: for a call site, what names need of its metavariables: by rule id, and then by field of the name.
     """
 
     __slots__ = (

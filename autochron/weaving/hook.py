@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from autochron.interrupts import is_interruption
 from autochron.weaving.ledger import Ledger
-from autochron.weaving.plans import Entry, Gaps, Plans, pack, unpack
+from autochron.weaving.plans import Entry, Gaps, Plans, State, pack, state_of, unpack
 from autochron.weaving.weave import Places, weave_code, weave_functions
 
 _GET_CODE = external.SourceLoader.get_code
@@ -76,6 +77,8 @@ class _Sought(NamedTuple):
     plans: Plans | None
     """Where a plan is to be kept; None for nowhere."""
     more: Sequence[object]
+    state: State
+    """Of the source, before its code was read."""
 
 
 class Hook:
@@ -85,6 +88,7 @@ class Hook:
         self._planner = planner
         self._ledger = ledger
         self._plans = plans
+        self._is_blind = False
         self.progress: Progress | None = None
         """Told of each module that is looked through, because no plan of it was kept."""
         self._undo: list[Callable[[], None]] = []
@@ -136,10 +140,16 @@ class Hook:
         if not self._planner.concerns(name, file):
             return None
         if plans is None or file is None:
-            return _Sought(name, file, None, ())
-        more = self._planner.fingerprint(name, file)
-        entry = plans.read(name, file, more)
-        return _Sought(name, file, plans, more) if entry is None else self._recalled(name, file, entry)
+            return _Sought(name, file, None, (), None)
+        more, state = self._planner.fingerprint(name, file), state_of(file)
+        entry = plans.read(name, file, more, state)
+        if entry is not None:
+            try:
+                return self._recalled(name, file, entry)
+            except Exception as error:  # not what we wrote: made anew
+                if is_interruption(error):
+                    raise
+        return _Sought(name, file, plans, more, state)
 
     def _after(self, sought: _Sought, code: CodeType) -> CodeType:
         """Weave, and keep what came of it."""
@@ -149,8 +159,10 @@ class Hook:
         if self.progress is not None:
             self.progress.begin(sought.name, code)
         try:
+            self._is_blind = False
             woven = self._weave(sought.name, sought.file, code)
-            self._keep(sought.plans, sought, None if woven is code else woven, count)
+            if not self._is_blind:  # what was compiled without columns may be compiled with them next time
+                self._keep(sought.plans, sought, None if woven is code else woven, count)
         finally:
             if self.progress is not None:
                 self.progress.end()
@@ -166,7 +178,7 @@ class Hook:
                 )
 
                 original, code = code, bind_calls(code, bindings, self._ledger)
-                _refuse_unbound(original, bindings, self._ledger)
+                self._is_blind = _refuse_unbound(original, bindings, self._ledger)
             return weave_code(code, name, places, self._ledger) if places else code
         except RecursionError as error:  # pragma: no cover - a module nested too deeply to walk
             self._ledger.refuse(name, f"its code could not be walked: {error}")
@@ -181,7 +193,7 @@ class Hook:
         if woven is not None:
             numbers = {id(rule): index for index, rule in enumerate(self._planner.rules_in_order())}
             packed = pack(woven, lambda rule: numbers[id(rule)])
-        plans.write(sought.name, str(sought.file), sought.more, Entry(notes, refused, *packed))
+        plans.write(sought.name, str(sought.file), sought.more, sought.state, Entry(notes, refused, *packed))
 
     def _recalled(self, name: str, file: str, entry: Entry) -> CodeType | None:
         """Give the code of an entry, and make known what was known when it was made."""
@@ -242,10 +254,10 @@ class Hook:
         return exec_module
 
 
-def _refuse_unbound(code: CodeType, bindings: Sequence[Binding], ledger: Ledger) -> None:
+def _refuse_unbound(code: CodeType, bindings: Sequence[Binding], ledger: Ledger) -> bool:
     from autochron.weaving.binding import refuse_unbound  # lazy: as above
 
-    refuse_unbound(code, bindings, ledger)
+    return refuse_unbound(code, bindings, ledger)
 
 
 class _Nothing:

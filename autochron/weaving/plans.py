@@ -24,12 +24,19 @@ from autochron.weaving.gate import GATE, Point
 
 _FORMAT = b"autochron-plan-1"
 _HEAD = len(_FORMAT) + 4
+_HAS_COLUMNS = any(end for *_, end in compile("f()", "", "eval").co_positions())
+"""Whether code is compiled with columns here: without them calls can't be told apart."""
+
 _AGE = 30 * 24 * 3600.0
 """Seconds after which what other rules left is dropped."""
 
 
 Gaps: TypeAlias = "tuple[tuple[int, int | Gaps], ...]"
 """The gaps in a code object's constants: (place, which object belongs there) or (place of an inner code object, its gaps)."""
+
+
+State: TypeAlias = "tuple[int, int, int] | None"
+"""Modification time, size and number of a file."""
 
 
 class Entry(NamedTuple):
@@ -64,7 +71,7 @@ def version_of_code() -> int:
     try:
         return max(
             entry.stat().st_mtime_ns
-            for folder in ("rules", "matching", "weaving")
+            for folder in ("rules", "matching", "weaving", "session")
             for entry in os.scandir(os.path.join(here, folder))
             if entry.name.endswith(".py")
         )
@@ -77,13 +84,13 @@ class Plans:
 
     def __init__(self, folder: str, key: Sequence[object]) -> None:
         """Take a folder and whatever the entries depend on besides source and module."""
-        self._key = (*key, MAGIC_NUMBER.hex(), sys.flags.optimize)
+        self._key = (*key, MAGIC_NUMBER.hex(), sys.flags.optimize, _HAS_COLUMNS)
         self._top = folder
 
-    def read(self, module: str, path: str, more: Sequence[object]) -> Entry | None:
-        """Give the entry of a module; None where there is none that is good."""
+    def read(self, module: str, path: str, more: Sequence[object], state: State) -> Entry | None:
+        """Give the entry of a module for a state of its source; None where there is none that is good."""
         try:
-            file, state = self._place(module, path, more), _state(path)
+            file = self._place(module, path, more)
             with open(file, "rb", buffering=0) as stream:
                 data = stream.read()
             content = memoryview(data)[_HEAD:]
@@ -94,12 +101,12 @@ class Plans:
         except (OSError, ValueError, EOFError, TypeError):
             return None
 
-    def write(self, module: str, path: str, more: Sequence[object], entry: Entry) -> None:
-        """Keep an entry, whole or not at all."""
-        if sys.dont_write_bytecode:
+    def write(self, module: str, path: str, more: Sequence[object], state: State, entry: Entry) -> None:
+        """Keep an entry, whole or not at all; nothing where the source is not as it was before its code was read."""
+        if sys.dont_write_bytecode or state is None or state_of(path) != state:
             return
         try:
-            data = marshal.dumps(((module, path, _state(path)), tuple(entry)))
+            data = marshal.dumps(((module, path, state), tuple(entry)))
             file = self._place(module, path, more)
             folder = os.path.dirname(file)
             if not os.path.isdir(folder):
@@ -118,9 +125,13 @@ class Plans:
         return os.path.join(self._top, rules, name)
 
 
-def _state(path: str) -> tuple[int, int]:
-    found = os.stat(path)
-    return found.st_mtime_ns, found.st_size
+def state_of(path: str) -> State:
+    """Give what tells one state of a file from another; None where it isn't there."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def _drop_old(top: str, own: str) -> None:

@@ -20,7 +20,7 @@ def crossing_call(
     enter = GATE[0]
     if enter is None:
         return function(*args, **kwargs)
-    token = enter(point, _bind(point, args, kwargs))
+    token = enter(point, bound_arguments(point, args, kwargs))
     if token is None:
         return function(*args, **kwargs)
     if not token:
@@ -36,7 +36,8 @@ def crossing_call(
     return token.returned(value)
 
 
-def _bind(point: Point, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def bound_arguments(point: Point, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Give the arguments in the order of the parameters, as far as the signature is known and fits."""
     if point.signature is not None:
         try:
             bound = point.signature.bind(*args, **kwargs)
@@ -48,11 +49,13 @@ def _bind(point: Point, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[
     return (args, kwargs)
 
 
-def point_for(function: Callable[..., Any], module: str, qualname: str, rules: tuple[Any, ...]) -> Point:
+def point_for(
+    function: Callable[..., Any] | None, module: str, qualname: str, rules: tuple[Any, ...]
+) -> Point:
     """Describe a callable that has no code object."""
     try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
+        signature = None if function is None else inspect.signature(function)
+    except Exception:  # none is known, or a `__signature__` of the program's own raised
         signature = None
     if signature is None:
         point = Point(module, qualname, ("args", "kwargs"), variadic=("args", "kwargs"), rules=rules)

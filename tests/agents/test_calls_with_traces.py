@@ -247,11 +247,11 @@ def test_what_runs_outside_of_calls_belongs_to_the_run(project):
 
 
 def test_messages(project):
-    write(project, {"autochron.toml": RULES + '[[trace]]\ntarget = "app:handel"\n'})
+    write(project, {"autochron.toml": RULES + '[[trace]]\ntarget = "app:hndle"\n'})
     write(project, {"main.py": "import app\n"})
     for _ in range(2):  # found, and then as it was kept
         ran = run_autochron(project, "run", "main.py")
         assert (
-            "not woven: app:handel: autochron.toml:12: its module defines no function of that name; the nearest is handle "
+            "not woven: app:hndle: autochron.toml:12: its module defines no function of that name; the nearest is handle "
             "(no-such-target)"
         ) in ran.said
