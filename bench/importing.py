@@ -110,7 +110,7 @@ def run(size: Size) -> Iterable[Figure]:
                     ours / plain for ours, plain in zip(times["woven"], times["plain"], strict=True)
                 ),
                 unit="×",
-                against=f"{MODULES} modules of {lines // MODULES} lines imported plainly; bytecode written, and one imported before",
+                against=f"{MODULES} modules of {lines // MODULES} lines imported plainly, with their bytecode",
                 target=target,
                 samples={case: statistics.median(each) for case, each in times.items()},
             )
