@@ -11,6 +11,7 @@ from autochron.model import Rules
 from autochron.session import network
 from autochron.session.planner import RulePlanner, program_paths
 from autochron.session.project import Project
+from autochron.session.runners import RUNNERS, Runners
 from autochron.weaving.hook import Hook
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.plans import Plans, default_folder, version_of_code
@@ -28,6 +29,8 @@ class Activation:
         self.ledger = Ledger()
         self.planner = RulePlanner(rules, self.project, self.ledger)
         self._hook = Hook(self.planner, self.ledger, self._plans(rules))
+        self.runners = Runners(self._hook, self.planner)
+        self.planner.watched = RUNNERS
         self._lanes = LaneHooks()
         self._undo: list[Callable[[], None]] = []
 
@@ -68,6 +71,8 @@ class Activation:
                 self._hook.weave_imported(name, module)
         self._hook.install()
         self._undo.append(self._lanes.install())
+        self.runners.hold()
+        self._undo.append(self.runners.uninstall)
         self._watch_processes()
         self.planner.on_import = self._imported
 
@@ -79,6 +84,8 @@ class Activation:
     def _imported(self, module: str) -> None:
         if module == _PROCESSES:
             self._watch_processes()
+        elif module in RUNNERS:
+            self.runners.hold()
         else:
             self._lanes.imported(module)
 

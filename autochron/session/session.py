@@ -55,7 +55,7 @@ class Session:
         self.kernel.pass_in = self.activation.planner.passing.weave
         self._token = CURRENT.set(Root(self.kernel, MAIN))
         lanes.carry(self.kernel.current)
-        network.watch(self.on_network, self.on_exec)
+        network.watch(self.on_network, self.on_exec, self.activation.runners.note)
         gate.switch_on(self.kernel)
 
     def stop(self) -> None:

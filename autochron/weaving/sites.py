@@ -6,6 +6,7 @@ where the callee turns out not to be what the rule means, that gives the callee 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -30,7 +31,7 @@ class Meant:
         arguments: those that are arguments: by place or keyword.
     """
 
-    __slots__ = ("_found", "arguments", "check", "constants", "rule", "saved", "strangers")
+    __slots__ = ("_found", "_until", "arguments", "check", "constants", "rule", "saved", "strangers")
 
     def __init__(
         self,
@@ -47,38 +48,36 @@ class Meant:
         self.arguments = arguments
         self.strangers: set[type] = set()
         """Types whose methods were looked at and are not meant."""
-        self._found: Any = None
+        self._found: list[tuple[Any, type | None]] = []
+        self._until: int | None = _ASK
+        """How many modules there are for as long as no more will be found; None for ever."""
 
     def fits(self, callee: Any) -> bool:
         """Tell whether a callee is what the rule names, or a method that overrides it."""
         if self.check is None:
             return True
+        if self._until is not None and self._until != len(sys.modules):
+            self._found, self._until = _look_up(self.check)
         found = self._found
-        if found is None:
-            found = self._found = _look_up(self.check)
-            if found is None:
-                return False
-        wanted, owner = found
-        if callee is wanted:
-            return True
-        if type(callee) is MethodType:
-            function, receiver = callee.__func__, callee.__self__
-            if function is wanted:
+        for wanted, _ in found:
+            if callee is wanted:
                 return True
-            if owner is not None and isinstance(receiver, owner):
-                return bool(function.__name__ == self.check.rpartition(".")[2])
-            if not isinstance(receiver, type):  # a class's own type is also that of other classes
-                if len(self.strangers) >= _KEPT:
-                    self.strangers.clear()
-                self.strangers.add(type(receiver))
-            return False
-        if owner is None or not isinstance(getattr(callee, "__self__", None), owner):
-            return False
-        return getattr(callee, "__name__", None) == self.check.rpartition(".")[2]
+        is_method = type(callee) is MethodType
+        for wanted, owner in found:
+            if is_method and callee.__func__ is wanted:
+                return True
+            if owner is not None and isinstance(getattr(callee, "__self__", None), owner):
+                return getattr(callee, "__name__", None) == self.check.rpartition(".")[2]
+        if is_method and found and not isinstance(callee.__self__, type):
+            # Not a class: its own type is also that of other classes.
+            if len(self.strangers) >= _KEPT:
+                self.strangers.clear()
+            self.strangers.add(type(callee.__self__))
+        return False
 
     def is_known(self) -> bool:
         """Tell whether there is what the rule names, so that a callee may turn out to be it."""
-        return self.check is None or self._found is not None or _look_up(self.check) is not None
+        return self.check is None or bool(self._found or _look_up(self.check)[0])
 
     def captured(
         self, values: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -92,18 +91,44 @@ class Meant:
         return found
 
 
-def _look_up(dotted: str) -> tuple[Any, type | None] | None:
-    """Find what a dotted name is and the class that holds it, once its module is imported."""
+_ASK = -1
+"""No number of modules: to be looked up again."""
+
+
+def _look_up(dotted: str) -> tuple[list[tuple[Any, type | None]], int | None]:
+    """Find what a dotted name is and the class that holds it, once its module is imported; twice, where it also runs.
+
+    Gives for how many modules that is all, too.
+    """
     parts = dotted.split(".")
     for count in range(len(parts) - 1, 0, -1):
-        module = sys.modules.get(".".join(parts[:count]))
-        if module is not None:
-            owner: Any = None
-            value: Any = module
-            for part in parts[count:]:
-                owner, value = value, _held(value, part)
-            return None if value is _NOTHING else (value, owner if isinstance(owner, type) else None)
-    return None
+        name = ".".join(parts[:count])
+        imported, main = sys.modules.get(name), _program(name)
+        if imported is not None or main is not None:
+            known = [_walk(module, parts[count:]) for module in (imported, main) if module is not None]
+            found = [each for each in known if each[0] is not _NOTHING]
+            if len(found) < len(known):  # still to be defined, it may be
+                return found, _ASK if known[0][0] is _NOTHING else None
+            return found, None if imported is not None else len(sys.modules)
+    return [], _ASK
+
+
+def _walk(module: Any, path: list[str]) -> tuple[Any, type | None]:
+    owner: Any = None
+    value: Any = module
+    for part in path:
+        owner, value = value, _held(value, part)
+    return value, owner if isinstance(owner, type) else None
+
+
+def _program(name: str) -> Any:
+    """Give the module that runs as the program, where a module of that name would be the same file."""
+    main = sys.modules.get("__main__")
+    spec = getattr(main, "__spec__", None)
+    if spec is not None:
+        return main if spec.name == name else None
+    file = getattr(main, "__file__", None) or ""
+    return main if os.path.splitext(os.path.basename(file))[0] == name else None
 
 
 _NOTHING: Any = object()
