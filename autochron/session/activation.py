@@ -15,6 +15,7 @@ from autochron.model import Rules
 from autochron.session import network
 from autochron.session.planner import RulePlanner, program_paths
 from autochron.session.project import Project
+from autochron.session.runners import RUNNERS, Runners
 from autochron.weaving.hook import Hook
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.plans import Plans, default_folder, version_of_code
@@ -32,6 +33,8 @@ class Activation:
         self.ledger = Ledger()
         self.planner = RulePlanner(rules, self.project, self.ledger)
         self._hook = Hook(self.planner, self.ledger, self._plans(rules))
+        self.runners = Runners(self._hook, self.planner)
+        self.planner.watched = RUNNERS
         self._lanes = LaneHooks()
         self._processes = ProcessHooks() if rules.children else None
         self._undo: list[Callable[[], None]] = []
@@ -76,6 +79,8 @@ class Activation:
         self._undo.append(self._lanes.install())
         if self._processes is not None:
             self._undo.append(self._processes.install())
+        self.runners.hold()
+        self._undo.append(self.runners.uninstall)
         self._watch_processes()
         self.planner.on_import = self._imported
         processes.on_main.append(self._weave_main)
@@ -93,6 +98,8 @@ class Activation:
         elif module in processes.MODULES:
             if self._processes is not None:
                 self._processes.imported(module)
+        elif module in RUNNERS:
+            self.runners.hold()
         else:
             self._lanes.imported(module)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import marshal
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from types import CodeType
 
@@ -12,11 +14,12 @@ from autochron.envelope.doors import DOORS
 from autochron.errors import UnwovenToolError
 from autochron.matching import Matcher
 from autochron.matching.sites import CallSite, label_of
-from autochron.model import Envelope, Http, Rules, Target, Trace
+from autochron.model import Define, Envelope, Http, Rules, Target, Trace
 from autochron.rules import with_imported
+from autochron.rules.globs import dotted_glob
 from autochron.session.activation import Activation
-from autochron.session.project import Project
-from autochron.session.survey import compiled, module_names, read_source
+from autochron.session.project import Project, module_names, read_source
+from autochron.session.survey import compiled
 from autochron.weaving.ledger import Ledger
 
 
@@ -70,7 +73,7 @@ def uncovered(sites: Iterable[str], rules: Rules) -> set[str]:
                 missing.add(site)
             continue
         if place not in found:
-            found[place] = _woven_names(os.path.join(project.root, place), rules)
+            found[place] = _woven_names(project.root, place, rules)
         names = found[place]
         if names is not None and qualname not in names:
             missing.add(site)
@@ -84,21 +87,31 @@ def _is_targeted(module: str, qualname: str, rules: Rules) -> bool:
     wanted = Target(module, qualname)
     doors = DOORS[module].names if module in DOORS else frozenset()
     return any(
-        rule.selector == wanted or (isinstance(rule.selector, Http) and qualname in doors) for rule in every
+        rule.selector == wanted
+        or (isinstance(rule.selector, Http) and qualname in doors)
+        or (isinstance(rule.selector, Define) and _defines(rule.selector, module, qualname))
+        for rule in every
     )
 
 
-def _woven_names(path: str, rules: Rules) -> set[str] | None:
+def _defines(pattern: Define, module: str, qualname: str) -> bool:
+    if any(dotted_glob(glob).fits(qualname) for glob in pattern.exclude):
+        return False
+    return dotted_glob(pattern.modules).fits(module) and dotted_glob(pattern.qualnames, careful=True).fits(
+        qualname
+    )
+
+
+def _woven_names(root: str, place: str, rules: Rules) -> set[str] | None:
     """Give the qualified names in a file that rules fit; None where marks by hand make that unknowable."""
+    path = os.path.join(root, place)
     source = read_source(path)
-    if source is None:
-        return set()
-    if b"autochron" in source:
+    if source is not None and b"autochron" in source:
         return None
-    code = compiled(path)
+    code = compiled(path) if source is not None else _bytecode(path)
     if code is None:
-        return None  # a syntax error is Python's to tell
-    name, *aliases = module_names(path)
+        return set() if source is None else None  # a syntax error is Python's to tell
+    name, *aliases = (*module_names(path), *_dotted(place), *_named_nowhere(root, rules))
     found = Matcher(rules).find(name, code, source, is_project=True, aliases=(*aliases, "__main__"))
     return {match.qualname for match in found.matches} | _bound_labels(code, found.calls)
 
@@ -113,3 +126,40 @@ def _bound_labels(code: CodeType, sites: Sequence[CallSite]) -> set[str]:
     bind_calls(code, bindings, Ledger())
     bound = {binding.line for binding in bindings if binding.bound}
     return {label_of(site.qualname, site.rule) for site in sites if site.line in bound}
+
+
+def _bytecode(path: str) -> CodeType | None:
+    """Load the bytecode that lies where a source has been."""
+    data = read_source(f"{path}c")
+    try:
+        code = None if data is None else marshal.loads(data[16:])  # noqa: S302 - Python would run it
+    except (ValueError, EOFError, TypeError):
+        return None
+    return code if isinstance(code, CodeType) else None
+
+
+def _dotted(place: str) -> list[str]:
+    """Give the names that a file may be imported by where its folders are namespace packages or lie in an archive."""
+    parts = place.removesuffix(".py").removesuffix("/__init__").split("/")
+    return [".".join(parts[index:]) for index in range(len(parts) - 1)]
+
+
+def _named_nowhere(root: str, rules: Rules) -> list[str]:
+    """Give the modules in rules that no file has the name of: a program may give a module any name when it loads it."""
+    modules = {
+        rule.selector.module if isinstance(rule.selector, Target) else rule.selector.modules
+        for rule in rules.boundaries
+        if isinstance(rule.selector, Target | Define)
+    }
+    tops = [root, *rules.project]
+    return sorted(
+        module
+        for module in modules
+        if "*" not in module
+        and not any(
+            os.path.exists(os.path.join(top, *module.split(".")) + ending)
+            for top in tops
+            for ending in ("", ".py")
+        )
+        and sys.modules.get(module) is None
+    )

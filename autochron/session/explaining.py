@@ -13,8 +13,8 @@ from autochron.matching.scopes import Function, Names, Scope
 from autochron.matching.sites import CallRule, CallSite, call_rule, label_of
 from autochron.model import BoundaryRule, Call, Considered, Decorated, Define, Explained, Http, Rules, Target
 from autochron.rules import dotted_glob
-from autochron.session.project import Project
-from autochron.session.survey import Crossed, compiled, module_names, read_source
+from autochron.session.project import Project, module_names, read_source
+from autochron.session.survey import Crossed, compiled
 from autochron.weaving.binding import bind_calls, bindings_of, refuse_unbound
 from autochron.weaving.ledger import Ledger
 

@@ -36,6 +36,7 @@ Watcher = Callable[[str, tuple[Any, ...]], None]
 
 _watcher: Watcher | None = None
 _on_exec: Callable[[], None] | None = None
+_on_code: Callable[[Any], None] | None = None
 _installed = False
 
 
@@ -52,6 +53,9 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
     if event in _EVENTS or event in _CHILDREN:
         if _watcher is not None and not _starting.depth:
             _watcher(event, arguments)
+    elif event == "exec":
+        if _on_code is not None:
+            _on_code(arguments[0])
     elif event == "os.exec" and _on_exec is not None and _can_run(arguments[0]):
         _on_exec()
 
@@ -64,10 +68,14 @@ def _can_run(path: Any) -> bool:
         return True
 
 
-def watch(watcher: Watcher | None, on_exec: Callable[[], None] | None) -> None:
-    """Say who is told of connections and child processes, and what is done before an exec; None for nobody."""
-    global _installed, _on_exec, _watcher  # noqa: PLW0603 - an audit hook belongs to the process
-    _watcher, _on_exec = watcher, on_exec
+def watch(
+    watcher: Watcher | None,
+    on_exec: Callable[[], None] | None,
+    on_code: Callable[[Any], None] | None = None,
+) -> None:
+    """Say who is told of connections and children, what is done before an exec, and who is told of code that `exec` runs."""
+    global _installed, _on_code, _on_exec, _watcher  # noqa: PLW0603 - an audit hook belongs to the process
+    _watcher, _on_exec, _on_code = watcher, on_exec, on_code
     if not _installed:
         _installed = True
         sys.addaudithook(_hook)

@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from msgspec import structs
-
 from autochron.crossing.processes import MODULES as PROCESS_MODULES
 from autochron.envelope.doors import DOORS
 from autochron.matching import Matcher
@@ -19,7 +17,7 @@ from autochron.model import BoundaryRule, Call, Decorated, Http, Rules, Target, 
 from autochron.rules import pack_index, with_imported
 from autochron.session.marks import agreeing, mark_of
 from autochron.session.passing import Passing
-from autochron.session.project import Project
+from autochron.session.project import Project, read_source
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import Mark, Places, weave_function
 
@@ -54,6 +52,8 @@ class RulePlanner:
         """Rule id to the number of definitions that it fits."""
         self.on_import: Callable[[str], None] | None = None
         """Told of modules that have just run and that threads, pools or tasks come from."""
+        self.watched: frozenset[str] = frozenset()
+        """More modules that `on_import` is told of."""
         self.passing = Passing(ledger)
         self._told: set[str] = set()
         self.undo: list[Any] = []
@@ -86,7 +86,7 @@ class RulePlanner:
             del self._waiting[top]
             self.rules = with_imported(self.rules, module)
             self._matcher = Matcher(self.rules)
-        if module in DOORS or module in _SPAWNING:
+        if module in DOORS or module in _SPAWNING or module in self.watched:
             return True
         if self._http and module in _OTHER_CLIENTS:
             reason = "its requests are not seen by `http` rules, which reach httpx, httpx2 and aiohttp"
@@ -124,6 +124,13 @@ class RulePlanner:
         if module in DOORS:
             marks |= self._doors(module, code)
         return marks
+
+    def fits(self, module: str, file: str, code: CodeType) -> int:
+        """Tell how many of a module's definitions and calls rules fit; nothing is made known of it."""
+        if not self.concerns(module, file):
+            return 0
+        found = self._find(module, file, code)
+        return len(found.matches) + len(found.calls)
 
     # --- what is kept between processes ------------------------------------------------------------------------------
 
@@ -179,18 +186,11 @@ class RulePlanner:
             return ()
         from autochron.weaving.binding import bindings_of  # lazy: with the first rule for a call that fits
 
-        return bindings_of(map(self._renamed, sites), module, code.co_filename)
-
-    def _renamed(self, site: CallSite) -> CallSite:
-        """Look for what is the program's own in `__main__`, where the rule says `agent`."""
-        for alias in self.aliases.get("__main__", ()):
-            if site.check is not None and site.check.startswith(f"{alias}."):
-                return structs.replace(site, check=f"__main__{site.check[len(alias) :]}")
-        return site
+        return bindings_of(sites, module, code.co_filename)
 
     def executed(self, module: ModuleType) -> None:
         """Weave the targets of a module that have no code of their own there, or say why not."""
-        if module.__name__ in _SPAWNING and self.on_import is not None:
+        if (module.__name__ in _SPAWNING or module.__name__ in self.watched) and self.on_import is not None:
             self.on_import(module.__name__)
         for absent in self._absent.pop(module.__name__, ()):
             self._weave_absent(module, absent)
@@ -231,7 +231,7 @@ class RulePlanner:
         return self._matcher.find(
             module,
             code,
-            lambda: _read(code.co_filename),
+            lambda: read_source(code.co_filename),
             is_project=is_project,
             aliases=self.aliases.get(module, ()),
         )
@@ -321,7 +321,8 @@ class RulePlanner:
         if rule.id in self.matched and dotted is not None:
             return _why_nowhere(dotted)
         sources = (
-            (module, self.project.name(file), _read(file) or b"") for file, module in self._files.items()
+            (module, self.project.name(file), read_source(file) or b"")
+            for file, module in self._files.items()
         )
         near = nearest_call(call_rule(rule), sources)
         why = "it fits no call in the project's modules that were imported"
@@ -383,14 +384,6 @@ def _owner(module: ModuleType, qualname: str) -> tuple[Any, str]:
         if owner is None:
             return None, name
     return (owner, name) if hasattr(owner, name) else (None, name)
-
-
-def _read(file: str) -> bytes | None:
-    try:
-        with open(file, "rb") as source:
-            return source.read()
-    except OSError:
-        return None
 
 
 def program_paths(rules: Rules, program: str | None) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from types import CodeType, ModuleType, TracebackType
 
 from autochron.errors import AutochronError, RuleError, UsageError
 from autochron.model import Command
-from autochron.session import streams
+from autochron.session import runners, streams
 from autochron.weaving import hook
 from autochron.weaving.gate import THROUGH
 
@@ -251,7 +251,7 @@ def _outside(traceback: TracebackType | None) -> TracebackType | None:
     return traceback
 
 
-_BETWEEN = THROUGH | {hook.__name__, streams.__name__}
+_BETWEEN = THROUGH | {hook.__name__, runners.__name__, streams.__name__}
 
 
 def _cut(traceback: TracebackType | None) -> None:

@@ -20,7 +20,8 @@ class Project:
         self.root = root
         self.paths = paths
         self._files = {path for path in paths if not os.path.isdir(path)}
-        self._folders = tuple(os.path.join(path, "") for path in paths if os.path.isdir(path))
+        # Files as well: modules lie in an archive as in a folder.
+        self._folders = tuple(os.path.join(path, "") for path in paths)
         self._libraries = _libraries()
         self.owns = lru_cache(maxsize=None)(self._owns)
         self.name = lru_cache(maxsize=None)(self._name)
@@ -45,6 +46,36 @@ class Project:
 def _libraries() -> tuple[str, ...]:
     """Give the folders of the standard library and of autochron."""
     return (os.path.join(os.path.dirname(os.path.abspath(os.__file__)), ""), _PACKAGE)
+
+
+def module_names(path: str) -> tuple[str, ...]:
+    """Name the module of a file: dotted from the outermost package, and as a script."""
+    folder, stem = os.path.dirname(path), os.path.splitext(os.path.basename(path))[0]
+    parts = [] if stem == "__init__" else [stem]
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        parts.insert(0, os.path.basename(folder))
+        folder = os.path.dirname(folder)
+    return tuple(dict.fromkeys((".".join(parts), stem)))
+
+
+def read_source(path: str) -> bytes | None:
+    """Read a source, from its archive where it lies in one; None where it can't be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except (OSError, ValueError):
+        pass
+    archive = path
+    while not os.path.exists(archive) and archive != os.path.dirname(archive):
+        archive = os.path.dirname(archive)
+    if not os.path.isfile(archive):
+        return None
+    import zipimport  # lazy: hardly any module lies in an archive
+
+    try:
+        return zipimport.zipimporter(archive).get_data(path)
+    except (OSError, ImportError):
+        return None
 
 
 def line_of_project(project: Project, depth: int) -> str | None:

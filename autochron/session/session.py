@@ -56,7 +56,7 @@ class Session:
         self._token = CURRENT.set(self.kernel.base)
         handler_of_all = self.over(self.kernel)
         lanes.carry(handler_of_all.current)
-        network.watch(self.on_network, self.on_exec)
+        network.watch(self.on_network, self.on_exec, self.activation.runners.note)
         if self.children is not None:
             self.children.begin()
         gate.switch_on(handler_of_all)

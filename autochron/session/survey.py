@@ -11,7 +11,7 @@ from autochron.matching import Matcher
 from autochron.matching.sites import label_of
 from autochron.model import BoundaryRule, Fit, Http, Rules, Surveyed, Target
 from autochron.rules import load_pack, pack_index
-from autochron.session.project import Project
+from autochron.session.project import Project, module_names, read_source
 
 Crossed = Mapping[tuple[str, str], int]
 """How often each site of a trace was crossed, by its name there and the crossings' name."""
@@ -108,25 +108,6 @@ def _files(paths: tuple[str, ...]) -> Iterator[str]:
         for folder, folders, names in os.walk(path):
             folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)
             yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(".py"))
-
-
-def module_names(path: str) -> tuple[str, ...]:
-    """Name the module of a file: dotted from the outermost package, and as a script."""
-    folder, stem = os.path.dirname(path), os.path.splitext(os.path.basename(path))[0]
-    parts = [] if stem == "__init__" else [stem]
-    while os.path.isfile(os.path.join(folder, "__init__.py")):
-        parts.insert(0, os.path.basename(folder))
-        folder = os.path.dirname(folder)
-    return tuple(dict.fromkeys((".".join(parts), stem)))
-
-
-def read_source(path: str) -> bytes | None:
-    """Read a file; None where it can't be."""
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError:
-        return None
 
 
 def compiled(path: str) -> CodeType | None:

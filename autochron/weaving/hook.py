@@ -10,19 +10,22 @@ import importlib._bootstrap_external as external
 import os
 import sys
 from collections.abc import Callable, Sequence
+from importlib._bootstrap import _call_with_frames_removed  # type: ignore[attr-defined]
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from autochron.interrupts import is_interruption
 from autochron.weaving.ledger import Ledger
-from autochron.weaving.plans import Entry, Gaps, Plans, State, pack, state_of, unpack
-from autochron.weaving.weave import Places, weave_code, weave_functions
-
-_GET_CODE = external.SourceLoader.get_code
-"""As it was when this was imported; where something else has replaced it before, what is loaded is not kept."""
+from autochron.weaving.plans import Entry, Gaps, Plans, State, is_of_source, pack, state_of, unpack
+from autochron.weaving.weave import Places, has_woven, weave_code, weave_functions
 
 if TYPE_CHECKING:
     from autochron.weaving.binding import Binding
+
+_EXECUTE = external._LoaderBasics.exec_module  # type: ignore[attr-defined]  # noqa: SLF001
+
+_WAITING = 256
+"""How many modules may be loading at once, one inside another."""
 
 _IMPORTLIB = "<frozen importlib._bootstrap_external>"
 """What our frames in an import say for a file: so Python takes them out of tracebacks, as it does with its own."""
@@ -77,8 +80,8 @@ class _Sought(NamedTuple):
     plans: Plans | None
     """Where a plan is to be kept; None for nowhere."""
     more: Sequence[object]
-    state: State
-    """Of the source, before its code was read."""
+    state: State | None
+    """What its source was before its code was loaded."""
 
 
 class Hook:
@@ -91,6 +94,10 @@ class Hook:
         self._is_blind = False
         self.progress: Progress | None = None
         """Told of each module that is looked through, because no plan of it was kept."""
+        self.passed: dict[str, bool] = {}
+        """The files whose code came by, of modules that rules may mean something to; and whether something in it is woven."""
+        self._given: dict[int, CodeType] = {}
+        """What `get_code` gave and is still to be run."""
         self._undo: list[Callable[[], None]] = []
 
     def install(self) -> Callable[[], None]:
@@ -105,8 +112,10 @@ class Hook:
             execute,
         )
         self._replace(external.ExtensionFileLoader, "exec_module", execute)
-        if "zipimport" in sys.modules:
-            self._replace(sys.modules["zipimport"].zipimporter, "get_code", get_code)
+        # Frozen, and there already but for embedded Pythons: were it imported later, its own `get_code` would be missed.
+        import zipimport  # lazy: as above
+
+        self._replace(zipimport.zipimporter, "get_code", get_code)
         return self.uninstall
 
     def uninstall(self) -> None:
@@ -129,26 +138,35 @@ class Hook:
                 _refuse_unbound(code, bindings, self._ledger)
         self._planner.executed(module)
 
-    def weave(self, name: str, file: str | None, code: CodeType) -> CodeType:
-        """Weave the code of a program that is about to run; whatever goes wrong, there is code to run."""
-        plans = self._plans if file is not None and os.path.isfile(file) else None
+    def weave(self, name: str, file: str | None, code: CodeType, *, keeps: bool = True) -> CodeType:
+        """Weave the code of a program that is about to run; whatever goes wrong, there is code to run.
+
+        What may be more than what stands in the file is neither kept nor taken from what was: `keeps` is false.
+        """
+        plans = self._plans if keeps and file is not None and os.path.isfile(file) else None
         found = self._before(name, file, plans)
-        return found if isinstance(found, CodeType) else code if found is None else self._after(found, code)
+        if found is None:
+            return code
+        return found if isinstance(found, CodeType) else self._after(found, code)
 
     def _before(self, name: str, file: str | None, plans: Plans | None) -> CodeType | _Sought | None:
         """Give the woven code that was kept, what is still to be done with the code once it is there, or None for nothing."""
         if not self._planner.concerns(name, file):
             return None
-        if plans is None or file is None:
+        state = None if plans is None or file is None else state_of(file)
+        if plans is None or file is None or state is None:
             return _Sought(name, file, None, (), None)
-        more, state = self._planner.fingerprint(name, file), state_of(file)
+        more = self._planner.fingerprint(name, file)
         entry = plans.read(name, file, more, state)
         if entry is not None:
             try:
-                return self._recalled(name, file, entry)
+                woven = self._recalled(name, file, entry)
             except Exception as error:  # not what we wrote: made anew
                 if is_interruption(error):
                     raise
+            else:
+                self.passed[file] = entry.code is not None
+                return woven
         return _Sought(name, file, plans, more, state)
 
     def _after(self, sought: _Sought, code: CodeType) -> CodeType:
@@ -161,14 +179,24 @@ class Hook:
         try:
             self._is_blind = False
             woven = self._weave(sought.name, sought.file, code)
-            if not self._is_blind:  # what was compiled without columns may be compiled with them next time
+            if self._is_blind:
+                pass  # what was compiled without columns may be compiled with them next time
+            elif is_of_source(code, str(sought.file)):
                 self._keep(sought.plans, sought, None if woven is code else woven, count)
+            else:
+                reason = f"Python runs bytecode of it that is not of {sought.file} as it is now; remove its __pycache__"
+                self._ledger.refuse(sought.name, reason, "stale-bytecode")
         finally:
             if self.progress is not None:
                 self.progress.end()
         return woven
 
     def _weave(self, name: str, file: str | None, code: CodeType) -> CodeType:
+        woven = self._try_to_weave(name, file, code)
+        self.passed[code.co_filename] = woven is not code
+        return woven
+
+    def _try_to_weave(self, name: str, file: str | None, code: CodeType) -> CodeType:
         try:
             places = self._planner.places(name, file, code)
             bindings = self._planner.bindings(name, code)
@@ -193,6 +221,7 @@ class Hook:
         if woven is not None:
             numbers = {id(rule): index for index, rule in enumerate(self._planner.rules_in_order())}
             packed = pack(woven, lambda rule: numbers[id(rule)])
+        assert sought.state is not None  # noqa: S101 - there are plans
         plans.write(sought.name, str(sought.file), sought.more, sought.state, Entry(notes, refused, *packed))
 
     def _recalled(self, name: str, file: str, entry: Entry) -> CodeType | None:
@@ -226,32 +255,80 @@ class Hook:
         self._undo.append(undo)
 
     def _wrap_get_code(self, original: Any) -> Any:
-        # Only Python's own loader gives the code that stands in the file; others may make something of it first.
-        pristine = original is _GET_CODE
+        pristine = _is_python_s(original)
 
         # What Python raises while it loads passes through this frame only, which tracebacks leave out with its own.
         def get_code(loader: Any, fullname: str) -> Any:
-            keeps = pristine and type(loader) is external.SourceFileLoader
+            keeps = pristine and _loads_plainly(loader)
             found = self._before(fullname, loader.path, self._plans) if keeps else None
             if isinstance(found, CodeType):
-                return found
+                return self._giving(found)
             code = original(loader, fullname)
             if code is None:
                 return None
             if not keeps:
-                found = self._before(fullname, code.co_filename, None)
-            return code if found is None or isinstance(found, CodeType) else self._after(found, code)
+                found = self._before(fullname, _file_of(loader, code), None)
+            return self._giving(self._after(found, code) if isinstance(found, _Sought) else code)
 
         return get_code
 
+    def _giving(self, code: CodeType) -> CodeType:
+        if len(self._given) >= _WAITING:  # asked for by someone who doesn't run it
+            self._given.clear()
+        self._given[id(code)] = code
+        return code
+
+    def _checked(self, loader: Any, name: str, code: CodeType) -> CodeType:
+        """Weave what is about to run in place of what `get_code` gave, or was never asked for: a loader may have its own."""
+        if self._given.pop(id(code), None) is code:
+            return code
+        file = _file_of(loader, code)
+        if not self._planner.concerns(name, file) or has_woven(code):
+            return code
+        return self.weave(name, file, code, keeps=False)
+
     def _wrap_execute(self, original: Any) -> Any:
+        checks = original is _EXECUTE
+
         def exec_module(loader: Any, module: ModuleType) -> None:
-            original(loader, module)
             name = module.__name__
+            if checks:  # what Python's own does
+                code = loader.get_code(name)
+                if code is None:
+                    raise ImportError(f"cannot load module {name!r} when get_code() returns None")
+                _call_with_frames_removed(exec, self._checked(loader, name, code), vars(module))
+            else:
+                original(loader, module)
             if self._planner.concerns(name, getattr(module, "__file__", None)):
                 self._planner.executed(sys.modules.get(name, module))
 
         return exec_module
+
+
+_STEPS = ("get_data", "path_stats", "source_to_code", "cache_from_source", "_cache_bytecode", "set_data")
+"""What Python's own loader gets code by; a tool may have replaced one, on the loader or on its class."""
+
+
+def _loads_plainly(loader: Any) -> bool:
+    """Tell whether a loader gives the code that stands in the file: others may make something of it first."""
+    if type(loader) is not external.SourceFileLoader or len(vars(loader)) > len(("name", "path")):
+        return False
+    return all(_is_python_s(getattr(type(loader), step, None)) for step in _STEPS)
+
+
+def _is_python_s(function: Any) -> bool:
+    """Tell a function of importlib's own from what a tool has put in its place, also before this was imported."""
+    return function is None or getattr(function, "__globals__", None) is vars(external)
+
+
+def _file_of(loader: Any, code: CodeType) -> str:
+    """Give where a module lies: bytecode without its source still names the file that it was compiled from."""
+    if isinstance(loader, external.SourcelessFileLoader):
+        return str(loader.path)
+    archive = getattr(loader, "archive", None)
+    if isinstance(archive, str) and not code.co_filename.startswith(os.path.join(archive, "")):
+        return os.path.join(archive, os.path.basename(code.co_filename))
+    return code.co_filename
 
 
 def _refuse_unbound(code: CodeType, bindings: Sequence[Binding], ledger: Ledger) -> bool:

@@ -6,6 +6,7 @@ where the callee turns out not to be what the rule means, that gives the callee 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -50,7 +51,7 @@ class Meant:
         self.saved = saved
         self.arguments = arguments
         self.strangers: set[type] = set()
-        self._found: _Named | None = None
+        self._found: list[_Named] = []
         self._last = "" if check is None else check.rpartition(".")[2]
         names = {name for name, _ in (*constants, *saved, *arguments)}
         parts = name_template(rule.name).parts
@@ -63,13 +64,15 @@ class Meant:
         """
         if self.check is None:
             return True
-        if self._found is not None and self._is(self._found, callee, receiver):
-            return True
-        found = self._found = _look_up(self.check)  # again: a module may have been loaded anew
-        if found is None:
+        for found in self._found:
+            if self._is(found, callee, receiver):
+                return True
+        self._found = _look_up(self.check)  # again: a module may have been imported since, or loaded anew
+        if not self._found:
             return False
-        if self._is(found, callee, receiver):
-            return True
+        for found in self._found:
+            if self._is(found, callee, receiver):
+                return True
         if type(callee) is MethodType and callee.__self__ is receiver and not _is_class(receiver):
             if len(self.strangers) >= _KEPT:
                 self.strangers.clear()
@@ -99,7 +102,7 @@ class Meant:
 
     def is_known(self) -> bool:
         """Tell whether there is what the rule names, so that a callee may turn out to be it."""
-        return self.check is None or self._found is not None or _look_up(self.check) is not None
+        return self.check is None or bool(self._found or _look_up(self.check))
 
     def captured(
         self, values: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any], called: CallFacts
@@ -126,24 +129,38 @@ _Named = tuple[Any, type | None, Any]
 _NOTHING: Any = object()
 
 
-def _look_up(dotted: str) -> _Named | None:
-    """Find what a dotted name is, once its module is imported."""
+def _look_up(dotted: str) -> list[_Named]:
+    """Find what a dotted name is, once its module is imported; twice, where that also runs as the program."""
     parts = dotted.split(".")
     for count in range(len(parts) - 1, 0, -1):
-        module = sys.modules.get(".".join(parts[:count]))
-        if module is None:
-            continue
-        owner: Any = None
-        value: Any = module
-        of_class = False
-        for part in parts[count:]:
-            owner, (value, of_class) = value, _held(value, part)
-        if value is _NOTHING:
-            return None
-        if isinstance(owner, type):
-            return value, owner, None
-        return value, None, owner if of_class else None
-    return None
+        name = ".".join(parts[:count])
+        modules = [module for module in (sys.modules.get(name), _program(name)) if module is not None]
+        if modules:
+            return [found for module in modules if (found := _walk(module, parts[count:])) is not None]
+    return []
+
+
+def _walk(module: Any, path: list[str]) -> _Named | None:
+    owner: Any = None
+    value: Any = module
+    of_class = False
+    for part in path:
+        owner, (value, of_class) = value, _held(value, part)
+    if value is _NOTHING:
+        return None
+    if isinstance(owner, type):
+        return value, owner, None
+    return value, None, owner if of_class else None
+
+
+def _program(name: str) -> Any:
+    """Give the module that runs as the program, where a module of that name would be the same file."""
+    main = sys.modules.get("__main__")
+    spec = getattr(main, "__spec__", None)
+    if spec is not None:
+        return main if spec.name in {name, f"{name}.__main__"} else None
+    file = getattr(main, "__file__", None) or ""
+    return main if os.path.splitext(os.path.basename(file))[0] == name else None
 
 
 def _held(owner: Any, name: str) -> tuple[Any, bool]:

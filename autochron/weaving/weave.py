@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from autochron.errors import WeavingError
@@ -102,6 +102,16 @@ def _spliced(code: CodeType, module: str, mark: Mark, ledger: Ledger) -> CodeTyp
 def is_woven(code: CodeType) -> bool:
     """Tell whether a code object crosses a point itself."""
     return any(type(constant) is Point for constant in code.co_consts)
+
+
+def has_woven(code: CodeType) -> bool:
+    """Tell whether anything in a code object is woven or bound, however deep."""
+    return any(
+        (type(constant) is CodeType and has_woven(constant))
+        or type(constant) is Point
+        or (type(constant) is MethodType and type(constant.__self__).__name__ == "Site")
+        for constant in code.co_consts
+    )
 
 
 def weave_functions(

@@ -1,0 +1,161 @@
+"""Each way in which a module comes to run: it is recorded and replayed as by a plain import, or the ledger says why not."""
+
+import py_compile
+import zipfile
+
+import pytest
+
+from tests.compose.desk import WELL, WORK, make, record_and_replay
+
+pytestmark = pytest.mark.slow
+
+MAIN = WORK + '\n\nif __name__ == "__main__":\n    work()\n'
+
+INSIDE = {
+    "plain import": ("desk", {"desk.py": WORK}, "import desk; desk.work()"),
+    "package": ("shop", {"shop/__init__.py": WORK}, "from shop import work; work()"),
+    "module of a package": (
+        "shop.desk",
+        {"shop/__init__.py": "from .desk import work\n", "shop/desk.py": WORK},
+        "import shop; shop.work()",
+    ),
+    "namespace package": ("shop.deep.desk", {"shop/deep/desk.py": WORK}, "from shop.deep import desk; desk.work()"),
+    "reload": (
+        "desk",
+        {"desk.py": WORK},
+        "import importlib, desk; importlib.reload(desk).work()",
+    ),
+    "spec from a file": (
+        "other",
+        {"desk.py": WORK},
+        ("from importlib.util import *; s = spec_from_file_location('other', 'desk.py'); m = module_from_spec(s); "
+        "s.loader.exec_module(m); m.work()"),
+    ),
+    "runpy.run_path": ("desk", {"desk.py": WORK}, "import runpy; runpy.run_path('desk.py')['work']()"),
+    "runpy.run_path as main": ("desk", {"desk.py": MAIN}, "import runpy; runpy.run_path('desk.py', run_name='__main__')"),
+    "runpy.run_path of a folder": (
+        "__main__",
+        {"desk/__main__.py": WORK + "\n\nwork()\n"},
+        "import runpy; runpy.run_path('desk')",
+    ),
+    "runpy.run_module": ("desk", {"desk.py": MAIN}, "import runpy; runpy.run_module('desk', run_name='__main__')"),
+    "runpy.run_module of a package": (
+        "shop.__main__",
+        {"shop/__init__.py": "", "shop/__main__.py": MAIN},
+        "import runpy; runpy.run_module('shop', run_name='__main__', alter_sys=True)",
+    ),
+    "lazy loader": (
+        "desk",
+        {"desk.py": WORK},
+        ("import sys; from importlib.util import *; s = find_spec('desk'); s.loader = LazyLoader(s.loader); "
+        "m = module_from_spec(s); sys.modules['desk'] = m; s.loader.exec_module(m); m.work()"),
+    ),
+    "the same file under two names": (
+        "desk",
+        {"desk.py": WORK},
+        ("import desk; from importlib.util import *; s = spec_from_file_location('other', 'desk.py'); "
+        "m = module_from_spec(s); s.loader.exec_module(m); desk.work()"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", INSIDE)
+def test_modules_that_a_program_runs(way, tmp_path):
+    module, files, program = INSIDE[way]
+    make(tmp_path, {**files, "agent.py": program + "\n"}, module)
+    for _ in range(2 if "names" in way else 1):  # with what was kept, too
+        ran = record_and_replay(tmp_path, "agent.py")
+        assert ran[:4] == WELL, ran.said
+
+
+AS_PROGRAM = {
+    "script": ("desk", {"desk.py": MAIN}, ["desk.py"]),
+    "script elsewhere": ("desk", {"bin/desk.py": MAIN}, ["bin/desk.py"]),
+    "module": ("desk", {"desk.py": MAIN}, ["-m", "desk"]),
+    "module of a package": ("shop.desk", {"shop/__init__.py": "", "shop/desk.py": MAIN}, ["-m", "shop.desk"]),
+    "module of a namespace package": ("shop.desk", {"shop/desk.py": MAIN}, ["-m", "shop.desk"]),
+    "package": ("shop.__main__", {"shop/__init__.py": "", "shop/__main__.py": MAIN}, ["-m", "shop"]),
+    "folder": ("__main__", {"shop/__main__.py": MAIN}, ["shop"]),
+}
+
+
+@pytest.mark.parametrize("way", AS_PROGRAM)
+def test_programs(way, tmp_path):
+    module, files, command = AS_PROGRAM[way]
+    make(tmp_path, files, module)
+    ran = record_and_replay(tmp_path, *command)
+    assert ran[:4] == WELL, ran.said
+
+
+def zipped(path, files):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+
+
+@pytest.mark.parametrize("beside", [True, False], ids=["rules beside", "rules elsewhere"])
+def test_an_archive_as_program(tmp_path, beside):
+    folder = tmp_path / "project"
+    make(folder, {}, "__main__")
+    zipped(folder / "desk.zip", {"__main__.py": MAIN})
+    if beside:
+        ran = record_and_replay(folder, "desk.zip")
+    else:  # then the archive alone is the project
+        (folder / "autochron.toml").rename(tmp_path / "elsewhere.toml")
+        (folder / "deep").mkdir()
+        ran = record_and_replay(folder, "desk.zip", given=["--rules", str(tmp_path / "elsewhere.toml")])
+    assert ran[:4] == WELL, ran.said
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_modules_of_an_archive(tmp_path, again):
+    program = "import sys; sys.path.insert(0, 'shop.zip')\n"
+    if again:  # as where zipimport is first imported after the hook is there
+        program += "import zipimport; sys.path_importer_cache.clear()\n"
+    program += "from shop import desk; desk.work()\n"
+    make(tmp_path, {"agent.py": program}, "shop.desk")
+    zipped(tmp_path / "shop.zip", {"shop/__init__.py": "", "shop/desk.py": WORK})
+    ran = record_and_replay(tmp_path, "agent.py")
+    assert ran[:4] == WELL, ran.said
+
+
+@pytest.mark.parametrize("built", ["here", "elsewhere"])
+def test_bytecode_without_source_has_definitions_and_the_ledger_says_that_its_calls_are_unknown(
+    tmp_path, built
+):
+    folder = tmp_path / "project"
+    make(folder, {"agent.py": "import desk; desk.work()\n"})
+    source = (folder if built == "here" else tmp_path) / "desk.py"
+    source.write_text(WORK)
+    py_compile.compile(str(source), cfile=str(folder / "desk.pyc"))
+    source.unlink()
+    ran = record_and_replay(folder, "agent.py")
+
+    assert ran[:2] == ("3 6\n", ["pay ×1"])
+    assert ran.replayed == (0, "3 6\n", "add ")
+    assert "desk has no source, so its calls are unknown (autochron.toml:3)" in ran.said
+
+
+def test_code_that_exec_is_handed_is_in_the_ledger(tmp_path):
+    program = (
+        "with open('desk.py') as f: code = compile(f.read(), f.name, 'exec')\n"
+        "space = {'__name__': 'desk'}\nexec(code, space)\nspace['work']()\n"
+    )
+    make(tmp_path, {"agent.py": program, "desk.py": WORK})
+    ran = record_and_replay(tmp_path, "agent.py")
+
+    assert ran[:3] == ("3 6\n", [], "add pay ")
+    reason = "desk: its code was run by `exec`, which weaving does not reach, and rules fit 2 of its places"
+    assert reason in ran.said
+
+
+def test_code_that_rules_do_not_fit_may_be_handed_to_exec(tmp_path):
+    program = (
+        "import desk\nexec(compile('x = 1', 'other.py', 'exec'))\nexec(compile('x = 1', __file__, 'exec'))\n"
+        "desk.work()\n"
+    )
+    make(tmp_path, {"agent.py": program, "desk.py": WORK, "other.py": "x = 1\n"})
+    ran = record_and_replay(tmp_path, "agent.py")
+
+    assert ran[:4] == WELL
+    assert "exec" not in ran.said
