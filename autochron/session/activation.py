@@ -19,6 +19,7 @@ from autochron.session.runners import RUNNERS, Runners
 from autochron.weaving.hook import Hook
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.plans import Plans, default_folder, version_of_code
+from autochron.weaving.weave import has_woven
 
 _PROCESSES = "multiprocessing.process"
 
@@ -105,6 +106,8 @@ class Activation:
 
     def _weave_main(self, name: str, file: str | None, code: Any) -> Any:
         """Weave the main module that a process of multiprocessing loads under another name."""
+        if has_woven(code):  # by its own name, when runpy read the file
+            return code
         stem = os.path.splitext(os.path.basename(file or ""))[0]
         self.planner.aliases[name] = ("__main__", stem)
         return self._hook.weave(name, file, code)
