@@ -204,7 +204,7 @@ def test_a_child_that_can_not_be_told_is_a_stranger_and_named(start, fresh, tmp_
 
 @pytest.mark.parametrize("where", ["rules", "option"])
 def test_children_are_left_alone_where_that_is_said(where, fresh, tmp_path):
-    lay_out(tmp_path, "print(os.environ.get('AUTOCHRON_CHILD'))\nsubprocess.run([*WORKER, '7'])")
+    lay_out(tmp_path, "print(os.environ.get('AUTOCHRON_CHILD'), flush=True)\nsubprocess.run([*WORKER, '7'])")
     option = ["--no-children"] if where == "option" else []
     if where == "rules":
         rules = tmp_path / "autochron.toml"
