@@ -408,6 +408,17 @@ class Trace(Struct, frozen=True):
     footer: Footer | None
 
 
+class Crossed(Struct, frozen=True):
+    """A boundary at a place of the program, and how often it was crossed there in one trace."""
+
+    name: str
+    kind: Kind
+    site: str
+    count: int
+    ruled: str
+    """The site that a rule is for: that of what it was passed to as an argument, where it was woven for that."""
+
+
 class TraceSummary(Struct, frozen=True):
     """One row of `traces list`."""
 
@@ -417,6 +428,10 @@ class TraceSummary(Struct, frozen=True):
     complete: bool
     size: int
     """Bytes in the store."""
+
+
+Severity: TypeAlias = Literal["error", "warning", "consequence", "notice"]
+"""What a disagreement means: a failed replay; something to look at; what followed from a live crossing; a hint."""
 
 
 class Divergence(Struct, frozen=True, kw_only=True):
@@ -433,16 +448,35 @@ class Divergence(Struct, frozen=True, kw_only=True):
         "status",
         "network",
         "child",
+        "denied",
+        "state",
+        "lane",
     ]
     address: str
     message: str
     """Fact, place and remedy, one or more lines."""
-    severity: Literal["error", "warning", "consequence"] = "error"
+    severity: Severity = "error"
     nearest: str | None = None
     path: str | None = None
     """The first field that differs."""
     recorded: str | None = None
     replayed: str | None = None
+
+
+Mode: TypeAlias = Literal["served", "opened", "live"]
+"""How a crossing went on a replay: from the record; its body ran because something live lies inside, or to be compared only;
+or for real."""
+
+
+class Replayed(Struct, frozen=True, kw_only=True):
+    """One crossing of a replay."""
+
+    mode: Mode
+    envelope: Envelope
+    """As it was in the replay: `seq` in order of start there, `parent` of the same numbering, and for what was recorded the
+    address of its record."""
+    recorded: Envelope | None
+    """Its record; None where there is none."""
 
 
 # --- what is told to people and programs -----------------------------------------------------------------------------

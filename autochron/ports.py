@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Protocol
 
-from autochron.model import Child, ChildEnd, Envelope, Footer, Header, Trace, TraceSummary
+from autochron.model import Child, ChildEnd, Crossed, Envelope, Footer, Header, Trace, TraceSummary
 
 
 class Token(Protocol):
@@ -103,6 +103,33 @@ class Sink(Protocol):
         """Commit, and let go of the store."""
 
 
+class Record(Protocol):
+    """A trace to be replayed, read as far as is needed: one of a million crossings is never whole in memory.
+
+    Attributes:
+        size: how many crossings it has.
+    """
+
+    header: Header
+    footer: Footer | None
+    size: int
+
+    def __iter__(self) -> Iterator[Envelope]:
+        """Read the envelopes in order of start, from the first one each time, with the memory of a few."""
+
+    def get(self, seq: int) -> Envelope:
+        """Read one envelope; KeyError where there is none."""
+
+    def find(self, name: str, nth: int) -> Envelope | None:
+        """Read the envelope of an address."""
+
+    def boundaries(self) -> Sequence[Crossed]:
+        """Tell what was crossed: each name, kind and site once, in order of first start."""
+
+    def parents(self, names: Collection[str], kinds: Collection[str]) -> set[int]:
+        """Give the seqs of what encloses, at any depth, a crossing of one of these names or kinds."""
+
+
 class Store(Protocol):
     """Where traces live."""
 
@@ -135,6 +162,9 @@ class Store(Protocol):
 
     def load(self, reference: str) -> Trace:
         """Read a trace whole."""
+
+    def record(self, reference: str) -> Record:
+        """Open a trace to be replayed."""
 
     def envelopes(self, reference: str) -> Iterator[Envelope]:
         """Read the envelopes of a trace one by one, in order of start."""

@@ -12,9 +12,10 @@ from autochron import _originals
 from autochron.errors import StoreError
 from autochron.model import Child, ChildEnd, Envelope, Footer, Header, Streamed, Trace, TraceSummary
 from autochron.store import forks, lookup
+from autochron.store.whole import WholeRecord
 
 if TYPE_CHECKING:
-    from autochron.ports import Sink
+    from autochron.ports import Record, Sink
 
 
 class _Kept:
@@ -183,6 +184,10 @@ class MemoryStore:
         kept = self._traces[self.find(reference)]
         kept.settle()
         return iter([kept.whole(seq) for seq in sorted(kept.envelopes)])
+
+    def record(self, reference: str) -> Record:
+        """Open a trace to be replayed."""
+        return WholeRecord(self.load(reference))
 
     def drop(self, ids: Sequence[str]) -> None:
         """Drop traces by their ids; what isn't there is passed over."""

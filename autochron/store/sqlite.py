@@ -14,9 +14,10 @@ from autochron.errors import StoreError, TraceNotFoundError
 from autochron.model import Child, Envelope, Footer, Header, Trace, TraceSummary
 from autochron.store import database, lookup, processes, reading
 from autochron.store.sink import SqliteSink
+from autochron.store.whole import WholeRecord
 
 if TYPE_CHECKING:
-    from autochron.ports import Sink
+    from autochron.ports import Record, Sink
 
 COPIED = 256 << 20
 """Bytes of what is left in a store up to which dropping traces makes its file smaller."""
@@ -101,6 +102,10 @@ class SqliteStore:
         """Read the envelopes of a trace one by one, in order of start and as they were at one moment."""
         number = self.find(reference)
         return self._envelopes(number)
+
+    def record(self, reference: str) -> Record:
+        """Open a trace to be replayed."""
+        return WholeRecord(self.load(reference))
 
     def drop(self, ids: Sequence[str]) -> None:
         """Drop traces by their ids, and give their room back; what isn't there is passed over.

@@ -34,9 +34,10 @@ from autochron.store.lines import (
     footer_line,
     header_line,
 )
+from autochron.store.whole import WholeRecord
 
 if TYPE_CHECKING:
-    from autochron.ports import Sink
+    from autochron.ports import Record, Sink
 
 _head = msgspec.json.Decoder(HeaderLine)
 _version = msgspec.json.Decoder(dict[str, Raw])
@@ -169,6 +170,10 @@ class TraceFileStore:
             else:
                 envelopes.append(found)
         return Trace(self.header, tuple(envelopes), footer)
+
+    def record(self, reference: str) -> Record:
+        """Open a trace to be replayed."""
+        return WholeRecord(self.load(reference))
 
     def envelopes(self, reference: str) -> Iterator[Envelope]:
         """Read the envelopes one by one."""

@@ -1,0 +1,66 @@
+"""A trace that is whole in memory, as a record to replay."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from msgspec.json import decode
+
+from autochron.model import Crossed, Envelope, Kind, Trace
+
+
+class WholeRecord:
+    """The record of a trace that has been read."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.header = trace.header
+        self.footer = trace.footer
+        self.size = len(trace.envelopes)
+        self._envelopes = trace.envelopes
+
+    def __iter__(self) -> Iterator[Envelope]:
+        """Give the envelopes in order of start."""
+        return iter(self._envelopes)
+
+    def get(self, seq: int) -> Envelope:
+        """Give one envelope; KeyError where there is none."""
+        near = self._envelopes[seq - 1 : seq]  # mostly they are numbered without a gap
+        for envelope in near if near and near[0].seq == seq else self._envelopes:
+            if envelope.seq == seq:
+                return envelope
+        raise KeyError(seq)
+
+    def find(self, name: str, nth: int) -> Envelope | None:
+        """Give the envelope of an address."""
+        for envelope in self._envelopes:
+            if envelope.nth == nth and envelope.name == name:
+                return envelope
+        return None
+
+    def boundaries(self) -> Sequence[Crossed]:
+        """Tell what was crossed: each name, kind and site once, in order of first start."""
+        counts: dict[tuple[str, Kind, str, str], int] = {}
+        for envelope in self._envelopes:
+            key = (envelope.name, envelope.kind, envelope.site, ruled(envelope))
+            counts[key] = counts.get(key, 0) + 1
+        return [Crossed(name, kind, site, count, rule) for (name, kind, site, rule), count in counts.items()]
+
+    def parents(self, names: Collection[str], kinds: Collection[str]) -> set[int]:
+        """Give the seqs of what encloses, at any depth, a crossing of one of these names or kinds."""
+        above = {each.seq: each.parent for each in self._envelopes}
+        found: set[int] = set()
+        for each in self._envelopes:
+            if each.parent is not None and (each.name in names or each.kind in kinds):
+                parent: int | None = each.parent
+                while parent is not None and parent not in found:
+                    found.add(parent)
+                    parent = above.get(parent)
+        return found
+
+
+def ruled(envelope: Envelope) -> str:
+    """Give the site that a rule is for: what was passed as an argument is woven where it was passed to."""
+    if b'"passed":' not in envelope.meta:
+        return envelope.site
+    site: str = decode(envelope.meta).get("passed", envelope.site)
+    return site
