@@ -26,6 +26,7 @@ from autochron.replaying.plan import FULL, Plan, counts_of
 from autochron.replaying.reports import Report, Told
 from autochron.replaying.requests import Running, ServedRequest
 from autochron.replaying.serving import LIVE_PATIENCE, Served
+from autochron.replaying.states import States
 
 if TYPE_CHECKING:
     from autochron.ports import Record
@@ -53,6 +54,7 @@ class Director:
         self.record = record
         self.plan = plan
         self.consequences = Consequences()
+        self.states = States()
         self.turns = Turns(process_of(MAIN))
         self.cursor = Cursor(record, self._read)
         self.divergences: list[Divergence] = []
@@ -74,14 +76,14 @@ class Director:
         """Crossings that run again and have sent nothing yet, by the envelope that they stand for so far."""
         self._served_tools: list[str] = []
         self._told: set[str] = set()
-        self.states: Callable[[Envelope], str | None] = lambda _envelope: None
-        """Gives the `state` of the rule that a recorded crossing is of."""
 
     def _read(self, envelope: Envelope) -> None:
         """Hear of an envelope of the record, in order of start."""
         self.turns.add(envelope)
         if not self.plan.is_full:
-            self.consequences.read(envelope, is_live=self.plan.is_live(envelope))
+            is_live = self.plan.is_live(envelope)
+            self.consequences.read(envelope, is_live=is_live)
+            self.states.read(envelope, is_live=is_live)
 
     # --- told by the kernel ----------------------------------------------------------------------------------------
 
@@ -141,20 +143,13 @@ class Director:
             return "opened"
         if plan.is_full:
             return "served"
-        if plan.is_live(envelope) or self._shares_state(crossing, envelope):
+        if plan.is_live(envelope):
             return "live"
-        return "opened" if envelope.seq in plan.opened else "served"
-
-    def _shares_state(self, crossing: Crossing, envelope: Envelope) -> bool:
-        """Tell whether a later crossing of the same state is live, so that what this one did must be there."""
-        state = crossing.rule.state
-        if state is None:
-            return False
-        later = (each for each in self.cursor.window.by_seq.values() if each.seq > envelope.seq)
-        if any(self.plan.is_live(each) and self.states(each) == state for each in later):
+        if self.states.is_needed(envelope, crossing.rule.state):
             self.consequences.happened(envelope)
-            return True
-        return False
+            return "live"
+        opens = envelope.seq in plan.opened or self.states.holds_needed(envelope)
+        return "opened" if opens else "served"
 
     def _run(self, crossing: Crossing, mode: Mode, envelope: Envelope | None, address: Any = None) -> Running:
         """Note a crossing whose body runs."""
