@@ -258,7 +258,7 @@ def test_a_file_of_any_size_is_read_and_checked_alike(path, monkeypatch, small):
     with open(path, "rb") as file:
         text = file.read()
     for broken, refusal in (
-        (text.replace(b"assistant", b"assistent"), ":11: the digest is wrong"),
+        (text.replace(b"assistant", b"everybody"), ":11: the digest is wrong"),
         (text[: text.rindex(b"{")], ":10: the file is truncated"),
         (text[: text.index(b"\n")], ":1: the file is truncated"),
         (b"", ":1: the file is empty"),
