@@ -18,8 +18,9 @@ if not (3, 11) <= _running <= (3, 13):
     raise ImportError(_refusal)
 
 if TYPE_CHECKING:
-    from autochron.session.block import record, replay
+    from autochron.session.block import record
     from autochron.session.marking import boundary, wrap
+    from autochron.session.replayblock import replay
 
 __version__ = "0.1.0"
 
@@ -28,7 +29,7 @@ __all__ = ["boundary", "record", "replay", "wrap"]
 _HOMES = {
     "boundary": "autochron.session.marking",
     "record": "autochron.session.block",
-    "replay": "autochron.session.block",
+    "replay": "autochron.session.replayblock",
     "wrap": "autochron.session.marking",
 }
 

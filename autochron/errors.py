@@ -5,7 +5,8 @@ A message says the fact, the place and the remedy; `str(error)` ends with the sl
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 
 class AutochronError(Exception):
@@ -70,16 +71,55 @@ class OpaqueError(CodecError):
     slug = "opaque"
 
 
+class PlanError(UsageError):
+    """A plan names what a trace does not have, or means nothing."""
+
+    slug = "bad-plan"
+
+
+class NotCrossedError(AutochronError, KeyError):
+    """A test asks for a crossing that a replay did not come to."""
+
+    slug = "not-crossed"
+
+    __str__ = AutochronError.__str__  # a KeyError's own would quote it
+
+
 class DivergenceError(AutochronError):
-    """Replay and record disagree."""
+    """Replay and record disagree.
+
+    Attributes:
+        divergences: all that were errors, where a whole replay was judged; `model.Divergence` each.
+        tree: the replay's crossings as lines, with what was live and what differed; empty where it is raised inside.
+    """
 
     slug = "divergence"
+
+    def __init__(self, message: str, divergences: Sequence[Any] = (), tree: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.divergences = tuple(divergences)
+        self.tree = tuple(tree)
+
+    def __str__(self) -> str:
+        """Give the message, and the tree below it."""
+        more = len(self.divergences) - 1
+        first = super().__str__() + (f", and {more} more" if more > 0 else "")
+        return "\n".join([first, *self.tree])
 
 
 class UnwovenToolError(AutochronError):
     """The model asked for a tool that no boundary covers, so a replay would run it for real."""
 
     slug = "unwoven-tool"
+
+
+class DeniedError(AutochronError, PermissionError):
+    """A live crossing reached for what the replay denies."""
+
+    slug = "denied"
+
+    def __init__(self, message: str) -> None:
+        AutochronError.__init__(self, message)
 
 
 class NetworkRefusedError(AutochronError, ConnectionRefusedError):

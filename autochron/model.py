@@ -146,6 +146,13 @@ class TraceRule(Struct, frozen=True):
     place: Place
 
 
+class SwapRule(Struct, frozen=True):
+    """A function in whose place a replay runs another one: it is woven, whether it is a boundary or not."""
+
+    target: Target
+    place: Place
+
+
 class IgnoreRule(Struct, frozen=True):
     """One `[[ignore]]` table: a finding that is meant to be there."""
 
@@ -186,6 +193,8 @@ class Rules(Struct, frozen=True, kw_only=True):
     project: tuple[str, ...] = ()
     """Files and folders of the user's own code, absolute; empty: the program's folder."""
     traces: tuple[TraceRule, ...] = ()
+    swaps: tuple[SwapRule, ...] = ()
+    """Of one replay; no rule file has them."""
     ignores: tuple[IgnoreRule, ...] = ()
     children: bool = True
     """Whether the processes that the program starts are recorded with it."""
@@ -449,8 +458,7 @@ class Divergence(Struct, frozen=True, kw_only=True):
         "network",
         "child",
         "denied",
-        "state",
-        "lane",
+        "stale-state",
     ]
     address: str
     message: str
@@ -517,6 +525,8 @@ class ReplaySummary(Struct, frozen=True, kw_only=True):
     crossings: int
     complete: bool
     """Whether the trace has an end to compare with."""
+    live: tuple[str, ...] = ()
+    """Addresses of what ran live."""
     divergences: tuple[Divergence, ...] = ()
     problems: tuple[str, ...] = ()
 

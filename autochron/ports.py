@@ -126,8 +126,8 @@ class Record(Protocol):
     def boundaries(self) -> Sequence[Crossed]:
         """Tell what was crossed: each name, kind and site once, in order of first start."""
 
-    def parents(self, names: Collection[str], kinds: Collection[str]) -> set[int]:
-        """Give the seqs of what encloses, at any depth, a crossing of one of these names or kinds."""
+    def parents(self, names: Collection[str], kinds: Collection[str], after: int | None = None) -> set[int]:
+        """Give the seqs of what encloses, at any depth, a crossing of one of these names or kinds, or one after `after`."""
 
 
 class Store(Protocol):

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import sys
 
-from autochron.cli.options import FLAG, VALUE, parse
+from autochron.cli.options import FLAG, MANY, VALUE, parse
 from autochron.cli.run import program_of
 from autochron.errors import UsageError
 from autochron.model import ReplaySummary
-from autochron.session.running import Options, run_replayed
+from autochron.session.running import Options, Wanted, run_replayed
 
 HELP = """\
 usage: autochron replay TRACE [OPTION ...] [-- PROGRAM [ARG ...]]
 
-Run a recorded program again with every crossing served from its trace. 0: the same; 1: replay and record disagree.
+Run a recorded program again with every crossing served from its trace, but for what is live. 0: the same; 1: replay and
+record disagree.
 
+  --live WHAT       run this for real: NAME, NAME[K], kind:KIND (tool, model, router, ambient), or after:NAME[K] for all that
+                    started later; may be given again
+  --swap OLD=NEW    run NEW in the place of OLD, each as module:name or file.py:name; may be given again
+  --deny WHAT       keep what is live from network, subprocess or files (changes of the file system); several with commas
+  --inputs HOW      a changed input of what is served: strict, warn or ignore; default an error, but a warning for a model
+                    where anything is live; behind something live it is never an error
   --rules FILE      the rules; default as for run
   --store URL       where the trace is; default as for run
   --allow-unwoven   go on although the model asked for a tool that no rule wove, which is then run for real
@@ -23,6 +30,7 @@ Run a recorded program again with every crossing served from its trace. 0: the s
 """
 
 _OPTIONS = {
+    "--live": MANY, "--swap": MANY, "--deny": MANY, "--inputs": VALUE,
     "--rules": VALUE, "--store": VALUE, "--allow-unwoven": FLAG, "--json": FLAG, "--quiet": FLAG, "-q": FLAG,
     "--help": FLAG, "-h": FLAG,
 }  # fmt: skip
@@ -51,4 +59,21 @@ def replay(arguments: list[str]) -> int:
         write_replay(summary, sys.stderr, quiet=quiet, as_json=as_json)
 
     options = Options(parsed.values.get("--rules"), parsed.values.get("--store"))
-    return run_replayed(options, words[0], program, report, allow_unwoven="--allow-unwoven" in parsed.flags)
+    lists = parsed.lists
+    wanted = Wanted(
+        live=tuple(lists.get("--live", ())),
+        swap=tuple(_pair(each) for each in lists.get("--swap", ())),
+        deny=tuple(each for given in lists.get("--deny", ()) for each in given.split(",")),
+        inputs=parsed.values.get("--inputs"),
+    )
+    allow_unwoven = "--allow-unwoven" in parsed.flags
+    return run_replayed(options, words[0], program, report, wanted=wanted, allow_unwoven=allow_unwoven)
+
+
+def _pair(given: str) -> tuple[str, str]:
+    old, equals, new = given.partition("=")
+    if not equals or not old or not new:
+        raise UsageError(
+            f"autochron replay: --swap {given}: give OLD=NEW, each as module:name or file.py:name"
+        )
+    return old, new

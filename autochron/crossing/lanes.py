@@ -70,12 +70,14 @@ class Remote:
     Attributes:
         seq: its place in the order of starts, by which the handler knows it.
         collapses: whether model crossings of packs inside it are none.
+        live: whether a replay runs it for real.
     """
 
-    __slots__ = ("collapses", "parent", "record", "seq")
+    __slots__ = ("collapses", "live", "parent", "record", "seq")
 
-    def __init__(self, seq: int, *, collapses: bool = False) -> None:
+    def __init__(self, seq: int, *, collapses: bool = False, live: bool = False) -> None:
         self.seq = seq
+        self.live = live
         self.collapses = collapses
         self.parent = None
         self.record = None

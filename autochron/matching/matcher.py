@@ -12,7 +12,18 @@ from msgspec import Struct
 from autochron.errors import RuleError
 from autochron.matching.definitions import Shape, definitions, shape_of
 from autochron.matching.sites import CallRule, CallSite, call_rule, may_be_in
-from autochron.model import BoundaryRule, Call, Decorated, Define, Http, Rules, Target, TraceRule, Unwoven
+from autochron.model import (
+    BoundaryRule,
+    Call,
+    Decorated,
+    Define,
+    Http,
+    Rules,
+    SwapRule,
+    Target,
+    TraceRule,
+    Unwoven,
+)
 from autochron.rules.globs import DottedGlob, dotted_glob
 from autochron.rules.nearest import nearest
 
@@ -32,9 +43,9 @@ class Match(Struct, frozen=True):
 
 
 class TraceMatch(Struct, frozen=True):
-    """A `[[trace]]` table that fits a definition."""
+    """A `[[trace]]` table, or a swap, that fits a definition."""
 
-    rule: TraceRule
+    rule: TraceRule | SwapRule
     qualname: str
     firstlineno: int
     shape: Shape
@@ -43,7 +54,7 @@ class TraceMatch(Struct, frozen=True):
 class Absent(Struct, frozen=True):
     """A target that its module defines no function for; it may still be a C callable or an instance."""
 
-    rule: BoundaryRule | TraceRule
+    rule: BoundaryRule | TraceRule | SwapRule
     nearest: str | None
     """The qualified name that is most like it."""
 
@@ -82,7 +93,7 @@ class _Asked(Struct, frozen=True):
     """The rules that may fit one module."""
 
     targets: tuple[BoundaryRule, ...]
-    traces: tuple[TraceRule, ...]
+    traces: tuple[TraceRule | SwapRule, ...]
     patterns: tuple[_Pattern, ...]
     decorated: tuple[BoundaryRule, ...]
     calls: tuple[CallRule, ...]
@@ -97,14 +108,15 @@ class Matcher:
     def __init__(self, rules: Rules) -> None:
         """Sort the rules by what they need to know of a module."""
         self._targets: dict[str, list[BoundaryRule]] = {}
-        self._traces: dict[str, list[TraceRule]] = {}
+        self._traces: dict[str, list[TraceRule | SwapRule]] = {}
         self._heads: dict[str, list[_Pattern]] = {}
         self._anywhere: list[_Pattern] = []
         self._decorated: list[BoundaryRule] = []
         self._calls: list[CallRule] = []
         for rule in (*rules.boundaries, *(rule for pack in rules.packs for rule in pack.boundaries)):
             self._add(rule)
-        for trace in rules.traces:
+        marking: list[TraceRule | SwapRule] = [*rules.traces, *rules.swaps]
+        for trace in marking:
             self._traces.setdefault(trace.target.module, []).append(trace)
         self._pack_decorated = any(rule.pack for rule in self._decorated)
 
@@ -270,7 +282,7 @@ def _weight(rule: BoundaryRule) -> tuple[bool, int]:
 
 
 def _absent(asked: _Asked, names: set[str]) -> tuple[Absent, ...]:
-    wanted: list[tuple[BoundaryRule | TraceRule, str]] = [
+    wanted: list[tuple[BoundaryRule | TraceRule | SwapRule, str]] = [
         (rule, rule.target.qualname) for rule in asked.traces
     ]
     wanted += [(rule, rule.selector.qualname) for rule in asked.targets if isinstance(rule.selector, Target)]

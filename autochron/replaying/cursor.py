@@ -2,56 +2,98 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
+from collections import deque
 from collections.abc import Callable, Collection, Iterator
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from autochron.model import Envelope, Trace
+from autochron.crossing.lanes import process_of
+from autochron.replaying.window import Marks, Window
+
+if TYPE_CHECKING:
+    from autochron.model import Envelope
+    from autochron.ports import Record
 
 DAEMON = "/~"
 """Stands in the name of a lane that is a daemon thread: how far those get depends on timing."""
 
+Key: TypeAlias = tuple[str, int | None, str]
+"""A lane, or what lanes that were started alike share; the parent's place; a name."""
+
 
 class Cursor:
-    """The envelopes of a trace, and which of them were met again."""
+    """The envelopes of a record, and which of them were met again."""
 
-    def __init__(self, trace: Trace) -> None:
-        self.envelopes = trace.envelopes
-        self.by_seq = {envelope.seq: envelope for envelope in trace.envelopes}
+    def __init__(self, record: Record, on_read: Callable[[Envelope], object]) -> None:
+        self.window = Window(record)
+        self._on_read = on_read
+        """Told of each envelope as it is read, in order of start."""
         self._by_place: dict[tuple[str, int | None, str, int], Envelope] = {}
-        self._siblings: dict[tuple[str, int | None, str], list[Envelope]] = {}
-        self._lanes: dict[str, list[Envelope]] = {}
-        self._lane_at: dict[str, int] = {}
+        self._nth: dict[int, int] = {}
+        self._siblings: dict[Key, dict[int, Envelope]] = {}
+        self._first_lane: dict[Key, str] = {}
+        self._wide: set[Key] = set()
+        self._lanes: dict[str, deque[Envelope]] = {}
+        """What was not met yet of each lane, in order of start."""
+        self._counts: dict[Key, int] = {}
+        self._above: dict[int, int] = {}
         self._identity: dict[str, str] = {}
-        self._met: set[int] = set()
-        self._closed: set[int] = set()
+        self._met = Marks()
+        self._closed = Marks()
         self._reordered: set[str] = set()
+        self._begun: dict[str, Envelope] = {}
+        """The recorded lanes of which something was met, with the furthest."""
+        self._reached = 0
         self.tell: Callable[[Literal["met", "released", "closed"], int], object] | None = None
-        """Told of what is met, released and closed, by seq: in a child process, for the first one to know."""
-        counts: dict[tuple[str, int | None, str], int] = {}
-        for envelope in trace.envelopes:
-            key = (envelope.lane, envelope.parent, envelope.name)
-            nth = counts[key] = counts.get(key, 0) + 1
-            self._by_place[(*key, nth)] = envelope
-            self._siblings.setdefault((_family(envelope.lane), envelope.parent, envelope.name), []).append(
-                envelope
-            )
-            self._lanes.setdefault(envelope.lane, []).append(envelope)
-        self._wide = {
-            key for key, family in self._siblings.items() if len({each.lane for each in family}) > 1
-        }
+        """Told of what is met, released and closed, by place: in a child process, for the first one to know."""
+        self._read_on()
+
+    def _read_on(self) -> None:
+        for envelope in self.window.read(self._reached):
+            self._take_in(envelope)
+
+    def _take_in(self, envelope: Envelope) -> None:
+        lane, parent, name, seq = envelope.lane, envelope.parent, envelope.name, envelope.seq
+        key = (lane, parent, name)
+        nth = self._nth[seq] = self._counts[key] = self._counts.get(key, 0) + 1
+        if parent is not None:
+            self._above[seq] = parent
+            if self._is_inside_closed(envelope):
+                self.window.let_go(envelope)
+                return
+        self._by_place[lane, parent, name, nth] = envelope
+        queue = self._lanes.get(lane)
+        if queue is None:
+            queue = self._lanes[lane] = deque()
+        queue.append(envelope)
+        alike = (_family(lane), parent, name)
+        siblings = self._siblings.get(alike)
+        if siblings is None:
+            siblings = self._siblings[alike] = {}
+            self._first_lane[alike] = lane
+        siblings[seq] = envelope
+        if self._first_lane[alike] != lane:
+            self._wide.add(alike)
+        self._on_read(envelope)
+
+    # --- finding -----------------------------------------------------------------------------------------------------
 
     def has_likes(self, lane: str, parent: int | None, name: str) -> bool:
         """Tell whether a name was recorded in several lanes that were started alike: a cheap question before `alike`."""
-        return (_family(lane), parent, name) in self._wide
+        return bool(self._wide) and (_family(lane), parent, name) in self._wide
 
     def at(self, lane: str, parent: int | None, name: str, nth: int) -> Envelope | None:
-        """Give the envelope recorded at a place."""
+        """Give the envelope recorded at a place, unless it was met and let go."""
         return self._by_place.get((lane, parent, name, nth))
 
     def alike(self, lane: str, parent: int | None, name: str) -> list[Envelope]:
         """Give what was recorded under a name in the lanes that were started alike, that of this very lane first."""
-        family = self._siblings.get((_family(lane), parent, name), ())
-        return sorted(family, key=lambda envelope: envelope.lane != lane) if len(family) > 1 else list(family)
+        family = self._siblings.get((_family(lane), parent, name), {}).values()
+        return sorted(family, key=lambda envelope: envelope.lane != lane)
+
+    def get(self, seq: int) -> Envelope:
+        """Give the envelope of a place in the record."""
+        return self.window.get(seq)
 
     def recorded_lane(self, lane: str) -> str:
         """Give the recorded lane that a lane has turned out to be: its own name, until `identify` knows better."""
@@ -64,10 +106,29 @@ class Cursor:
         return f"{self.recorded_lane(above)}/{step}" if slash else lane
 
     def identify(self, lane: str, recorded: str) -> None:
-        """Note which recorded lane a lane is, and so are those that it was started from."""
+        """Note which recorded lane a lane is, and so are those that it was started from, where they are as many."""
+        if lane.count("/") != recorded.count("/"):
+            self._identity[lane] = recorded
+            return
         while lane and self.recorded_lane(lane) != recorded:
             self._identity[lane] = recorded
             lane, recorded = lane.rpartition("/")[0], recorded.rpartition("/")[0]
+
+    def is_known(self, lane: str) -> bool:
+        """Tell whether anything was recorded in a lane, as far as the record was read."""
+        return lane in self._lanes
+
+    def beginnings(self, parent: int | None, name: str) -> Iterator[Envelope]:
+        """Give what a lane of another name may be: the first crossing of each lane of which none was met yet."""
+        for lane, queue in self._lanes.items():
+            if queue and lane not in self._begun and (queue[0].name, queue[0].parent) == (name, parent):
+                yield queue[0]
+
+    def latest(self, lane: str) -> Envelope | None:
+        """Give the furthest envelope of a recorded lane that was met."""
+        return self._begun.get(lane)
+
+    # --- meeting -----------------------------------------------------------------------------------------------------
 
     def is_met(self, envelope: Envelope) -> bool:
         """Tell whether an envelope was met."""
@@ -75,17 +136,23 @@ class Cursor:
 
     def meet(self, envelope: Envelope) -> Envelope | None:
         """Note that an envelope was met; give what should have come before it in its lane, the first time in a lane."""
-        self._met.add(envelope.seq)
+        seq, lane = envelope.seq, envelope.lane
+        self._met.add(seq)
+        furthest = self._begun.get(lane)
+        if furthest is None or furthest.seq < seq:
+            self._begun[lane] = envelope
         if self.tell is not None:
-            self.tell("met", envelope.seq)
-        lane = self._lanes[envelope.lane]
-        at = self._lane_at.get(envelope.lane, 0)
-        while at < len(lane) and (lane[at].seq in self._met or self._is_inside_closed(lane[at])):
-            at += 1
-        self._lane_at[envelope.lane] = at
-        if at < len(lane) and lane[at].seq < envelope.seq and envelope.lane not in self._reordered:
-            self._reordered.add(envelope.lane)
-            return lane[at]
+            self.tell("met", seq)
+        if seq > self._reached:
+            self._reached = seq
+            if not self.window.is_whole:
+                self._read_on()
+        queue = self._lanes[lane]
+        while queue and (queue[0].seq in self._met or self._is_inside_closed(queue[0])):
+            queue.popleft()
+        if queue and queue[0].seq < seq and lane not in self._reordered:
+            self._reordered.add(lane)
+            return queue[0]
         return None
 
     def release(self, envelope: Envelope) -> None:
@@ -93,7 +160,9 @@ class Cursor:
         self._met.discard(envelope.seq)
         if self.tell is not None:
             self.tell("released", envelope.seq)
-        self._lane_at.pop(envelope.lane, None)
+        queue = self._lanes[envelope.lane]
+        if envelope not in queue:
+            queue.appendleft(envelope)  # all that came before it was met
 
     def close(self, envelope: Envelope) -> None:
         """Note that an envelope's body is not run: nothing that was recorded inside will be met."""
@@ -101,25 +170,47 @@ class Cursor:
         if self.tell is not None:
             self.tell("closed", envelope.seq)
 
+    def let_go(self, envelope: Envelope) -> None:
+        """Keep no longer what was met and has ended: a long record is never whole in memory."""
+        if self.window.is_whole and self.window.last <= _SHORT:
+            return
+        self.window.let_go(envelope)
+        lane, parent, name, seq = envelope.lane, envelope.parent, envelope.name, envelope.seq
+        nth = self._nth.pop(seq, None)
+        if nth is not None:
+            del self._by_place[lane, parent, name, nth]
+            del self._siblings[_family(lane), parent, name][seq]
+
     def merge(self, met: Collection[int], closed: Collection[int]) -> None:
         """Note what another process met and closed."""
-        self._met.update(met)
-        self._closed.update(closed)
+        for seq in met:
+            self._met.add(seq)
+        for seq in closed:
+            self._closed.add(seq)
 
-    def missing(self) -> list[Envelope]:
+    def missing(self) -> Iterator[Envelope]:
         """Give what was recorded and never met, without what lies inside a served crossing or in a daemon's lane."""
-        return [
-            envelope
-            for envelope in self.envelopes
-            if envelope.seq not in self._met
-            and not self._is_inside_closed(envelope)
+        for envelope in sorted(self.window.by_seq.values(), key=lambda each: each.seq):
+            if self._is_missing(envelope):
+                yield envelope
+        for envelope in self.window.rest():
+            if envelope.parent is not None:
+                self._above[envelope.seq] = envelope.parent
+            self._on_read(envelope)
+            if self._is_missing(envelope):
+                yield envelope
+
+    def _is_missing(self, envelope: Envelope) -> bool:
+        return (
+            envelope.seq not in self._met
             and DAEMON not in envelope.lane
-        ]
+            and not self._is_inside_closed(envelope)
+        )
 
     def nearest(self, name: str) -> Envelope | None:
-        """Give the first envelope of a name that was not met, or the last one of that name."""
+        """Give the first envelope of a name that was not met, or the last one of that name, as far as was read."""
         last = None
-        for envelope in self.envelopes:
+        for envelope in self.window.by_seq.values():
             if envelope.name == name:
                 if envelope.seq not in self._met:
                     return envelope
@@ -131,34 +222,58 @@ class Cursor:
         while parent is not None:
             if parent in self._closed:
                 return True
-            above = self.by_seq.get(parent)
-            parent = None if above is None else above.parent
+            parent = self._above.get(parent)
         return False
 
 
-class Turns:
-    """The recorded order in which crossings of different lanes ended."""
+_SHORT = 4096
+"""A record of no more crossings stays in memory while it is replayed."""
 
-    def __init__(self, envelopes: tuple[Envelope, ...]) -> None:
-        self.parallel = len({envelope.lane for envelope in envelopes}) > 1
-        self._ended = sorted(envelopes, key=_end) if self.parallel else []
-        self._place = {envelope.seq: place for place, envelope in enumerate(self._ended)}
-        self._first = 0
-        """Up to here all are done."""
-        self._done: set[int] = set()
+
+def _family(lane: str) -> str:
+    """Give a lane's name without numbers: lanes that were started alike share it."""
+    if "/" not in lane:
+        return lane
+    return "/".join(step.rpartition(".")[0] or step for step in lane.split("/"))
+
+
+class Turns:
+    """The recorded order in which crossings of different lanes ended, in one process: none waits for another."""
+
+    def __init__(self, process: str) -> None:
+        self.parallel = False
+        self._process = process
+        self._lane: str | None = None
+        self._open: dict[int, Envelope] = {}
+        """What has not ended yet."""
+        self._order: list[tuple[int, int]] = []
+        """Its ends and places, in order; empty as long as there is one lane."""
         self._inside: dict[int, list[int]] = {}
-        for envelope in self._ended:
-            if envelope.parent is not None:
-                self._inside.setdefault(envelope.parent, []).append(envelope.seq)
+
+    def add(self, envelope: Envelope) -> None:
+        """Take in an envelope of the record."""
+        lane = envelope.lane
+        if lane != self._lane:
+            if process_of(lane) != self._process:
+                return
+            if self._lane is None:
+                self._lane = lane
+            elif not self.parallel:
+                self.parallel = True
+                self._order = sorted((_end(each), seq) for seq, each in self._open.items())
+        self._open[envelope.seq] = envelope
+        if self.parallel:
+            insort(self._order, (_end(envelope), envelope.seq))
+        if envelope.parent is not None:
+            self._inside.setdefault(envelope.parent, []).append(envelope.seq)
 
     def finish(self, envelope: Envelope) -> None:
         """Note that a crossing has ended, and so has what was recorded inside, whether it happened again or not."""
-        if self.parallel:
-            self._end([envelope.seq])
+        self._end([envelope.seq])
 
     def close(self, envelope: Envelope) -> bool:
         """Note that a crossing is served, so that what was recorded inside won't happen; tell whether anything was."""
-        inside = self._inside.get(envelope.seq) if self.parallel else None
+        inside = self._inside.get(envelope.seq)
         if inside:
             self._end(list(inside))
         return bool(inside)
@@ -166,29 +281,36 @@ class Turns:
     def _end(self, ended: list[int]) -> None:
         while ended:
             seq = ended.pop()
-            self._done.add(seq)
-            ended += self._inside.get(seq, ())
-        while self._first < len(self._ended) and self._ended[self._first].seq in self._done:
-            self._first += 1
+            envelope = self._open.pop(seq, None)
+            if envelope is not None and self.parallel:
+                del self._order[bisect_left(self._order, (_end(envelope), seq))]
+            if self._inside:
+                ended += self._inside.pop(seq, ())
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all that was recorded has ended."""
+        return not self._open
 
     def is_due(self, envelope: Envelope) -> bool:
         """Tell whether all that ended before this crossing, in other lanes, have ended."""
-        return next(self._earlier(envelope), None) is None
+        return next(self.earlier(envelope), None) is None
 
     def give_up(self, envelope: Envelope) -> None:
         """Wait no longer for what should have ended before: it may never begin."""
-        for other in list(self._earlier(envelope)):
+        for other in list(self.earlier(envelope)):
             self.finish(other)
 
-    def _earlier(self, envelope: Envelope) -> Iterator[Envelope]:
-        if self.parallel:
+    def earlier(self, envelope: Envelope) -> Iterator[Envelope]:
+        """Give what should have ended before and has not."""
+        if self.parallel and envelope.seq in self._open:
             # What another process began to work on comes in no order here.
-            for place in range(self._first, self._place.get(envelope.seq, 0)):
-                other = self._ended[place]
+            for _, seq in self._order[: bisect_left(self._order, (_end(envelope), envelope.seq))]:
+                other = self._open.get(seq)
                 if (
-                    other.seq not in self._done
+                    other is not None
                     and other.lane != envelope.lane
-                    and not _related(other, envelope)
+                    and not _related(other.lane, envelope.lane)
                 ):
                     yield other
 
@@ -197,11 +319,6 @@ def _end(envelope: Envelope) -> int:
     return envelope.started + envelope.duration
 
 
-def _related(one: Envelope, other: Envelope) -> bool:
-    """Tell whether one crossing's lane was started inside the other's."""
-    return one.lane.startswith(other.lane + "/") or other.lane.startswith(one.lane + "/")
-
-
-def _family(lane: str) -> str:
-    """Give a lane's name without numbers: lanes that were started alike share it."""
-    return "/".join(step.rpartition(".")[0] or step for step in lane.split("/"))
+def _related(one: str, other: str) -> bool:
+    """Tell whether one lane was started inside the other."""
+    return one.startswith(f"{other}/") or other.startswith(f"{one}/")

@@ -14,6 +14,7 @@ from autochron.envelope import codec
 from autochron.errors import DivergenceError
 from autochron.model import Abandoned, Closed, Envelope, Raised, Returned, Streamed
 from autochron.replaying.changes import apply_changes
+from autochron.replaying.comparing import error_name
 
 if TYPE_CHECKING:
     from autochron.crossing.kernel import Crossing
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 _PATIENCE = 1.0
 """Seconds without any progress after which a crossing no longer waits for its turn."""
+
+LIVE_PATIENCE = 20
+"""How many times as long something that is live and should end before is waited for."""
 
 _CANCELLED = ("asyncio.exceptions:CancelledError", "concurrent.futures._base:CancelledError")
 
@@ -204,7 +208,7 @@ class Served:
         if failed:
             address, names = self.envelope.address, ", ".join(failed)
             message = f"{address} changed {names} when it was recorded, which can't be done again; record the program again"
-            self._director.note("outcome", address, message, path=failed[0])
+            self._director.note("outcome", address, message, envelope=self.envelope, path=failed[0])
 
     def _closed(self, outcome: Streamed, given: int) -> None:
         """Note that the consumer closed the stream, as it may have done when it was recorded."""
@@ -214,9 +218,11 @@ class Served:
             was = "read to its end" if ended else "closed" if isinstance(outcome.end, Closed) else "left open"
             message = f"{address} was {was} after {count} items when it was recorded, and is now closed after {given}"
             # After as many items it may be a generator that ends by itself when it is closed.
-            severity = "error" if given < count else "warning"
             counts = {"recorded": f"{count} items", "replayed": f"{given} items"}
-            self._director.note("outcome", address, message, severity=severity, **counts)
+            severity: Any = None if given < count else "warning"
+            self._director.note(
+                "outcome", address, message, envelope=self.envelope, severity=severity, **counts
+            )
         self._director.served(self)
 
     def _ended(self, end: Returned | Raised | Abandoned | Closed) -> tuple[BaseException | None, Any]:
@@ -232,7 +238,7 @@ class Served:
             f" {len(self.envelope.outcome.items) if isinstance(self.envelope.outcome, Streamed) else 0} items);"
             " record the program again"
         )
-        self._director.note("outcome", self.envelope.address, message)
+        self._director.note("outcome", self.envelope.address, message, severity="error")
         return DivergenceError(message), None
 
     def _argument(self, path: str) -> Any:
@@ -263,18 +269,20 @@ class Served:
             return
         if whole and self._was_cancelled():
             await asyncio.get_running_loop().create_future()  # until it is cancelled again
-        turns = self._director.turns
-        if not turns.parallel or not whole:
+        director = self._director
+        if not director.turns.parallel or not whole:
             return
-        seen, deadline = self._director.progress, _originals.perf_counter_ns() + int(_PATIENCE * 1e9)
-        pause = 0.0
-        while not turns.is_due(self.envelope):
+        seen, deadline = director.progress, _originals.perf_counter_ns() + int(_PATIENCE * 1e9)
+        pause, patient = 0.0, 0
+        while not director.is_due(self.envelope):
             await asyncio.sleep(pause)
             now = _originals.perf_counter_ns()
-            if self._director.progress != seen:
-                seen, deadline, pause = self._director.progress, now + int(_PATIENCE * 1e9), 0.0
+            if director.progress != seen:
+                seen, deadline, pause = director.progress, now + int(_PATIENCE * 1e9), 0.0
+            elif now > deadline and director.live_now and patient < LIVE_PATIENCE:
+                patient, deadline = patient + 1, now + int(_PATIENCE * 1e9)
             elif now > deadline:
-                self._director.give_up(self.envelope)
+                director.give_up(self.envelope)
                 break
             pause = min(pause + 0.0001, 0.002)
         await _let_others_go(asyncio)
@@ -288,13 +296,6 @@ class Served:
     def _is_cancelled(self) -> bool:
         outcome = self.envelope.outcome
         return isinstance(outcome, Raised) and error_name(outcome.error) in _CANCELLED
-
-
-def error_name(body: bytes) -> str:
-    """Give the type of a recorded exception, as `module:Name`."""
-    tree = decode_json(body)
-    # One whose type can't be found again by its name, such as those that botocore makes, is compared by the name.
-    return str(tree.get("$error") or tree.get("$opaque", "?")) if isinstance(tree, dict) else "?"
 
 
 def _running_loop() -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from autochron import __version__
 from autochron.crossing import processes
@@ -20,6 +20,9 @@ from autochron.weaving.hook import Hook
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.plans import Plans, default_folder, version_of_code
 from autochron.weaving.weave import has_woven
+
+if TYPE_CHECKING:
+    from autochron.weaving.gate import Point
 
 _PROCESSES = "multiprocessing.process"
 
@@ -39,6 +42,9 @@ class Activation:
         self._lanes = LaneHooks()
         self._processes = ProcessHooks() if rules.children else None
         self._undo: list[Callable[[], None]] = []
+        self._sites: dict[str, list[Point]] = {}
+        self._sited = 0
+        """How many of the ledger's points are among them."""
 
     def _plans(self, rules: Rules) -> Plans | None:
         folder = default_folder() if rules.digest else None
@@ -57,15 +63,25 @@ class Activation:
         """The rules, with the packs that were taken up."""
         return self.planner.rules
 
+    def points_at(self, site: str) -> Sequence[Point]:
+        """Give what is woven at a site, as a trace names it."""
+        points = self.ledger.points
+        for point in points[self._sited :]:
+            file = self.project.name(point.file) if self.project.owns(point.file) else point.module
+            self._sites.setdefault(f"{file}:{point.qualname}", []).append(point)
+        self._sited = len(points)
+        return self._sites.get(site, ())
+
     def is_by(self, rules: Rules, program: str | None) -> bool:
         """Tell whether this is what the same rules would weave, for the same program."""
         own = self._given
-        return (own.digest, own.root, own.file, own.project, own.children, self.program) == (
+        return (own.digest, own.root, own.file, own.project, own.children, own.swaps, self.program) == (
             rules.digest,
             rules.root,
             rules.file,
             rules.project,
             rules.children,
+            rules.swaps,
             program,
         )
 

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from autochron import _originals
 from autochron.config import default_store, find_rule_file
 from autochron.crossing.processes import attending
-from autochron.envelope.redaction import Redactor
-from autochron.errors import DivergenceError, UnwovenToolError, UsageError
-from autochron.model import Command, Divergence, Envelope, Footer, Rules, Trace
+from autochron.errors import UnwovenToolError, UsageError
+from autochron.model import Command, Footer, Rules, Trace
 from autochron.ports import Store
 from autochron.rules import load_rules
 from autochron.session import facts
 from autochron.session.activation import activate
 from autochron.session.children import Children
-from autochron.session.coverage import refuse_uncovered
 from autochron.session.recording import Recording
-from autochron.session.replaying import Replaying
 from autochron.store import open_store
 from autochron.weaving import gate
+
+if TYPE_CHECKING:
+    from autochron.ports import Record
 
 _rules: dict[tuple[str | None, int, str], Rules] = {}
 
@@ -136,79 +136,6 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
         return self._recording
 
 
-class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
-    """Serve a recorded trace to the boundaries that are crossed while a block runs.
-
-    Args:
-        trace: a name, an id or its prefix, `last`, the path of a trace file, or a trace.
-        store: where the trace is; as for `record`.
-        rules: as for `record`.
-        check: whether a divergence raises when the block is left.
-        allow_unwoven: whether to go on although the model asked for a tool that no rule wove, which would be run for real.
-
-    Raises:
-        TraceNotFoundError, TraceFormatError: there is no such trace, or it can't be read.
-        UnwovenToolError: the model asked for a tool that no boundary covers.
-        DivergenceError: on leaving the block, where replay and record disagree.
-    """
-
-    def __init__(
-        self,
-        trace: Trace | str | os.PathLike[str],
-        *,
-        store: Store | str | None = None,
-        rules: Rules | str | os.PathLike[str] | None = None,
-        check: bool = True,
-        allow_unwoven: bool = False,
-    ) -> None:
-        self._reference = trace
-        self._store = store
-        self._given = rules
-        self._check = check
-        self._allow_unwoven = allow_unwoven
-        self._session: Replaying | None = None
-
-    def __enter__(self) -> Self:
-        refuse_second()
-        rules = rules_for(self._given)
-        trace = self._reference if isinstance(self._reference, Trace) else self._load(rules)
-        activation = activate(rules)
-        if not self._allow_unwoven:
-            refuse_unwoven(trace)
-            refuse_uncovered(trace, rules, activation)
-        self._session = Replaying(activation, trace, Redactor())
-        self._session.begin()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _tb: TracebackType | None
-    ) -> None:
-        session = self._session
-        if session is None:
-            return
-        session.finish(whole=kind is None)
-        if self._check and kind is None:
-            for divergence in session.director.divergences:
-                if divergence.severity == "error":
-                    raise DivergenceError(divergence.message)
-
-    def _load(self, rules: Rules) -> Trace:
-        reference = os.fspath(self._reference)  # type: ignore[arg-type]
-        if reference.endswith(".jsonl"):
-            return open_store(reference).load("last")
-        return store_for(self._store, rules).load(reference)
-
-    @property
-    def divergences(self) -> tuple[Divergence, ...]:
-        """Where replay and record disagree, in the order in which it was noticed."""
-        return () if self._session is None else tuple(self._session.director.divergences)
-
-    @property
-    def crossings(self) -> tuple[Envelope, ...]:
-        """The recorded crossings."""
-        return () if self._session is None else self._session.trace.envelopes
-
-
 def refuse_second() -> None:
     """Refuse to begin while another recording or replay is under way; UsageError.
 
@@ -223,12 +150,12 @@ def refuse_second() -> None:
         )
 
 
-def refuse_unwoven(trace: Trace) -> None:
+def refuse_unwoven(record: Record) -> None:
     """Refuse a trace in which the model asked for tools that never crossed."""
-    footer = trace.footer
+    footer = record.footer
     if footer is not None and footer.unwoven_tools:
         tools = ", ".join(footer.unwoven_tools)
         raise UnwovenToolError(
-            f"trace {trace.header.id}: the model asked for {tools}, which no boundary covers, so a replay would run it"
+            f"trace {record.header.id}: the model asked for {tools}, which no boundary covers, so a replay would run it"
             " for real; add a [[boundary]] for it and record again, or say --allow-unwoven"
         )

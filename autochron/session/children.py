@@ -49,11 +49,13 @@ class Handing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     seq: int | None = None
     """The crossing that it was started in."""
     collapses: bool = False
+    live: bool = False
+    """Whether that is live."""
 
     @property
     def parent(self) -> Remote | None:
         """The crossing that it was started in."""
-        return None if self.seq is None else Remote(self.seq, collapses=self.collapses)
+        return None if self.seq is None else Remote(self.seq, collapses=self.collapses, live=self.live)
 
 
 def read_handing(text: str) -> Handing | None:
@@ -203,7 +205,11 @@ class Children:
         """Give what a process is told that begins in a lane."""
         return _text(
             msgspec.structs.replace(
-                self.handing, lane=root.lane, seq=self.seq_of(root.parent), collapses=root.collapses
+                self.handing,
+                lane=root.lane,
+                seq=self.seq_of(root.parent),
+                collapses=root.collapses,
+                live=self.session.is_live(),
             )
         )
 

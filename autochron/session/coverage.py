@@ -7,14 +7,14 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from types import CodeType
-
-from msgspec.json import decode
+from typing import TYPE_CHECKING
 
 from autochron.envelope.doors import DOORS
 from autochron.errors import UnwovenToolError
 from autochron.matching import Matcher
 from autochron.matching.sites import CallSite, label_of
-from autochron.model import Define, Envelope, Http, Rules, Target, Trace
+from autochron.model import Define, Http, Rules, Target
+from autochron.replaying.plan import Plan
 from autochron.rules import with_imported
 from autochron.rules.globs import dotted_glob
 from autochron.session.activation import Activation
@@ -22,43 +22,35 @@ from autochron.session.project import Project, module_names, read_source
 from autochron.session.survey import compiled
 from autochron.weaving.ledger import Ledger
 
+if TYPE_CHECKING:
+    from autochron.ports import Record
 
-def refuse_uncovered(trace: Trace, rules: Rules, activation: Activation | None = None) -> None:
-    """Refuse a replay of which some recorded crossing would not be crossed.
+
+def refuse_uncovered(
+    record: Record, rules: Rules, activation: Activation | None = None, *, live: Plan | None = None
+) -> None:
+    """Refuse a replay of which some recorded crossing would not be crossed; with `live`, only what that says is live counts.
 
     Raises:
-        UnwovenToolError: names the first such boundary and where it was.
+        UnwovenToolError: names such boundaries and where they were.
     """
+    crossed = [each for each in record.boundaries() if live is None or live.means(each)]
     # What is marked by hand in the program's source needs no rule.
-    sites = dict.fromkeys(
-        site for envelope in trace.envelopes if not (site := _ruled(envelope)).startswith("@")
-    )
+    sites = dict.fromkeys(each.ruled for each in crossed if not each.ruled.startswith("@"))
     if activation is not None:
-        project = activation.project
-        for point in activation.ledger.points:
-            file = project.name(point.file) if project.owns(point.file) else point.module
-            sites.pop(f"{file}:{point.qualname}", None)
-    missing = uncovered(sites, rules)
+        sites = dict.fromkeys(site for site in sites if not activation.points_at(site))
+    missing = uncovered(sites, rules) if sites else set()
     if not missing:
         return
-    named = [
-        f"{each.name} ({each.site})"
-        for each in {each.site: each for each in trace.envelopes if _ruled(each) in missing}.values()
-    ]
-    other = "" if trace.header.rules == rules.digest else "; the trace was recorded with other rules"
+    named = {each.site: f"{each.name} ({each.site})" for each in crossed if each.ruled in missing}
+    other = "" if record.header.rules == rules.digest else "; the trace was recorded with other rules"
     where = rules.file or f"no rule file was found from {rules.root} upward"
+    so = "a replay would run it for real" if live is None else "it can't be told when it is to be live"
+    remedy = ", or say --allow-unwoven" if live is None else ", or write the rule"
     raise UnwovenToolError(
-        f"trace {trace.header.id}: {', '.join(named)} crossed a boundary when it was recorded, and by today's rules does "
-        f"not, so a replay would run it for real ({where}{other}); name the rules with --rules, or say --allow-unwoven"
+        f"trace {record.header.id}: {', '.join(named.values())} crossed a boundary when it was recorded, and by today's "
+        f"rules does not, so {so} ({where}{other}); name the rules with --rules{remedy}"
     )
-
-
-def _ruled(envelope: Envelope) -> str:
-    """Give the site that a rule is for: what was passed as an argument is woven where it was passed to."""
-    if b'"passed":' not in envelope.meta:
-        return envelope.site
-    site: str = decode(envelope.meta).get("passed", envelope.site)
-    return site
 
 
 def uncovered(sites: Iterable[str], rules: Rules) -> set[str]:

@@ -22,7 +22,7 @@ from autochron.session.activation import Activation, activate
 from autochron.session.children import UNKNOWN, Handing, read_handing
 from autochron.session.program import Program, end_process
 from autochron.session.recording import Joined, Recording
-from autochron.session.replayfolder import TRACE
+from autochron.session.replayfolder import TRACE, read_plan
 from autochron.session.replaying import Replaying, Serving
 from autochron.session.running import weave_into
 from autochron.store import open_store
@@ -127,8 +127,9 @@ class Joining:
     def _replaying(self) -> Replaying:
         handing = self._handing
         lane = claim(handing.place, handing.lane, self._label)
-        trace = open_store(os.path.join(handing.place, TRACE)).load("last")
-        return Replaying(self._activation, trace, Redactor(), Serving(lane, self._own(lane)))
+        record = open_store(os.path.join(handing.place, TRACE)).record("last")
+        serving = Serving(lane, self._own(lane))
+        return Replaying(self._activation, record, Redactor(), read_plan(handing.place), serving)
 
     def _flush(self, status: int | None) -> None:
         """Write what waits before the process ends without clean-up."""

@@ -13,7 +13,7 @@ from autochron.envelope.doors import DOORS
 from autochron.matching import Matcher
 from autochron.matching.matcher import NOTHING, Absent, Found
 from autochron.matching.sites import CallSite
-from autochron.model import BoundaryRule, Call, Decorated, Http, Rules, Target, TraceRule
+from autochron.model import BoundaryRule, Call, Decorated, Http, Rules, SwapRule, Target, TraceRule
 from autochron.rules import pack_index, with_imported
 from autochron.session.marks import agreeing, mark_of
 from autochron.session.passing import Passing
@@ -120,7 +120,8 @@ class RulePlanner:
         marks = {place: self._mark(tuple(each), f"{module}:{place[0]}") for place, each in rules.items()}
         for each in found.traces:
             place = (each.qualname, each.firstlineno)
-            marks.setdefault(place, Mark(())).trace = True
+            mark = marks.setdefault(place, Mark(()))
+            mark.trace = mark.trace or isinstance(each.rule, TraceRule)
         if module in DOORS:
             marks |= self._doors(module, code)
         return marks
@@ -256,7 +257,7 @@ class RulePlanner:
 
     def _weave_absent(self, module: ModuleType, absent: Absent) -> None:
         rule = absent.rule
-        if isinstance(rule, TraceRule) or not isinstance(rule.selector, Target):
+        if not isinstance(rule, BoundaryRule) or not isinstance(rule.selector, Target):
             return
         target = rule.selector
         owner, name = _owner(module, target.qualname)
@@ -359,7 +360,7 @@ def _why_nowhere(dotted: str) -> str:
     )
 
 
-def _is_of_a_pack(rule: BoundaryRule | TraceRule) -> bool:
+def _is_of_a_pack(rule: BoundaryRule | TraceRule | SwapRule) -> bool:
     return isinstance(rule, BoundaryRule) and rule.pack is not None
 
 

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.json import decode, encode
 
 from autochron import _originals
 from autochron.crossing.lanes import CHILD
 from autochron.model import Trace
+from autochron.replaying.plan import Plan
 from autochron.replaying.reports import Told, read_reports, remove
 from autochron.session.activation import Activation
 from autochron.session.children import Handing
 
+if TYPE_CHECKING:
+    from autochron.ports import Record
+
 TRACE = "trace.jsonl"
+PLAN = "plan.json"
 
 PATIENCE = 2_000_000_000
 """Nanoseconds to wait for a process that is still at work, as long as none tells anything new."""
@@ -23,38 +31,42 @@ _PAUSE = 0.005
 class ReplayFolder:
     """Made when a replay begins, filled when the first process starts, and removed when it ends."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, record: Record, plan: Plan) -> None:
         chance = _originals.urandom(8).hex()
         # Not tempfile: it draws random numbers, and costs 5 ms at the start of every replay.
         place = os.path.abspath(_originals.environ.get("TMPDIR") or "/tmp")  # noqa: S108 - its name is drawn by chance
         self.path = os.path.join(place, f"autochron-{chance}")
         os.mkdir(self.path, 0o700)
-        self._trace = trace
+        self._record = record
+        self._plan = plan
         self._is_filled = False
-        if any(f"/{CHILD}" in envelope.lane for envelope in trace.envelopes):
+        if any(f"/{CHILD}" in envelope.lane for envelope in record):
             self.fill()  # also for those that are started past every hook
 
-    def handing(self, activation: Activation, trace: Trace) -> Handing:
+    def handing(self, activation: Activation, record: Record) -> Handing:
         """Say what the processes are told that the replayed program starts."""
         rules = activation.rules
         return Handing(
             mode="replay",
             process=_originals.getpid(),
             place=self.path,
-            trace=trace.header.id,
+            trace=record.header.id,
             rules=rules.file,
             root=rules.root,
-            digest=trace.header.rules,
+            digest=record.header.rules,
             program=activation.program,
         )
 
     def fill(self) -> None:
-        """Put the trace into it."""
+        """Put the trace and the plan into it."""
         if not self._is_filled:
             from autochron.store.tracefile import write_trace  # lazy: most programs start no process
 
             self._is_filled = True
-            write_trace(self._trace, os.path.join(self.path, TRACE))
+            record = self._record
+            with open(os.path.join(self.path, PLAN), "wb") as file:
+                file.write(encode(self._plan))
+            write_trace(Trace(record.header, tuple(record), record.footer), os.path.join(self.path, TRACE))
 
     def gather(self, expected: Sequence[str]) -> tuple[list[list[Told]], list[str]]:
         """Wait for those that are at work, as long as they are; gives what all told, and the lanes of who still is.
@@ -81,6 +93,12 @@ class ReplayFolder:
     def remove(self) -> None:
         """Remove it."""
         remove(self.path)
+
+
+def read_plan(folder: str) -> Plan:
+    """Read the plan of the replay whose folder this is."""
+    with open(os.path.join(folder, PLAN), "rb") as file:
+        return decode(file.read(), type=Plan)
 
 
 def _is_alive(process: int) -> bool:

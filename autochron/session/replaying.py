@@ -6,22 +6,26 @@ import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from autochron.crossing.lanes import Remote, Root
+from autochron.crossing.lanes import CURRENT, Remote, Root
 from autochron.envelope.redaction import Redactor
 from autochron.errors import NetworkRefusedError, UnwovenToolError
-from autochron.model import ReplaySummary, Trace
+from autochron.model import Envelope, ReplaySummary
 from autochron.replaying.director import Director
+from autochron.replaying.plan import FULL, Plan
 from autochron.replaying.reports import Report, Told, read_lanes
+from autochron.replaying.requests import Running
 from autochron.session import network
 from autochron.session.activation import Activation
 from autochron.session.children import Children, Handing, Started, find_line, strangers
 from autochron.session.replayfolder import ReplayFolder
 from autochron.session.session import Session
+from autochron.session.swapping import Swap, Swapping
 from autochron.weaving import gate
 
 if TYPE_CHECKING:
     from autochron.crossing.kernel import Kernel
     from autochron.crossing.kernels import Kernels
+    from autochron.ports import Record
     from autochron.weaving.gate import Point
 
 
@@ -36,21 +40,32 @@ class Replaying(Session):
     """A session that serves a trace, or to a child process its part of one."""
 
     def __init__(
-        self, activation: Activation, trace: Trace, redactor: Redactor, joined: Serving | None = None
+        self,
+        activation: Activation,
+        record: Record,
+        redactor: Redactor,
+        plan: Plan = FULL,
+        joined: Serving | None = None,
+        *,
+        swaps: tuple[Swap, ...] = (),
     ) -> None:
         super().__init__(activation)
-        self.trace = trace
+        self.record = record
         self.redactor = redactor
-        self.director = Director(trace, redactor, self.problem)
+        self.plan = plan
+        self.director = Director(record, redactor, self.problem, plan)
+        self.director.states = self._state_of
+        self.swaps = swaps
+        """Functions in whose place others run."""
         self._joined = joined
         self._folder: ReplayFolder | None = None
         """What the child processes find; of the first process only."""
         self._strangers: set[tuple[str, str]] = set()
         if joined is not None:
             self.children = Children(self, joined.handing, self.director.parent_of, self._forked)
-        elif trace.header.children and activation.rules.children:
-            self._folder = ReplayFolder(trace)
-            handing = self._folder.handing(activation, trace)
+        elif record.header.children and activation.rules.children:
+            self._folder = ReplayFolder(record, plan)
+            handing = self._folder.handing(activation, record)
             self.children = Children(self, handing, self.director.parent_of, self._forked)
             self.children.before_first = self._folder.fill
         self._report: Report | None = None
@@ -66,14 +81,18 @@ class Replaying(Session):
         self._tell(joined.lane)
         self.start(self.director, self.director.transport, lane=joined.lane, parent=joined.handing.parent)
 
-    def over(self, kernel: Kernel) -> Kernel | Kernels:
+    def over(self, kernel: Kernel) -> Kernel | Kernels | Swapping:
         """Give what woven code calls: the trace of a call begins where that call does."""
+        whole = self._of_calls(kernel)
+        return Swapping(whole, self.swaps, self.activation) if self.swaps else whole
+
+    def _of_calls(self, kernel: Kernel) -> Kernel | Kernels:
         if not self.activation.rules.traces:
             return kernel
         from autochron.crossing.kernels import Kernels, Part  # lazy: few rules are for services
 
         def begin(point: Point, _arguments: tuple[Any, ...]) -> Part | None:
-            is_this = f"{point.module}:{point.called}" == self.trace.header.command.target
+            is_this = f"{point.module}:{point.called}" == self.record.header.command.target
             return Part(kernel, lambda _error: None) if is_this else None
 
         return Kernels(kernel, begin)
@@ -93,7 +112,7 @@ class Replaying(Session):
         if self.children is not None:
             self.children.started.clear()
         seq = self.director.parent_of(root.parent)
-        parent = None if seq is None else Remote(seq, collapses=root.collapses)
+        parent = None if seq is None else Remote(seq, collapses=root.collapses, live=self.is_live())
         self.begin_again(self.director, self.director.transport, lane=root.lane, parent=parent)
 
     def leave(self) -> None:
@@ -110,9 +129,18 @@ class Replaying(Session):
         if gate.is_on():
             self.stop()
         running = self._gather() if self._folder is not None else ()
+        for each in self.swaps if whole else ():
+            failed = any(told.severity == "error" for told in self.director.divergences)
+            if each.fault or not (each.calls or failed):
+                self.director.note("missing", each.old, each.never_called())
         if whole:
             self.director.finish(running)
         return self.director.divergences
+
+    def put_away(self) -> None:
+        """Remove what was laid out for child processes of a replay that does not take place here."""
+        if self._folder is not None:
+            self._folder.remove()
 
     def _gather(self) -> tuple[str, ...]:
         """Take in what the child processes told; gives the lanes of those that are still at work."""
@@ -147,7 +175,16 @@ class Replaying(Session):
             raise UnwovenToolError(message)
 
     def _is_recorded(self, lane: str) -> bool:
-        return any(f"{each.lane}/".startswith(f"{lane}/") for each in self.trace.envelopes)
+        return any(f"{each.lane}/".startswith(f"{lane}/") for each in self.record)
+
+    def _state_of(self, envelope: Envelope) -> str | None:
+        """Give the state that today's rules say a recorded crossing shares with others."""
+        for point in self.activation.points_at(envelope.site):
+            for rule in point.rules:
+                if rule.state is not None:
+                    state: str = rule.state
+                    return state
+        return None
 
     def _note_strangers(self, started: Iterable[Started], lanes: Collection[str]) -> None:
         for each in strangers(started, lanes):
@@ -163,11 +200,12 @@ class Replaying(Session):
         """Say what the replay came to."""
         divergences = tuple(self.director.divergences)
         return ReplaySummary(
-            trace=self.trace.header.id,
+            trace=self.record.header.id,
             same=not any(each.severity == "error" for each in divergences),
             status=status,
-            crossings=self.director.crossings,
-            complete=self.trace.footer is not None,
+            crossings=len(self.director.log),
+            live=self.director.log.live(),
+            complete=self.record.footer is not None,
             divergences=divergences,
             problems=tuple(self.problems),
         )
@@ -177,16 +215,25 @@ class Replaying(Session):
         if self.before_exec is not None:
             self.before_exec()
 
+    def is_live(self) -> bool:
+        """Tell whether what runs now is live: the innermost open crossing is."""
+        current = CURRENT.get(None)
+        if current is None:
+            return False
+        crossing = current.parent if current is current.root else current
+        if type(crossing) is Remote:
+            return crossing.live
+        running = None if crossing is None else crossing.record
+        return isinstance(running, Running) and running.mode == "live"
+
     def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Refuse a connection: nothing is live. A child process is let start, and told of."""
+        """Refuse a connection outside what is live. A child process is let start, and told of."""
+        live = self.is_live()
         child = network.child_of(event, arguments)
         if child is not None:
-            if self.children is not None:
-                lane = self.children.start(event, arguments, child, told_of=not self.is_inside())
-                if lane is not None:
-                    self._refuse_stranger(child, lane)
-            elif not self.is_inside():
-                self._note_stranger(child, self.place())
+            self._start_child(event, arguments, child, live=live)
+            return
+        if live:
             return
         address = network.address_of(event, arguments) if network.is_network(event) else None
         if address is None:
@@ -199,3 +246,12 @@ class Replaying(Session):
         )
         self.director.note("network", place, message)
         raise NetworkRefusedError(message)
+
+    def _start_child(self, event: str, arguments: tuple[Any, ...], child: str, *, live: bool) -> None:
+        if self.children is not None:
+            told_of = not (live or self.is_inside())
+            lane = self.children.start(event, arguments, child, told_of=told_of)
+            if lane is not None and not live:
+                self._refuse_stranger(child, lane)
+        elif not live and not self.is_inside():
+            self._note_stranger(child, self.place())

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import structs
 
@@ -15,7 +16,8 @@ from autochron.config import default_store, find_rule_file
 from autochron.envelope import bodies
 from autochron.envelope.redaction import MASK, Redactor
 from autochron.errors import RuleError, StoreError, UsageError
-from autochron.model import Command, ReplaySummary, Rules, RunSummary, Trace
+from autochron.model import Command, ReplaySummary, Rules, RunSummary, Severity
+from autochron.replaying.plan import Plan, plan_for
 from autochron.rules import load_rules
 from autochron.session import exits, facts, streams
 from autochron.session.activation import Activation, activate
@@ -25,7 +27,15 @@ from autochron.session.program import Program, end_process, say_exit
 from autochron.session.progress import shown_on
 from autochron.session.recording import Recording
 from autochron.session.replaying import Replaying
+from autochron.session.swapping import swaps_for, with_swaps
 from autochron.store import open_store
+
+if TYPE_CHECKING:
+    from autochron.ports import Record
+    from autochron.replaying.plan import Selector
+
+REPORT = "AUTOCHRON_REPLAY_REPORT"
+"""Names the file into which a replay that another process has started writes what became of it."""
 
 PLACEHOLDER = "autochron-replay"
 """What a credential is set to on replay, so that an SDK can be constructed."""
@@ -54,6 +64,18 @@ class Options:
         file = self.rules if self.rules is not None else find_rule_file(beside)
         rules = load_rules(file, root=None if file else os.getcwd())
         return rules if self.children else structs.replace(rules, children=False)
+
+
+class Wanted(NamedTuple):
+    """What a replay is to do otherwise than serve everything; see `autochron.replay`."""
+
+    live: tuple[Selector, ...] = ()
+    swap: tuple[tuple[str, str], ...] = ()
+    deny: tuple[str, ...] = ()
+    inputs: str | None = None
+
+
+NOTHING_LIVE = Wanted()
 
 
 class Capture:
@@ -223,8 +245,8 @@ class _Ending:
         end_process(self.status)
 
 
-def load_trace(options: Options, reference: str) -> tuple[Trace, Rules]:
-    """Read a trace and the rules that go with it."""
+def load_record(options: Options, reference: str) -> tuple[Record, Rules]:
+    """Open a trace, and read the rules that go with it."""
     file = reference.endswith(".jsonl")
     beside = find_rule_file(os.path.abspath(reference)) if file and options.rules is None else None
     rules = load_rules(beside) if beside else options.load_rules(os.getcwd())
@@ -233,8 +255,8 @@ def load_trace(options: Options, reference: str) -> tuple[Trace, Rules]:
             raise StoreError(
                 f"there is no trace file {reference}; `autochron traces export TRACE FILE` makes one"
             )
-        return open_store(reference).load("last"), rules
-    return open_store(options.store or default_store(rules.file)).load(reference), rules
+        return open_store(reference).record("last"), rules
+    return open_store(options.store or default_store(rules.file)).record(reference), rules
 
 
 def run_replayed(
@@ -243,18 +265,25 @@ def run_replayed(
     command: Command | None,
     report: Callable[[ReplaySummary], None],
     *,
+    wanted: Wanted = NOTHING_LIVE,
     allow_unwoven: bool,
 ) -> int:
-    """Replay a recorded program with everything stubbed; gives 0 where all was the same, else 1.
+    """Replay a recorded program with nothing live but what is wanted so; gives 0 where all was the same, else 1.
 
     Raises:
         UsageError, RuleError, StoreError, TraceFormatError, UnwovenToolError: before the program starts.
     """
-    trace, rules = load_trace(options, reference)
+    record, rules = load_record(options, reference)
+    plan = plan_for(record, wanted.live, inputs=wanted.inputs, deny=wanted.deny)
     if not allow_unwoven:
-        refuse_unwoven(trace)
-        refuse_uncovered(trace, rules)
-    given = command if command is not None else trace.header.command
+        refuse_unwoven(record)
+        refuse_uncovered(record, rules)
+    elif not plan.is_full:
+        refuse_uncovered(record, rules, live=plan)
+    told = os.environ.pop(REPORT, None)
+    swaps = swaps_for(wanted.swap, rules)
+    rules = with_swaps(rules, swaps)
+    given = command if command is not None else record.header.command
     if given.mode == "block":
         what = (
             f"is of a call of {given.target}"
@@ -262,19 +291,19 @@ def run_replayed(
             else "was recorded by autochron.record in a program"
         )
         raise UsageError(
-            f"trace {trace.header.id} {what}, and names no program; "
+            f"trace {record.header.id} {what}, and names no program; "
             "give the program after --, or replay it in Python with autochron.replay"
         )
-    _enter_folder(rules, trace.header.command)
+    _enter_folder(rules, record.header.command)
     program = Program(given)
     redactor = Redactor()
-    _set_environment(trace)
+    _set_environment(record, plan)
     activation = activate(rules, program.own, aliases={"__main__": program.aliases})
-    replaying = Replaying(activation, trace, redactor)
+    replaying = Replaying(activation, record, redactor, plan, swaps=swaps)
     capture = Capture()
-    footer = trace.footer
+    footer = record.footer
     served = b"" if footer is None else bodies.restore_body(footer.stdin)
-    ending = _ReplayEnding(replaying, capture, report)
+    ending = _ReplayEnding(replaying, capture, report, told)
     undo = exits.guard(ending.cut_short)
     replaying.before_exec = lambda: ending.cut_short(None)
     capture.start(served)
@@ -299,9 +328,15 @@ class _ReplayEnding:
     """The end of a replayed program: what it came to is compared, told, and made the exit status."""
 
     def __init__(
-        self, replaying: Replaying, capture: Capture, report: Callable[[ReplaySummary], None]
+        self,
+        replaying: Replaying,
+        capture: Capture,
+        report: Callable[[ReplaySummary], None],
+        told: str | None,
     ) -> None:
         self._replaying = replaying
+        self._told = told
+        """The file into which the process that started this one is told."""
         self._capture = capture
         self._report = report
         self._process = _originals.getpid()
@@ -313,6 +348,10 @@ class _ReplayEnding:
         replaying.finish()
         compare_ending(replaying, status, self._capture.stdout.data)
         summary = replaying.summary(status or 0)
+        if self._told is not None:
+            from autochron.session.rerunning import write_report  # lazy: only for who asks
+
+            write_report(self._told, summary, [each for each, _ in replaying.director.replayed()])
         self._report(summary)
         return 0 if summary.same else 1
 
@@ -332,15 +371,21 @@ class _ReplayEnding:
 
 def compare_ending(replaying: Replaying, status: int | None, stdout: bytes) -> None:
     """Note where exit status or output are not as they were."""
-    footer = replaying.trace.footer
+    footer = replaying.record.footer
     if footer is None:
         return
     director = replaying.director
+    # What a program says in the end follows from what was live in it; that it fails should be seen.
+    severity: Severity = "error" if replaying.plan.is_full else "consequence"
+    failed: Severity = "error" if replaying.plan.is_full else "warning"
     if footer.status is not None and footer.status != status:
         director.note(
             "status",
             "exit status",
             f"the program ended with status {status}; when it was recorded, with {footer.status}",
+            severity=failed,
+            recorded=str(footer.status),
+            replayed=str(status),
         )
     masked = replaying.redactor.mask_outcome(bodies.store_body(stdout, "text/plain"))[0]
     if masked != footer.stdout:
@@ -348,7 +393,9 @@ def compare_ending(replaying: Replaying, status: int | None, stdout: bytes) -> N
             bodies.restore_body(footer.stdout), bodies.restore_body(masked)
         )
         message = f"line {line} of the output was {recorded!r}, now it is {replayed!r}"
-        director.note("output", "standard output", message, recorded=recorded, replayed=replayed)
+        director.note(
+            "output", "standard output", message, severity=severity, recorded=recorded, replayed=replayed
+        )
 
 
 def _first_line(recorded: bytes, replayed: bytes) -> tuple[int, str, str]:
@@ -372,13 +419,16 @@ def _enter_folder(rules: Rules, command: Command) -> None:
         os.chdir(folder)
 
 
-def _set_environment(trace: Trace) -> None:
-    """Set what changed the recorded SDKs' calls, and placeholders for the credentials that they had."""
-    footer = trace.footer
+def _set_environment(record: Record, plan: Plan) -> None:
+    """Set what changed the recorded SDKs' calls, and placeholders for the credentials that they had.
+
+    Where a model is live, what is set today goes before what was set then: it says where the model is.
+    """
+    footer = record.footer
     if footer is None:
         return
     for name, value in footer.environment:
-        if MASK not in value:
+        if MASK not in value and not (plan.models and name in os.environ):
             os.environ[name] = value
     for name in footer.credentials:
         os.environ.setdefault(name, PLACEHOLDER)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from autochron.crossing.kernels import Kernels
     from autochron.ports import CrossingHandler
     from autochron.session.children import Children
+    from autochron.session.swapping import Swapping
 
 
 class Session:
@@ -82,7 +83,7 @@ class Session:
         lanes.carry(handler_of_all.current)
         gate.switch_on(handler_of_all)
 
-    def over(self, kernel: Kernel) -> Kernel | Kernels:
+    def over(self, kernel: Kernel) -> Kernel | Kernels | Swapping:
         """Give what woven code calls: the kernel, or what knows those of the traces that calls have of their own."""
         return kernel
 
@@ -131,6 +132,10 @@ class Session:
         while type(crossing) is Crossing and crossing.boundary.runs:
             crossing = crossing.parent
         return crossing is not None
+
+    def is_live(self) -> bool:
+        """Tell whether what runs now is live in a replay."""
+        return False
 
     def place(self) -> str:
         """Name the project's line that runs now."""

@@ -45,12 +45,14 @@ class WholeRecord:
             counts[key] = counts.get(key, 0) + 1
         return [Crossed(name, kind, site, count, rule) for (name, kind, site, rule), count in counts.items()]
 
-    def parents(self, names: Collection[str], kinds: Collection[str]) -> set[int]:
-        """Give the seqs of what encloses, at any depth, a crossing of one of these names or kinds."""
+    def parents(self, names: Collection[str], kinds: Collection[str], after: int | None = None) -> set[int]:
+        """Give the seqs of what encloses, at any depth, a crossing of one of these names or kinds, or a later one."""
         above = {each.seq: each.parent for each in self._envelopes}
         found: set[int] = set()
         for each in self._envelopes:
-            if each.parent is not None and (each.name in names or each.kind in kinds):
+            if each.parent is None:
+                continue
+            if each.name in names or each.kind in kinds or (after is not None and each.seq > after):
                 parent: int | None = each.parent
                 while parent is not None and parent not in found:
                     found.add(parent)

@@ -339,6 +339,6 @@ def test_the_forks_of_a_block_are_recorded_and_served(tmp_path):
 def test_the_forks_of_a_block_that_records_into_memory_are_named(tmp_path):
     source = BLOCK.replace('record("blocks")', 'record("blocks", store="memory:")')
     source = source.replace('replay("blocks")', 'replay("blocks", store="memory:")').replace("tool(3)", "3")
-    lay_out(tmp_path, f"{source}\nprint([each.slug for each in session._session.trace.footer.ledger])")
+    lay_out(tmp_path, f"{source}\nprint([each.slug for each in session.record.footer.ledger])")
     ran = Fresh().run(tmp_path, module="agent")
     assert ran.stdout.splitlines()[-1].startswith(b"['child-process'"), ran.stderr

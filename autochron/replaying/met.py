@@ -1,0 +1,213 @@
+"""What crossed in a replay, so that a test can ask after it: little is kept of what went as it was recorded."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from autochron import _originals
+from autochron.envelope import codec
+from autochron.model import Abandoned, Closed, Envelope, Mode, Raised, Replayed, Returned, Streamed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from autochron.crossing.kernel import Crossing
+    from autochron.model import Outcome
+
+VALUES = 4096
+"""Results of model calls that are kept as the objects that they were; of older ones there is what is on record."""
+
+NOTHING: Any = type("Nothing", (), {"__slots__": (), "__bool__": lambda _self: False})()
+"""In the place of a value that was not kept, or is not there yet."""
+
+
+class Met:
+    """One crossing of a replay.
+
+    Attributes:
+        place: its place in the order of starts, from 1.
+        address: that of its record, or the next of its name.
+        recorded: its record, or None.
+        parent: the place of what encloses it, or None.
+        input: where it is not that of the record.
+        value: what it gave, as the object that it was; `NOTHING` where that was not kept.
+        error: what it raised.
+        items: of a stream, encoded.
+        outcome: encoded; None while it is open, and where it is that of the record.
+    """
+
+    __slots__ = (
+        "address", "duration", "error", "form", "input", "items", "kind", "lane", "mode", "outcome", "parent", "place",
+        "recorded", "site", "started", "value",
+    )  # fmt: skip
+
+    def __init__(
+        self, place: int, crossing: Crossing, mode: Mode, recorded: Envelope | None, address: tuple[str, int]
+    ) -> None:
+        self.place = place
+        self.address = address
+        self.kind = crossing.rule.kind
+        self.lane = crossing.root.lane
+        self.site = "" if recorded is None else recorded.site
+        self.mode = mode
+        self.recorded = recorded
+        self.parent: int | None = None
+        self.input: bytes | None = None
+        self.value: Any = NOTHING
+        self.error: BaseException | None = None
+        self.items: list[bytes] | None = None
+        self.outcome: Outcome | None = None
+        self.form = crossing.form
+        self.started = _originals.perf_counter_ns()
+        self.duration = 0
+
+    # --- told of a crossing whose body runs ----------------------------------------------------------------------------
+
+    def returned(self, crossing: Crossing, value: Any) -> None:
+        """Keep the value."""
+        self._ended(crossing)
+        encoded = codec.encode(value)
+        if encoded.opaque or self.kind == "model":
+            self.value = value
+        self._end_with(Returned(encoded.body))
+
+    def raised(self, crossing: Crossing, error: BaseException) -> None:
+        """Keep the error."""
+        self._ended(crossing)
+        if isinstance(error, GeneratorExit):
+            self._end_with(Closed())
+            return
+        self.error = error
+        self._end_with(Raised(codec.encode(error).body))
+
+    def item(self, item: Any) -> None:
+        """Keep an item of a stream."""
+        if self.items is None:
+            self.items = []
+        self.items.append(codec.encode(item).body)
+
+    def _ended(self, crossing: Crossing) -> None:
+        self.form = crossing.form
+        self.duration = _originals.perf_counter_ns() - self.started
+
+    def _end_with(self, end: Returned | Raised | Closed) -> None:
+        if self.items is not None or isinstance(end, Closed):
+            self.outcome = Streamed(tuple(self.items or ()), end)
+        else:
+            self.outcome = end
+
+
+class Log:
+    """What crossed, in order of start."""
+
+    def __init__(self, get: Callable[[int], Envelope], began: int) -> None:
+        self._get = get
+        self._began = began
+        self._order = array("q")
+        """The place in the record of each; 0 where it has none."""
+        self._met: dict[int, Met] = {}
+        """Those of which more is kept."""
+        self._kept: list[int] = []
+        self._extra: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def served(self, envelope: Envelope) -> int:
+        """Note a crossing that goes as it was recorded; gives its place."""
+        self._order.append(envelope.seq)
+        return len(self._order)
+
+    def begin(
+        self,
+        crossing: Crossing,
+        mode: Mode,
+        recorded: Envelope | None,
+        address: tuple[str, int] | None = None,
+    ) -> Met:
+        """Note a crossing of which more is to be kept."""
+        self._order.append(0 if recorded is None else recorded.seq)
+        place = len(self._order)
+        if address is None:
+            address = (crossing.name, crossing.nth) if recorded is None else (recorded.name, recorded.nth)
+        met = self._met[place] = Met(place, crossing, mode, recorded, address)
+        return met
+
+    def keep_value(self, met: Met, value: Any) -> None:
+        """Keep what a model call gave, for as long as there are not too many."""
+        met.value = value
+        self._kept.append(met.place)
+        if len(self._kept) > VALUES:
+            self._met[self._kept.pop(0)].value = NOTHING
+
+    def replaced(self, met: Met, envelope: Envelope) -> None:
+        """Note that a crossing stands for another record than was thought."""
+        met.recorded = envelope
+        met.address = (envelope.name, envelope.nth)
+        self._order[met.place - 1] = envelope.seq
+
+    def add(self, replayed: Replayed) -> None:
+        """Take in what crossed in another process."""
+        recorded = replayed.recorded
+        self._order.append(0 if recorded is None else recorded.seq)
+
+    def live(self) -> tuple[str, ...]:
+        """Give the addresses of what ran live."""
+        own = [f"{met.address[0]}[{met.address[1]}]" for met in self._met.values() if met.mode == "live"]
+        return tuple(own)
+
+    def met(self, place: int) -> Met | None:
+        """Give what more is kept of a crossing."""
+        return self._met.get(place)
+
+    def __iter__(self) -> Iterator[tuple[int, Envelope | None, Met | None]]:
+        """Give place, record, and what more is kept."""
+        for place, seq in enumerate(list(self._order), 1):
+            met = self._met.get(place)
+            yield place, (self._get(seq) if met is None else met.recorded), met
+
+    def replayed(self, mask: Callable[[bytes], bytes]) -> Iterator[tuple[Replayed, Met | None]]:
+        """Give the crossings as they were, and what more is kept of each; `mask` is applied to what is not on record."""
+        places: dict[int, int] = {}
+        for place, recorded, met in self:
+            if recorded is not None:
+                places[recorded.seq] = place
+            if met is None:
+                assert recorded is not None  # noqa: S101 - what has no record is kept
+                parent = None if recorded.parent is None else places.get(recorded.parent)
+                envelope = structs.replace(recorded, seq=place, parent=parent)
+                yield Replayed(mode="served", envelope=envelope, recorded=recorded), None
+            else:
+                replayed = Replayed(mode=met.mode, envelope=self._envelope(met, mask), recorded=recorded)
+                yield replayed, met
+
+    def _envelope(self, met: Met, mask: Callable[[bytes], bytes]) -> Envelope:
+        recorded = met.recorded
+        changes: dict[str, Any] = {"seq": met.place, "parent": met.parent}
+        if met.input is not None:
+            changes["input"] = met.input
+        if met.outcome is not None:
+            changes["outcome"] = masked(met.outcome, mask)
+            changes |= {"exchanges": (), "reenters": False, "changed": None, "form": met.form}
+        if met.mode != "served":
+            changes |= {"started": met.started - self._began, "duration": met.duration}
+        if recorded is not None:
+            return structs.replace(recorded, **changes)
+        name, nth = met.address
+        fields: dict[str, Any] = {"outcome": Streamed((), Abandoned()), "input": b"{}", **changes}
+        return Envelope(name=name, nth=nth, kind=met.kind, lane=met.lane, site=met.site, **fields)
+
+
+def masked(outcome: Outcome, mask: Callable[[bytes], bytes]) -> Outcome:
+    """Mask an outcome."""
+    if isinstance(outcome, Returned):
+        return Returned(mask(outcome.value), outcome.argument)
+    if isinstance(outcome, Raised):
+        return Raised(mask(outcome.error))
+    end = outcome.end
+    last: Any = end if isinstance(end, Abandoned | Closed) else masked(end, mask)
+    return Streamed(tuple(mask(item) for item in outcome.items), last)

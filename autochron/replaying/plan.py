@@ -1,0 +1,202 @@
+"""The plan of a replay: which crossings are live, and how strictly the others are held to the record."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+from msgspec import Struct, structs
+
+from autochron.errors import PlanError
+from autochron.model import KINDS, Crossed, Envelope, Kind
+
+if TYPE_CHECKING:
+    from autochron.ports import Record
+
+Inputs: TypeAlias = Literal["strict", "warn", "ignore"]
+"""What a changed input of a stubbed crossing is: an error wherever nothing live lies before it, a warning, or nothing."""
+
+INPUTS: tuple[Inputs, ...] = get_args(Inputs)
+
+Reach: TypeAlias = Literal["network", "subprocess", "files"]
+"""What a live crossing can be kept from: connections, other processes, and changes of the file system."""
+
+REACHES: tuple[Reach, ...] = get_args(Reach)
+
+Selector: TypeAlias = str | Callable[[Envelope], bool]
+"""`NAME`, `NAME[K]`, `kind:KIND`, `after:NAME[K]`, or what tells of a recorded crossing whether it is live."""
+
+_ADDRESS = re.compile(r"(.+)\[(\d+)\]")
+
+
+class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is live, settled for one record. What is not live is served."""
+
+    seqs: frozenset[int] = frozenset()
+    """Crossings by their place in the record."""
+    singled: frozenset[str] = frozenset()
+    """The names of these."""
+    names: frozenset[str] = frozenset()
+    kinds: frozenset[Kind] = frozenset()
+    after: int | None = None
+    """All that started later is live."""
+    opened: frozenset[int] = frozenset()
+    """What encloses something live: its body runs, too."""
+    models: bool = False
+    """Whether a model call is live."""
+    inputs: Inputs | None = None
+    deny: frozenset[Reach] = frozenset()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing is live."""
+        return not (self.seqs or self.names or self.kinds) and self.after is None
+
+    def means(self, crossed: Crossed) -> bool:
+        """Tell whether a boundary is live by its name or kind, or some crossing of it may be by its place."""
+        return crossed.name in self.names or crossed.kind in self.kinds or crossed.name in self.singled
+
+    def is_live(self, envelope: Envelope) -> bool:
+        """Tell whether a recorded crossing is live."""
+        return (
+            envelope.seq in self.seqs
+            or envelope.name in self.names
+            or envelope.kind in self.kinds
+            or (self.after is not None and envelope.seq > self.after)
+        )
+
+
+FULL = Plan()
+"""Nothing is live."""
+
+
+def split_address(text: str) -> tuple[str, int] | None:
+    """Give name and occurrence of an address such as `place_order[1]`; None where it is none."""
+    found = _ADDRESS.fullmatch(text)
+    return None if found is None else (found[1], int(found[2]))
+
+
+def plan_for(
+    record: Record,
+    live: Selector | Iterable[Selector] = (),
+    *,
+    inputs: str | None = None,
+    deny: str | Iterable[str] = (),
+) -> Plan:
+    """Settle a plan for a record.
+
+    Raises:
+        PlanError: a selector means nothing, or nothing that was recorded; it names what is near.
+    """
+    if inputs is not None and inputs not in INPUTS:
+        raise PlanError(f"inputs={inputs!r}: it is one of {', '.join(INPUTS)}")
+    denied = frozenset(_reaches(deny))
+    selectors: Sequence[Selector] = [live] if isinstance(live, str) or callable(live) else list(live)
+    if not selectors:
+        return FULL if inputs is None and not denied else Plan(inputs=inputs, deny=denied)
+    crossed = record.boundaries()
+    plan = Plan(inputs=inputs, deny=denied)
+    for selector in selectors:
+        plan = _with(plan, selector, record, crossed)
+    single = [record.get(seq) for seq in plan.seqs]
+    kinds = {
+        *plan.kinds,
+        *(each.kind for each in crossed if each.name in plan.names),
+        *(each.kind for each in single),
+    }
+    return structs.replace(
+        plan,
+        singled=frozenset(each.name for each in single),
+        opened=frozenset(_opened(plan, record)),
+        models="model" in kinds or plan.after is not None,
+    )
+
+
+def _reaches(deny: str | Iterable[str]) -> Iterable[Reach]:
+    for each in deny.split(",") if isinstance(deny, str) else deny:
+        name = each.strip()
+        if name not in REACHES:
+            near = f"{name!r} is none of them" if name else "it is empty"
+            raise PlanError(f"what can be denied is {', '.join(REACHES)}; {near}")
+        yield name
+
+
+def _with(plan: Plan, selector: Selector, record: Record, crossed: Sequence[Crossed]) -> Plan:
+    if not isinstance(selector, str):
+        if not callable(selector):
+            raise PlanError(
+                f"live={selector!r}: give names, addresses, kind:KIND, after:ADDRESS or a function"
+            )
+        return structs.replace(plan, seqs=plan.seqs | {each.seq for each in record if selector(each)})
+    head, colon, rest = selector.partition(":")
+    if colon and head == "kind":
+        return structs.replace(plan, kinds=plan.kinds | {_kind(selector, rest, crossed)})
+    if colon and head == "after":
+        point = _found(selector, rest, record, crossed).seq
+        return structs.replace(plan, after=point if plan.after is None else min(point, plan.after))
+    if any(each.name == selector for each in crossed):
+        return structs.replace(plan, names=plan.names | {selector})
+    return structs.replace(plan, seqs=plan.seqs | {_found(selector, selector, record, crossed).seq})
+
+
+def _kind(selector: str, kind: str, crossed: Sequence[Crossed]) -> Kind:
+    if kind not in KINDS:
+        raise PlanError(f"live {selector}: a kind is one of {', '.join(KINDS)}")
+    if not any(each.kind == kind for each in crossed):
+        recorded = ", ".join(sorted({each.kind for each in crossed})) or "nothing"
+        raise PlanError(f"live {selector}: the trace has no crossing of kind {kind}; it has {recorded}")
+    return kind
+
+
+def _found(selector: str, wanted: str, record: Record, crossed: Sequence[Crossed]) -> Envelope:
+    """Give the envelope of an address; PlanError names what is near."""
+    address = split_address(wanted)
+    if address is not None:
+        found = record.find(*address)
+        if found is not None:
+            return found
+        counts = counts_of(crossed)
+        if address[0] in counts:
+            last = counts[address[0]]
+            raise PlanError(
+                f"live {selector}: the trace has no {wanted}; {address[0]} crossed {last}×, up to {address[0]}[{last}]"
+            )
+    elif selector != wanted and any(each.name == wanted for each in crossed):
+        raise PlanError(f"live {selector}: say after which of its crossings, such as after:{wanted}[1]")
+    name = wanted if address is None else address[0]
+    raise PlanError(f"live {selector}: the trace has no crossing {wanted}; {nearest_names(name, crossed)}")
+
+
+def counts_of(crossed: Iterable[Crossed]) -> dict[str, int]:
+    """Count crossings by name."""
+    counts: dict[str, int] = {}
+    for each in crossed:
+        counts[each.name] = counts.get(each.name, 0) + each.count
+    return counts
+
+
+def nearest_names(name: str, crossed: Iterable[Crossed]) -> str:
+    """Say which recorded names are near one, or which there are."""
+    import difflib  # lazy: only for an error
+
+    counts = counts_of(crossed)
+    near = difflib.get_close_matches(name, counts, n=3, cutoff=0.5)
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    if not counts:
+        return "it has none at all"
+    return f"it has {', '.join(f'{each} ({count}×)' for each, count in list(counts.items())[:12])}"
+
+
+def _opened(plan: Plan, record: Record) -> set[int]:
+    """Give what encloses something live, at any depth. What is live itself may be among it."""
+    found = record.parents(plan.names, plan.kinds, plan.after)
+    if plan.after is not None:  # it is served, so what was recorded inside does not happen
+        found.discard(plan.after)
+    for seq in plan.seqs:
+        parent = record.get(seq).parent
+        while parent is not None and parent not in found:
+            found.add(parent)
+            parent = record.get(parent).parent
+    return found

@@ -1,0 +1,214 @@
+"""`with autochron.replay(...)`: a recorded trace around a block of a program, with some of it live."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from autochron.envelope.redaction import Redactor
+from autochron.errors import DivergenceError, StoreError, UsageError
+from autochron.model import Divergence, Rules, Trace
+from autochron.ports import Record, Store
+from autochron.replaying.plan import plan_for
+from autochron.session.activation import activate
+from autochron.session.block import refuse_second, refuse_unwoven, rules_for, store_for
+from autochron.session.coverage import refuse_uncovered
+from autochron.session.replayed import Called, Crossings, ReplayedCrossing, crossing_at, gathered
+from autochron.session.replaying import Replaying
+from autochron.session.swapping import swaps_for, with_swaps
+from autochron.store import open_store
+from autochron.store.whole import WholeRecord
+
+if TYPE_CHECKING:
+    from autochron.replaying.plan import Inputs, Reach, Selector
+    from autochron.session.rerunning import Rerun
+
+
+class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
+    """Serve a recorded trace to the boundaries that are crossed while a block runs, but for what is live.
+
+    Args:
+        trace: a name, an id or its prefix, `last`, the path of a trace file, or a trace.
+        live: what runs for real: `NAME`, `NAME[K]`, `kind:KIND`, `after:NAME[K]` (all that started later), a function that
+            tells of a recorded envelope whether it is live, or several of these. What encloses something live runs, too.
+        swap: functions in whose place others run: `{"shop.tools:refund": "shop.fixed:refund"}`, or to a callable.
+        store: where the trace is; as for `record`.
+        rules: as for `record`.
+        inputs: what a changed input of a stubbed crossing is. Default: an error, but a warning for a model when anything is
+            live; `strict` makes that an error, too, `warn` makes all of them warnings, `ignore` says nothing. What
+            follows from something live is never an error.
+        deny: what live crossings are kept from: `network`, `subprocess`, `files`.
+        check: whether a divergence raises when the block is left.
+        allow_unwoven: whether to go on although the model asked for a tool that no rule wove, which would be run for real.
+
+    Raises:
+        TraceNotFoundError, TraceFormatError: there is no such trace, or it can't be read.
+        PlanError: the trace has no such crossing, or something can't be swapped.
+        UnwovenToolError: the model asked for a tool that no boundary covers.
+        DivergenceError: on leaving the block, where replay and record disagree.
+    """
+
+    def __init__(
+        self,
+        trace: Trace | str | os.PathLike[str],
+        *,
+        live: Selector | Iterable[Selector] = (),
+        swap: Mapping[str, str | Callable[..., Any]] | None = None,
+        store: Store | str | None = None,
+        rules: Rules | str | os.PathLike[str] | None = None,
+        inputs: Inputs | None = None,
+        deny: Reach | Iterable[Reach] = (),
+        check: bool = True,
+        allow_unwoven: bool = False,
+    ) -> None:
+        self._reference = trace
+        self._live = live
+        self._swap = swap or {}
+        self._store = store
+        self._given = rules
+        self._inputs = inputs
+        self._deny = deny
+        self._check = check
+        self._allow_unwoven = allow_unwoven
+        self._session: Replaying | None = None
+        self._rerun: Rerun | None = None
+        self._crossings: tuple[int, Crossings] | None = None
+
+    def __enter__(self) -> Self:
+        refuse_second()
+        rules = rules_for(self._given)
+        record = self._open(rules)
+        plan = plan_for(record, self._live, inputs=self._inputs, deny=self._deny)
+        swaps = swaps_for(self._swap, rules)
+        activation = activate(with_swaps(rules, swaps))
+        if not self._allow_unwoven:
+            refuse_unwoven(record)
+            refuse_uncovered(record, rules, activation)
+        elif not plan.is_full:
+            refuse_uncovered(record, rules, activation, live=plan)
+        self._session = Replaying(activation, record, Redactor(), plan, swaps=swaps)
+        self._session.begin()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _tb: TracebackType | None
+    ) -> None:
+        session = self._session
+        if session is None:
+            return
+        if self._rerun is None:
+            session.finish(whole=kind is None)
+        if self._check and kind is None:
+            self.verify()
+
+    def _open(self, rules: Rules) -> Record:
+        if isinstance(self._reference, Trace):
+            return WholeRecord(self._reference)
+        reference = os.fspath(self._reference)
+        if reference.endswith(".jsonl"):
+            if not os.path.exists(reference):
+                raise StoreError(
+                    f"there is no trace file {reference}; `autochron traces export TRACE FILE` makes one"
+                )
+            return open_store(reference).record("last")
+        return store_for(self._store, rules).record(reference)
+
+    def verify(self) -> None:
+        """Raise DivergenceError where replay and record disagree so far."""
+        errors = [each for each in self.divergences if each.severity == "error"]
+        if errors:
+            raise DivergenceError(errors[0].message, errors)
+
+    def run(self, *command: str, timeout: float | None = None) -> Rerun:
+        """Replay the recorded command in a process of its own, or another: `replay.run("agent.py", "--fast")`.
+
+        What crossed there is what this replay gives from then on.
+
+        Args:
+            command: a program and its arguments, as after `autochron replay TRACE --`; default the recorded one.
+            timeout: seconds.
+
+        Raises:
+            UsageError: something crossed in this process already, or the replay could not begin.
+        """
+        from autochron.session.rerunning import run_again  # lazy: most tests run in process
+
+        session = self._begun
+        if len(session.director.log):
+            raise UsageError("replay.run() after the agent was called in this process; do one or the other")
+        if self._rerun is None:
+            session.stop()
+        session.put_away()
+        self._rerun = run_again(
+            session.record,
+            session.activation.rules.file,
+            session.plan,
+            session.swaps,
+            command,
+            allow_unwoven=self._allow_unwoven,
+            timeout=timeout,
+        )
+        return self._rerun
+
+    # --- asking ------------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, address: str) -> ReplayedCrossing:
+        """Give a crossing by its address, or by its name where there is one.
+
+        Raises:
+            NotCrossedError: it did not happen in this replay, or more than one has that name.
+        """
+        return crossing_at(self.crossings, address, self._begun.record.find)
+
+    def called(self, name: str, /, **arguments: Any) -> Called:
+        """Give the crossings of a name that were given these arguments among others; true where there is one."""
+        return self.crossings.called(name, **arguments)
+
+    def sequence(self) -> list[str]:
+        """Give the addresses of all crossings, in order of start."""
+        return self.crossings.sequence()
+
+    def only(
+        self,
+        *,
+        kind: Literal["model", "tool", "router", "ambient"] | None = None,
+        name: str | None = None,
+        live: bool | None = None,
+    ) -> Crossings:
+        """Give the crossings of a kind or a name, or those that were live or were not."""
+        return self.crossings.only(kind=kind, name=name, live=live)
+
+    @property
+    def crossings(self) -> Crossings:
+        """The crossings of this replay so far, in order of start."""
+        if self._rerun is not None:
+            return self._rerun.crossings
+        director = self._begun.director
+        state = len(director.log) + director.progress + len(director.divergences)
+        if self._crossings is None or self._crossings[0] != state:
+            self._crossings = (state, gathered(director.replayed(), director.divergences))
+        return self._crossings[1]
+
+    @property
+    def divergences(self) -> tuple[Divergence, ...]:
+        """Where replay and record disagree, in the order in which it was noticed."""
+        if self._session is None:
+            return ()
+        if self._rerun is not None:
+            return self._rerun.summary.divergences
+        return tuple(self._session.director.divergences)
+
+    @property
+    def record(self) -> Record:
+        """The record that is served."""
+        return self._begun.record
+
+    @property
+    def _begun(self) -> Replaying:
+        if self._session is None:
+            raise UsageError(
+                "the replay has not begun; ask inside or after `with autochron.replay(...) as replay:`"
+            )
+        return self._session

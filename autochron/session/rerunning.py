@@ -1,0 +1,116 @@
+"""Replay a recorded command in a process of its own, for a test that asks what became of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from autochron.crossing.processes import VARIABLE
+from autochron.errors import UsageError
+from autochron.model import Replayed, ReplaySummary, Trace
+from autochron.session.replayed import Crossings, gathered
+from autochron.session.running import REPORT
+from autochron.store.tracefile import write_trace
+
+if TYPE_CHECKING:
+    from autochron.ports import Record
+    from autochron.replaying.plan import Plan
+    from autochron.session.swapping import Swap
+
+
+class Report(Struct, frozen=True):
+    """What became of a replay."""
+
+    summary: ReplaySummary
+    replayed: tuple[Replayed, ...]
+
+
+class Rerun(Struct, frozen=True):
+    """A recorded command that was run again.
+
+    Attributes:
+        status: its exit status.
+        stdout, stderr: what it printed.
+        summary: what the replay came to.
+        crossings: what crossed.
+    """
+
+    status: int
+    stdout: str
+    stderr: str
+    summary: ReplaySummary
+    crossings: Crossings
+
+
+def write_report(path: str, summary: ReplaySummary, replayed: Iterable[Replayed]) -> None:
+    """Write what became of a replay, for the process that started it."""
+    with open(path, "wb") as file:
+        file.write(msgspec.json.encode(Report(summary, tuple(replayed))))
+
+
+def run_again(
+    record: Record,
+    rules: str | None,
+    plan: Plan,
+    swaps: Sequence[Swap],
+    command: Sequence[str],
+    *,
+    allow_unwoven: bool,
+    timeout: float | None,
+) -> Rerun:
+    """Replay in a process of its own.
+
+    Raises:
+        UsageError: the replay could not begin, or was killed; it quotes what was said.
+        subprocess.TimeoutExpired: it took longer.
+    """
+    with tempfile.TemporaryDirectory(prefix="autochron-") as folder:
+        trace = os.path.join(folder, "trace.jsonl")
+        write_trace(Trace(record.header, tuple(record), record.footer), trace)
+        report = os.path.join(folder, "report.json")
+        words = [sys.executable, "-m", "autochron", "replay", trace, "--quiet"]
+        words += ["--rules", rules] if rules else []
+        words += _options(record, plan, swaps)
+        words += ["--allow-unwoven"] if allow_unwoven else []
+        words += ["--", *command] if command else []
+        environment = {key: value for key, value in os.environ.items() if key != VARIABLE}
+        done = subprocess.run(
+            words,
+            env={**environment, REPORT: report},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=timeout,
+        )
+        stdout, stderr = (stream.decode("utf-8", "replace") for stream in (done.stdout, done.stderr))
+        if not os.path.exists(report):
+            raise UsageError(
+                f"the replay ended with status {done.returncode} and told nothing: {stderr.strip()[-2000:]}"
+            )
+        with open(report, "rb") as file:
+            told = msgspec.json.decode(file.read(), type=Report)
+    crossings = gathered(((each, None) for each in told.replayed), told.summary.divergences)
+    return Rerun(told.summary.status, stdout, stderr, told.summary, crossings)
+
+
+def _options(record: Record, plan: Plan, swaps: Sequence[Swap]) -> list[str]:
+    live = [*sorted(plan.names), *(f"kind:{kind}" for kind in sorted(plan.kinds))]
+    live += [record.get(seq).address for seq in sorted(plan.seqs)]
+    if plan.after is not None:
+        live.append(f"after:{record.get(plan.after).address}")
+    words = [word for each in live for word in ("--live", each)]
+    for swap in swaps:
+        if not isinstance(swap.new, str):
+            raise UsageError(
+                f"swap {swap.old}: in another process the new function must be named as module:name"
+            )
+        words += ["--swap", f"{swap.old}={swap.new}"]
+    words += ["--deny", ",".join(sorted(plan.deny))] if plan.deny else []
+    return words + (["--inputs", plan.inputs] if plan.inputs else [])

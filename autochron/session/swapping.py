@@ -1,0 +1,310 @@
+"""Run a candidate in the place of a function on a replay, without installing it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from autochron._relay import Relay
+from autochron.crossing.kernel import Crossing
+from autochron.errors import PlanError
+from autochron.model import Place, Rules, SwapRule, Target
+from autochron.session.project import module_names
+
+if TYPE_CHECKING:
+    from autochron.crossing.kernel import Kernel
+    from autochron.crossing.kernels import Kernels
+    from autochron.session.activation import Activation
+    from autochron.weaving.gate import Point
+
+_PLACE = Place("--swap", 0)
+
+_inside: ContextVar[frozenset[str]] = ContextVar("autochron_swapped", default=frozenset())
+"""The functions in whose place something runs now: where that calls the old one, it is meant."""
+
+
+class Swap:
+    """One function in the place of another.
+
+    Attributes:
+        old, new: as they were given: `module:name` or `file.py:name`; the new one may be a callable.
+        calls: how often the new one was called.
+    """
+
+    def __init__(self, old: str, new: str | Callable[..., Any], root: str) -> None:
+        self.old = old
+        self.new = new
+        self.calls = 0
+        self.fault = ""
+        """Why the new one could not be called."""
+        self._root = root
+        self.module, self.qualname = _split(old)
+        if "<locals>" in self.qualname:
+            raise PlanError(
+                f"swap {old}: a function inside a function can't be named; swap the one around it"
+            )
+        self.target = _split(new) if isinstance(new, str) else None
+        if self.target is not None:
+            self._check(*self.target)
+        self._function: Callable[..., Any] | None = None
+
+    def _check(self, module: str, qualname: str) -> None:
+        """Refuse what can't be there: PlanError, before the program starts."""
+        if module.endswith(".py") and not os.path.isfile(self._path(module)):
+            raise PlanError(f"swap {self.old}: there is no file {module}, in which {qualname} was to be")
+
+    def _path(self, module: str) -> str:
+        return module if os.path.isabs(module) else os.path.join(self._root, module)
+
+    def names(self) -> tuple[str, ...]:
+        """Give the modules whose function may be meant."""
+        if not self.module.endswith(".py"):
+            return (self.module,)
+        path = self._path(self.module)
+        if not os.path.isfile(path):
+            raise PlanError(f"swap {self.old}: there is no file {self.module}")
+        return (*module_names(path), "__main__")
+
+    def is_of(self, point: Point, activation: Activation) -> bool:
+        """Tell whether a woven definition is the one to be replaced."""
+        if point.qualname != self.qualname or point.called != point.qualname:
+            return False
+        if self.module.endswith(".py"):
+            return os.path.realpath(point.file) == os.path.realpath(self._path(self.module))
+        return self.module in (point.module, *activation.planner.aliases.get(point.module, ()))
+
+    def is_by(self, point: Point) -> bool:
+        """Tell whether a woven definition is the one that replaces."""
+        new = self.function() if self._function is not None else None
+        code = getattr(inspect.unwrap(new), "__code__", None) if callable(new) else None
+        return code is not None and (code.co_filename, code.co_firstlineno, code.co_qualname) == (
+            point.file,
+            point.line,
+            point.qualname,
+        )
+
+    def function(self) -> Callable[..., Any]:
+        """Give the new function; its module is imported with the first call. PlanError where it isn't there."""
+        if self._function is None:
+            if callable(self.new):
+                self._function = self.new
+            else:
+                assert self.target is not None  # noqa: S101 - it is given by name
+                try:
+                    self._function = self._find(*self.target)
+                except PlanError as error:
+                    self.fault = str(error)
+                    raise
+        return self._function
+
+    def _find(self, module: str, qualname: str) -> Callable[..., Any]:
+        owner: Any = self._module(module)
+        for step in qualname.split("."):
+            found = getattr(owner, step, None)
+            if found is None:
+                from autochron.rules.nearest import nearest  # lazy: difflib
+
+                near = nearest([name for name in dir(owner) if not name.startswith("_")], step)
+                hint = f"; the nearest is {near}" if near else ""
+                raise PlanError(f"swap {self.old}={self.new}: {module} has no {qualname}{hint}")
+            owner = found
+        if not callable(owner):
+            raise PlanError(f"swap {self.old}={self.new}: {qualname} is not callable")
+        function: Callable[..., Any] = getattr(owner, "__func__", owner)
+        return function
+
+    def _module(self, module: str) -> Any:
+        if not module.endswith(".py"):
+            try:
+                return importlib.import_module(module)
+            except ModuleNotFoundError as error:
+                raise PlanError(f"swap {self.old}={self.new}: {error}") from None
+        path = os.path.realpath(self._path(module))
+        for loaded in list(sys.modules.values()):
+            if getattr(loaded, "__file__", None) and os.path.realpath(loaded.__file__ or "") == path:
+                return loaded
+        name = os.path.splitext(os.path.basename(path))[0]
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None and spec.loader is not None  # noqa: S101, PT018 - of a `.py` file that is there
+        made = importlib.util.module_from_spec(spec)
+        sys.modules.setdefault(name, made)
+        spec.loader.exec_module(made)
+        return made
+
+    def never_called(self) -> str:
+        """Say that it was of no use."""
+        return self.fault or (
+            f"{self.old} was to be swapped and was never called; name it as the trace does (`autochron traces show`) or as"
+            " module:name, and see that what calls it is live"
+        )
+
+
+def _split(text: str) -> tuple[str, str]:
+    module, colon, qualname = text.rpartition(":")
+    if (
+        not colon
+        or not module
+        or not all(part.isidentifier() or part == "<locals>" for part in qualname.split("."))
+    ):
+        raise PlanError(f"swap {text!r}: name a function as module:name or file.py:name")
+    return module, qualname
+
+
+def swaps_for(
+    wanted: Mapping[str, str | Callable[..., Any]] | Iterable[tuple[str, Any]], rules: Rules
+) -> tuple[Swap, ...]:
+    """Settle what is swapped; PlanError where something means nothing."""
+    pairs = wanted.items() if isinstance(wanted, Mapping) else wanted
+    return tuple(Swap(old, new, rules.root or os.getcwd()) for old, new in pairs)
+
+
+def with_swaps(rules: Rules, swaps: tuple[Swap, ...]) -> Rules:
+    """Give rules by which the functions to be replaced are woven, whether they are boundaries or not."""
+    if not swaps:
+        return rules
+    targets = [Target(name, swap.qualname) for swap in swaps for name in swap.names()]
+    return structs.replace(
+        rules,
+        swaps=tuple(SwapRule(target, _PLACE) for target in targets),
+        digest="+".join((rules.digest, *map(str, targets))),
+    )
+
+
+class Swapping:
+    """What woven code calls where functions are swapped: the kernel, but for these."""
+
+    def __init__(self, inner: Kernel | Kernels, swaps: tuple[Swap, ...], activation: Activation) -> None:
+        self._inner = inner
+        self._swaps = swaps
+        self._activation = activation
+        self._known: dict[Point, Swap | None] = {}
+        self.current = inner.current
+
+    def enter(self, point: Point, arguments: tuple[Any, ...]) -> Any:
+        """Begin a crossing, and have the new function called in it where the old one is live or no boundary."""
+        swap = self._known.get(point, self)
+        if swap is self:
+            swap = self._known[point] = next(
+                (each for each in self._swaps if each.is_of(point, self._activation)), None
+            )
+        if swap is None:
+            if any(each.is_by(point) for each in self._swaps):
+                return None  # the crossing is the old one's
+            return self._inner.enter(point, arguments)
+        assert isinstance(swap, Swap)  # noqa: S101 - `self` stands for what is not known yet
+        if swap.old in _inside.get():
+            return None
+        token = self._inner.enter(point, arguments)
+        if token is None or type(token) is Crossing:
+            return Swapped(swap, token, point, arguments)
+        return token
+
+
+class Swapped:
+    """A call of the old function that is one of the new. It is false, which tells woven code not to run the body."""
+
+    __slots__ = ("_args", "_kwargs", "_stream", "_swap", "_token")
+
+    def __init__(self, swap: Swap, token: Crossing | None, point: Point, arguments: tuple[Any, ...]) -> None:
+        self._swap = swap
+        self._token = token
+        self._stream: Any = None
+        self._args, self._kwargs = _call_of(swap, point, arguments)
+
+    def __bool__(self) -> bool:
+        return False
+
+    def _call(self) -> Any:
+        self._swap.calls += 1
+        return self._swap.function()(*self._args, **self._kwargs)
+
+    def outcome(self) -> tuple[BaseException | None, Any]:
+        """Give (error, value) for a plain function."""
+        mark = _inside.set(_inside.get() | {self._swap.old})
+        try:
+            value = self._call()
+        except BaseException as error:
+            return self._failed(error), None
+        finally:
+            _inside.reset(mark)
+        return None, value if self._token is None else self._token.returned(value)
+
+    async def outcome_async(self) -> tuple[BaseException | None, Any]:
+        """Give (error, value) for a coroutine function."""
+        mark = _inside.set(_inside.get() | {self._swap.old})
+        try:
+            value = self._call()
+            if inspect.isawaitable(value):
+                value = await value
+        except BaseException as error:
+            return self._failed(error), None
+        finally:
+            _inside.reset(mark)
+        return None, value if self._token is None else self._token.ended(value)
+
+    def items(self) -> Any:
+        """Yield the items for a generator function; its value is (error, value)."""
+        try:
+            iterator = iter(self._call())
+            relay: Any = iterator if self._token is None else Relay(self._token, iterator)
+            value = yield from relay
+        except BaseException as error:
+            return self._failed(error), None
+        return None, value if self._token is None else self._token.ended(value)
+
+    async def step_async(self) -> tuple[bool, BaseException | None, Any]:
+        """Give (done, error, item) for an asynchronous generator function."""
+        token = self._token
+        if token is not None:
+            token.resumed()
+        try:
+            if self._stream is None:
+                self._stream = self._call().__aiter__()
+            item = await self._stream.__anext__()
+        except StopAsyncIteration:
+            if token is not None:
+                token.ended(None)
+            return True, None, None
+        except BaseException as error:
+            return True, self._failed(error), None
+        if token is not None:
+            token.yielded(item)
+        return False, None, item
+
+    def raised(self, error: BaseException) -> None:
+        """Hear that an asynchronous generator was closed, or left with what was thrown into it."""
+        self._failed(error)
+
+    def _failed(self, error: BaseException) -> BaseException:
+        if self._token is not None:
+            self._token.raised(error)
+        return error
+
+
+def _call_of(swap: Swap, point: Point, arguments: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any]]:
+    """Give how the new function is called: as the old one was, by keyword only where it must be."""
+    try:
+        named = inspect.signature(swap.function()).parameters
+    except (TypeError, ValueError):
+        named = {}  # type: ignore[assignment]
+    positional: list[Any] = []
+    keywords: dict[str, Any] = {}
+    rest, extra = point.variadic
+    for name, value in zip(point.parameters, arguments, strict=False):
+        if name == extra:
+            keywords.update(value)
+        elif name == rest:
+            positional.extend(value)
+        elif name in named and named[name].kind is inspect.Parameter.KEYWORD_ONLY:
+            keywords[name] = value
+        else:
+            positional.append(value)
+    return positional, keywords
