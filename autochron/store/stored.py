@@ -53,7 +53,7 @@ _FIND = {
 
 _INSIDE = """
     SELECT DISTINCT parent FROM crossing WHERE id BETWEEN ? AND ? AND parent IS NOT NULL
-    AND (name IN (SELECT value FROM json_each(?)) OR kind IN (SELECT value FROM json_each(?)))
+    AND (name IN (SELECT value FROM json_each(?)) OR kind IN (SELECT value FROM json_each(?)) OR id > ?)
 """
 
 _inherited: list[sqlite3.Connection] = []
@@ -126,11 +126,12 @@ class StoredRecord:
                 self._boundaries = self._count()
             return self._boundaries
 
-    def parents(self, names: Collection[str], kinds: Collection[str]) -> set[int]:
-        """Give the seqs of what encloses, at any depth, a crossing of one of these names or kinds."""
+    def parents(self, names: Collection[str], kinds: Collection[str], after: int | None = None) -> set[int]:
+        """Give the seqs of what encloses, at any depth, a crossing of one of these names or kinds, or a later one."""
         found: set[int] = set()
         with self._lock:
-            sought = (encode(list(names)).decode(), encode(list(kinds)).decode())
+            last = self._bounds[1] if after is None else self._bounds[0] | after
+            sought = (encode(list(names)).decode(), encode(list(kinds)).decode(), last)
             for (each,) in self._execute(_INSIDE, (*self._bounds, *sought)).fetchall():
                 parent: int | None = each
                 while parent is not None and parent not in found:

@@ -66,6 +66,8 @@ def test_both_give_the_same_answers(store, every_size, envelopes, footer, asked)
     names = asked.draw(st.sets(samples.names))
     kinds = asked.draw(st.sets(st.sampled_from(KINDS)))
     assert found.parents(names, kinds) == whole.parents(names, kinds)
+    after = asked.draw(st.integers(0, 60))
+    assert found.parents(names, (), after) == whole.parents(names, (), after)
 
 
 def test_a_large_trace_is_read_with_the_memory_of_a_few_envelopes(store):
