@@ -190,11 +190,11 @@ class TraceFileStore:
     def _read_if_small(self) -> bytes | None:
         try:
             with open(self.path, "rb", buffering=0) as file:
-                if os.fstat(file.fileno()).st_size > SMALL:
+                size = os.fstat(file.fileno()).st_size
+                if size > SMALL:
                     return None
-                text = file.read(SMALL)
-                # More comes where it isn't a regular file, or one that grows.
-                return text if len(text) < SMALL and not file.read(1) else None
+                text = file.read(size + 1)
+                return text if len(text) == size else None  # one that grows is none to keep
         except OSError as error:
             raise self._unreadable(error) from error
 
