@@ -5,7 +5,6 @@ A drawing gives plain lines, for an exception or a section of pytest's, or write
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -48,10 +47,13 @@ class Note(NamedTuple):
         text = clean(self.text)
         if self.values is None:
             return cut(text, room)
+        if cells(text) > room // 2:  # the end of a path tells more than its beginning
+            kind, _, path = text.partition(" ")
+            text = f"{kind} …{path[-(room // 2) :]}"
         left = room - cells(text) - 5
         if left < _SIDES:
             return cut(f"{text}: {' → '.join(map(clean, self.values))}", room)
-        one, other = _beside(*map(clean, self.values), left)
+        one, other = _beside(clean(self.values[0]), clean(self.values[1]), left)
         first = cut(one, max(left // 2, left - cells(other)))
         return f"{text}: {first} → {cut(other, left - cells(first))}"
 
@@ -64,7 +66,8 @@ def _beside(one: str, other: str, room: int) -> tuple[str, str]:
     """Leave away the beginning that two values share, where they don't fit and it is long."""
     if cells(one) + cells(other) <= room:
         return one, other
-    shared = len(os.path.commonprefix((one, other))) - _LEAD
+    pairs = enumerate(zip(one, other, strict=False))
+    shared = next((at for at, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other))) - _LEAD
     return (f"…{one[shared:]}", f"…{other[shared:]}") if shared > _LEAD else (one, other)
 
 
