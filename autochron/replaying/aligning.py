@@ -29,7 +29,7 @@ class Match(NamedTuple):
 def align(first: Sequence[Keys], second: Sequence[Keys]) -> list[Match]:
     """Match two sequences whose items are given by their keys, from the exact to the loose; in order of the first.
 
-    By the last key alone what stands elsewhere is matched only when nothing else is left to match it with.
+    By the last key alone nothing is matched with what stands elsewhere: that is one less and one more.
     """
     if not first or not second:
         return []
@@ -56,7 +56,6 @@ def _matched(levels: Sequence[_Level]) -> tuple[dict[int, int], dict[int, int], 
     for one, other in exact:
         _match_elsewhere(one, other, matched, moved)
     _match_between(*loose, matched, moved)
-    _match_elsewhere(*loose, matched, moved)
     return matched, moved, count
 
 

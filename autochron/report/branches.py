@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from autochron.crossing.lanes import CHILD
+from autochron.replaying.cursor import DAEMON
 
 _FEW = 3
 """How many of the alike are shown at each end of their row."""
@@ -69,7 +70,7 @@ class Branch:
         """What is equal in branches of which a few stand for all."""
         if self.knot is not None:
             return self.knot.alike
-        return "lane", _family(self.lane)
+        return "lane", _family(self.lane), self.children[0].alike if is_alone(self) else None
 
     @property
     def span(self) -> tuple[int, int]:
@@ -186,10 +187,12 @@ def _common(lanes: list[str]) -> str:
 
 
 def _label(lane: str) -> str:
-    steps = [
-        f"process {step.removeprefix(CHILD)}" if step.startswith(CHILD) else step for step in lane.split("/")
-    ]
-    return "/".join(steps)
+    """Write the steps of a lane's name out as people say them."""
+    found = []
+    for step in lane.split("/"):
+        said = f"process {step.removeprefix(CHILD)}" if step.startswith(CHILD) else step
+        found.append(f"daemon {step[1:]}" if f"/{step}".startswith(DAEMON) else said)
+    return "/".join(found)
 
 
 def _family(lane: str) -> str:

@@ -116,8 +116,12 @@ class Drawing:
         return fitted(self._roots, limit, weigh=((None, 0),) if whole else self._weigh)
 
     def _limited(self, limit: int | None, width: int) -> list[list[Part]]:
-        drawn = list(self._drawn(self._rows(limit), width))
+        rows = self._rows(limit)
+        drawn = list(self._drawn(rows, width))
         if limit is None or len(drawn) <= limit:
+            return drawn
+        drawn = list(self._drawn([row for row in rows if not isinstance(row[2], Elided)], width))
+        if len(drawn) <= limit:
             return drawn
         head = max(limit - 1 - min(limit // 4, len(self._notes) or limit // 4), 0)
         tail = limit - 1 - head
@@ -306,7 +310,7 @@ def _note(each: Divergence | Difference) -> Note:
     one, other = (each.recorded, each.replayed) if isinstance(each, Divergence) else (each.first, each.second)
     if one is None or other is None:
         return Note(f"{each.kind}: {each.message}", each.severity)
-    where = f" {each.path}" if each.path and each.path != "(end)" else ""
+    where = f" {each.path}" if each.path and not each.path.startswith("(") else ""
     return Note(f"{each.kind}{where}", each.severity, (one, other))
 
 
