@@ -120,7 +120,10 @@ class Drawing:
         drawn = list(self._drawn(rows, width))
         if limit is None or len(drawn) <= limit:
             return drawn
+        left_out = sum(row[2].count for row in rows if isinstance(row[2], Elided))
         drawn = list(self._drawn([row for row in rows if not isinstance(row[2], Elided)], width))
+        if left_out:  # at once, and not each where it would be
+            drawn.append([(f"… {left_out:,} {self._rest}", "dim")])
         if len(drawn) <= limit:
             return drawn
         head = max(limit - 1 - min(limit // 4, len(self._notes) or limit // 4), 0)

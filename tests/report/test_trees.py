@@ -118,6 +118,7 @@ def test_a_long_replay_fits_into_its_lines_with_what_matters(limit):
     assert [line for line in lines if "act[150]" in line]
     assert "input n: 1 → 2" in "\n".join(lines)
     assert [line for line in lines if "step[150]" in line]  # what encloses it
+    assert [line for line in lines if "more" in line]
     assert limit < 12 or [line for line in lines if "● ask[77]" in line]
 
 
