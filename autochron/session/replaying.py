@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from autochron.weaving.gate import Point
 
 
+SHORT = 20_000
+"""Crossings of a record up to which what did not happen is drawn in its place."""
+
+
 class Serving(NamedTuple):
     """What a child process of a replay serves: its lane."""
 
