@@ -129,6 +129,8 @@ class StoredRecord:
     def parents(self, names: Collection[str], kinds: Collection[str], after: int | None = None) -> set[int]:
         """Give the seqs of what encloses, at any depth, a crossing of one of these names or kinds, or a later one."""
         found: set[int] = set()
+        if not names and not kinds and after is None:
+            return found
         with self._lock:
             last = self._bounds[1] if after is None else self._bounds[0] | after
             sought = (encode(list(names)).decode(), encode(list(kinds)).decode(), last)
