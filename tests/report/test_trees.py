@@ -137,18 +137,18 @@ def test_where_all_differs_the_first_and_the_last_are_told():
 
 
 def test_what_did_not_happen_stands_inside_what_came_later_than_it_was_recorded():
-    recorded = [crossing(1, "a"), crossing(2, "b"), crossing(3, "inner", parent=2)]
+    recorded = [crossing(1, "b"), crossing(2, "c", lane="0/f.1"), crossing(3, "inner", parent=1)]
     crossings = [
-        Replayed(mode="served", envelope=crossing(1, "x"), recorded=None),
-        Replayed(mode="opened", envelope=crossing(5, "b"), recorded=recorded[1]),
-        Replayed(mode="served", envelope=crossing(6, "c"), recorded=None),
+        Replayed(mode="served", envelope=crossing(1, "c"), recorded=recorded[1]),
+        Replayed(mode="opened", envelope=crossing(2, "b"), recorded=recorded[0]),
+        Replayed(mode="served", envelope=crossing(3, "d"), recorded=None),
     ]
     lines = draw_replay(crossings, [divergence("missing", "inner[1]")], recorded).lines()
     assert [line.partition(" tool")[0] for line in lines] == [
-        "├─ + x[1]",
+        "├─ c[1]",
         "├─ ○ b[1]",
         "│  └─ − inner[1]",
-        "└─ + c[1]",
+        "└─ + d[1]",
     ]
 
 
