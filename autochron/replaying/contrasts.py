@@ -79,10 +79,10 @@ class Contrasts:
     def _meta(self, first: Envelope, second: Envelope) -> Iterator[Difference]:
         if first.meta == second.meta:
             return
-        one, other = decode(first.meta), decode(second.meta)
+        one, other = _object(decode(first.meta)), _object(decode(second.meta))
         if one.get("model") != other.get("model"):
             yield _field("model", first, "asked another model", ("model", *_shown(one, other, "model")))
-        before, now = one.get("sampling") or {}, other.get("sampling") or {}
+        before, now = _object(one.get("sampling")), _object(other.get("sampling"))
         for name in dict.fromkeys([*before, *now]):
             if before.get(name, MISSING) != now.get(name, MISSING):
                 found = (f"sampling.{name}", *_shown(before, now, name))
@@ -350,6 +350,11 @@ def _field(
 
 def _shown(one: dict[str, Any], other: dict[str, Any], key: str) -> tuple[str, str]:
     return _text(one.get(key, MISSING)), _text(other.get(key, MISSING))
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """Give an object; an empty one for what is none, as in a file that was edited."""
+    return value if isinstance(value, dict) else {}
 
 
 def _whole(value: Any) -> str:

@@ -55,7 +55,8 @@ class _Side:
 
     def parent(self, envelope: Envelope) -> int | None:
         """Give the seq of the enclosing crossing; None where that was lost."""
-        return envelope.parent if envelope.parent in self._seqs else None
+        parent = envelope.parent
+        return parent if parent is not None and parent < envelope.seq and parent in self._seqs else None
 
     def whole(self, envelope: Envelope) -> bytes:
         """Give what is equal where two crossings are the same with all that is inside them."""
@@ -223,12 +224,21 @@ def _ordered(matches: Iterable[_Match]) -> list[_Match]:
         if each.first is not None and each.second is not None and not each.moved
     )
 
+    known = {
+        each.second.seq: each.first.seq
+        for each in found
+        if each.first is not None and each.second is not None
+    }
+
     def place(match: _Match) -> tuple[int, int]:
         if match.first is not None:
             return match.first.seq, 0
-        seq = match.second.seq if match.second is not None else 0
+        assert match.second is not None  # noqa: S101 - a match has one side at least
+        seq, parent = match.second.seq, match.second.parent
         at = bisect_right(both, (seq, 0))
-        return (both[at - 1][1] if at else 0), seq
+        # What encloses it may have been moved.
+        above = 0 if parent is None else known.get(parent, 0)
+        return max(both[at - 1][1] if at else 0, above), seq
 
     return sorted(found, key=place)
 

@@ -6,7 +6,7 @@ Nothing here knows what a crossing says; see `phrases`, and `tree` for what is d
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from autochron.crossing.lanes import CHILD
@@ -102,30 +102,34 @@ Row: TypeAlias = tuple[str, str, Branch | Elided]
 
 
 def grow(knots: Iterable[Knot]) -> list[Branch]:
-    """Nest crossings that come in the order in which they are shown; one whose parent isn't there is a root."""
-    branches = {knot.key: Branch(knot) for knot in knots}
+    """Nest crossings that come in the order in which they are shown; one whose parent didn't come before is a root."""
+    branches: dict[int, Branch] = {}
+    above: dict[int, Branch] = {}
     inside: dict[int | None, list[Branch]] = {}
-    for branch in branches.values():
-        parent = branch.knot.parent if branch.knot is not None else None
-        inside.setdefault(parent if parent in branches else None, []).append(branch)
+    for knot in knots:
+        branch = Branch(knot)
+        parent = None if knot.parent is None else branches.get(knot.parent)
+        if parent is not None:
+            above[knot.key] = parent
+        inside.setdefault(None if parent is None else knot.parent, []).append(branch)
+        branches[knot.key] = branch
     for key, branch in branches.items():
         branch.children = _by_lane(inside.get(key, ()), branch.knot.lane if branch.knot is not None else None)
-    for branch in branches.values():
-        _keep_above(branch, branches)
+        _keep_above(branch, above)
     roots = _by_lane(inside.get(None, ()), None)
     for each in roots:
         _rank(each)
     return roots
 
 
-def _keep_above(branch: Branch, branches: dict[int, Branch]) -> None:
+def _keep_above(branch: Branch, above: Mapping[int, Branch]) -> None:
     """Keep what encloses a crossing as long as that."""
     rank, knot = branch.rank, branch.knot
-    while knot is not None and knot.parent is not None and knot.parent in branches:
-        above = branches[knot.parent]
-        if above.rank >= rank:
+    while knot is not None and knot.key in above:
+        parent = above[knot.key]
+        if parent.rank >= rank:
             return
-        above.rank, knot = rank, above.knot
+        parent.rank, knot = rank, parent.knot
 
 
 def _rank(branch: Branch) -> int:

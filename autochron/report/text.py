@@ -23,7 +23,7 @@ class Page:
         if _is_terminal(stream):
             from rich.console import Console  # lazy: 50 ms, and only for people
 
-            self._console = Console(file=stream, highlight=False, soft_wrap=True)
+            self._console = Console(file=stream, highlight=False, soft_wrap=True, emoji=False)
 
     def line(self, text: str, style: str | None = None) -> None:
         """Write one line."""

@@ -302,6 +302,8 @@ def _missing(
         knot = Knot(-seq, above, envelope.lane, envelope.name, (envelope.name, "missing"), rank=rank)
         notes = tuple(_note(each) for each in divergences if each.kind != "missing")
         mark, remark = (_MISSING[0], style), ("did not happen", style)
+        if above is not None and above > anchor:
+            anchor = above
         yield (anchor, seq), knot, Shown(envelope, mark, remark, notes, is_timed=False)
 
 

@@ -184,11 +184,11 @@ def test_a_trace_that_was_cut_off_is_compared_as_far_as_it_goes(home):
 
 def test_unknown_traces_are_refused_in_one_line(home):
     recorded(home, one=STEPS)
-    for words in (("one", "onex"), ("onex", "one")):
+    for words in (("one", "won"), ("won", "one")):
         refused = autochron(home, "traces", "diff", *words)
         assert (refused.status, refused.text) == (2, "")
         assert re.fullmatch(
-            r"autochron: .*traces\.db holds no trace onex; did you mean one\? \(no-such-trace\)\n",
+            r"autochron: .*traces\.db holds no trace won; did you mean one\? \(no-such-trace\)\n",
             refused.said,
         )
 

@@ -8,6 +8,7 @@ import struct
 import sys
 import termios
 import time
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -15,7 +16,7 @@ import pytest
 from autochron import provider
 from autochron.model import Footer
 from autochron.store import open_store
-from tests.cli.processes import ROOT, autochron, environment, finish, start, write
+from tests.cli.processes import ROOT, autochron, finish, start, write
 from tests.store import samples
 
 AGENT = """
@@ -129,6 +130,17 @@ def test_a_terminal_has_guides_and_colour_in_its_width(home):
     assert max(len(line) for line in plain.splitlines()[2:]) == 60
 
 
+def test_what_differs_is_coloured_by_how_grave_it_is(home):
+    for pages in (2, 4):
+        recorded(home, pages)
+    ids = re.findall(r"^01\w+", autochron(home, "traces").text, re.MULTILINE)
+    shown = on_a_terminal(home, "traces", "diff", *ids)
+    assert "\x1b[31minput pages: 2 → 4\x1b[0m" in shown
+    assert "they differ: " in shown
+    assert "\x1b[32mthe same: " in on_a_terminal(home, "traces", "diff", ids[0], ids[0])
+    assert "\x1b" not in autochron(home, "traces", "diff", *ids).text
+
+
 @pytest.mark.parametrize("more", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
 def test_a_terminal_without_colour_has_the_width_all_the_same(home, more):
     shown = on_a_terminal(recorded(home, 4), "traces", "show", "last", columns=60, **more)
@@ -164,8 +176,6 @@ def test_a_model_call_says_which_model_and_what_it_asked_for(tmp_path):
     for name in ("agent.py", "autochron.toml"):
         with open(os.path.join(source, name), "rb") as file:
             write(tmp_path, {name: file.read()})
-    from pathlib import Path
-
     with provider.serve(script=Path(source) / "provider.json", seed=3) as model:
         env = {"OPENAI_BASE_URL": model.url, "NO_PROXY": "127.0.0.1"}
         assert (
@@ -211,7 +221,3 @@ def test_a_trace_without_crossings_is_no_tree(tmp_path):
     write(tmp_path, {"agent.py": "print(1)\n"})
     assert autochron(tmp_path, "run", "--quiet", "agent.py").status == 0
     assert len(autochron(tmp_path, "traces", "show", "last").text.splitlines()) == 2
-
-
-def test_the_environment_of_these_tests_has_no_terminal():
-    assert "COLUMNS" not in environment()

@@ -6,17 +6,21 @@ import msgspec
 import pytest
 
 from autochron.model import (
+    Command,
     Divergence,
     Envelope,
     Exchange,
+    Header,
     Raised,
     Replayed,
     Returned,
     Streamed,
+    Trace,
 )
+from autochron.replaying.differing import differ
 from autochron.report.phrases import brief, cells, cut, lasted, words
 from autochron.report.text import Page
-from autochron.report.tree import draw_replay, draw_trace
+from autochron.report.tree import draw_comparison, draw_replay, draw_trace
 
 encode = msgspec.json.Encoder(order="sorted").encode
 
@@ -130,6 +134,44 @@ def test_where_all_differs_the_first_and_the_last_are_told():
     assert len(lines) == 20
     assert "step[1]" in lines[0]
     assert [line for line in lines if line.startswith("… ") and line.endswith(" more lines")]
+
+
+def test_what_did_not_happen_stands_inside_what_came_later_than_it_was_recorded():
+    recorded = [crossing(1, "b"), crossing(2, "c", lane="0/f.1"), crossing(3, "inner", parent=1)]
+    crossings = [
+        Replayed(mode="served", envelope=crossing(1, "c"), recorded=recorded[1]),
+        Replayed(mode="opened", envelope=crossing(2, "b"), recorded=recorded[0]),
+        Replayed(mode="served", envelope=crossing(3, "d"), recorded=None),
+    ]
+    lines = draw_replay(crossings, [divergence("missing", "inner[1]")], recorded).lines()
+    assert [line.partition(" tool")[0] for line in lines] == [
+        "├─ c[1]",
+        "├─ ○ b[1]",
+        "│  └─ − inner[1]",
+        "└─ + d[1]",
+    ]
+
+
+def test_what_is_extra_stands_inside_what_was_moved():
+    def trace(*envelopes):
+        header = Header(id="01", created="", command=Command("script", "a.py"))
+        return Trace(header, envelopes, None)
+
+    one = trace(crossing(1, "b"), crossing(2, "c"), crossing(3, "a"))
+    other = trace(crossing(1, "a"), crossing(2, "new", parent=1), crossing(3, "b"), crossing(4, "c"))
+    lines = draw_comparison(differ(one, other)).lines()
+    assert [line.partition(" tool")[0] for line in lines] == [
+        "├─ … 2 the same: b, c",
+        "└─ ≠ a[1]",
+        "   │    reordered: after c[1] → the first",
+        "   └─ + new[1]",
+    ]
+
+
+def test_many_names_beside_each_other_are_left_out_too():
+    lines = draw_trace([crossing(seq, f"t{seq}") for seq in range(1, 101)]).lines(None)
+    assert len(lines) == 41
+    assert lines[20] == "├─ … 60 more: t21, t22, t23, t24, t25, t26, and 54 names more"
 
 
 def test_a_trace_is_drawn_from_envelopes_too():
