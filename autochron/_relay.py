@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from types import CoroutineType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from autochron.ports import Token
+if TYPE_CHECKING:
+    from autochron.ports import Token
 
 
 class Relay:

@@ -47,10 +47,12 @@ class Size(Struct, frozen=True):
     repeat: int
     turns: tuple[int, ...] = (50, 200, 800)
     """Lengths of conversations; the middle one is held to the targets."""
+    crossings: int = 1_000_000
+    """How many a large trace has."""
 
 
 FULL = Size(rounds=40, repeat=40)
-TINY = Size(rounds=1, repeat=1, turns=(2, 3, 4))
+TINY = Size(rounds=1, repeat=1, turns=(2, 3, 4), crossings=20)
 
 
 def has_peer() -> bool:

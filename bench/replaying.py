@@ -1,4 +1,4 @@
-"""What a stubbed call costs: the SDK on a served transport, against the same call on a mock transport."""
+"""What a replay costs: a stubbed call of an SDK, passes over little agents, a long conversation, and a very large trace."""
 
 from __future__ import annotations
 
@@ -7,14 +7,22 @@ from typing import Any
 
 import autochron
 from autochron.store.memory import MemoryStore
-from bench import conversation
+from bench import conversation, longer, passes
 from bench.measure import Figure, Size, medians, over, ratio, turn_about
 
 TARGET = 1.3
 
 
 def run(size: Size) -> Iterable[Figure]:
-    """Measure calls of `chat.completions.create`."""
+    """Measure all of it."""
+    yield from _call(size)
+    yield from passes.run(size)
+    yield from longer.run_conversation(size)
+    yield from longer.run_large(size)
+
+
+def _call(size: Size) -> Iterable[Figure]:
+    """Measure calls of `chat.completions.create`: the SDK on a served transport, against one on a mock transport."""
     client = conversation.client(asks=False)
     rules = conversation.pack_rules()
     messages: Any = [{"role": "user", "content": "Where is my order?"}]

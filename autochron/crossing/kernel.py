@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autochron import _originals
 from autochron.crossing.adapters import PLAIN, adapt
@@ -19,9 +19,11 @@ from autochron.crossing.lanes import CURRENT, HELD, MAIN, Remote, Root, stray_ro
 from autochron.errors import AutochronError, RuleError
 from autochron.interrupts import is_interruption
 from autochron.model import BoundaryRule, Form, Http
-from autochron.ports import CrossingHandler
 from autochron.rules.names import CallFacts, name_template
 from autochron.weaving.gate import Point
+
+if TYPE_CHECKING:
+    from autochron.ports import CrossingHandler
 
 get_ident = _originals.get_ident
 
@@ -234,6 +236,10 @@ def _always(_arguments: tuple[Any, ...]) -> bool:
     return True
 
 
+def _pass_nothing(_rule: BoundaryRule, _value: Any, _passer: Point) -> None:
+    """Leave what is passed as it is."""
+
+
 class Kernel:
     """The handler of woven code."""
 
@@ -253,7 +259,7 @@ class Kernel:
         """Told in one line of what is wrong with a rule; never raises."""
         self.transport: Callable[[Any, Point, tuple[Any, ...]], Any] | None = None
         """Called for the points of HTTP clients with the innermost open crossing."""
-        self.pass_in: Callable[[BoundaryRule, Any, Point], None] = lambda _rule, _value, _passer: None
+        self.pass_in: Callable[[BoundaryRule, Any, Point], None] = _pass_nothing
         """Called with what is passed as the argument that a rule means."""
         self._next = numbers or itertools.count(1).__next__
         self._occurrences: dict[str, Callable[[], int]] = {}

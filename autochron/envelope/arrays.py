@@ -5,8 +5,8 @@ Neither library is imported for it. Cells that are any object, and what is too l
 
 from __future__ import annotations
 
-import hashlib
 import sys
+from _blake2 import blake2b  # not hashlib, which loads OpenSSL
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -37,7 +37,7 @@ def _opaque(value: Any) -> Any:
 
 
 def _digest(data: Any) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+    return blake2b(data, digest_size=16).hexdigest()
 
 
 def _array(value: Any) -> Any:

@@ -12,9 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+from autochron._late import late
+
+_WORD = late(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 # What a name is judged by: its last run of these characters. The scanner sees the same run in raw JSON text.
-_TAIL = re.compile(r"[\w.\- ]+\Z", re.ASCII)
+_TAIL = late(r"[\w.\- ]+\Z", re.ASCII)
 
 _SECRET_WORDS = frozenset(
     [

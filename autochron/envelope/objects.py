@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import abc
 import functools
+import os
 import sys
-import sysconfig
 import types
 import typing
 from collections import deque
-from pathlib import PurePath
 from typing import Any, Final
 
 from autochron.envelope import shapes
@@ -28,7 +27,7 @@ _CYCLE: Final = {"$cycle": True}
 _SCALARS = frozenset({str, int, float, bool, bytes, type(None)})
 _NEUTRAL = frozenset({object, abc.ABC, typing.Generic, typing.Protocol})
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
-_STDLIB = sysconfig.get_path("stdlib")
+_STDLIB = os.path.dirname(os.__file__)
 _GETSET = types.GetSetDescriptorType
 _own: dict[type, bool] = {}
 _derived: dict[type, frozenset[str]] = {}
@@ -51,7 +50,7 @@ def _is_own_class(cls: type) -> bool:
     file = getattr(sys.modules.get(cls.__module__), "__file__", None)
     if not isinstance(file, str) or cls.__module__.partition(".")[0] == "autochron":
         return False
-    return not file.startswith(_STDLIB) and _INSTALLED.isdisjoint(PurePath(file).parts)
+    return not file.startswith(_STDLIB) and _INSTALLED.isdisjoint(file.replace(os.sep, "/").split("/"))
 
 
 def derived(cls: type) -> frozenset[str]:

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
+from autochron._late import late
 from autochron._overlap import common_prefix, common_suffix
 from autochron.envelope.names import SecretNames
 from autochron.envelope.paths import redact_paths
@@ -32,14 +33,14 @@ _MAX_TRIES = 16
 _SMALL = 512
 _PAIRS = b'$dict"'
 _CUT = b"},{"
-_BETWEEN = re.compile(rb"(?:\},|\[)(?=\{)").search
+_BETWEEN = late(rb"(?:\},|\[)(?=\{)")
 """Where an array has an object: no key that stands before it says what the object means."""
 # Names that are secret in the query of a URL only.
 _QUERY_NAMES = frozenset(
     {"key", "sig", "signature", "x-amz-signature", "x-amz-security-token", "x-goog-signature"}
 )
-_PARAMETER = re.compile(r"(?<=[?&])([^=&#\s]+)=([^&#\s]*)")
-_USERINFO = re.compile(r"\A([A-Za-z][A-Za-z0-9+.-]*://)([^/?#@]*)@")
+_PARAMETER = late(r"(?<=[?&])([^=&#\s]+)=([^&#\s]*)")
+_USERINFO = late(r"\A([A-Za-z][A-Za-z0-9+.-]*://)([^/?#@]*)@")
 _HEADERS = frozenset(
     {"x-amz-signature", "x-goog-iam-authorization-token", "www-authenticate", "proxy-authenticate"}
 )
@@ -235,7 +236,7 @@ def _safe_suffix(previous: _Previous, body: bytes, start: int) -> tuple[int, int
     # Where it was cut last it can mostly be cut again.
     at = len(body) - (tail + 2 if 0 < tail <= shared else shared)
     for _ in range(_MAX_TRIES):
-        found = _BETWEEN(body, max(at, start))
+        found = _BETWEEN.search(body, max(at, start))
         if found is None:
             break
         at = found.end()

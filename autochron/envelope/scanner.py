@@ -15,36 +15,35 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
+from autochron._late import late
 from autochron.envelope.names import SecretNames
 from autochron.envelope.patterns import MASK, Pattern, dense_runs, load_patterns
 
-_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s"\[\]{},:]++', re.DOTALL)
-_ANY_KEY = re.compile(r"""(?:(?<![\w.\- ])|(?=\\))(\\?[\w.\- ]++)\\*["'](?:\s|\\+[nrtf])*:""", re.ASCII)
-_ASSIGNED = re.compile(r"(?:(?<![\w.\-])|(?=\\))(\\?[\w.\-]++)=", re.ASCII)
+_TOKEN = late(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s"\[\]{},:]++', re.DOTALL)
+_ANY_KEY = late(r"""(?:(?<![\w.\- ])|(?=\\))(\\?[\w.\- ]++)\\*["'](?:\s|\\+[nrtf])*:""", re.ASCII)
+_ASSIGNED = late(r"(?:(?<![\w.\-])|(?=\\))(\\?[\w.\-]++)=", re.ASCII)
 # A name that stands as a value, beside what it names: `["x-api-key", …]`, `{"name": "password", "value": …}`.
-_NAMING = re.compile(
+_NAMING = late(
     r"""(?:\[(?:\s|\\+[nrtf])*+\\*+"|"(?:name|key)\\*+"(?:\s|\\+[nrtf])*+:(?:\s|\\+[nrtf])*+\\*+")([\w.\- ]++)\\*+\"""",
     re.ASCII,
 )
-_NAME = re.compile(r"[\w.\- ]{1,100}", re.ASCII)
+_NAME = late(r"[\w.\- ]{1,100}", re.ASCII)
 _NAME_KEYS = frozenset({"name", "key"})
 _TAGS = tuple(f"{tag}{end}" for tag in ("$dict", "$bytes", "$bytearray") for end in ('"', "\\"))
 _BYTES = frozenset({"$bytes", "$bytearray"})
 _MOST_MEMBERS = 6
 # `password=Secret` in text, `Cfg(password='Secret')`. What is called or indexed, and what is itself named so, is code.
-_KEYWORD = re.compile(
+_KEYWORD = late(
     r"""(?<![\w.\-?&$])([\w.\-]++)=(?:(['"])((?:(?!\2)[^\\\n])++)\2|([!#%*+./0-9:@A-Z^_a-z|~\-]{4,}+)(?![(\[=]))""",
     re.ASCII,
 )
-_SET_COOKIE = re.compile(r"\b([Ss]et-[Cc]ookie: *[^\s=;,]++=)([^\s;,\"\\]++)", re.ASCII)
+_SET_COOKIE = late(r"\b([Ss]et-[Cc]ookie: *[^\s=;,]++=)([^\s;,\"\\]++)", re.ASCII)
 _NO_SECRETS = frozenset({"None", "True", "False", "null", "true", "false", "str", "string", MASK})
 # Escapes that can hide a letter, a sign or a slash of a secret from a search of raw text.
-_HIDING = re.compile(r"\\u00[2-7]|\\/")
-_PAIR = re.compile(r"""(\\*["'])([\w.\- ]+)\1(\s*:\s*)(\\*["'])(.*?)(?<!\\)\4""", re.ASCII)
-_VARIABLE = re.compile(
-    r"""(?<![\w$])([A-Z][A-Z0-9_]{2,})=(["']?)([!#%&*+\-./0-9:=?@A-Z^_a-z|~]{6,})""", re.ASCII
-)
-_QUERY = re.compile(r"""(?:\A|(?<=[?&]))([\w.\-]+)=([!$%*+,\-./0-9:;=@A-Z_a-z|~]+)""", re.ASCII)
+_HIDING = late(r"\\u00[2-7]|\\/")
+_PAIR = late(r"""(\\*["'])([\w.\- ]+)\1(\s*:\s*)(\\*["'])(.*?)(?<!\\)\4""", re.ASCII)
+_VARIABLE = late(r"""(?<![\w$])([A-Z][A-Z0-9_]{2,})=(["']?)([!#%&*+\-./0-9:=?@A-Z^_a-z|~]{6,})""", re.ASCII)
+_QUERY = late(r"""(?:\A|(?<=[?&]))([\w.\-]+)=([!$%*+,\-./0-9:;=@A-Z_a-z|~]+)""", re.ASCII)
 _KEEP = frozenset({"null", "true", "false", '""', f'"{MASK}"'})
 _MAX_NAME = 100
 # Characters that no format is shorter than: `://:p@`.

@@ -19,12 +19,12 @@ from autochron.envelope.canonical import canonical, screened_snapshot, snapshot
 from autochron.inputs import LARGE, Inputs, inputs_of, observed
 from autochron.interrupts import is_interruption
 from autochron.model import Closed, Raised, Returned
-from autochron.ports import Serving
 from autochron.recording.changes import NO_LOOKS, STILL, argument_of, below, kind_at, watch
 from autochron.recording.drafts import Begun, Draft, Item
 
 if TYPE_CHECKING:
     from autochron.envelope.exchange import Wire
+    from autochron.ports import Serving
 
 _now = _originals.perf_counter_ns
 

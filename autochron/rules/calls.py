@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
+from autochron._late import late
+
 if TYPE_CHECKING:
     import ast
 
@@ -25,9 +27,9 @@ REFUSED = frozenset(
 )
 """Names of what looks at the frame that calls it: with a crossing between, that would be ours."""
 
-_WORD = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|\$(\w*)""")
+_WORD = late(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|\$(\w*)""")
 _MARK = "_autochron_metavariable_"
-_REST = re.compile(r",\s*\.\.\.\s*\)\s*$")
+_REST = late(r",\s*\.\.\.\s*\)\s*$")
 """`...` behind keywords, where Python's grammar has no place for it."""
 
 

@@ -11,19 +11,21 @@ from typing import TypeAlias
 
 import msgspec
 
+from autochron._late import late
+
 KeyPath: TypeAlias = tuple[str | int, ...]
 """From the root: `("boundary", 0, "when", "options.url")`."""
 
-_BLANK = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-_STRING = re.compile(
+_BLANK = late(r"(?:[ \t\r\n]+|#[^\n]*)*")
+_BARE = late(r"[A-Za-z0-9_-]+")
+_STRING = late(
     r'"""(?:[^"\\]|\\.|"{1,2}(?!"))*"{3,5}'
     r"|'''(?:[^']|'{1,2}(?!'))*'{3,5}"
     r'|"(?:[^"\\\n]|\\.)*"'
     r"|'[^'\n]*'",
     re.DOTALL,
 )
-_SCALAR = re.compile(r"[^,\]}#\n]+")
+_SCALAR = late(r"[^,\]}#\n]+")
 
 
 def find_lines(text: str) -> dict[KeyPath, int]:

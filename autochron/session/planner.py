@@ -200,6 +200,8 @@ class RulePlanner:
 
     def unmatched(self) -> list[tuple[BoundaryRule, str]]:
         """Give the project's rules that fitted nothing, each with what may be the reason."""
+        if not self.rules.boundaries:
+            return []
         unknown = self._unknown()
         return [
             (rule, self._why(rule))

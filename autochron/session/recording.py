@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -13,11 +13,9 @@ from msgspec import structs
 from autochron import _originals
 from autochron.crossing.kernel import Crossing, Kernel
 from autochron.crossing.lanes import MAIN, Remote, Root
-from autochron.envelope import bodies
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError
 from autochron.model import (
-    BoundaryRule,
     Child,
     ChildEnd,
     Connection,
@@ -27,12 +25,12 @@ from autochron.model import (
     RunSummary,
     Unwoven,
 )
-from autochron.ports import Sink, Store
 from autochron.recording.drafts import Begun, Item
 from autochron.recording.recorder import Recorder
 from autochron.session import exits, facts, network
 from autochron.session.activation import Activation
-from autochron.session.children import Children, Handing, Numbers, Started, strangers
+from autochron.session.children import Children, Handing, Numbers
+from autochron.session.ending import Ending, stranger
 from autochron.session.marking import marked
 from autochron.session.requests import Requests
 from autochron.session.session import Session
@@ -45,6 +43,9 @@ from autochron.weaving import gate
 
 if TYPE_CHECKING:
     from autochron.crossing.kernels import Kernels
+    from autochron.ports import Sink, Store
+
+_NOTHING: frozenset[object] = frozenset()
 
 _recording: Recording | None = None
 _forks_noted = False
@@ -88,14 +89,14 @@ class Recording(Session):
         self.header = header
         self.is_guarded = False
         """Whether somebody sees to it that what waits is written before the process ends."""
-        self.before_exec: Callable[[], None] = lambda: self.flush(None)
-        """What is done before the process is replaced."""
+        self.before_exec: Callable[[], None] | None = None
+        """What is done before the process is replaced, in the place of `flush`."""
         self._store = store
         self._footer: Footer | None = None
         self._redactor = redactor or Redactor()
         self._joined = joined
         self._lane = MAIN if joined is None else joined.lane
-        self._had: frozenset[object] = frozenset()
+        self._had = _NOTHING
         """What this process had to say before it was forked: its parent says that."""
         self._began = _originals.perf_counter_ns() if joined is None else joined.handing.began
         self._sink: Sink = store.begin(header) if joined is None else joined.sink
@@ -243,7 +244,7 @@ class Recording(Session):
         for address in self.recorder.close():
             reason = "it had not ended when the run did, so it is not in the trace"
             self._noted[Unwoven(address, reason, "open")] = None
-        self.writer.end(_Ending(self._make_footer(status, error, stdout, stdin)))
+        self.writer.end(self._end_with(status, error, stdout, stdin))
 
     @property
     def footer(self) -> Footer | None:
@@ -258,7 +259,7 @@ class Recording(Session):
             self.requests.flush()
         self.recorder.hand_over()
         self.writer.flush()
-        self.writer.submit(_Ending(self._make_footer(status, None, stdout, stdin)))
+        self.writer.submit(self._end_with(status, None, stdout, stdin))
         self.writer.flush()
 
     def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -272,7 +273,7 @@ class Recording(Session):
         elif self.is_inside():
             return
         elif child is not None:
-            self._noted[Unwoven(child, _stranger(self.place()), "child-process")] = None
+            self._noted[Unwoven(child, stranger(self.place()), "child-process")] = None
         elif network.is_network(event):
             address = network.address_of(event, arguments)
             if address is not None and event != "socket.getaddrinfo":
@@ -280,7 +281,10 @@ class Recording(Session):
 
     def on_exec(self) -> None:
         """Write all that waits."""
-        self.before_exec()
+        if self.before_exec is None:
+            self.flush(None)
+        else:
+            self.before_exec()
 
     @property
     def lost(self) -> int:
@@ -352,48 +356,34 @@ class Recording(Session):
         except Exception:  # the writer tells of the store
             return []
 
-    def _make_footer(
-        self, status: int | None, error: str | None, stdout: bytes, stdin: bytes
-    ) -> Callable[[], Footer]:
+    def _end_with(self, status: int | None, error: str | None, stdout: bytes, stdin: bytes) -> Ending:
         """Note what is known now; the footer is made when all crossings are prepared."""
         rules = self.activation.rules
-        is_child, had = self.is_child, self._had
-        ledger = tuple(entry for entry in self._ledger() if entry not in had)
-        unmatched = () if is_child or self._is_part else self.activation.planner.unmatched()
-        started = () if self.children is None else tuple(self.children.started)
-        versions = facts.versions(rules)
-        environment = facts.environment(rules, self._redactor)
-        credentials = facts.credentials(rules)
+        had = self._had
+        is_whole = not (self.is_child or self._is_part)
+        return Ending(
+            status,
+            error,
+            stdout,
+            stdin,
+            tuple(entry for entry in self._ledger() if entry not in had) if had else self._ledger(),
+            self.activation.planner.unmatched() if is_whole else [],
+            () if self.children is None else tuple(self.children.started),
+            facts.versions(rules),
+            facts.environment(rules, self._redactor),
+            facts.credentials(rules),
+        )
 
-        def make() -> Footer:
-            come = self._come()
-            matched = {rule for child in come if child.end is not None for rule in child.end.matched}
-            return Footer(
-                status=status,
-                error=error,
-                stdout=self._redactor.mask_outcome(bodies.store_body(stdout, "text/plain"))[0],
-                stdin=self._redactor.mask_outcome(bodies.store_body(stdin, "text/plain"))[0],
-                unwoven_tools=self.tally.unwoven_tools(),
-                connections=tuple(self.connections),
-                ledger=(
-                    *ledger,
-                    *_strangers(started, {child.lane for child in come}),
-                    *(_unmatched(rule, why) for rule, why in unmatched if rule.id not in matched),
-                ),
-                versions=versions,
-                environment=environment,
-                credentials=credentials,
-                lost=self.lost,
-            )
-
-        return make
+    def _make_footer(self, ending: Ending) -> Footer:
+        tools = self.tally.unwoven_tools()
+        return ending.footer(self._redactor, self._come(), tools, self.connections, self.lost)
 
     def _ledger(self) -> tuple[Unwoven, ...]:
         """Give what was not woven."""
         untested = facts.untested(self.activation.rules)
         return (*untested, *self.activation.ledger.unwoven, *marked.unwoven, *self._noted)
 
-    def _prepare(self, submitted: Crossing | Begun | Item | _Ending) -> Any:
+    def _prepare(self, submitted: Crossing | Begun | Item | Ending) -> Any:
         """Make of what was submitted what the sink keeps; on the writer's thread."""
         if isinstance(submitted, Crossing):
             envelope = self.tally.envelope(submitted)
@@ -403,7 +393,7 @@ class Recording(Session):
         if isinstance(submitted, Item):
             seq, body = submitted.seq, self.tally.item(submitted)
             return lambda sink: sink.extend(seq, (body,))
-        footer = self._footer = submitted.make()
+        footer = self._footer = self._make_footer(submitted)
         if not self.is_child:
             return lambda sink: sink.end(footer)
         return self._parting(footer)
@@ -425,7 +415,7 @@ class Recording(Session):
         if words == self._words:
             return envelope
         self._words = words
-        parting = self._parting(self._make_footer(None, None, b"", b"")())
+        parting = self._parting(self._make_footer(self._end_with(None, None, b"", b"")))
 
         def put(sink: Sink) -> None:
             sink.put(envelope)
@@ -486,26 +476,3 @@ def _seq_of(crossing: Crossing | Remote | None) -> int | None:
 
 def _all(own: Iterable[str], others: list[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*own, *(each for several in others for each in several)]))
-
-
-def _strangers(started: Iterable[Started], lanes: Collection[str]) -> list[Unwoven]:
-    """Name the processes that were started and are not among those that came."""
-    found = [Unwoven(each.what, _stranger(each.place), "child-process") for each in strangers(started, lanes)]
-    return list(dict.fromkeys(found))
-
-
-def _stranger(place: str) -> str:
-    return f"what it does is not recorded, and a replay starts it again (started at {place})"
-
-
-def _unmatched(rule: BoundaryRule, why: str) -> Unwoven:
-    return Unwoven(str(rule.selector), f"{rule.place}: {why}", "rule-without-match")
-
-
-class _Ending:
-    """The last word, on its way to the sink; made when all crossings before it are prepared."""
-
-    __slots__ = ("make",)
-
-    def __init__(self, make: Callable[[], Footer]) -> None:
-        self.make = make

@@ -10,7 +10,6 @@ from autochron.crossing.kernel import BUSY, Crossing, Kernel
 from autochron.crossing.lanes import CURRENT, HELD, MAIN, Remote
 from autochron.envelope import types
 from autochron.model import Connection
-from autochron.ports import CrossingHandler
 from autochron.session import network
 from autochron.session.activation import Activation
 from autochron.session.project import line_of_project
@@ -18,6 +17,7 @@ from autochron.weaving import gate
 
 if TYPE_CHECKING:
     from autochron.crossing.kernels import Kernels
+    from autochron.ports import CrossingHandler
     from autochron.session.children import Children
     from autochron.session.swapping import Swapping
 

@@ -10,6 +10,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from autochron.model import (
     Abandoned,
     Closed,
+    Connection,
     Envelope,
     Exchange,
     Footer,
@@ -20,6 +21,7 @@ from autochron.model import (
     Raised,
     Returned,
     Streamed,
+    Unwoven,
 )
 from autochron.store import patches
 
@@ -37,6 +39,7 @@ Base: TypeAlias = int | tuple[int, int]
 _encode = msgspec.json.Encoder(order="sorted").encode
 _raw = msgspec.json.Decoder(Raw)
 ABSENT = Raw(b"")
+NULL = Raw(b"null")
 
 
 class Ending(Struct, forbid_unknown_fields=True):
@@ -93,6 +96,28 @@ class HeaderLine(Struct, forbid_unknown_fields=True):
     header: Header
 
 
+class FooterFields(Struct):
+    """A footer, with its bodies as they are written; what it doesn't know it passes over."""
+
+    status: int | None = None
+    error: str | None = None
+    stdout: Raw = NULL
+    stdin: Raw = NULL
+    unwoven_tools: tuple[str, ...] = ()
+    connections: tuple[Connection, ...] = ()
+    ledger: tuple[Unwoven, ...] = ()
+    versions: tuple[tuple[str, str], ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
+    credentials: tuple[str, ...] = ()
+    lost: int = 0
+
+
+class FooterLine(Struct, forbid_unknown_fields=True):
+    """The line of a footer, which stands alone in it."""
+
+    footer: FooterFields
+
+
 class DigestLine(Struct, forbid_unknown_fields=True):
     """The last line: SHA-256 over the bytes before it, and how many lines they are."""
 
@@ -102,6 +127,7 @@ class DigestLine(Struct, forbid_unknown_fields=True):
 
 _crossing = msgspec.json.Decoder(CrossingLine)
 _base = msgspec.json.Decoder(Base)
+_footer = msgspec.json.Decoder(FooterLine)
 _ending = msgspec.json.Decoder(Ending)
 
 
@@ -283,18 +309,28 @@ class LineReader:
             opaque=fields.opaque,
         )
 
-    def footer(self, raw: Raw) -> Footer:
-        """Give the footer of the value of `footer`."""
-        fields = patches.members(bytes(raw))
-        bodies = {name: self._body(Raw(fields.pop(name))) for name in ("stdout", "stdin") if name in fields}
-        rest = b"{" + b",".join([_encode(name) + b":" + text for name, text in fields.items()]) + b"}"
-        return msgspec.structs.replace(msgspec.json.decode(rest, type=Footer), **bodies)
+    def footer(self, line: bytes) -> Footer:
+        """Give the footer of a line."""
+        fields = _footer.decode(line).footer
+        return Footer(
+            status=fields.status,
+            error=fields.error,
+            stdout=self._body(fields.stdout),
+            stdin=self._body(fields.stdin),
+            unwoven_tools=fields.unwoven_tools,
+            connections=fields.connections,
+            ledger=fields.ledger,
+            versions=fields.versions,
+            environment=fields.environment,
+            credentials=fields.credentials,
+            lost=fields.lost,
+        )
 
     def _body(self, raw: Raw) -> bytes:
         return msgspec.json.format(bytes(raw), indent=-1) if self._compact else bytes(raw)
 
     def _optional(self, raw: Raw) -> bytes | None:
-        return self._body(raw) if bytes(raw) else None
+        return None if raw is ABSENT else self._body(raw)
 
     def _exchange(self, key: tuple[str, str, str], base: Base, line: ExchangeLine) -> Exchange:
         return Exchange(

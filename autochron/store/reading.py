@@ -207,7 +207,7 @@ class EnvelopeReader:
 def envelopes(connection: sqlite3.Connection, path: str, number: int) -> Iterator[Envelope]:
     """Read the envelopes of one trace, in order of start."""
     bodies, bounds = Bodies(connection, path), bounds_of(number)
-    if not _is_shared(connection, bounds):
+    if not is_shared(connection, bounds):
         yield from EnvelopeReader(connection, bounds, bodies)
         return
     order = Order(connection, number)
@@ -218,7 +218,7 @@ def envelopes(connection: sqlite3.Connection, path: str, number: int) -> Iterato
         yield order.renumbered(next(readers[run_of(seq)]))
 
 
-def _is_shared(connection: sqlite3.Connection, bounds: tuple[int, int]) -> bool:
+def is_shared(connection: sqlite3.Connection, bounds: tuple[int, int]) -> bool:
     """Tell whether child processes wrote some of a trace's crossings."""
     (highest,) = connection.execute(
         "SELECT max(id) FROM crossing WHERE id BETWEEN ? AND ?", bounds

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import zlib
+from _blake2 import blake2b  # not hashlib, which loads OpenSSL
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import Any, TypeAlias
 
 import msgspec

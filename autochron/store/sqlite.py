@@ -14,6 +14,7 @@ from autochron.errors import StoreError, TraceNotFoundError
 from autochron.model import Child, Envelope, Footer, Header, Trace, TraceSummary
 from autochron.store import database, lookup, processes, reading
 from autochron.store.sink import SqliteSink
+from autochron.store.stored import StoredRecord, is_large
 from autochron.store.whole import WholeRecord
 
 if TYPE_CHECKING:
@@ -104,7 +105,11 @@ class SqliteStore:
         return self._envelopes(number)
 
     def record(self, reference: str) -> Record:
-        """Open a trace to be replayed."""
+        """Open a trace to be replayed; a large one is read as far as is needed."""
+        with self._existing() as connection:
+            number = self._number(connection, reference)
+            if is_large(connection, number):
+                return StoredRecord(self.path, number, *self._outline(connection, number))
         return WholeRecord(self.load(reference))
 
     def drop(self, ids: Sequence[str]) -> None:

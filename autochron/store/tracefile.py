@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
 _head = msgspec.json.Decoder(HeaderLine)
 _version = msgspec.json.Decoder(dict[str, Raw])
 _digest = msgspec.json.Decoder(DigestLine)
+
+SMALL = 1 << 20
+"""Bytes of a file that is read at once, and kept: what was checked is then what is read, however often."""
 
 EDITED = "edited? `autochron traces import FILE --reseal` accepts it"
 
@@ -112,8 +116,8 @@ class TraceFileStore:
         self.url: str | None = None
         self._reseal = reseal
         self._lines = 0
-        with self._opened() as lines:
-            self.header = self._header(next(lines, b""))
+        self._text = self._read_if_small()
+        self.header = self._header(next(self._every_line(), b""))
         self._verify()
 
     def begin(self, header: Header) -> Sink:
@@ -183,17 +187,31 @@ class TraceFileStore:
     def close(self) -> None:
         """Let go of the file; nothing is held."""
 
-    @contextlib.contextmanager
-    def _opened(self) -> Iterator[Iterator[bytes]]:
+    def _read_if_small(self) -> bytes | None:
+        try:
+            with open(self.path, "rb", buffering=0) as file:
+                size = os.fstat(file.fileno()).st_size
+                if size > SMALL:
+                    return None
+                text = file.read(size + 1)
+                return text if len(text) == size else None  # one that grows is none to keep
+        except OSError as error:
+            raise self._unreadable(error) from error
+
+    def _every_line(self) -> Iterator[bytes]:
+        return self._read_lines() if self._text is None else iter(io.BytesIO(self._text))
+
+    def _read_lines(self) -> Iterator[bytes]:
         try:
             with open(self.path, "rb") as file:
-                yield file
-        except FileNotFoundError as error:
-            raise StoreError(
-                f"there is no trace file {self.path}; make one with `autochron traces export`"
-            ) from error
+                yield from file
         except OSError as error:
-            raise StoreError(f"{self.path} can't be read ({error.strerror}); give another path") from error
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: OSError) -> StoreError:
+        if isinstance(error, FileNotFoundError):
+            return StoreError(f"there is no trace file {self.path}; make one with `autochron traces export`")
+        return StoreError(f"{self.path} can't be read ({error.strerror}); give another path")
 
     def _refuse(self, line: int, what: str, remedy: str) -> NoReturn:
         raise TraceFormatError(f"{self.path}:{line}: {what}; {remedy}")
@@ -202,6 +220,9 @@ class TraceFileStore:
         remedy = "export the trace again"
         if not line.endswith(b"\n"):
             self._refuse(1, "the file is truncated" if line else "the file is empty", remedy)
+        with contextlib.suppress(msgspec.DecodeError):
+            if (found := _head.decode(line)).autochron == FORMAT:
+                return found.header
         try:
             version = _version.decode(line).get("autochron")
             number = -1 if version is None else msgspec.json.decode(version, type=int)
@@ -219,13 +240,7 @@ class TraceFileStore:
 
     def _verify(self) -> None:
         """Check the digest, and note how many lines it covers."""
-        digest, lines, last = hashlib.sha256(), 0, b""
-        with self._opened() as file:
-            for line in file:
-                if last:
-                    digest.update(last)
-                    lines += 1
-                last = line
+        digest, lines, last = self._digest()
         if not last.startswith(b'{"digest":'):
             if not self._reseal:
                 self._refuse(
@@ -248,40 +263,48 @@ class TraceFileStore:
             self._refuse(
                 lines + 1, f"there are {lines} lines and not the {said.lines} that were written", EDITED
             )
-        if said.digest != f"sha256:{digest.hexdigest()}" or not last.endswith(b"\n"):
+        if said.digest != f"sha256:{digest}" or not last.endswith(b"\n"):
             self._refuse(lines + 1, "the digest is wrong: the file isn't as it was written", EDITED)
+
+    def _digest(self) -> tuple[str, int, bytes]:
+        """Give the digest of all lines but the last, how many they are, and the last one."""
+        text = self._text
+        if text is not None:
+            start = text.rfind(b"\n", 0, len(text) - 1) + 1
+            digest = hashlib.sha256(memoryview(text)[:start])
+            return digest.hexdigest(), text.count(b"\n", 0, start), text[start:]
+        digest, lines, last = hashlib.sha256(), 0, b""
+        for line in self._every_line():
+            if last:
+                digest.update(last)
+                lines += 1
+            last = line
+        return digest.hexdigest(), lines, last
 
     def _read(self) -> Iterator[Envelope | Footer]:
         """Read the lines between header and digest."""
         reader, last, ended = LineReader(compact=self._reseal), 0, False
         remedy = "put the line right, or export the trace again"
-        with self._opened() as file:
-            for number, line in enumerate(file, 1):
-                if number == 1:
-                    continue
-                if number > self._lines:
-                    return
-                if ended:
-                    self._refuse(number, "a line follows the footer", remedy)
-                try:
-                    found = self._parsed(reader, line)
-                except (msgspec.MsgspecError, patches.PatchError, RecursionError) as error:
-                    self._refuse(number, f"the line is malformed ({error})", remedy)
-                if isinstance(found, Footer):
-                    ended = True
-                elif found.seq <= last:
-                    what = "comes twice" if found.seq == last else f"comes after {last}"
-                    self._refuse(
-                        number, f"seq {found.seq} ({found.address}) {what}", "keep lines in order of seq"
-                    )
-                else:
-                    last = found.seq
+        for number, line in enumerate(self._every_line(), 1):
+            if number == 1:
+                continue
+            if number > self._lines:
+                return
+            if ended:
+                self._refuse(number, "a line follows the footer", remedy)
+            ended = line.startswith(b'{"footer"')
+            found: Envelope | Footer
+            try:
+                found = reader.footer(line) if ended else reader.envelope(line)
+            except (msgspec.MsgspecError, patches.PatchError, RecursionError) as error:
+                self._refuse(number, f"the line is malformed ({error})", remedy)
+            if isinstance(found, Footer):
                 yield found
-
-    def _parsed(self, reader: LineReader, line: bytes) -> Envelope | Footer:
-        if line.startswith(b'{"footer"'):
-            fields = _version.decode(line)
-            if set(fields) != {"footer"}:
-                raise patches.PatchError("a footer stands alone in its line")
-            return reader.footer(fields["footer"])
-        return reader.envelope(line)
+                continue
+            if found.seq <= last:
+                what = "comes twice" if found.seq == last else f"comes after {last}"
+                self._refuse(
+                    number, f"seq {found.seq} ({found.address}) {what}", "keep lines in order of seq"
+                )
+            last = found.seq
+            yield found

@@ -62,7 +62,12 @@ class WholeRecord:
 
 def ruled(envelope: Envelope) -> str:
     """Give the site that a rule is for: what was passed as an argument is woven where it was passed to."""
-    if b'"passed":' not in envelope.meta:
-        return envelope.site
-    site: str = decode(envelope.meta).get("passed", envelope.site)
-    return site
+    return ruled_by(envelope.site, envelope.meta)
+
+
+def ruled_by(site: str, meta: bytes) -> str:
+    """Give the site that a rule is for, of a crossing at a site and with such a `meta`."""
+    if b'"passed":' not in meta:
+        return site
+    passed: str = decode(meta).get("passed", site)
+    return passed

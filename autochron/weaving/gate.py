@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autochron._relay import Relay
-from autochron.ports import Serving, Token, WovenHandler
+
+if TYPE_CHECKING:
+    from autochron.ports import Serving, Token, WovenHandler
 
 THROUGH = frozenset({"autochron.weaving.wrapping", "autochron.weaving.sites"})
 """Modules whose frames stand between a callee and its caller; tracebacks that are shown or kept leave them out."""

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autochron.errors import StoreError, TraceFormatError, TraceNotFoundError
-from autochron.model import Closed, Returned, Streamed
-from autochron.store import open_store, patches
+from autochron.model import Closed, Footer, Returned, Streamed
+from autochron.store import lines, open_store, patches, tracefile
 from autochron.store.tracefile import TraceFileStore, read_trace, write_stream, write_trace
 from tests.store import samples
 
@@ -243,3 +243,43 @@ def test_indented_edits_are_compacted_by_reseal(path):
     edit(lines, 2, b'"input":{"n":2}', b'"input":{ "n": 22 }')
     rewrite(path, lines)
     assert read_trace(path, reseal=True).envelopes[1].input == b'{"n":22}'
+
+
+# --- files that are read at once, and files that are not -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("small", [0, 1000, 1 << 20])
+def test_a_file_of_any_size_is_read_and_checked_alike(path, monkeypatch, small):
+    monkeypatch.setattr(tracefile, "SMALL", small)
+    trace = samples.trace(samples.conversation(4), samples.FOOTER)
+    write_trace(trace, path)
+    store = TraceFileStore(path)
+    assert store.load("last") == store.load("last") == trace
+    with open(path, "rb") as file:
+        text = file.read()
+    for broken, refusal in (
+        (text.replace(b"assistant", b"everybody"), ":11: the digest is wrong"),
+        (text[: text.rindex(b"{")], ":10: the file is truncated"),
+        (text[: text.index(b"\n")], ":1: the file is truncated"),
+        (b"", ":1: the file is empty"),
+    ):
+        with open(path, "wb") as file:
+            file.write(broken)
+        with pytest.raises(TraceFormatError, match=refusal):
+            TraceFileStore(path)
+
+
+def test_what_was_checked_is_what_is_read(path):
+    trace = samples.trace(samples.conversation(2), samples.FOOTER)
+    write_trace(trace, path)
+    store = TraceFileStore(path)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("something else\n")
+    assert store.load("last") == trace
+
+
+def test_the_line_of_a_footer_has_the_fields_of_a_footer():
+    def fields(kind):
+        return {field.name: field.default for field in msgspec.structs.fields(kind)}
+
+    assert {**fields(lines.FooterFields), "stdout": b"null", "stdin": b"null"} == fields(Footer)

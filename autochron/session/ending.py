@@ -1,0 +1,74 @@
+"""The last word of a recording, on its way to the sink."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from autochron.envelope import bodies
+from autochron.model import BoundaryRule, Child, Connection, Footer, Unwoven
+from autochron.session.children import Started, strangers
+
+if TYPE_CHECKING:
+    from autochron.envelope.redaction import Redactor
+
+
+class Ending(NamedTuple):
+    """What is known when a session ends; the last word is made of it when all crossings are prepared.
+
+    Not a closure: that is a dozen objects for each session, and a suite of tests may begin thousands a second.
+    """
+
+    status: int | None
+    error: str | None
+    stdout: bytes
+    stdin: bytes
+    ledger: tuple[Unwoven, ...]
+    unmatched: list[tuple[BoundaryRule, str]]
+    started: tuple[Started, ...]
+    versions: tuple[tuple[str, str], ...]
+    environment: tuple[tuple[str, str], ...]
+    credentials: tuple[str, ...]
+
+    def footer(
+        self,
+        redactor: Redactor,
+        come: list[Child],
+        unwoven_tools: tuple[str, ...],
+        connections: Iterable[Connection],
+        lost: int,
+    ) -> Footer:
+        """Make the footer; `come` are the child processes that were recorded."""
+        matched = {rule for child in come if child.end is not None for rule in child.end.matched}
+        return Footer(
+            status=self.status,
+            error=self.error,
+            stdout=redactor.mask_outcome(bodies.store_body(self.stdout, "text/plain"))[0],
+            stdin=redactor.mask_outcome(bodies.store_body(self.stdin, "text/plain"))[0],
+            unwoven_tools=unwoven_tools,
+            connections=tuple(connections),
+            ledger=(
+                *self.ledger,
+                *_strangers(self.started, {child.lane for child in come}),
+                *(_unmatched(rule, why) for rule, why in self.unmatched if rule.id not in matched),
+            ),
+            versions=self.versions,
+            environment=self.environment,
+            credentials=self.credentials,
+            lost=lost,
+        )
+
+
+def stranger(place: str) -> str:
+    """Say what becomes of a process that is not recorded."""
+    return f"what it does is not recorded, and a replay starts it again (started at {place})"
+
+
+def _strangers(started: Iterable[Started], lanes: Collection[str]) -> list[Unwoven]:
+    """Name the processes that were started and are not among those that came."""
+    found = [Unwoven(each.what, stranger(each.place), "child-process") for each in strangers(started, lanes)]
+    return list(dict.fromkeys(found))
+
+
+def _unmatched(rule: BoundaryRule, why: str) -> Unwoven:
+    return Unwoven(str(rule.selector), f"{rule.place}: {why}", "rule-without-match")

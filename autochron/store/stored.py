@@ -1,0 +1,198 @@
+"""A trace that stays in SQLite, as a record to replay: one of a million crossings is never whole in memory.
+
+No index stands behind it: it would cost the writer something for every crossing of every trace, and a scan of a million rows
+takes a tenth of a second, because what is looked for stands at the beginning of a row.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from msgspec.json import encode
+
+from autochron import _originals
+from autochron.model import Crossed, Envelope, Footer, Header
+from autochron.store import database
+from autochron.store.processes import bounds_of
+from autochron.store.reading import Bodies, EnvelopeReader, is_shared
+from autochron.store.rows import SHIFT
+from autochron.store.whole import ruled_by
+
+LARGE = 20_000
+"""Crossings from which on a trace is not read whole."""
+
+_MASK = (1 << SHIFT) - 1
+
+# `apart`: what may have been passed as an argument, and so be for the rule of another site. Its `meta` says so, or is not in
+# the row.
+_MAKE = """
+    CREATE TABLE temp.counted (
+        name, kind, site, apart, count, first, PRIMARY KEY (name, kind, site, apart)
+    ) WITHOUT ROWID
+"""
+_COUNT = """
+    INSERT INTO temp.counted
+    SELECT name, kind, site, CASE
+        WHEN meta IS NULL THEN 0 WHEN typeof(meta) = 'text' THEN instr(meta, '"passed":') > 0 ELSE 1
+    END, 1, id
+    FROM crossing WHERE id BETWEEN ? AND ?
+    ON CONFLICT DO UPDATE SET count = count + 1
+"""
+_APART = """
+    SELECT name, kind, site, id, meta FROM crossing WHERE id BETWEEN ? AND ? AND CASE
+        WHEN meta IS NULL THEN 0 WHEN typeof(meta) = 'text' THEN instr(meta, '"passed":') > 0 ELSE 1
+    END
+"""
+_FIND = {
+    True: "SELECT id FROM crossing WHERE id BETWEEN ? AND ? AND name = ? AND nth = ? ORDER BY id LIMIT 1",
+    False: "SELECT id FROM crossing WHERE id BETWEEN ? AND ? AND name = ? AND nth = ? ORDER BY id DESC LIMIT 1",
+}
+"""By whether it is sought from the beginning."""
+
+_INSIDE = """
+    SELECT DISTINCT parent FROM crossing WHERE id BETWEEN ? AND ? AND parent IS NOT NULL
+    AND (name IN (SELECT value FROM json_each(?)) OR kind IN (SELECT value FROM json_each(?)) OR id > ?)
+"""
+
+_inherited: list[sqlite3.Connection] = []
+"""Connections that a fork brought along: never closed, since closing would act on locks that are the parent's."""
+
+
+class StoredRecord:
+    """The record of a large trace that one process wrote."""
+
+    def __init__(self, path: str, number: int, header: Header, footer: Footer | None) -> None:
+        """Open it as far as it is written now."""
+        self.header = header
+        self.footer = footer
+        self._path = path
+        self._process = _originals.getpid()
+        self._lock = _originals.RLock()
+        self._boundaries: list[Crossed] | None = None
+        self._connection = database.connect_to_read(path)
+        self._bodies = Bodies(self._connection, path)
+        first = number << SHIFT
+        (last,) = self._execute(
+            "SELECT max(id) FROM crossing WHERE id BETWEEN ? AND ?", (first, first | _MASK)
+        ).fetchone()
+        (self.size,) = self._execute("SELECT crossings FROM trace WHERE number = ?", (number,)).fetchone()
+        self._bounds = (first, last or first)
+
+    def __del__(self) -> None:
+        """Let go of the store."""
+        connection = self.__dict__.get("_connection")
+        if connection is None:
+            return
+        if self._process == _originals.getpid():
+            connection.close()
+        else:
+            _inherited.append(connection)
+
+    def __iter__(self) -> Iterator[Envelope]:
+        """Read the envelopes in order of start, by a connection of their own."""
+        connection = database.connect_to_read(self._path)
+        try:
+            yield from EnvelopeReader(connection, self._bounds, Bodies(connection, self._path))
+        except sqlite3.Error as error:
+            raise database.explained(error, self._path) from error
+        finally:
+            connection.close()
+
+    def get(self, seq: int) -> Envelope:
+        """Read one envelope; KeyError where there is none."""
+        number = self._bounds[0] | seq
+        with self._lock:
+            self._reconnect()
+            if 0 < seq <= _MASK and number <= self._bounds[1]:
+                for envelope in EnvelopeReader(self._connection, (number, number), self._bodies):
+                    return envelope
+        raise KeyError(seq)
+
+    def find(self, name: str, nth: int) -> Envelope | None:
+        """Read the envelope of an address, searching from that end of the trace which it must be nearer to."""
+        count = sum(each.count for each in self.boundaries() if each.name == name)
+        if not count:
+            return None
+        with self._lock:
+            row = self._execute(_FIND[nth * 2 <= count], (*self._bounds, name, nth)).fetchone()
+            return None if row is None else self.get(row[0] & _MASK)
+
+    def boundaries(self) -> Sequence[Crossed]:
+        """Tell what was crossed: each name, kind and site once, in order of first start."""
+        with self._lock:
+            if self._boundaries is None:
+                self._boundaries = self._count()
+            return self._boundaries
+
+    def parents(self, names: Collection[str], kinds: Collection[str], after: int | None = None) -> set[int]:
+        """Give the seqs of what encloses, at any depth, a crossing of one of these names or kinds, or a later one."""
+        found: set[int] = set()
+        if not names and not kinds and after is None:
+            return found
+        with self._lock:
+            last = self._bounds[1] if after is None else self._bounds[0] | after
+            sought = (encode(list(names)).decode(), encode(list(kinds)).decode(), last)
+            for (each,) in self._execute(_INSIDE, (*self._bounds, *sought)).fetchall():
+                parent: int | None = each
+                while parent is not None and parent not in found:
+                    found.add(parent)
+                    above = "SELECT parent FROM crossing WHERE id = ?"
+                    row = self._execute(above, (self._bounds[0] | parent,)).fetchone()
+                    parent = None if row is None else row[0]
+        return found
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _count(self) -> list[Crossed]:
+        """Count what was crossed where in one pass; GROUP BY would sort a million rows."""
+        counts: dict[tuple[bytes, bytes, bytes, bytes], list[int]] = {}
+        are_apart = False
+        self._execute("PRAGMA query_only=0")  # it keeps from making temporary tables, too
+        try:
+            self._execute("DROP TABLE IF EXISTS temp.counted")
+            self._execute(_MAKE)
+            self._execute(_COUNT, self._bounds)
+            for name, kind, site, apart, count, first in self._execute(
+                "SELECT * FROM temp.counted"
+            ).fetchall():
+                if apart:
+                    are_apart = True
+                else:
+                    counts[name, kind, site, site] = [count, first]
+            self._execute("DROP TABLE temp.counted")
+        finally:
+            self._execute("PRAGMA query_only=1")
+        for name, kind, site, number, meta in self._execute(_APART, self._bounds) if are_apart else ():
+            ruled = ruled_by(site.decode(), self._bodies.cell(meta)).encode()
+            counted = counts.setdefault((name, kind, site, ruled), [0, number])
+            counted[0] += 1
+            counted[1] = min(counted[1], number)
+        found = sorted(counts.items(), key=lambda item: item[1][1])
+        return [
+            Crossed(name.decode(), kind.decode(), site.decode(), count, ruled.decode())  # type: ignore[arg-type]
+            for (name, kind, site, ruled), (count, _) in found
+        ]
+
+    def _execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        self._reconnect()
+        try:
+            return self._connection.execute(statement, values)
+        except sqlite3.Error as error:
+            raise database.explained(error, self._path) from error
+
+    def _reconnect(self) -> None:
+        """Read by a connection of one's own in a fork."""
+        if self._process == _originals.getpid():
+            return
+        _inherited.append(self._connection)
+        self._process = _originals.getpid()
+        self._connection = database.connect_to_read(self._path)
+        self._bodies = Bodies(self._connection, self._path)
+
+
+def is_large(connection: sqlite3.Connection, number: int) -> bool:
+    """Tell whether a trace is one for `StoredRecord`: large, and written by one process."""
+    (crossings,) = connection.execute("SELECT crossings FROM trace WHERE number = ?", (number,)).fetchone()
+    return crossings > LARGE and not is_shared(connection, bounds_of(number))
