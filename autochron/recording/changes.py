@@ -72,6 +72,9 @@ def argument_of(point: Point, arguments: tuple[Any, ...], value: Any) -> str | N
     return None
 
 
+_MEANWHILE = 1 << 20
+"""Bytes of arguments that are compared between the items of one stream; of longer ones only the end counts."""
+
 NO_LOOKS: Mapping[int, bytes] = MappingProxyType({})
 
 
@@ -132,13 +135,21 @@ class Watch:
         opaque: (parameter, value, surface) of the others.
     """
 
-    __slots__ = ("_look", "arguments", "opaque", "values")
+    __slots__ = ("_left", "_look", "arguments", "opaque", "values")
 
     def __init__(self, look: Callable[[Any], bytes]) -> None:
         self._look = look
+        self._left = _MEANWHILE
         self.arguments: tuple[Any, ...] = ()
         self.values: list[tuple[str, Any, bytes]] = []
         self.opaque: list[tuple[str, Any, dict[str, Any]]] = []
+
+    def changes_meanwhile(self) -> bytes | None:
+        """Give the parameters that were changed so far, where that can be told at little cost."""
+        if not self.values or self._left <= 0:
+            return None
+        self._left -= sum(len(before) for _, _, before in self.values)
+        return self.changes()[0] if self._left > 0 else None
 
     def changes(self) -> tuple[bytes | None, tuple[str, ...]]:
         """Give the parameters that were changed in place, as they are now, and what of that can't be done again."""
