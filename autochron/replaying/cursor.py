@@ -44,6 +44,8 @@ class Cursor:
         self._begun: dict[str, Envelope] = {}
         """The recorded lanes of which something was met, with the furthest."""
         self._reached = 0
+        self._left = 0
+        """How many were read and not met."""
         self.tell: Callable[[Literal["met", "released", "closed"], int], object] | None = None
         """Told of what is met, released and closed, by place: in a child process, for the first one to know."""
         self._read_on()
@@ -62,6 +64,7 @@ class Cursor:
                 self.window.let_go(envelope)
                 return
         self._by_place[lane, parent, name, nth] = envelope
+        self._left += 1
         queue = self._lanes.get(lane)
         if queue is None:
             queue = self._lanes[lane] = deque()
@@ -137,7 +140,9 @@ class Cursor:
     def meet(self, envelope: Envelope) -> Envelope | None:
         """Note that an envelope was met; give what should have come before it in its lane, the first time in a lane."""
         seq, lane = envelope.seq, envelope.lane
-        self._met.add(seq)
+        if seq not in self._met:
+            self._met.add(seq)
+            self._left -= 1
         furthest = self._begun.get(lane)
         if furthest is None or furthest.seq < seq:
             self._begun[lane] = envelope
@@ -158,6 +163,7 @@ class Cursor:
     def release(self, envelope: Envelope) -> None:
         """Note that an envelope was not met after all."""
         self._met.discard(envelope.seq)
+        self._left += 1
         if self.tell is not None:
             self.tell("released", envelope.seq)
         queue = self._lanes[envelope.lane]
@@ -190,6 +196,8 @@ class Cursor:
 
     def missing(self) -> Iterator[Envelope]:
         """Give what was recorded and never met, without what lies inside a served crossing or in a daemon's lane."""
+        if self.window.is_whole and not self._left:
+            return
         for envelope in sorted(self.window.by_seq.values(), key=lambda each: each.seq):
             if self._is_missing(envelope):
                 yield envelope

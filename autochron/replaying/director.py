@@ -14,7 +14,7 @@ from autochron.envelope import codec, exchange
 from autochron.envelope.canonical import canonical
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, CodecError, DivergenceError
-from autochron.inputs import inputs_of, observed, request_input, shaped_input
+from autochron.inputs import LARGE, inputs_of, observed, request_input, shaped_input
 from autochron.model import Divergence, Envelope, Mode, Raised, Replayed, Returned
 from autochron.ports import Serving
 from autochron.replaying import comparing
@@ -104,12 +104,13 @@ class Director:
         if envelope.reenters:  # what it was asked is known with its first request
             serves = mode != "live" and crossing.point.transport
             return self._request(crossing, crossing.point, arguments) if serves else None
-        given = self._input(crossing, arguments)
-        difference = self.teller.compare_input(envelope, given, crossing.rule)
+        given = self._raw_input(crossing, arguments)
+        if given != envelope.input:  # else it needs no masking: what was recorded was masked
+            given = self._redactor.mask_input((crossing.name, crossing.root.lane), given)
+            self.teller.compare_input(envelope, given, crossing.rule)
         if mode != "served":
-            running: Running = crossing.record
-            if difference or given != envelope.input:
-                running.met.input = given
+            if given != envelope.input:
+                crossing.record.met.input = given
             return None
         self.cursor.close(envelope)
         with self._changed:
@@ -275,7 +276,8 @@ class Director:
         self.turns.finish(envelope)
         self.cursor.let_go(envelope)
         self.progress += 1
-        self._changed.notify_all()
+        if self.turns.parallel:
+            self._changed.notify_all()
 
     def ended(self, crossing: Crossing) -> Running | None:
         """Note that a crossing whose body ran has ended; give what was kept with it."""
@@ -436,9 +438,17 @@ class Director:
             return ReplayStoppedError(message)
         return DivergenceError(message)
 
-    def _input(self, crossing: Crossing, arguments: tuple[Any, ...]) -> bytes:
+    def _raw_input(self, crossing: Crossing, arguments: tuple[Any, ...]) -> bytes:
         inputs = inputs_of(crossing)
-        raw = canonical(*inputs.read(arguments))
+        names, values = inputs.read(arguments)
+        if inputs.large:
+            return inputs.growing(crossing.root.lane).canonical(names, values)
+        raw = canonical(names, values)
+        inputs.large = len(raw) > LARGE
+        return raw
+
+    def _input(self, crossing: Crossing, arguments: tuple[Any, ...]) -> bytes:
+        raw = self._raw_input(crossing, arguments)
         return self._redactor.mask_input((crossing.name, crossing.root.lane), raw)
 
     def mask(self, body: bytes) -> bytes:
@@ -454,9 +464,11 @@ class Director:
         if running.compared:
             return
         running.compared = True
-        given = self._redactor.mask_input((crossing.name, crossing.root.lane), request_input(wire))
-        given = shaped_input(given, crossing.rule, from_wire=True)
         envelope = running.envelope
+        given = request_input(wire)
+        if envelope is None or given != envelope.input:
+            given = self._redactor.mask_input((crossing.name, crossing.root.lane), given)
+            given = shaped_input(given, crossing.rule, from_wire=True)
         if envelope is None or not envelope.reenters:
             running.met.input = given
             return
@@ -472,7 +484,7 @@ class Director:
     def _compare(self, running: Running, crossing: Crossing) -> None:
         """Compare how a crossing ended that ran."""
         envelope, outcome = running.envelope, running.met.outcome
-        if envelope is not None and outcome is not None:
+        if envelope is not None and outcome is not None and outcome != envelope.outcome:
             outcome, live = masked(outcome, self.mask), running.mode == "live"
             self.teller.compare_live(envelope, outcome, crossing.rule, live=live)
 
