@@ -45,6 +45,8 @@ class Swap:
         self.calls = 0
         self.fault = ""
         """Why the new one could not be called."""
+        self.main: tuple[str, ...] = ()
+        """What the running script would be imported as."""
         self._root = root
         self.module, self.qualname = _split(old)
         if "<locals>" in self.qualname:
@@ -98,11 +100,18 @@ class Swap:
                 self._function = self.new
             else:
                 assert self.target is not None  # noqa: S101 - it is given by name
+                # A candidate that imports from the script means the one that runs, not another copy of it.
+                lent = {name: sys.modules["__main__"] for name in self.main if name not in sys.modules}
+                sys.modules.update(lent)
                 try:
                     self._function = self._find(*self.target)
                 except PlanError as error:
                     self.fault = str(error)
                     raise
+                finally:
+                    for name, module in lent.items():
+                        if sys.modules.get(name) is module:
+                            del sys.modules[name]
         return self._function
 
     def _find(self, module: str, qualname: str) -> Callable[..., Any]:
@@ -187,6 +196,8 @@ class Swapping:
         self._activation = activation
         self._known: dict[Point, Swap | None] = {}
         self.current = inner.current
+        for swap in swaps:
+            swap.main = activation.planner.aliases.get("__main__", ())
 
     def enter(self, point: Point, arguments: tuple[Any, ...]) -> Any:
         """Begin a crossing, and have the new function called in it where the old one is live or no boundary."""
