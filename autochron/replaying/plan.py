@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from msgspec import Struct, structs
+from msgspec.json import decode
 
 from autochron.errors import PlanError
 from autochron.model import KINDS, Crossed, Envelope, Kind
@@ -65,6 +66,12 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
             or envelope.kind in self.kinds
             or (self.after is not None and envelope.seq > self.after)
         )
+
+
+def read_plan(path: str) -> Plan:
+    """Read a plan that another process has settled."""
+    with open(path, "rb") as file:
+        return decode(file.read(), type=Plan)
 
 
 FULL = Plan()

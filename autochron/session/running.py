@@ -17,7 +17,7 @@ from autochron.envelope import bodies
 from autochron.envelope.redaction import MASK, Redactor
 from autochron.errors import RuleError, StoreError, UsageError
 from autochron.model import Command, ReplaySummary, Rules, RunSummary, Severity
-from autochron.replaying.plan import Plan, plan_for
+from autochron.replaying.plan import Plan, plan_for, read_plan
 from autochron.rules import load_rules
 from autochron.session import exits, facts, streams
 from autochron.session.activation import Activation, activate
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 REPORT = "AUTOCHRON_REPLAY_REPORT"
 """Names the file into which a replay that another process has started writes what became of it."""
+
+PLAN = "AUTOCHRON_REPLAY_PLAN"
+"""Names the file with the plan of such a replay."""
 
 PLACEHOLDER = "autochron-replay"
 """What a credential is set to on replay, so that an SDK can be constructed."""
@@ -276,7 +279,11 @@ def run_replayed(
         UsageError, RuleError, StoreError, TraceFormatError, UnwovenToolError: before the program starts.
     """
     record, rules = load_record(options, reference)
-    plan = plan_for(record, wanted.live, inputs=wanted.inputs, deny=wanted.deny)
+    settled = os.environ.pop(PLAN, None)
+    if settled is not None:
+        plan = read_plan(settled)
+    else:
+        plan = plan_for(record, wanted.live, inputs=wanted.inputs, deny=wanted.deny)
     if not allow_unwoven:
         refuse_unwoven(record)
         refuse_uncovered(record, rules)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -85,8 +83,10 @@ class Swap:
 
     def is_by(self, point: Point) -> bool:
         """Tell whether a woven definition is the one that replaces."""
-        new = self.function() if self._function is not None else None
-        code = getattr(inspect.unwrap(new), "__code__", None) if callable(new) else None
+        new: Any = self._function
+        while hasattr(new, "__wrapped__"):
+            new = new.__wrapped__
+        code = getattr(new, "__code__", None)
         return code is not None and (code.co_filename, code.co_firstlineno, code.co_qualname) == (
             point.file,
             point.line,
@@ -132,8 +132,10 @@ class Swap:
 
     def _module(self, module: str) -> Any:
         if not module.endswith(".py"):
+            from importlib import import_module  # lazy: with the first call of a candidate
+
             try:
-                return importlib.import_module(module)
+                return import_module(module)
             except ModuleNotFoundError as error:
                 raise PlanError(f"swap {self.old}={self.new}: {error}") from None
         path = os.path.realpath(self._path(module))
@@ -141,6 +143,8 @@ class Swap:
             if getattr(loaded, "__file__", None) and os.path.realpath(loaded.__file__ or "") == path:
                 return loaded
         name = os.path.splitext(os.path.basename(path))[0]
+        import importlib.util  # lazy: as above
+
         spec = importlib.util.spec_from_file_location(name, path)
         assert spec is not None and spec.loader is not None  # noqa: S101, PT018 - of a `.py` file that is there
         made = importlib.util.module_from_spec(spec)
@@ -253,7 +257,7 @@ class Swapped:
         mark = _inside.set(_inside.get() | {self._swap.old})
         try:
             value = self._call()
-            if inspect.isawaitable(value):
+            if hasattr(type(value), "__await__") or type(value) is GeneratorType:
                 value = await value
         except BaseException as error:
             return self._failed(error), None
@@ -302,6 +306,8 @@ class Swapped:
 
 def _call_of(swap: Swap, point: Point, arguments: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any]]:
     """Give how the new function is called: as the old one was, by keyword only where it must be."""
+    import inspect  # lazy: 10 ms, and child processes import this module
+
     try:
         named = inspect.signature(swap.function()).parameters
     except (TypeError, ValueError):
