@@ -15,7 +15,7 @@ from autochron.envelope.canonical import canonical
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, CodecError, DivergenceError
 from autochron.inputs import LARGE, inputs_of, observed, request_input, shaped_input
-from autochron.model import Divergence, Envelope, Mode, Raised, Replayed, Returned
+from autochron.model import Divergence, Envelope, Mode, Raised, Replayed, Returned, Severity
 from autochron.ports import Serving
 from autochron.replaying import comparing
 from autochron.replaying.comparing import error_name
@@ -174,23 +174,21 @@ class Director:
         if running is None:
             return value
         envelope, met = running.envelope, running.met
-        if running.mode == "live":
+        if running.answers:
+            self.log.keep_value(met, value)
+        elif running.mode != "served" and not crossing.boundary.runs:
             met.returned(crossing, value)
             self._compare(running, crossing)
             self._tell_of(running)
-        elif running.answers:
-            self.log.keep_value(met, value)
-        if envelope is None or running.mode == "live":
+            return value
+        if envelope is None:
             return value
         if isinstance(envelope.outcome, Raised):
             name = error_name(envelope.outcome.error)
             message = f"{envelope.address} returned; when it was recorded it raised {name}"
-            self.note("outcome", envelope.address, message, envelope=envelope)
+            self._note_end(envelope, message)
         elif crossing.rule.observe:
             self.teller.compare_observed(envelope, self.mask(observed(crossing.rule, value)), crossing.rule)
-        elif running.mode == "opened" and crossing.boundary.outcome is None:
-            met.returned(crossing, value)
-            self._compare(running, crossing)
         return value
 
     def raised(self, crossing: Crossing, error: BaseException) -> None:
@@ -201,10 +199,11 @@ class Director:
         envelope = running.envelope
         if running.mode != "served":
             running.met.raised(crossing, error)
-        if running.mode == "live":
-            self._compare(running, crossing)
-            self._tell_of(running)
-        if envelope is None or running.mode == "live" or isinstance(error, (AutochronError, GeneratorExit)):
+            if not (running.answers or crossing.boundary.runs):
+                self._compare(running, crossing)
+                self._tell_of(running)
+                return
+        if envelope is None or isinstance(error, (AutochronError, GeneratorExit)):
             return
         if crossing.boundary.outcome is not None:
             return  # what is on record is an argument, and not how the body ended
@@ -213,7 +212,12 @@ class Director:
         if recorded != name:
             was = "it returned" if recorded is None else f"it raised {recorded}"
             message = f"{envelope.address} raised {name} ({error}); when it was recorded {was}"
-            self.note("outcome", envelope.address, message, envelope=envelope)
+            self._note_end(envelope, message)
+
+    def _note_end(self, envelope: Envelope, message: str) -> None:
+        # What encloses something live may end otherwise for that.
+        severity: Severity | None = "consequence" if envelope.seq in self.plan.opened else None
+        self.note("outcome", envelope.address, message, envelope=envelope, severity=severity)
 
     def item(self, crossing: Crossing, item: Any) -> None:
         """Keep an item of a stream that is live."""
