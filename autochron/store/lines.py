@@ -277,6 +277,7 @@ class LineReader:
 
     def __init__(self, *, compact: bool = False) -> None:
         self._latest = Latest()
+        self._parts = patches.Parts()
         self._compact = compact
 
     def envelope(self, line: bytes) -> Envelope:
@@ -386,4 +387,4 @@ class LineReader:
         if before is None or before[0] != wanted:
             found = "there is none" if before is None else f"the one before is {before[0]}"
             raise patches.PatchError(f"the {key[0]} is a patch of {wanted}, but {found}")
-        return patches.apply_marks(before[1], marks) if marks else before[1]
+        return patches.apply_marks(before[1], marks, self._parts) if marks else before[1]
