@@ -567,3 +567,54 @@ class Surveyed(Struct, frozen=True):
     rule: BoundaryRule
     fits: tuple[Fit, ...]
     remark: str | None = None
+
+
+class Difference(Struct, frozen=True, kw_only=True):
+    """One thing in which two traces differ."""
+
+    kind: Literal[
+        "command",
+        "missing",
+        "extra",
+        "reordered",
+        "input",
+        "model",
+        "sampling",
+        "outcome",
+        "changed",
+        "exchange",
+        "status",
+        "output",
+        "stdin",
+        "end",
+    ]
+    address: str | None
+    """Of the crossing, in the first trace if it is there; None where it is of the run as a whole."""
+    message: str
+    severity: Severity = "error"
+    """`warning` is told and doesn't count."""
+    path: str | None = None
+    """The first field that differs."""
+    first: str | None = None
+    second: str | None = None
+
+
+class Paired(Struct, frozen=True):
+    """A crossing of one trace and what it is in another; None where it isn't there."""
+
+    first: Envelope | None
+    second: Envelope | None
+    differences: tuple[Difference, ...] = ()
+
+
+class Comparison(Struct, frozen=True, kw_only=True):
+    """Two traces beside each other."""
+
+    first: Header
+    second: Header
+    same: bool
+    pairs: tuple[Paired, ...]
+    """In order of start in the first trace, with what is extra where it was in the second. What lies inside a crossing
+    that is missing or extra isn't listed."""
+    run: tuple[Difference, ...] = ()
+    """What is of the run as a whole."""

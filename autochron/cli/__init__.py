@@ -16,7 +16,7 @@ usage: autochron COMMAND ...
 
   run     record a program:           autochron run agent.py [ARG ...]
   replay  run it again from a trace:  autochron replay last
-  traces  list | show TRACE | export TRACE FILE | import FILE
+  traces  list | show TRACE | diff TRACE TRACE | export TRACE FILE | import FILE | prune
   rules   which rule matches what
 
 autochron COMMAND --help says more. TRACE is a name, an id or its prefix, `last`, or an exported file.

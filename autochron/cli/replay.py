@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 
 from autochron.cli.options import FLAG, MANY, VALUE, parse
 from autochron.cli.run import program_of
 from autochron.errors import UsageError
-from autochron.model import ReplaySummary
+from autochron.model import Envelope, Replayed, ReplaySummary
+from autochron.session.replaying import SHORT, Replaying
 from autochron.session.running import Options, Wanted, run_replayed
 
 HELP = """\
@@ -53,10 +55,15 @@ def replay(arguments: list[str]) -> int:
     quiet = bool(parsed.flags & {"--quiet", "-q"})
     as_json = "--json" in parsed.flags
 
-    def report(summary: ReplaySummary) -> None:
+    def report(summary: ReplaySummary, replaying: Replaying) -> None:
         from autochron.report.replay import write_replay  # lazy: after the program
 
-        write_replay(summary, sys.stderr, quiet=quiet, as_json=as_json)
+        def crossings() -> tuple[list[Replayed], Iterable[Envelope]]:
+            record = replaying.record
+            replayed = [each for each, _ in replaying.director.replayed()]
+            return replayed, record if record.size <= SHORT else ()
+
+        write_replay(summary, sys.stderr, quiet=quiet, as_json=as_json, crossings=crossings)
 
     options = Options(parsed.values.get("--rules"), parsed.values.get("--store"))
     lists = parsed.lists

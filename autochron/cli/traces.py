@@ -13,7 +13,10 @@ from autochron.store import open_store
 
 HELP = """\
 usage: autochron traces list                          what is in the store
-       autochron traces show TRACE                    a trace, crossing by crossing
+       autochron traces show TRACE [--all | --full]   a trace as a tree; --all leaves nothing out,
+                                                      --full shows all that went in and out
+       autochron traces diff TRACE TRACE [--inputs strict|warn|ignore]
+                                                      in what two traces differ: 0 the same, 1 they differ
        autochron traces export TRACE FILE             write a trace file (JSON Lines), for a repository
        autochron traces import FILE [--reseal]        take a trace file in; --reseal accepts one that was edited
        autochron traces prune [--max-age 30d] [--max-size 500MB] [--dry-run]
@@ -21,14 +24,18 @@ usage: autochron traces list                          what is in the store
 
   --store URL   the store; default .autochron/traces.db beside the rules
   --rules FILE  the rules, beside which the store is
-  --json        list and show as JSON, also what prune drops
+  --json        list, show and diff as JSON, also what prune drops
 """
 
 _OPTIONS = {
     "--store": VALUE, "--rules": VALUE, "--max-age": VALUE, "--max-size": VALUE,
-    "--json": FLAG, "--reseal": FLAG, "--dry-run": FLAG, "--help": FLAG, "-h": FLAG,
+    "--inputs": VALUE, "--json": FLAG, "--all": FLAG, "--full": FLAG, "--reseal": FLAG, "--dry-run": FLAG,
+    "--help": FLAG, "-h": FLAG,
 }  # fmt: skip
-_ACTIONS = {"list": 0, "show": 1, "export": 2, "import": 1, "prune": 0}
+_ACTIONS = {"list": 0, "show": 1, "diff": 2, "export": 2, "import": 1, "prune": 0}
+_WANTS = {
+    "show": "a trace", "diff": "two traces", "export": "a trace and a file", "import": "a file",
+}  # fmt: skip
 
 
 def traces(arguments: list[str]) -> int:
@@ -41,14 +48,15 @@ def traces(arguments: list[str]) -> int:
     if action not in _ACTIONS:
         raise UsageError(f"autochron traces has no {action!r}; it does {', '.join(_ACTIONS)}")
     if len(words) != _ACTIONS[action]:
-        wants = {1: "a trace" if action == "show" else "a file", 2: "a trace and a file"}
-        raise UsageError(f"autochron traces {action} wants {wants.get(_ACTIONS[action], 'nothing')} after it")
+        raise UsageError(f"autochron traces {action} wants {_WANTS.get(action, 'nothing')} after it")
     if action == "list":
         return _list(parsed)
     if action == "prune":
         return _prune(parsed)
     if action == "show":
         return _show(parsed, words[0])
+    if action == "diff":
+        return _diff(parsed, words[0], words[1])
     return _export(parsed, words[0], words[1]) if action == "export" else _import(parsed, words[0])
 
 
@@ -80,11 +88,32 @@ def _list(parsed: Parsed) -> int:
 
 
 def _show(parsed: Parsed, reference: str) -> int:
-    from autochron.report.traces import write_trace
+    from autochron.report.traces import write_trace, write_tree
 
     store, name = _open(parsed, reference)
-    write_trace(store.load(name), sys.stdout, as_json="--json" in parsed.flags)
+    as_json = "--json" in parsed.flags
+    if as_json or "--full" in parsed.flags:
+        write_trace(store.load(name), sys.stdout, as_json=as_json)
+    else:
+        write_tree(store.record(name), sys.stdout, whole="--all" in parsed.flags)
     return 0
+
+
+def _diff(parsed: Parsed, first: str, second: str) -> int:
+    from autochron.replaying.contrasts import INPUTS
+    from autochron.replaying.differing import differ
+    from autochron.report.comparison import write_comparison
+
+    said = parsed.values.get("--inputs", "strict")
+    inputs = next((each for each in INPUTS if each == said), None)
+    if inputs is None:
+        raise UsageError(
+            f"autochron traces: --inputs is {', '.join(INPUTS[:-1])} or {INPUTS[-1]}, not {said}"
+        )
+    one, other = (store.load(name) for store, name in (_open(parsed, each) for each in (first, second)))
+    comparison = differ(one, other, inputs=inputs)
+    write_comparison(comparison, sys.stdout, as_json="--json" in parsed.flags)
+    return 0 if comparison.same else 1
 
 
 def _export(parsed: Parsed, reference: str, file: str) -> int:

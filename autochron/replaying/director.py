@@ -9,35 +9,31 @@ from msgspec import structs
 
 from autochron import _originals
 from autochron.crossing.kernel import Crossing
-from autochron.crossing.lanes import MAIN, Remote, process_of
+from autochron.crossing.lanes import MAIN, process_of
 from autochron.envelope import codec, exchange
 from autochron.envelope.canonical import canonical
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, CodecError, DivergenceError
-from autochron.inputs import OUTCOME, inputs_of, observed, request_input, shaped_input
-from autochron.model import Divergence, Envelope, Mode, Raised, Replayed, Returned, Severity
+from autochron.inputs import inputs_of, observed, request_input, shaped_input
+from autochron.model import Divergence, Envelope, Mode, Raised, Replayed, Returned
 from autochron.ports import Serving
 from autochron.replaying import comparing
 from autochron.replaying.comparing import error_name
 from autochron.replaying.consequences import Consequences
-from autochron.replaying.cursor import DAEMON, Cursor, Turns
+from autochron.replaying.cursor import Cursor, Turns
+from autochron.replaying.finding import Finder
 from autochron.replaying.met import Log, Met, masked
 from autochron.replaying.plan import FULL, Plan, counts_of
 from autochron.replaying.reports import Report, Told
 from autochron.replaying.requests import Running, ServedRequest
 from autochron.replaying.serving import LIVE_PATIENCE, Served
+from autochron.replaying.telling import Teller
 
 if TYPE_CHECKING:
     from autochron.ports import Record
 
 _ENOUGH = 100
 """Extra crossings after which a program that goes on regardless is stopped."""
-
-_NAMED = 4
-"""Served tools that a hint names."""
-
-_LISTED = 100
-"""Missing crossings that are told of one by one."""
 
 
 class ReplayStoppedError(BaseException):
@@ -55,7 +51,8 @@ class Director:
         self.consequences = Consequences()
         self.turns = Turns(process_of(MAIN))
         self.cursor = Cursor(record, self._read)
-        self.divergences: list[Divergence] = []
+        self.teller = Teller(plan, self.consequences)
+        self.note = self.teller.note
         self.progress = 0
         self.log = Log(self.cursor.get, _originals.perf_counter_ns())
         self.live_now = 0
@@ -68,14 +65,14 @@ class Director:
         self._extras: dict[str, int] = {}
         self._process = _originals.getpid()
         self._report: Report | None = None
-        self._served_in: dict[str, set[str]] = {}
-        """The lanes in which the records of a recorded lane were met."""
-        self._unasked: dict[int, Running] = {}
-        """Crossings that run again and have sent nothing yet, by the envelope that they stand for so far."""
-        self._served_tools: list[str] = []
-        self._told: set[str] = set()
+        self._finder = Finder(self.cursor, self._input)
         self.states: Callable[[Envelope], str | None] = lambda _envelope: None
         """Gives the `state` of the rule that a recorded crossing is of."""
+
+    @property
+    def divergences(self) -> list[Divergence]:
+        """Where replay and record disagree, in the order in which it was noticed."""
+        return self.teller.divergences
 
     def _read(self, envelope: Envelope) -> None:
         """Hear of an envelope of the record, in order of start."""
@@ -91,27 +88,24 @@ class Director:
             crossing.address
         )  # before the lock, which another thread may have held at the fork
         with self._lock:
-            envelope = self._find(crossing, arguments)
+            envelope = self._finder.find(crossing, arguments)
             if envelope is None:
                 self._begin_extra(crossing, arguments)
                 return None
             earlier = self.cursor.meet(envelope)
-            lanes = self._served_in.get(envelope.lane)
-            if lanes is None:
-                lanes = self._served_in[envelope.lane] = set()
-            lanes.add(crossing.root.lane)
+            self._finder.met_in(envelope, crossing.root.lane)
             mode = self._mode(crossing, envelope)
             if mode != "served" or envelope.reenters:
                 self._run(crossing, mode, envelope)
             if self._report is not None:
                 self._report.tell(Told(kind="crossed", seq=envelope.seq, lane=crossing.root.lane))
         if earlier is not None:
-            self._note_order(envelope, earlier)
+            self.teller.order(envelope, earlier)
         if envelope.reenters:  # what it was asked is known with its first request
             serves = mode != "live" and crossing.point.transport
             return self._request(crossing, crossing.point, arguments) if serves else None
         given = self._input(crossing, arguments)
-        difference = self._compare(envelope, given, crossing)
+        difference = self.teller.compare_input(envelope, given, crossing.rule)
         if mode != "served":
             running: Running = crossing.record
             if difference or given != envelope.input:
@@ -126,8 +120,8 @@ class Director:
         return Served(self, crossing, arguments, envelope)
 
     def _note_served(self, crossing: Crossing, envelope: Envelope, given: bytes) -> None:
-        if envelope.kind == "tool" and len(self._served_tools) < _NAMED:
-            self._served_tools.append(envelope.address)
+        if envelope.kind == "tool" and not self.plan.is_full:
+            self.teller.served_tool(envelope)
         if given == envelope.input:
             self.log.served(envelope)
             return
@@ -162,10 +156,11 @@ class Director:
         met.parent = self._place_of(crossing.parent)
         crossing.record = running = Running(envelope, mode, met)
         if running.answers and envelope is not None:
-            self._unasked[envelope.seq] = running
+            self._finder.unasked[envelope.seq] = running
         if mode == "live":
             self.live_now += 1
-            self._note_state(crossing, met)
+            if met.kind == "tool" and crossing.rule.state is None:
+                self.teller.hint_at_state(met.full_address)
         return running
 
     def _place_of(self, parent: Any) -> int | None:
@@ -180,7 +175,8 @@ class Director:
         envelope, met = running.envelope, running.met
         if running.mode == "live":
             met.returned(crossing, value)
-            self._compare_live(running, crossing)
+            self._compare(running, crossing)
+            self._tell_of(running)
         elif running.answers:
             self.log.keep_value(met, value)
         if envelope is None or running.mode == "live":
@@ -190,10 +186,10 @@ class Director:
             message = f"{envelope.address} returned; when it was recorded it raised {name}"
             self.note("outcome", envelope.address, message, envelope=envelope)
         elif crossing.rule.observe:
-            self._compare_observed(envelope, value, crossing)
+            self.teller.compare_observed(envelope, self.mask(observed(crossing.rule, value)), crossing.rule)
         elif running.mode == "opened" and crossing.boundary.outcome is None:
             met.returned(crossing, value)
-            self._compare_live(running, crossing)
+            self._compare(running, crossing)
         return value
 
     def raised(self, crossing: Crossing, error: BaseException) -> None:
@@ -205,7 +201,8 @@ class Director:
         if running.mode != "served":
             running.met.raised(crossing, error)
         if running.mode == "live":
-            self._compare_live(running, crossing)
+            self._compare(running, crossing)
+            self._tell_of(running)
         if envelope is None or running.mode == "live" or isinstance(error, (AutochronError, GeneratorExit)):
             return
         if crossing.boundary.outcome is not None:
@@ -292,13 +289,19 @@ class Director:
             if envelope is None:
                 self.progress += 1
                 return running
-            self._unasked.pop(envelope.seq, None)
+            self._finder.unasked.pop(envelope.seq, None)
             if (attempts := running.attempts()) is not None:
                 recorded, now = attempts
                 message = f"{envelope.address} was attempted {now}×; when it was recorded, {recorded}×"
                 self.note("attempts", envelope.address, message, envelope=envelope, severity="warning")
             self._finish(envelope)
         return running
+
+    def _tell_of(self, running: Running) -> None:
+        """Tell the first process of a crossing that did not go as it was recorded."""
+        if self._report is not None:
+            replayed = self.log.replayed_at(running.met, self.mask)
+            self._report.tell(Told(kind="replayed", replayed=replayed))
 
     def is_due(self, envelope: Envelope) -> bool:
         """Tell whether nothing that should end before is still to be waited for; behind something live nothing is."""
@@ -326,26 +329,6 @@ class Director:
         message = f"{envelope.address} can't be served: {error}"
         self.note("outcome", envelope.address, message, severity="error")
 
-    def note(
-        self,
-        kind: Any,
-        address: str,
-        message: str,
-        *,
-        envelope: Envelope | None = None,
-        severity: Severity | None = None,
-        **more: Any,
-    ) -> None:
-        """Add a divergence; without a severity it is an error unless its crossing follows from something live."""
-        if severity is None:
-            follows = envelope is not None and self.consequences.include(envelope)
-            severity = "consequence" if follows else "error"
-        divergence = Divergence(kind=kind, address=address, message=message, severity=severity, **more)
-        with self._lock:
-            self.divergences.append(divergence)
-        if self._report is not None:
-            self._report.tell(Told(kind="note", divergence=divergence))
-
     # --- processes -----------------------------------------------------------------------------------------------------
 
     def serve_child(self, report: Report, lane: str) -> None:
@@ -361,10 +344,10 @@ class Director:
         self.turns = Turns(process_of(lane))
         for envelope in self.cursor.window.by_seq.values():
             self.turns.add(envelope)
-        self.divergences = []
+        self.teller.begin_anew(report)
         self.log = Log(self.cursor.get, _originals.perf_counter_ns())
         self._extra = self.live_now = 0
-        self._unasked.clear()
+        self._finder.unasked.clear()
 
     def _tell(self, kind: Literal["met", "released", "closed"], seq: int) -> None:
         if self._report is not None:
@@ -384,7 +367,9 @@ class Director:
             elif each.kind == "crossed":
                 envelope = self.cursor.get(each.seq)
                 self.log.served(envelope)
-                self._served_in.setdefault(envelope.lane, set()).add(each.lane)
+                self._finder.met_in(envelope, each.lane)
+            elif each.replayed is not None:
+                self.log.add(each.replayed)
             elif each.divergence is not None:
                 self.divergences.append(each.divergence)
         for envelope in [self.cursor.get(seq) for seq in met]:
@@ -395,140 +380,26 @@ class Director:
                 self.note("extra", envelope.address, message)
         self.cursor.merge(met, closed)
 
-    def parent_of(self, parent: Any) -> int | None:
-        """Give the recorded seq of what is open around a crossing; -1 where it has no record."""
-        if parent is None:
-            return None
-        if type(parent) is Remote:
-            return parent.seq
-        running = parent.record
-        if not isinstance(running, Running) or running.envelope is None:
-            return -1
-        return running.envelope.seq
-
     def finish(self, running: tuple[str, ...] = ()) -> None:
         """Note what did not happen again; another order is a warning where threads share their work.
 
         `running` are the lanes of processes that may still come to it, each with a slash behind.
         """
         for index, each in enumerate(self.divergences):
-            if each.kind == "reordered" and each.severity == "error" and self._is_shared_out(each.address):
+            if (
+                each.kind == "reordered"
+                and each.severity == "error"
+                and self._finder.is_shared_out(each.address, self.record)
+            ):
                 self.divergences[index] = structs.replace(each, severity="warning")
         if self.record.size > 1 and not len(self.log):
-            self._note_nothing()
-            return
-        missing = 0
-        for envelope in self.cursor.missing():
-            if f"{envelope.lane}/".startswith(running):
-                continue
-            missing += 1
-            if missing <= _LISTED:
-                self._note_missing(envelope)
-        if missing > _LISTED:
-            message = f"{missing - _LISTED:,} more crossings were recorded and did not happen"
-            self.note("missing", "…", message, severity="consequence" if not self.plan.is_full else "error")
-
-    def _note_nothing(self) -> None:
-        first = next(iter(self.record))
-        message = (
-            f"nothing crossed a boundary: all {self.record.size} recorded crossings, from {first.address} ({first.site})"
-            " on, did not happen; call the agent inside the replay, and see that the rules weave what is called"
-        )
-        self.note("missing", first.address, message)
-
-    def _note_missing(self, envelope: Envelope) -> None:
-        address = envelope.address
-        message = f"{address} ({envelope.site}) was recorded and did not happen"
-        if self.plan.is_live(envelope) and not self.consequences.include(envelope):
-            message = f"the program no longer reaches {address} ({envelope.site}), which was to be live"
-            if self.divergences:
-                message += f"; first, {self.divergences[0].message}"
-        elif envelope.seq == self.plan.after:
-            message = (
-                f"the program no longer reaches {address} ({envelope.site}), after which all was to be live"
+            self.teller.nothing(self.record)
+        else:
+            self.teller.missing(
+                each for each in self.cursor.missing() if not f"{each.lane}/".startswith(running)
             )
-        self.note("missing", address, message, envelope=envelope)
 
     # --- inside ------------------------------------------------------------------------------------------------------
-
-    def _find(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Envelope | None:
-        parent, cursor = self.parent_of(crossing.parent), self.cursor
-        lane, name = cursor.recorded_lane(crossing.root.lane), crossing.name
-        envelope = cursor.at(lane, parent, name, crossing.within)
-        if envelope is not None and cursor.is_met(envelope):
-            envelope = None
-        if envelope is None and not cursor.is_known(lane):
-            return self._find_lane(crossing, arguments, parent)
-        if envelope is not None and not cursor.has_likes(lane, parent, name):
-            return envelope
-        alike = [
-            each
-            for each in cursor.alike(lane, parent, name)
-            if each is not envelope and not cursor.is_met(each)
-        ]
-        if not alike or (envelope is not None and envelope.reenters):
-            return envelope
-        # Lanes that were started alike may start in any order: the input tells them apart.
-        given = self._input(crossing, arguments)
-        if envelope is not None and not comparing.differs(envelope, given, crossing.rule):
-            return envelope
-        # For each crossing anew, not once a lane: threads that take their work from one queue may share it out otherwise.
-        for each in alike:
-            if not comparing.differs(each, given, crossing.rule):
-                cursor.identify(crossing.root.lane, each.lane)
-                return each
-        # What a model was asked is known with its first request.
-        return envelope or next((each for each in alike if each.reenters), None)
-
-    def _find_lane(
-        self, crossing: Crossing, arguments: tuple[Any, ...], parent: int | None
-    ) -> Envelope | None:
-        """Find what a lane of a name that was not recorded may be, by what it crosses first.
-
-        A test awaits the agent in a task of its own; a thread's function gets another name.
-        """
-        lane = crossing.root.lane
-        alike = self.cursor.alike(self.cursor.recorded_lane(lane), parent, crossing.name)
-        found = [each for each in alike if not self.cursor.is_met(each)]
-        found = found or list(self.cursor.beginnings(parent, crossing.name))
-        if len(found) > 1 and not found[0].reenters:
-            given = self._input(crossing, arguments)
-            found.sort(key=lambda each: comparing.differs(each, given, crossing.rule))
-        if not found:
-            return None
-        self.cursor.identify(lane, found[0].lane)
-        return found[0]
-
-    def _is_shared_out(self, address: str) -> bool:
-        """Tell whether the lane that a crossing was recorded in was met in several lanes: who did what was up to timing."""
-        return any(
-            each.address == address and len(self._served_in.get(each.lane, ())) > 1 for each in self.record
-        )
-
-    def _exchange(self, running: Running, given: bytes, crossing: Crossing) -> None:
-        """Give a crossing the record that was asked just this, in a lane that was started alike.
-
-        Where another crossing stands for that one so far, it gets this one's.
-        """
-        own, cursor = running.envelope, self.cursor
-        assert own is not None  # noqa: S101 - it answers from it
-        lane = cursor.recorded_lane(crossing.root.lane)
-        for each in cursor.alike(lane, self.parent_of(crossing.parent), crossing.name):
-            holder = self._unasked.get(each.seq)
-            if each is own or not each.reenters or (holder is None and cursor.is_met(each)):
-                continue
-            if not comparing.differs(each, given, crossing.rule):
-                running.envelope = each
-                self.log.replaced(running.met, each)
-                cursor.identify(crossing.root.lane, each.lane)
-                cursor.meet(each)
-                if holder is None:
-                    cursor.release(own)
-                else:
-                    holder.envelope = own
-                    self.log.replaced(holder.met, own)
-                    self._unasked[own.seq] = holder
-                return
 
     def _begin_extra(self, crossing: Crossing, arguments: tuple[Any, ...]) -> None:
         """Let a crossing run that was not recorded, where the plan says so, or refuse it."""
@@ -538,9 +409,7 @@ class Director:
         self.consequences.happened_anew(lane, self.cursor.latest(lane))
         running = self._run(crossing, "live", None, self._next_address(crossing.name))
         running.met.input = self._input(crossing, arguments)
-        name, nth = running.met.address
-        message = f"{name}[{nth}] ran live, and was not recorded"
-        self.note("extra", f"{name}[{nth}]", message, severity="consequence")
+        self.teller.live_anew(running.met.full_address)
 
     def _is_live_anew(self, crossing: Crossing) -> bool:
         plan = self.plan
@@ -559,40 +428,13 @@ class Director:
 
     def _extra_crossing(self, crossing: Crossing) -> BaseException:
         nearest = self.cursor.nearest(crossing.name)
-        near = "" if nearest is None else f"; the nearest record is {nearest.address} in lane {nearest.lane}"
-        message = f"{crossing.address} in lane {crossing.root.lane} was not recorded{near}"
-        if not self.plan.is_full:
-            message += f"; it can't be served: make it live ({crossing.name}, or kind:{crossing.rule.kind}), or record again"
-        # How far a daemon gets depends on when the program ends.
-        severity: Severity = "warning" if DAEMON in crossing.root.lane else "error"
-        named = None if nearest is None else nearest.address
-        self.note("extra", crossing.address, message, nearest=named, severity=severity)
+        message = self.teller.unrecorded(
+            crossing.address, crossing.name, crossing.rule.kind, crossing.root.lane, nearest
+        )
         self._extra += 1
         if self._extra > _ENOUGH:
             return ReplayStoppedError(message)
         return DivergenceError(message)
-
-    def _note_order(self, envelope: Envelope, earlier: Envelope) -> None:
-        self.note(
-            "reordered",
-            envelope.address,
-            f"{envelope.address} came before {earlier.address}; when it was recorded {earlier.address} came first",
-            envelope=earlier,
-            nearest=earlier.address,
-        )
-
-    def _note_state(self, crossing: Crossing, met: Met) -> None:
-        """Say once that what stubbed tools did is not there for a live one."""
-        if met.kind != "tool" or crossing.rule.state is not None or not self._served_tools or self._told:
-            return
-        self._told.add("state")
-        address = f"{met.address[0]}[{met.address[1]}]"
-        served = ", ".join(self._served_tools) + (", …" if len(self._served_tools) == _NAMED else "")
-        message = (
-            f"{address} runs live after tools that were served ({served}): what these did is not there; if it works on it,"
-            " make them live, too (kind:tool), or give their rules the same `state`"
-        )
-        self.note("stale-state", address, message, severity="notice")
 
     def _input(self, crossing: Crossing, arguments: tuple[Any, ...]) -> bytes:
         inputs = inputs_of(crossing)
@@ -619,92 +461,20 @@ class Director:
             running.met.input = given
             return
         with self._lock:
-            self._unasked.pop(envelope.seq, None)
+            self._finder.unasked.pop(envelope.seq, None)
             if comparing.differs(envelope, given, crossing.rule):
-                self._exchange(running, given, crossing)
+                self._finder.exchange(running, given, crossing, self.log)
                 envelope = running.envelope or envelope
         if given != envelope.input:
             running.met.input = given
-        self._compare(envelope, given, crossing)
+        self.teller.compare_input(envelope, given, crossing.rule)
 
-    def _compare(self, envelope: Envelope, given: bytes, crossing: Crossing) -> bool:
-        """Note where an input is another; tell whether it is."""
-        difference = comparing.input_difference(envelope, given, crossing.rule)
-        if difference is None:
-            return False
-        severity = self._severity_of_input(envelope, crossing)
-        if severity is None:
-            return True
-        path, recorded, replayed, what = difference
-        message = f"{envelope.address} was given another {what}: {path} was {recorded}, now it is {replayed}"
-        self.note(
-            "input",
-            envelope.address,
-            message,
-            envelope=envelope,
-            severity=severity,
-            path=path,
-            recorded=recorded,
-            replayed=replayed,
-        )
-        return True
-
-    def _severity_of_input(self, envelope: Envelope, crossing: Crossing) -> Severity | None:
-        """Say what a changed input means; None where it means nothing."""
-        inputs = self.plan.inputs
-        if inputs == "ignore":
-            return None
-        if self.consequences.include(envelope):
-            return "consequence"
-        if inputs == "warn":
-            return "warning"
-        lenient = not self.plan.is_full and inputs != "strict"
-        # Prompts get edited; and what is live takes what it is given.
-        return (
-            "warning"
-            if lenient and (crossing.rule.kind == "model" or self.plan.is_live(envelope))
-            else "error"
-        )
-
-    def _compare_live(self, running: Running, crossing: Crossing) -> None:
-        """Note how a crossing that ran ended otherwise than it was recorded: what is live does so by intent."""
+    def _compare(self, running: Running, crossing: Crossing) -> None:
+        """Compare how a crossing ended that ran."""
         envelope, outcome = running.envelope, running.met.outcome
-        if envelope is None or outcome is None or envelope.reenters or OUTCOME in crossing.rule.volatile:
-            return
-        found = comparing.outcome_difference(envelope.outcome, masked(outcome, self.mask), crossing.rule)
-        if found is None:
-            return
-        message, path, was, now = found
-        live = running.mode == "live"
-        self.note(
-            "outcome",
-            envelope.address,
-            f"{envelope.address} {'ran live and ' if live else ''}{message}",
-            envelope=envelope,
-            severity="consequence" if live or not self.plan.is_full else None,
-            path=path,
-            recorded=was,
-            replayed=now,
-        )
-
-    def _compare_observed(self, envelope: Envelope, value: Any, crossing: Crossing) -> None:
-        """Compare what an observed crossing gave."""
-        rule = crossing.rule
-        if OUTCOME in rule.volatile or not isinstance(envelope.outcome, Returned):
-            return
-        given = Returned(self.mask(observed(rule, value)))
-        found = comparing.outcome_difference(envelope.outcome, given, rule)
-        if found is not None:
-            message, path, was, now = found
-            self.note(
-                "outcome",
-                envelope.address,
-                f"{envelope.address} {message}",
-                envelope=envelope,
-                path=path,
-                recorded=was,
-                replayed=now,
-            )
+        if envelope is not None and outcome is not None:
+            outcome, live = masked(outcome, self.mask), running.mode == "live"
+            self.teller.compare_live(envelope, outcome, crossing.rule, live=live)
 
     def replayed(self) -> list[tuple[Replayed, Met | None]]:
         """Give the crossings as they were in the replay, and what more is kept of each."""

@@ -65,6 +65,11 @@ class Met:
         self.started = _originals.perf_counter_ns()
         self.duration = 0
 
+    @property
+    def full_address(self) -> str:
+        """Name and occurrence."""
+        return f"{self.address[0]}[{self.address[1]}]"
+
     # --- told of a crossing whose body runs ----------------------------------------------------------------------------
 
     def returned(self, crossing: Crossing, value: Any) -> None:
@@ -111,6 +116,8 @@ class Log:
         """The place in the record of each; 0 where it has none."""
         self._met: dict[int, Met] = {}
         """Those of which more is kept."""
+        self._elsewhere: dict[int, Replayed] = {}
+        """Those of other processes that did not go as they were recorded."""
         self._kept: list[int] = []
         self._extra: dict[str, int] = {}
 
@@ -151,14 +158,24 @@ class Log:
         self._order[met.place - 1] = envelope.seq
 
     def add(self, replayed: Replayed) -> None:
-        """Take in what crossed in another process."""
+        """Take in how a crossing went in another process; where it has a record, it was served as far as was known."""
         recorded = replayed.recorded
-        self._order.append(0 if recorded is None else recorded.seq)
+        if recorded is None:
+            self._order.append(0)
+            self._elsewhere[len(self._order)] = replayed
+            return
+        for place in range(len(self._order), 0, -1):
+            if self._order[place - 1] == recorded.seq:
+                self._elsewhere[place] = replayed
+                return
 
     def live(self) -> tuple[str, ...]:
         """Give the addresses of what ran live."""
-        own = [f"{met.address[0]}[{met.address[1]}]" for met in self._met.values() if met.mode == "live"]
-        return tuple(own)
+        own = [(place, met.full_address) for place, met in self._met.items() if met.mode == "live"]
+        others = [
+            (place, each.envelope.address) for place, each in self._elsewhere.items() if each.mode == "live"
+        ]
+        return tuple(address for _, address in sorted(own + others))
 
     def met(self, place: int) -> Met | None:
         """Give what more is kept of a crossing."""
@@ -168,7 +185,7 @@ class Log:
         """Give place, record, and what more is kept."""
         for place, seq in enumerate(list(self._order), 1):
             met = self._met.get(place)
-            yield place, (self._get(seq) if met is None else met.recorded), met
+            yield place, (self._get(seq) if met is None and seq else met.recorded if met else None), met
 
     def replayed(self, mask: Callable[[bytes], bytes]) -> Iterator[tuple[Replayed, Met | None]]:
         """Give the crossings as they were, and what more is kept of each; `mask` is applied to what is not on record."""
@@ -176,14 +193,21 @@ class Log:
         for place, recorded, met in self:
             if recorded is not None:
                 places[recorded.seq] = place
-            if met is None:
+            elsewhere = self._elsewhere.get(place)
+            if elsewhere is not None:
+                envelope = structs.replace(elsewhere.envelope, seq=place, parent=None)
+                yield structs.replace(elsewhere, envelope=envelope), None
+            elif met is None:
                 assert recorded is not None  # noqa: S101 - what has no record is kept
                 parent = None if recorded.parent is None else places.get(recorded.parent)
                 envelope = structs.replace(recorded, seq=place, parent=parent)
                 yield Replayed(mode="served", envelope=envelope, recorded=recorded), None
             else:
-                replayed = Replayed(mode=met.mode, envelope=self._envelope(met, mask), recorded=recorded)
-                yield replayed, met
+                yield self.replayed_at(met, mask), met
+
+    def replayed_at(self, met: Met, mask: Callable[[bytes], bytes]) -> Replayed:
+        """Give one crossing as it was."""
+        return Replayed(mode=met.mode, envelope=self._envelope(met, mask), recorded=met.recorded)
 
     def _envelope(self, met: Met, mask: Callable[[bytes], bytes]) -> Envelope:
         recorded = met.recorded

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from autochron import _originals
-from autochron.model import Divergence
+from autochron.model import Divergence, Replayed
 
 _ENDING = ".report"
 
@@ -23,11 +23,13 @@ _CLAIM = ".lane"
 class Told(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line."""
 
-    kind: Literal["began", "crossed", "met", "released", "closed", "note", "problem", "ended"]
+    kind: Literal["began", "crossed", "replayed", "met", "released", "closed", "note", "problem", "ended"]
     seq: int = 0
     lane: str = ""
     process: int = 0
     divergence: Divergence | None = None
+    replayed: Replayed | None = None
+    """A crossing that did not go as it was recorded."""
     text: str = ""
 
 

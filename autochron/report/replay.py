@@ -2,59 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TextIO
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TextIO
 
 from msgspec.json import encode
 
-from autochron.model import ReplaySummary
+from autochron.model import Divergence, ReplaySummary
 from autochron.report.text import Page, plural
 
+if TYPE_CHECKING:
+    from autochron.model import Envelope, Replayed
+
 _FEW = 5
+_LINES = 40
+"""Lines of the tree."""
 
 
-def write_replay(summary: ReplaySummary, stream: TextIO, *, quiet: bool, as_json: bool) -> None:
-    """Say whether replay and record agree, and where they first don't."""
+def write_replay(
+    summary: ReplaySummary,
+    stream: TextIO,
+    *,
+    quiet: bool,
+    as_json: bool,
+    crossings: Callable[[], tuple[Sequence[Replayed], Iterable[Envelope]]],
+) -> None:
+    """Say whether replay and record agree, and where they don't; `crossings` gives what crossed, and what was recorded."""
     try:
         if as_json:
             stream.write(encode(summary).decode() + "\n")
         elif not (summary.same and quiet):
-            _write(summary, Page(stream))
+            _write(summary, Page(stream), crossings)
         stream.flush()
     except (OSError, ValueError):  # nobody reads
         return
 
 
-def _write(summary: ReplaySummary, page: Page) -> None:
+def _write(
+    summary: ReplaySummary,
+    page: Page,
+    crossings: Callable[[], tuple[Sequence[Replayed], Iterable[Envelope]]],
+) -> None:
     errors = [each for each in summary.divergences if each.severity == "error"]
-    warnings = [each for each in summary.divergences if each.severity in {"warning", "notice"}]
-    served = summary.crossings - len(summary.live)
-    what = f"{plural(served, 'crossing')} of trace {summary.trace} served"
-    if summary.live:
-        what += f", {len(summary.live)} live ({_few(summary.live)})"
-    if not errors:
-        same = "as planned" if summary.live else "the same"
-        same += "" if summary.complete else " as far as it was recorded"
-        is_said = summary.live or any(each.kind == "child" for each in warnings)
-        live = "" if is_said else ", none live"
-        page.line(f"autochron: {same}: {what}{live}, exit status {summary.status}", "green")
+    warnings = [each for each in summary.divergences if each.severity == "warning"]
+    _write_verdict(summary, page, errors, warnings)
+    if summary.crossings and (summary.live or errors):
+        from autochron.report.tree import draw_replay  # lazy: only where there is something to see
+
+        replayed, recorded = crossings()
+        told = [each for each in summary.divergences if each.severity != "notice"]
+        draw_replay(replayed, told, recorded).write(page, limit=_LINES)
     else:
-        page.line(f"autochron: diverged: {what}, exit status {summary.status}", "bold red")
-        page.line(f"  first: {errors[0].message} ({errors[0].kind})", "red")
-        for each in errors[1:_FEW]:
-            page.line(f"  then: {each.message} ({each.kind})")
-        if len(errors) > _FEW:
-            page.line(f"  … and {len(errors) - _FEW} more; --json lists all")
-    for each in warnings[:_FEW]:
-        page.line(f"  {each.message} ({each.kind})", "yellow")
-    if len(warnings) > _FEW:
-        page.line(f"  … and {len(warnings) - _FEW} more warnings; --json lists all", "yellow")
-    followed = [each for each in summary.divergences if each.severity == "consequence"]
-    for each in followed[:_FEW]:
-        page.line(f"  {each.message} (follows from what is live)", "dim")
-    if len(followed) > _FEW:
-        page.line(
-            f"  … and {len(followed) - _FEW} more that follow from what is live; --json lists all", "dim"
-        )
+        _write_list(page, errors[1:], "errors", "  then: ")
+        _write_list(page, warnings, "warnings", "  ", "yellow")
+    hints = [each for each in summary.divergences if each.severity == "notice"]
+    _write_list(page, hints, "hints", "  note: ", "yellow")
     if not summary.complete:
         page.line(
             "  the trace was cut off before its end: exit status and output could not be compared (no-footer)",
@@ -64,6 +65,30 @@ def _write(summary: ReplaySummary, page: Page) -> None:
         page.line(f"  {problem}", "yellow")
 
 
-def _few(addresses: tuple[str, ...]) -> str:
-    more = len(addresses) - _FEW
-    return ", ".join(addresses[:_FEW]) + (f" and {more} more" if more > 0 else "")
+def _write_verdict(
+    summary: ReplaySummary, page: Page, errors: Sequence[Divergence], warnings: Sequence[Divergence]
+) -> None:
+    served = summary.crossings - len(summary.live)
+    what = f"{plural(served, 'crossing')} of trace {summary.trace} served"
+    if summary.live:
+        more = len(summary.live) - _FEW
+        named = ", ".join(summary.live[:_FEW]) + (f" and {more} more" if more > 0 else "")
+        what += f", {len(summary.live)} live ({named})"
+    elif not errors and not any(each.kind == "child" for each in warnings):
+        what += ", none live"
+    if errors:
+        page.line(f"autochron: diverged: {what}, exit status {summary.status}", "bold red")
+        page.line(f"  first: {errors[0].message} ({errors[0].kind})", "red")
+    else:
+        same = "as planned" if summary.live else "the same"
+        same += "" if summary.complete else " as far as it was recorded"
+        page.line(f"autochron: {same}: {what}, exit status {summary.status}", "green")
+
+
+def _write_list(
+    page: Page, told: Sequence[Divergence], what: str, lead: str, style: str | None = None
+) -> None:
+    for each in told[:_FEW]:
+        page.line(f"{lead}{each.message} ({each.kind})", style)
+    if len(told) > _FEW:
+        page.line(f"  … and {len(told) - _FEW} more {what}; --json lists all", style)

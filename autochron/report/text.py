@@ -6,6 +6,12 @@ import os
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+WIDTH = 100
+"""Columns where no terminal says how many there are."""
+
+_PLAINER = str.maketrans("├─└│→…×∥●○−≠µ", "|-`|>~x=*o-!u")
+"""What stands for the characters of a drawing where an encoding hasn't got them; as wide as they are."""
+
 
 class Page:
     """Writes lines; a style is a name that rich knows, and nothing where the stream is no terminal."""
@@ -13,17 +19,46 @@ class Page:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._console: Any = None
+        self._encoding: str = getattr(stream, "encoding", None) or "utf-8"
         if _is_terminal(stream):
             from rich.console import Console  # lazy: 50 ms, and only for people
 
-            self._console = Console(file=stream, highlight=False, soft_wrap=True)
+            self._console = Console(file=stream, highlight=False, soft_wrap=True, emoji=False)
 
     def line(self, text: str, style: str | None = None) -> None:
         """Write one line."""
+        text = writable(text, self._encoding)
         if self._console is None:
             self._stream.write(f"{text}\n")
         else:
             self._console.print(text, style=style, markup=False)
+
+    def parts(self, parts: Sequence[tuple[str, str | None]]) -> None:
+        """Write one line of pieces, each in a style of its own."""
+        if self._console is None:
+            self.line("".join(text for text, _ in parts))
+            return
+        from rich.text import Text  # lazy: only for people
+
+        line = Text()
+        for text, style in parts:
+            line.append(writable(text, self._encoding), style)
+        self._console.print(line)
+
+    @property
+    def width(self) -> int:
+        """How many columns a line may take: those of the terminal, coloured or not."""
+        given = os.environ.get("COLUMNS", "")
+        try:
+            if self._stream.isatty():
+                return (
+                    int(given)
+                    if given.isdecimal()
+                    else os.get_terminal_size(self._stream.fileno()).columns or WIDTH
+                )
+        except (OSError, ValueError):  # no terminal after all, or closed
+            pass
+        return WIDTH
 
     def table(self, headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
         """Write a table: drawn for people, separated by tabs for programs."""
@@ -46,6 +81,15 @@ def _is_terminal(stream: TextIO) -> bool:
         return stream.isatty() and os.environ.get("TERM") != "dumb" and "NO_COLOR" not in os.environ
     except ValueError:
         return False
+
+
+def writable(text: str, encoding: str) -> str:
+    """Give a text in characters that an encoding has."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_PLAINER).encode(encoding, "backslashreplace").decode(encoding)
+    return text
 
 
 def plural(count: int, noun: str) -> str:

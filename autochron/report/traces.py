@@ -8,8 +8,10 @@ from typing import Any, TextIO
 from msgspec import Raw
 from msgspec.json import decode, encode
 
-from autochron.model import Envelope, Raised, Returned, Streamed, Trace, TraceSummary
+from autochron.model import Envelope, Footer, Header, Raised, Returned, Streamed, Trace, TraceSummary
+from autochron.ports import Record
 from autochron.report.text import Page, plural
+from autochron.report.tree import draw_trace
 
 _WIDE = 72
 
@@ -72,14 +74,30 @@ def write_trace(trace: Trace, stream: TextIO, *, as_json: bool) -> None:
         stream.write(encode(_as_data(trace)).decode() + "\n")
         return
     page = Page(stream)
-    header, footer = trace.header, trace.footer
-    page.line(f"{header.id}  {header.created}  {command_line(header.command)}", "bold")
-    ended = "cut off before its end" if footer is None else f"exit status {footer.status}"
-    page.line(f"Python {header.python}, {plural(len(trace.envelopes), 'crossing')}, {ended}")
+    _write_head(page, trace.header, trace.footer, len(trace.envelopes))
     depths: dict[int, int] = {}
     for envelope in trace.envelopes:
         depth = depths[envelope.seq] = depths.get(envelope.parent or 0, -1) + 1
         _write_envelope(page, envelope, "  " * (depth + 1))
+    _write_foot(page, trace.footer)
+
+
+def write_tree(record: Record, stream: TextIO, *, whole: bool) -> None:
+    """Show a trace as a tree; `whole` leaves nothing out."""
+    page = Page(stream)
+    _write_head(page, record.header, record.footer, record.size)
+    # Of a long trace a few are shown, and read again: the others needn't be kept.
+    draw_trace(record, None if whole else record.get).write(page, whole=whole)
+    _write_foot(page, record.footer)
+
+
+def _write_head(page: Page, header: Header, footer: Footer | None, crossings: int) -> None:
+    page.line(f"{header.id}  {header.created}  {command_line(header.command)}", "bold")
+    ended = "cut off before its end" if footer is None else f"exit status {footer.status}"
+    page.line(f"Python {header.python}, {plural(crossings, 'crossing')}, {ended}")
+
+
+def _write_foot(page: Page, footer: Footer | None) -> None:
     for tool in footer.unwoven_tools if footer else ():
         page.line(f"not woven: the model asked for {tool} (unwoven-tool)", "yellow")
 

@@ -16,7 +16,7 @@ from autochron.session.activation import activate
 from autochron.session.block import refuse_second, refuse_unwoven, rules_for, store_for
 from autochron.session.coverage import refuse_uncovered
 from autochron.session.replayed import Called, Crossings, ReplayedCrossing, crossing_at, gathered
-from autochron.session.replaying import Replaying
+from autochron.session.replaying import SHORT, Replaying
 from autochron.session.swapping import swaps_for, with_swaps
 from autochron.store import open_store
 from autochron.store.whole import WholeRecord
@@ -119,7 +119,19 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         """Raise DivergenceError where replay and record disagree so far."""
         errors = [each for each in self.divergences if each.severity == "error"]
         if errors:
-            raise DivergenceError(errors[0].message, errors)
+            raise DivergenceError(errors[0].message, errors, self.tree())
+
+    def tree(self, limit: int = 40) -> list[str]:
+        """Draw the crossings of this replay so far: what was live, what differed, and what did not happen.
+
+        Args:
+            limit: lines; what matters is kept.
+        """
+        from autochron.report.tree import draw_replay  # lazy: only for who looks
+
+        replayed = [each.replayed for each in self.crossings]
+        recorded = self.record if self.record.size <= SHORT else ()
+        return draw_replay(replayed, self.divergences, recorded).lines(limit)
 
     def run(self, *command: str, timeout: float | None = None) -> Rerun:
         """Replay the recorded command in a process of its own, or another: `replay.run("agent.py", "--fast")`.

@@ -11,6 +11,7 @@ from autochron.envelope.redaction import Redactor
 from autochron.errors import NetworkRefusedError, UnwovenToolError
 from autochron.model import Envelope, ReplaySummary
 from autochron.replaying.director import Director
+from autochron.replaying.finding import parent_of
 from autochron.replaying.plan import FULL, Plan
 from autochron.replaying.reports import Report, Told, read_lanes
 from autochron.replaying.requests import Running
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from autochron.crossing.kernels import Kernels
     from autochron.ports import Record
     from autochron.weaving.gate import Point
+
+
+SHORT = 20_000
+"""Crossings of a record up to which what did not happen is drawn in its place."""
 
 
 class Serving(NamedTuple):
@@ -62,11 +67,11 @@ class Replaying(Session):
         """What the child processes find; of the first process only."""
         self._strangers: set[tuple[str, str]] = set()
         if joined is not None:
-            self.children = Children(self, joined.handing, self.director.parent_of, self._forked)
+            self.children = Children(self, joined.handing, parent_of, self._forked)
         elif record.header.children and activation.rules.children:
             self._folder = ReplayFolder(record, plan)
             handing = self._folder.handing(activation, record)
-            self.children = Children(self, handing, self.director.parent_of, self._forked)
+            self.children = Children(self, handing, parent_of, self._forked)
             self.children.before_first = self._folder.fill
         self._report: Report | None = None
         self.before_exec: Callable[[], None] | None = None
@@ -111,7 +116,7 @@ class Replaying(Session):
         self._tell(root.lane)
         if self.children is not None:
             self.children.started.clear()
-        seq = self.director.parent_of(root.parent)
+        seq = parent_of(root.parent)
         parent = None if seq is None else Remote(seq, collapses=root.collapses, live=self.is_live())
         self.begin_again(self.director, self.director.transport, lane=root.lane, parent=parent)
 

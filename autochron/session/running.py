@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import structs
 
@@ -76,6 +76,8 @@ class Wanted(NamedTuple):
 
 
 NOTHING_LIVE = Wanted()
+
+ReportReplay: TypeAlias = Callable[[ReplaySummary, Replaying], None]
 
 
 class Capture:
@@ -263,7 +265,7 @@ def run_replayed(
     options: Options,
     reference: str,
     command: Command | None,
-    report: Callable[[ReplaySummary], None],
+    report: ReportReplay,
     *,
     wanted: Wanted = NOTHING_LIVE,
     allow_unwoven: bool,
@@ -331,7 +333,7 @@ class _ReplayEnding:
         self,
         replaying: Replaying,
         capture: Capture,
-        report: Callable[[ReplaySummary], None],
+        report: ReportReplay,
         told: str | None,
     ) -> None:
         self._replaying = replaying
@@ -352,7 +354,7 @@ class _ReplayEnding:
             from autochron.session.rerunning import write_report  # lazy: only for who asks
 
             write_report(self._told, summary, [each for each, _ in replaying.director.replayed()])
-        self._report(summary)
+        self._report(summary, replaying)
         return 0 if summary.same else 1
 
     def cut_short(self, status: int | None) -> None:

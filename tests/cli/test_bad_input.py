@@ -134,8 +134,15 @@ REFUSED = {
     "traces import agent.py": (
         "agent.py:1: this is no autochron trace (Input data was truncated); give the path of a trace file (bad-trace)"
     ),
-    "traces lst": "autochron traces has no 'lst'; it does list, show, export, import, prune (usage)",
+    "traces lst": "autochron traces has no 'lst'; it does list, show, diff, export, import, prune (usage)",
     "traces show": "autochron traces show wants a trace after it (usage)",
+    "traces diff last": "autochron traces diff wants two traces after it (usage)",
+    "traces diff last last": "HERE/.autochron/traces.db holds no trace; record one with `autochron run` (no-such-trace)",
+    "traces diff x.jsonl last": f"there is no trace file x.jsonl; {EXPORT} (bad-store)",
+    "traces diff last last --inputs lax": (
+        "autochron traces: --inputs is strict, warn or ignore, not lax (usage)"
+    ),
+    "traces diff last last --input warn": "autochron traces has no option --input; did you mean --inputs? (usage)",
     "traces export last": "autochron traces export wants a trace and a file after it (usage)",
     "traces list x": "autochron traces list wants nothing after it (usage)",
     # Rules' places.
@@ -292,6 +299,7 @@ def test_a_damaged_trace_file_is_refused(damage, recorded):
     for words in (
         ("replay", "edited.jsonl"),
         ("traces", "show", "edited.jsonl"),
+        ("traces", "diff", "edited.jsonl", "last"),
         ("traces", "import", "edited.jsonl"),
     ):
         assert said(recorded, *words) == f"autochron: {message}\n"
@@ -395,6 +403,7 @@ def test_no_terminal_no_colour(recorded, env):
     for words in (
         ("traces",),
         ("traces", "show", "last"),
+        ("traces", "diff", "one", "two"),
         ("replay", "last"),
         ("rules",),
         ("run", "agent.py"),

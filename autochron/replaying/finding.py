@@ -1,0 +1,130 @@
+"""Find the record of a crossing: by its place, and where several lanes were started alike by what it was given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from autochron.crossing.lanes import Remote
+from autochron.replaying import comparing
+from autochron.replaying.requests import Running
+
+if TYPE_CHECKING:
+    from autochron.crossing.kernel import Crossing
+    from autochron.model import Envelope
+    from autochron.ports import Record
+    from autochron.replaying.cursor import Cursor
+    from autochron.replaying.met import Log
+
+
+class Finder:
+    """Matches crossings with envelopes, under the director's lock.
+
+    Attributes:
+        unasked: crossings that run again and have sent nothing yet, by the place of the record that they stand for so far.
+    """
+
+    def __init__(self, cursor: Cursor, read: Callable[[Crossing, tuple[Any, ...]], bytes]) -> None:
+        self._cursor = cursor
+        self._read = read
+        """Gives the input of a crossing."""
+        self.unasked: dict[int, Running] = {}
+        self._served_in: dict[str, set[str]] = {}
+        """The lanes in which the records of a recorded lane were met."""
+
+    def find(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Envelope | None:
+        """Give the envelope that a crossing is the replay of; None where it was not recorded."""
+        parent, cursor = parent_of(crossing.parent), self._cursor
+        lane, name = cursor.recorded_lane(crossing.root.lane), crossing.name
+        envelope = cursor.at(lane, parent, name, crossing.within)
+        if envelope is not None and cursor.is_met(envelope):
+            envelope = None
+        if envelope is None and not cursor.is_known(lane):
+            return self._find_lane(crossing, arguments, parent)
+        if envelope is not None and not cursor.has_likes(lane, parent, name):
+            return envelope
+        alike = [
+            each
+            for each in cursor.alike(lane, parent, name)
+            if each is not envelope and not cursor.is_met(each)
+        ]
+        if not alike or (envelope is not None and envelope.reenters):
+            return envelope
+        # Lanes that were started alike may start in any order: the input tells them apart.
+        given = self._read(crossing, arguments)
+        if envelope is not None and not comparing.differs(envelope, given, crossing.rule):
+            return envelope
+        # For each crossing anew, not once a lane: threads that take their work from one queue may share it out otherwise.
+        for each in alike:
+            if not comparing.differs(each, given, crossing.rule):
+                cursor.identify(crossing.root.lane, each.lane)
+                return each
+        # What a model was asked is known with its first request.
+        return envelope or next((each for each in alike if each.reenters), None)
+
+    def _find_lane(
+        self, crossing: Crossing, arguments: tuple[Any, ...], parent: int | None
+    ) -> Envelope | None:
+        """Find what a lane of a name that was not recorded may be, by what it crosses first.
+
+        A test awaits the agent in a task of its own; a thread's function gets another name.
+        """
+        lane, cursor = crossing.root.lane, self._cursor
+        alike = cursor.alike(cursor.recorded_lane(lane), parent, crossing.name)
+        found = [each for each in alike if not cursor.is_met(each)]
+        found = found or list(cursor.beginnings(parent, crossing.name))
+        if len(found) > 1 and not found[0].reenters:
+            given = self._read(crossing, arguments)
+            found.sort(key=lambda each: comparing.differs(each, given, crossing.rule))
+        if not found:
+            return None
+        cursor.identify(lane, found[0].lane)
+        return found[0]
+
+    def exchange(self, running: Running, given: bytes, crossing: Crossing, log: Log) -> None:
+        """Give a crossing the record that was asked just this, in a lane that was started alike.
+
+        Where another crossing stands for that one so far, it gets this one's.
+        """
+        own, cursor = running.envelope, self._cursor
+        assert own is not None  # noqa: S101 - it answers from it
+        lane = cursor.recorded_lane(crossing.root.lane)
+        for each in cursor.alike(lane, parent_of(crossing.parent), crossing.name):
+            holder = self.unasked.get(each.seq)
+            if each is own or not each.reenters or (holder is None and cursor.is_met(each)):
+                continue
+            if not comparing.differs(each, given, crossing.rule):
+                running.envelope = each
+                log.replaced(running.met, each)
+                cursor.identify(crossing.root.lane, each.lane)
+                cursor.meet(each)
+                if holder is None:
+                    cursor.release(own)
+                else:
+                    holder.envelope = own
+                    log.replaced(holder.met, own)
+                    self.unasked[own.seq] = holder
+                return
+
+    def met_in(self, envelope: Envelope, lane: str) -> None:
+        """Note the lane in which a record was met."""
+        lanes = self._served_in.get(envelope.lane)
+        if lanes is None:
+            lanes = self._served_in[envelope.lane] = set()
+        lanes.add(lane)
+
+    def is_shared_out(self, address: str, record: Record) -> bool:
+        """Tell whether the lane that a crossing was recorded in was met in several lanes: who did what was up to timing."""
+        return any(each.address == address and len(self._served_in.get(each.lane, ())) > 1 for each in record)
+
+
+def parent_of(parent: Any) -> int | None:
+    """Give the recorded seq of what is open around a crossing; -1 where it has no record."""
+    if parent is None:
+        return None
+    if type(parent) is Remote:
+        return parent.seq
+    running = parent.record
+    if not isinstance(running, Running) or running.envelope is None:
+        return -1
+    return running.envelope.seq

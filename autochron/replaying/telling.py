@@ -1,0 +1,208 @@
+"""What is told of a replay: each disagreement in words, and how grave it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from autochron import _originals
+from autochron.inputs import OUTCOME
+from autochron.model import Divergence, Returned, Severity
+from autochron.replaying import comparing
+from autochron.replaying.cursor import DAEMON
+from autochron.replaying.reports import Told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from autochron.model import BoundaryRule, Envelope, Outcome
+    from autochron.ports import Record
+    from autochron.replaying.consequences import Consequences
+    from autochron.replaying.plan import Plan
+    from autochron.replaying.reports import Report
+
+_NAMED = 4
+"""Served tools that a hint names."""
+
+_LISTED = 100
+"""Missing crossings that are told of one by one."""
+
+
+class Teller:
+    """Notes divergences. What follows from something live is a consequence; all else is an error unless it says otherwise."""
+
+    def __init__(self, plan: Plan, consequences: Consequences) -> None:
+        self.divergences: list[Divergence] = []
+        self.report: Report | None = None
+        """Where a child process tells the first one."""
+        self._plan = plan
+        self._consequences = consequences
+        self._served_tools: list[str] = []
+        self._is_hinted = False
+        self._lock = _originals.RLock()
+
+    def begin_anew(self, report: Report) -> None:
+        """Tell in a child process from now on."""
+        self.report = report
+        self.divergences = []
+        self._lock = _originals.RLock()
+
+    def note(
+        self,
+        kind: Any,
+        address: str,
+        message: str,
+        *,
+        envelope: Envelope | None = None,
+        severity: Severity | None = None,
+        **more: Any,
+    ) -> None:
+        """Add a divergence; without a severity it is an error unless its crossing follows from something live."""
+        if severity is None:
+            follows = envelope is not None and self._consequences.include(envelope)
+            severity = "consequence" if follows else "error"
+        divergence = Divergence(kind=kind, address=address, message=message, severity=severity, **more)
+        with self._lock:
+            self.divergences.append(divergence)
+        if self.report is not None:
+            self.report.tell(Told(kind="note", divergence=divergence))
+
+    # --- inputs and outcomes -----------------------------------------------------------------------------------------
+
+    def compare_input(self, envelope: Envelope, given: bytes, rule: BoundaryRule) -> bool:
+        """Note where an input is another; tell whether it is."""
+        difference = comparing.input_difference(envelope, given, rule)
+        if difference is None:
+            return False
+        severity = self._severity_of_input(envelope)
+        if severity is not None:
+            path, was, now, what = difference
+            message = f"{envelope.address} was given another {what}: {path} was {was}, now it is {now}"
+            self.note(
+                "input", envelope.address, message, severity=severity, path=path, recorded=was, replayed=now
+            )
+        return True
+
+    def _severity_of_input(self, envelope: Envelope) -> Severity | None:
+        """Say what a changed input means; None where it means nothing."""
+        plan = self._plan
+        if plan.inputs == "ignore":
+            return None
+        if self._consequences.include(envelope):
+            return "consequence"
+        if plan.inputs == "warn":
+            return "warning"
+        lenient = not plan.is_full and plan.inputs != "strict"
+        # Prompts get edited; and what is live takes what it is given.
+        return "warning" if lenient and (envelope.kind == "model" or plan.is_live(envelope)) else "error"
+
+    def compare_live(self, envelope: Envelope, outcome: Outcome, rule: BoundaryRule, *, live: bool) -> None:
+        """Note how a crossing that ran ended otherwise than it was recorded: what is live may do so by intent."""
+        if envelope.reenters or OUTCOME in rule.volatile:
+            return
+        found = comparing.outcome_difference(envelope.outcome, outcome, rule)
+        if found is not None:
+            severity: Severity | None = None if self._plan.is_full else "consequence"
+            self._note_outcome(envelope, f"{'ran live and ' if live else ''}{found[0]}", found[1:], severity)
+
+    def compare_observed(self, envelope: Envelope, given: bytes, rule: BoundaryRule) -> None:
+        """Compare what an observed crossing gave."""
+        if OUTCOME in rule.volatile or not isinstance(envelope.outcome, Returned):
+            return
+        found = comparing.outcome_difference(envelope.outcome, Returned(given), rule)
+        if found is not None:
+            self._note_outcome(envelope, found[0], found[1:], None)
+
+    def _note_outcome(
+        self,
+        envelope: Envelope,
+        message: str,
+        field: tuple[str | None, str | None, str | None],
+        severity: Severity | None,
+    ) -> None:
+        path, was, now = field
+        address = envelope.address
+        self.note(
+            "outcome",
+            address,
+            f"{address} {message}",
+            envelope=envelope,
+            severity=severity,
+            path=path,
+            recorded=was,
+            replayed=now,
+        )
+
+    # --- what happened, and what did not -----------------------------------------------------------------------------
+
+    def unrecorded(self, address: str, name: str, kind: str, lane: str, nearest: Envelope | None) -> str:
+        """Note a crossing that has no record and can't be served; gives the message."""
+        near = "" if nearest is None else f"; the nearest record is {nearest.address} in lane {nearest.lane}"
+        message = f"{address} in lane {lane} was not recorded{near}"
+        if not self._plan.is_full:
+            message += f"; it can't be served: make it live ({name}, or kind:{kind}), or record again"
+        # How far a daemon gets depends on when the program ends.
+        severity: Severity = "warning" if DAEMON in lane else "error"
+        named = None if nearest is None else nearest.address
+        self.note("extra", address, message, nearest=named, severity=severity)
+        return message
+
+    def live_anew(self, address: str) -> None:
+        """Note a live crossing that has no record."""
+        self.note("extra", address, f"{address} ran live, and was not recorded", severity="consequence")
+
+    def order(self, envelope: Envelope, earlier: Envelope) -> None:
+        """Note that a crossing came before one that was recorded before it."""
+        one, other = envelope.address, earlier.address
+        message = f"{one} came before {other}; when it was recorded {other} came first"
+        self.note("reordered", one, message, envelope=earlier, nearest=other)
+
+    def served_tool(self, envelope: Envelope) -> None:
+        """Note that what a tool did is not there."""
+        if len(self._served_tools) < _NAMED:
+            self._served_tools.append(envelope.address)
+
+    def hint_at_state(self, address: str) -> None:
+        """Say once that what served tools did is not there for a live one."""
+        if self._is_hinted or not self._served_tools:
+            return
+        self._is_hinted = True
+        served = ", ".join(self._served_tools) + (", …" if len(self._served_tools) == _NAMED else "")
+        message = (
+            f"{address} runs live after tools that were served ({served}): what these did is not there; if it works on it,"
+            " make them live, too (kind:tool), or give their rules the same `state`"
+        )
+        self.note("stale-state", address, message, severity="notice")
+
+    def nothing(self, record: Record) -> None:
+        """Note that nothing crossed at all."""
+        first = next(iter(record))
+        message = (
+            f"nothing crossed a boundary: all {record.size} recorded crossings, from {first.address} ({first.site}) on, did"
+            " not happen; call the agent inside the replay, and see that the rules weave what is called"
+        )
+        self.note("missing", first.address, message)
+
+    def missing(self, envelopes: Iterable[Envelope]) -> None:
+        """Note what did not happen again."""
+        more, is_grave = 0, False
+        for count, envelope in enumerate(envelopes, 1):
+            if count <= _LISTED:
+                self._note_missing(envelope)
+            else:
+                more += 1
+                is_grave = is_grave or not self._consequences.include(envelope)
+        if more:
+            message = f"{more:,} more crossings were recorded and did not happen"
+            self.note("missing", "…", message, severity="error" if is_grave else "consequence")
+
+    def _note_missing(self, envelope: Envelope) -> None:
+        address, plan = envelope.address, self._plan
+        where = f"{address} ({envelope.site})"
+        message = f"{where} was recorded and did not happen"
+        if plan.is_live(envelope) and not self._consequences.include(envelope):
+            message = f"the program no longer reaches {where}, which was to be live"
+            if self.divergences:
+                message += f"; first, {self.divergences[0].message}"
+        elif envelope.seq == plan.after:
+            message = f"the program no longer reaches {where}, after which all was to be live"
+        self.note("missing", address, message, envelope=envelope)

@@ -1,0 +1,339 @@
+"""The tree that failures print: what was live, what differed, and what did not happen, in few lines."""
+
+import io
+
+import msgspec
+import pytest
+
+from autochron.model import (
+    Command,
+    Divergence,
+    Envelope,
+    Exchange,
+    Header,
+    Raised,
+    Replayed,
+    Returned,
+    Streamed,
+    Trace,
+)
+from autochron.replaying.differing import differ
+from autochron.report.phrases import brief, cells, cut, lasted, words
+from autochron.report.text import Page
+from autochron.report.tree import draw_comparison, draw_replay, draw_trace
+
+encode = msgspec.json.Encoder(order="sorted").encode
+
+
+def crossing(seq, name, nth=1, *, parent=None, lane="0", given=1, got=2, **more):
+    fields = {
+        "seq": seq, "name": name, "nth": nth, "kind": "tool", "lane": lane, "parent": parent, "site": f"a.py:{name}",
+        "input": encode({"n": given}), "outcome": Returned(encode(got)), "duration": 2_000_000,
+    }  # fmt: skip
+    return Envelope(**fields | more)
+
+
+def replayed(envelope, mode="served", *, recorded=True):
+    return Replayed(mode=mode, envelope=envelope, recorded=envelope if recorded else None)
+
+
+def divergence(kind, address, **more):
+    return Divergence(kind=kind, address=address, **{"message": f"{address} {kind}", **more})
+
+
+def test_a_replay_that_is_the_same_has_no_marks():
+    lines = draw_replay([replayed(crossing(1, "a")), replayed(crossing(2, "b", parent=1))], []).lines()
+    assert lines == ["└─ a[1] tool  n: 1 → 2  2.0 ms", "   └─ b[1] tool  n: 1 → 2  2.0 ms"]
+
+
+def test_what_was_live_opened_extra_and_missing_is_marked_in_its_place():
+    recorded = [
+        crossing(1, "desk"),
+        crossing(2, "refund", parent=1),
+        crossing(3, "mail", parent=1),
+        crossing(4, "audit", parent=3),
+        crossing(5, "close"),
+    ]
+    crossings = [
+        Replayed(mode="opened", envelope=crossing(1, "desk"), recorded=recorded[0]),
+        Replayed(mode="live", envelope=crossing(2, "refund", parent=1, got=3), recorded=recorded[1]),
+        Replayed(mode="live", envelope=crossing(3, "lookup", parent=2), recorded=None),
+        Replayed(mode="served", envelope=crossing(4, "letter", parent=1), recorded=None),
+        Replayed(mode="served", envelope=crossing(5, "close"), recorded=recorded[4]),
+    ]
+    divergences = [
+        divergence("outcome", "refund[1]", path="cents", recorded="2", replayed="3", severity="consequence"),
+        divergence("missing", "mail[1]"),
+        divergence("missing", "audit[1]", severity="consequence"),
+        divergence("extra", "letter[1]", nearest="mail[1]"),
+        divergence("input", "close[1]", path="(value)", recorded="1", replayed="9", severity="warning"),
+        divergence("state", "refund[1]", message="record again", severity="notice"),
+        divergence("output", "standard output", message="line 2 of the output was 'a', now it is 'b'"),
+    ]
+    assert draw_replay(crossings, divergences, recorded).lines() == [
+        "├─ ○ desk[1] tool  n: 1 → 2  2.0 ms  opened",
+        "│  ├─ ● refund[1] tool  n: 1 → 3  2.0 ms  live",
+        "│  │  │    outcome cents: 2 → 3",
+        "│  │  │    state: record again",
+        "│  │  └─ ● lookup[1] tool  n: 1 → 2  2.0 ms  live, was not recorded",
+        "│  ├─ − mail[1] tool  n: 1 → 2  did not happen",
+        "│  │  └─ − audit[1] tool  n: 1 → 2  did not happen",
+        "│  └─ + letter[1] tool  n: 1 → 2  2.0 ms  was not recorded; nearest mail[1]",
+        "└─ ≠ close[1] tool  n: 1 → 2  2.0 ms",
+        "        input: 1 → 9",
+        "line 2 of the output was 'a', now it is 'b'",
+    ]
+
+
+def test_what_has_no_place_stands_at_the_end_the_gravest_first():
+    divergences = [
+        divergence("missing", "b[1]", message="b[1] (a.py:b) was recorded and did not happen"),
+        divergence("child", "0/x.1", severity="notice"),
+        divergence("network", "a.py:3", severity="warning"),
+        divergence("extra", "c[1]"),
+    ]
+    assert draw_replay([replayed(crossing(1, "a"))], divergences).lines()[1:] == [
+        "b[1] (a.py:b) was recorded and did not happen",
+        "c[1] extra",
+        "a.py:3 network",
+        "0/x.1 child",
+    ]
+
+
+def long(live=()):
+    """A replay of 300 steps of three calls each, in which some were live."""
+    crossings, seq = [], 0
+    for step in range(1, 301):
+        seq += 1
+        above = seq
+        crossings.append(replayed(crossing(seq, "step", step)))
+        for name in ("ask", "act"):
+            seq += 1
+            mode = "live" if f"{name}[{step}]" in live else "served"
+            crossings.append(replayed(crossing(seq, name, step, parent=above), mode))
+    return crossings
+
+
+@pytest.mark.parametrize("limit", [5, 12, 40, 100])
+def test_a_long_replay_fits_into_its_lines_with_what_matters(limit):
+    wrong = divergence("input", "act[150]", path="n", recorded="1", replayed="2")
+    lines = draw_replay(long(live=["ask[77]"]), [wrong]).lines(limit)
+    assert len(lines) <= limit
+    assert [line for line in lines if "act[150]" in line]
+    assert "input n: 1 → 2" in "\n".join(lines)
+    assert [line for line in lines if "step[150]" in line]  # what encloses it
+    assert [line for line in lines if "more" in line]
+    assert limit < 12 or [line for line in lines if "● ask[77]" in line]
+
+
+def test_where_all_differs_the_first_and_the_last_are_told():
+    wrong = [
+        divergence("input", f"act[{step}]", path="n", recorded="1", replayed="2") for step in range(1, 301)
+    ]
+    lines = draw_replay(long(), wrong).lines(20)
+    assert len(lines) == 20
+    assert "step[1]" in lines[0]
+    assert [line for line in lines if line.startswith("… ") and line.endswith(" more lines")]
+
+
+def test_what_did_not_happen_stands_inside_what_came_later_than_it_was_recorded():
+    recorded = [crossing(1, "b"), crossing(2, "c", lane="0/f.1"), crossing(3, "inner", parent=1)]
+    crossings = [
+        Replayed(mode="served", envelope=crossing(1, "c"), recorded=recorded[1]),
+        Replayed(mode="opened", envelope=crossing(2, "b"), recorded=recorded[0]),
+        Replayed(mode="served", envelope=crossing(3, "d"), recorded=None),
+    ]
+    lines = draw_replay(crossings, [divergence("missing", "inner[1]")], recorded).lines()
+    assert [line.partition(" tool")[0] for line in lines] == [
+        "├─ c[1]",
+        "├─ ○ b[1]",
+        "│  └─ − inner[1]",
+        "└─ + d[1]",
+    ]
+
+
+def test_what_is_extra_stands_inside_what_was_moved():
+    def trace(*envelopes):
+        header = Header(id="01", created="", command=Command("script", "a.py"))
+        return Trace(header, envelopes, None)
+
+    one = trace(crossing(1, "b"), crossing(2, "c"), crossing(3, "a"))
+    other = trace(crossing(1, "a"), crossing(2, "new", parent=1), crossing(3, "b"), crossing(4, "c"))
+    lines = draw_comparison(differ(one, other)).lines()
+    assert [line.partition(" tool")[0] for line in lines] == [
+        "├─ … 2 the same: b, c",
+        "└─ ≠ a[1]",
+        "   │    reordered: after c[1] → the first",
+        "   └─ + new[1]",
+    ]
+
+
+def test_many_names_beside_each_other_are_left_out_too():
+    lines = draw_trace([crossing(seq, f"t{seq}") for seq in range(1, 101)]).lines(None)
+    assert len(lines) == 41
+    assert lines[20] == "├─ … 60 more: t21, t22, t23, t24, t25, t26, and 54 names more"
+
+
+def test_a_trace_is_drawn_from_envelopes_too():
+    found = [crossing(1, "a"), crossing(2, "b", parent=1), crossing(3, "c", parent=99)]
+    assert draw_trace(iter(found)).lines() == [
+        "├─ a[1] tool  n: 1 → 2  2.0 ms",
+        "│  └─ b[1] tool  n: 1 → 2  2.0 ms",
+        "└─ c[1] tool  n: 1 → 2  2.0 ms",  # what enclosed it was lost
+    ]
+
+
+def test_only_what_is_shown_is_asked_for():
+    envelopes = {seq: crossing(seq, "a", seq) for seq in range(1, 5001)}
+    asked = []
+
+    def get(seq):
+        asked.append(seq)
+        return envelopes[seq]
+
+    assert len(draw_trace(envelopes.values(), get).lines()) == 7
+    assert asked == [1, 2, 3, 4998, 4999, 5000]
+
+
+def test_lanes_that_overlap_are_marked_and_those_that_follow_are_not():
+    def timed(seq, lane, started):
+        return crossing(seq, "t", seq, lane=lane, started=started, duration=10)
+
+    lines = draw_trace(
+        [timed(1, "0/f.1", 0), timed(2, "0/f.2", 5), timed(3, "0/f.3", 50), timed(4, "0/~g.1", 80)]
+    ).lines()
+    assert [line.partition("  t[")[0] for line in lines] == [
+        "├─ ∥ f.1",
+        "├─ ∥ f.2",
+        "├─ f.3",
+        "└─ daemon g.1",
+    ]
+
+
+def test_lanes_nest_as_they_were_started():
+    lines = draw_trace(
+        [
+            crossing(1, "a", lane="0/main.1"),
+            crossing(2, "b", lane="0/main.1/w.1"),
+            crossing(3, "b", 2, lane="0/main.1/w.1/x.1"),
+            crossing(4, "c", lane="0/main.1"),
+        ]
+    ).lines()
+    assert [line.partition(" tool")[0] for line in lines] == [
+        "├─ a[1]",
+        "├─ w.1  2 crossings",
+        "│  ├─ b[1]",
+        "│  └─ x.1  b[2]",
+        "└─ c[1]",
+    ]
+
+
+def test_a_thousand_levels_are_drawn():
+    lines = draw_trace([crossing(seq, "r", seq, parent=seq - 1 or None) for seq in range(1, 3001)]).lines(
+        None
+    )
+    assert len(lines) == 3000
+    assert max(map(len, lines)) <= 100
+
+
+def test_nothing_is_drawn_of_nothing():
+    assert draw_trace([]).lines() == []
+    assert draw_replay([], []).lines() == []
+
+
+def test_what_goes_to_a_file_is_plain():
+    stream = io.StringIO()
+    draw_replay([replayed(crossing(1, "a"), "live")], []).write(Page(stream))
+    assert stream.getvalue() == "└─ ● a[1] tool  n: 1 → 2  2.0 ms  live\n"
+
+
+# --- a line ---
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"a": [1, None, True], "b": {"c": "x"}}, '{a: [1, None, True], b: {c: "x"}}'),
+        ({"$tuple": [1, "a"]}, '(1, "a")'),
+        ({"$type": "@shop.py:Quote", "price": 3}, "Quote(price: 3)"),
+        ({"$error": "builtins:ValueError", "args": ["no"]}, "ValueError: no"),
+        ({"$error": "shop:Late", "args": []}, "Late"),
+        ({"$opaque": "_thread:lock", "reason": "x"}, "<lock>"),
+        ({"$decimal": "1.50"}, "1.50"),
+        ({"$dict": [[1, 2]]}, "{[1, 2]}"),
+        ({"$enum": "shop:Colour", "name": "RED"}, "shop:Colour"),
+    ],
+)
+def test_values_are_written_as_people_would(value, expected):
+    assert brief(value) == expected
+
+
+def test_a_huge_value_is_not_written_out():
+    assert len(brief([{"a": "x" * 1000}] * 1000)) < 1000
+    deep = []
+    for _ in range(500):
+        deep = [deep]
+    assert brief(deep).startswith("[[[[")
+
+
+def model(**more):
+    return crossing(1, "m", kind="model", **more)
+
+
+def spoken(body, **meta):
+    """Say what a model answered in an exchange with a stored body."""
+    exchange = Exchange(method="POST", url="http://x/", request=b"null", status=200, body=encode(body))
+    return words(model(exchanges=(exchange,), reenters=True, meta=encode({"model": "m-1", **meta})), 60)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"json": {"choices": [{"message": {"role": "assistant", "content": "Good day."}}]}},
+        {"json": {"content": [{"type": "text", "text": "Good day."}]}},
+        {"json": {"candidates": [{"content": {"parts": [{"text": "Good "}, {"text": "day."}]}}]}},
+        {
+            "json": {
+                "output": [{"type": "message", "content": [{"type": "output_text", "text": "Good day."}]}]
+            }
+        },
+        {"events": [{"data": {"choices": [{"delta": {"content": part}}]}} for part in ("Go", "od ", "day.")]},
+        {
+            "events": [{"data": {"delta": {"text": part}}} for part in ("Good", " day.")]
+            + [{"data": {"text": "Good day."}}]
+        },
+        {"lines": [{"message": {"content": part}} for part in ("Good ", "day.")]},
+    ],
+)
+def test_the_text_of_an_answer_is_found_in_whatever_way_a_provider_writes_it(body):
+    assert spoken(body) == 'm-1 → "Good day."'
+
+
+def test_tools_that_a_model_asked_for_are_named():
+    assert spoken({"json": {"content": "x"}}, tools=["refund", "mail", "refund"]) == "m-1 → refund ×2, mail"
+    assert spoken({"json": {"data": [0.5]}}) == "m-1 → status 200"
+
+
+def test_a_model_without_exchanges_is_read_from_its_outcome():
+    assert words(model(got={"content": "Good day."}), 60) == 'n: 1 → "Good day."'
+    streamed = Streamed((encode({"text": "Good "}), encode({"text": "day."})), Returned())
+    assert words(model(outcome=streamed), 60) == 'n: 1 → "Good day."'
+    assert words(model(got=[1, 2]), 60) == "n: 1 → [1, 2]"
+    assert words(model(outcome=Raised(encode({"$error": "x:Y", "args": []}))), 60) == "n: 1"
+
+
+@pytest.mark.parametrize("room", [0, 5, 8, 13, 40])
+def test_words_keep_to_their_room(room):
+    assert cells(words(crossing(1, "t", given="漢字" * 50, got="x" * 90), room)) <= room
+
+
+def test_widths_and_durations():
+    assert (cut("abcdef", 4), cut("漢字漢字", 5), cut("abc", 3), cut("abc", 0)) == (
+        "abc…",
+        "漢字…",
+        "abc",
+        "",
+    )
+    assert [lasted(n) for n in (900, 35_000, 1_200_000, 85_000_000, 3_400_000_000, 4e12)] == [
+        "0 µs", "35 µs", "1.2 ms", "85 ms", "3.4 s", "4,000 s",
+    ]  # fmt: skip
