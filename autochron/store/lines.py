@@ -372,7 +372,7 @@ class LineReader:
 
     def _whole(self, key: tuple[str, str, str], base: Base, raw: Raw) -> bytes:
         text = self._body(raw)
-        if text[:1] == b"{" and b"$" in text:
+        if text[:1] == b"{" and b'"$' in text:
             marks = patches.members(text)
             if "$base" in marks:
                 text = self._applied(key, marks)

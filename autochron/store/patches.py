@@ -147,7 +147,7 @@ def _difference_of_lists(old: list[bytes], new: list[bytes]) -> bytes | None:
 
 def apply(base: bytes, patch: bytes, parts: Parts | None = None) -> bytes:
     """Make the text that a patch of `base` stands for; `parts` know those before it."""
-    if patch[:1] != b"{":
+    if patch[:1] != b"{" or not (b'"$' in patch or b'"\\u0024' in patch):
         return patch
     marks = members(patch)
     if not any(key[:1] == "$" for key in marks):
@@ -172,9 +172,10 @@ def apply_marks(base: bytes, marks: dict[str, bytes], parts: Parts | None = None
 
 def _applied_to_object(base: bytes, marks: dict[str, bytes], parts: Parts) -> bytes:
     result = parts.members(base)
-    for key in _keys.decode(marks.get("$gone", b"[]")):
-        if result.pop(key, None) is None:
-            raise PatchError(f"$gone names {key!r}, which the earlier object doesn't have")
+    if "$gone" in marks:
+        for key in _keys.decode(marks["$gone"]):
+            if result.pop(key, None) is None:
+                raise PatchError(f"$gone names {key!r}, which the earlier object doesn't have")
     for key, patch in members(marks["$in"]).items():
         result[key] = apply(result.get(key, b"null"), patch, parts)
     return parts.of_object(result)
