@@ -30,8 +30,8 @@ FORMAT = 1
 BOUNDARIES = 256
 """Boundaries (name and lane) whose last input and request are kept to be patched."""
 
-SHORT = 256
-"""A body of fewer bytes is written whole: a patch wouldn't be easier to read."""
+SHORT = 1024
+"""A body of fewer bytes is written whole: a patch would be no easier to read, and slower."""
 
 Base: TypeAlias = int | tuple[int, int]
 """What a patch refers to: the `seq` of an input, or the `seq` and place (from 1) of an exchange's request."""
