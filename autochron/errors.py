@@ -5,6 +5,7 @@ A message says the fact, the place and the remedy; `str(error)` ends with the sl
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -120,6 +121,7 @@ class DeniedError(AutochronError, PermissionError):
 
     def __init__(self, message: str) -> None:
         AutochronError.__init__(self, message)
+        self.errno = errno.EACCES  # as programs ask for it
 
 
 class NetworkRefusedError(AutochronError, ConnectionRefusedError):

@@ -43,7 +43,10 @@ class Parent(Protocol):
     def seq_of(self, crossing: Any) -> int | None:
         """Give the seq by which another process knows a crossing of ours."""
 
-    def work(self, lane: str, seq: int | None, collapses: bool) -> None:  # noqa: FBT001 - from a pickle, by position
+    def live_of(self, crossing: Any) -> bool:
+        """Tell whether a replay runs a crossing of ours for real."""
+
+    def work(self, lane: str, seq: int | None, collapses: bool, live: bool) -> None:  # noqa: FBT001 - from a pickle
         """Let this thread go on in a lane that another process began."""
 
     def has_forked(self, root: Root) -> None:
@@ -266,7 +269,8 @@ class Task:
 
     def __init__(self, function: Any, root: Root, parent: Parent) -> None:
         self._function = function
-        self._told = (root.lane, parent.seq_of(root.parent), root.collapses)
+        above = root.parent
+        self._told = (root.lane, parent.seq_of(above), root.collapses, parent.live_of(above))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
@@ -275,10 +279,10 @@ class Task:
         return (arrived, (self._function, *self._told))
 
 
-def arrived(function: Any, lane: str, seq: int | None, collapses: bool) -> Any:  # noqa: FBT001 - from a pickle
+def arrived(function: Any, lane: str, seq: int | None, collapses: bool, live: bool) -> Any:  # noqa: FBT001 - from a pickle
     """Give the function of a task that has arrived, and go on in its lane."""
     if _parent[0] is not None:
-        _parent[0].work(lane, seq, collapses)
+        _parent[0].work(lane, seq, collapses, live)
     return function
 
 
@@ -287,8 +291,8 @@ def _submit(original: Any, _carried: Any) -> Any:
         parent, root = _parent[0], None if _is_foreign() else birth(label_of(fn))
         if parent is None or root is None:
             return original(pool, fn, *args, **kwargs)
-        # The threads and processes that this may start are the pool's own business.
-        token = CURRENT.set(QUIET)
+        # The threads and processes that this may start are the pool's own business; what encloses it may be denied them.
+        token = CURRENT.set(Root(None, QUIET.lane, root.parent, quiet=True))
         try:
             return original(pool, Task(fn, root, parent), *args, **kwargs)
         finally:
