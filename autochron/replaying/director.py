@@ -27,6 +27,7 @@ from autochron.replaying.plan import FULL, Plan, counts_of
 from autochron.replaying.reports import Report, Told
 from autochron.replaying.requests import Running, ServedRequest
 from autochron.replaying.serving import LIVE_PATIENCE, Served
+from autochron.replaying.states import States
 from autochron.replaying.telling import Teller
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Director:
         self.record = record
         self.plan = plan
         self.consequences = Consequences()
+        self.states = States()
         self.turns = Turns(process_of(MAIN))
         self.cursor = Cursor(record, self._read)
         self.teller = Teller(plan, self.consequences)
@@ -66,8 +68,6 @@ class Director:
         self._process = _originals.getpid()
         self._report: Report | None = None
         self._finder = Finder(self.cursor, self._input)
-        self.states: Callable[[Envelope], str | None] = lambda _envelope: None
-        """Gives the `state` of the rule that a recorded crossing is of."""
 
     @property
     def divergences(self) -> list[Divergence]:
@@ -78,7 +78,9 @@ class Director:
         """Hear of an envelope of the record, in order of start."""
         self.turns.add(envelope)
         if not self.plan.is_full:
-            self.consequences.read(envelope, is_live=self.plan.is_live(envelope))
+            is_live = self.plan.is_live(envelope)
+            self.consequences.read(envelope, is_live=is_live)
+            self.states.read(envelope, is_live=is_live)
 
     # --- told by the kernel ----------------------------------------------------------------------------------------
 
@@ -136,20 +138,13 @@ class Director:
             return "opened"
         if plan.is_full:
             return "served"
-        if plan.is_live(envelope) or self._shares_state(crossing, envelope):
+        if plan.is_live(envelope):
             return "live"
-        return "opened" if envelope.seq in plan.opened else "served"
-
-    def _shares_state(self, crossing: Crossing, envelope: Envelope) -> bool:
-        """Tell whether a later crossing of the same state is live, so that what this one did must be there."""
-        state = crossing.rule.state
-        if state is None:
-            return False
-        later = (each for each in self.cursor.window.by_seq.values() if each.seq > envelope.seq)
-        if any(self.plan.is_live(each) and self.states(each) == state for each in later):
+        if self.states.is_needed(envelope, crossing.rule.state):
             self.consequences.happened(envelope)
-            return True
-        return False
+            return "live"
+        opens = envelope.seq in plan.opened or self.states.holds_needed(envelope)
+        return "opened" if opens else "served"
 
     def _run(self, crossing: Crossing, mode: Mode, envelope: Envelope | None, address: Any = None) -> Running:
         """Note a crossing whose body runs."""

@@ -19,6 +19,7 @@ from autochron.replaying.requests import Running
 from autochron.session import databases, isolation, network
 from autochron.session.activation import Activation
 from autochron.session.children import Children, Handing, Started, find_line, strangers
+from autochron.session.marking import marked
 from autochron.session.replayfolder import ReplayFolder
 from autochron.session.session import Session
 from autochron.session.swapping import Swap, Swapping
@@ -65,7 +66,7 @@ class Replaying(Session):
         self.redactor = redactor
         self.plan = plan
         self.director = Director(record, redactor, self.problem, plan)
-        self.director.states = self._state_of
+        self.director.states.state_of = self._state_of
         self.swaps = swaps
         """Functions in whose place others run."""
         self.isolation = isolation.Isolation(plan.deny, activation.project)
@@ -200,12 +201,21 @@ class Replaying(Session):
 
     def _state_of(self, envelope: Envelope) -> str | None:
         """Give the state that today's rules say a recorded crossing shares with others."""
-        for point in self.activation.points_at(envelope.site):
-            for rule in point.rules:
-                if rule.state is not None:
-                    state: str = rule.state
-                    return state
-        return None
+        site = envelope.site
+        points = self._marked_at(site) if site.startswith("@") else self.activation.points_at(site)
+        states = (rule.state for point in points for rule in point.rules)
+        return next((state for state in states if state is not None), None)
+
+    def _marked_at(self, site: str) -> list[Point]:
+        """Give what is marked by hand at a site."""
+        project, qualname = self.activation.project, site.rpartition(":")[2]
+        return [
+            point
+            for point in marked.points
+            if point.qualname == qualname
+            and site[1:]
+            == f"{project.name(point.file) if project.owns(point.file) else point.module}:{qualname}"
+        ]
 
     def _note_strangers(self, started: Iterable[Started], lanes: Collection[str]) -> None:
         for each in strangers(started, lanes):
