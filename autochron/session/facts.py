@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from autochron import __version__, _originals
 from autochron.envelope.redaction import Redactor
-from autochron.model import UNTESTED, Command, Header, Rules, Unwoven
+from autochron.model import UNTESTED, Command, Footer, Header, Rules, Unwoven
 from autochron.recording.drafts import version_of
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -81,6 +81,22 @@ def versions(rules: Rules) -> tuple[tuple[str, str], ...]:
         return ()
     found = ((pack.distribution, version_of(pack.distribution)) for pack in rules.packs)
     return tuple((name, version) for name, version in found if version)
+
+
+def other_versions(header: Header, footer: Footer | None) -> str | None:
+    """Say in which versions a recorded run differs from one here and now; None where in none that matters."""
+    was = [] if footer is None else [(name, version, version_of(name)) for name, version in footer.versions]
+    was.append(("Python", _minor(header.python), _minor(_PYTHON)))
+    other = [(name, then, now) for name, then, now in was if then and then != now]
+    if not other:
+        return None
+    then = ", ".join(f"{name} {version}" for name, version, _ in other)
+    now = ", ".join(f"{name} {version}" if version else f"no {name}" for name, _, version in other)
+    return f"it was recorded with {then}, and here is {now}: what differs may come of that (other-versions)"
+
+
+def _minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
 
 
 def untested(rules: Rules) -> tuple[Unwoven, ...]:

@@ -19,6 +19,7 @@ from autochron.replaying.requests import Running
 from autochron.session import databases, isolation, network
 from autochron.session.activation import Activation
 from autochron.session.children import Children, Handing, Started, find_line, strangers
+from autochron.session.facts import other_versions
 from autochron.session.marking import marked
 from autochron.session.replayfolder import ReplayFolder
 from autochron.session.session import Session
@@ -244,15 +245,17 @@ class Replaying(Session):
     def summary(self, status: int) -> ReplaySummary:
         """Say what the replay came to."""
         divergences = tuple(self.director.divergences)
+        same = not any(each.severity == "error" for each in divergences)
+        versions = None if same else other_versions(self.record.header, self.record.footer)
         return ReplaySummary(
             trace=self.record.header.id,
-            same=not any(each.severity == "error" for each in divergences),
+            same=same,
             status=status,
             crossings=len(self.director.log),
             live=self.director.log.live(),
             complete=self.record.footer is not None,
             divergences=divergences,
-            problems=tuple(self.problems),
+            problems=(*self.problems, *([versions] if versions else ())),
         )
 
     def on_exec(self) -> None:
