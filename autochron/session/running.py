@@ -12,6 +12,7 @@ from msgspec import structs
 
 from autochron import _originals
 from autochron.config import default_store, find_rule_file
+from autochron.crossing.pausing import PLACEHOLDER, replace_variable
 from autochron.envelope import bodies
 from autochron.envelope.redaction import MASK, Redactor
 from autochron.errors import RuleError, StoreError, UsageError
@@ -26,9 +27,6 @@ from autochron.session.progress import shown_on
 from autochron.session.recording import Recording
 from autochron.session.replaying import Replaying
 from autochron.store import open_store
-
-PLACEHOLDER = "autochron-replay"
-"""What a credential is set to on replay, so that an SDK can be constructed."""
 
 
 class Options:
@@ -379,6 +377,7 @@ def _set_environment(trace: Trace) -> None:
         return
     for name, value in footer.environment:
         if MASK not in value:
-            os.environ[name] = value
+            replace_variable(name, value)
     for name in footer.credentials:
-        os.environ.setdefault(name, PLACEHOLDER)
+        if name not in os.environ:
+            replace_variable(name, PLACEHOLDER)
