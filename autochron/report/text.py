@@ -13,7 +13,7 @@ class Page:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._console: Any = None
-        if _is_terminal(stream):
+        if is_terminal(stream):
             from rich.console import Console  # lazy: 50 ms, and only for people
 
             self._console = Console(file=stream, highlight=False, soft_wrap=True)
@@ -41,7 +41,8 @@ class Page:
         self._console.print(table)
 
 
-def _is_terminal(stream: TextIO) -> bool:
+def is_terminal(stream: TextIO) -> bool:
+    """Tell whether someone looks who wants colour."""
     try:
         return stream.isatty() and os.environ.get("TERM") != "dumb" and "NO_COLOR" not in os.environ
     except ValueError:

@@ -11,25 +11,9 @@ from autochron import __version__, _originals
 from autochron.envelope.redaction import Redactor
 from autochron.model import UNTESTED, Command, Header, Rules, Unwoven
 from autochron.recording.drafts import version_of
+from autochron.store.ids import new_id
 
-_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_PAIRS = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
-_TIME = tuple(range(40, -1, -10))
-_CHANCE = tuple(range(70, -1, -10))
 _PYTHON = ".".join(str(part) for part in sys.version_info[:3])
-
-
-def new_id() -> str:
-    """Make a ULID: 26 characters that sort by time of creation."""
-    chance = int.from_bytes(_originals.urandom(10), "big")
-    return _moment(_originals.time_ns() // 1_000_000) + "".join(
-        [_PAIRS[chance >> shift & 1023] for shift in _CHANCE]
-    )
-
-
-@lru_cache(maxsize=1)
-def _moment(milliseconds: int) -> str:
-    return "".join([_PAIRS[milliseconds >> shift & 1023] for shift in _TIME])
 
 
 def header(rules: Rules, command: Command, name: str | None = None, *, children: bool = False) -> Header:
