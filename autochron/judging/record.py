@@ -57,7 +57,11 @@ def keep(path: str, envelope: Envelope, *, replace: bool) -> Envelope:
         numbered = tuple(
             structs.replace(kept[key], seq=number, nth=number) for number, key in enumerate(sorted(kept), 1)
         )
-        write_trace(Trace(header or _header(), numbered, Footer()), path)
+        header = header or _header()
+        write_trace(Trace(header, numbered, Footer()), path)
+        state = _state(path)
+        if state is not None:
+            _read[path] = (state, header, {each.input: each for each in numbered})
     return envelope
 
 
@@ -95,13 +99,9 @@ def _fields(body: bytes) -> dict[str, bytes]:
 
 
 def _load(path: str) -> tuple[Header | None, dict[bytes, Envelope]]:
-    try:
-        status = os.stat(path)
-    except FileNotFoundError:
+    state = _state(path)
+    if state is None:
         return None, {}
-    except OSError as error:
-        raise StoreError(f"{path} can't be read ({error.strerror}); give another path") from error
-    state = (status.st_ino, status.st_mtime_ns, status.st_size)
     known = _read.get(path)
     if known is None or known[0] != state:
         trace = read_trace(path)
@@ -109,6 +109,17 @@ def _load(path: str) -> tuple[Header | None, dict[bytes, Envelope]]:
             raise StoreError(f"{path} is the trace of a program; give judgements a file of their own")
         known = _read[path] = (state, trace.header, {each.input: each for each in trace.envelopes})
     return known[1], known[2]
+
+
+def _state(path: str) -> tuple[int, int, int] | None:
+    """Tell one state of a file from another; None where it is not there."""
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreError(f"{path} can't be read ({error.strerror}); give another path") from error
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _header() -> Header:

@@ -22,6 +22,9 @@ def locked(path: str) -> Iterator[None]:
         yield
     finally:
         os.unlink(place)  # while it is held, so that nobody takes it for the lock afterwards
+        fcntl.flock(
+            held, fcntl.LOCK_UN
+        )  # closing doesn't, where a process that was forked meanwhile has it open, too
         os.close(held)
 
 

@@ -3,7 +3,7 @@
 import json
 import os
 import socket
-import sys
+import subprocess
 
 import pytest
 
@@ -59,21 +59,11 @@ def test_a_judged_test_makes_no_call_when_the_model_is_gone(environment, path):
         )
         assert model.calls == 1
     environment.delenv("OPENAI_API_KEY")
-    started = []
-    sys.addaudithook(lambda event, _: started.append(event) if event in WATCHED and WATCHING else None)
-    WATCHING.append(True)
-    try:
-        served = autochron.judge(POLITE, "Thanks!", model="openai:m", record=path)
-        with pytest.raises(NotJudgedError):
-            autochron.judge(POLITE, "Thank you!", model="openai:m", record=path)
-    finally:
-        WATCHING.clear()
+    environment.setattr(subprocess, "Popen", None)  # nothing can be started, and so nobody asked
+    served = autochron.judge(POLITE, "Thanks!", model="openai:m", record=path)
+    with pytest.raises(NotJudgedError):
+        autochron.judge(POLITE, "Thank you!", model="openai:m", record=path)
     assert (served.score, served.reason, served.recorded) == (made.score, made.reason, True)
-    assert started == []
-
-
-WATCHED = {"subprocess.Popen", "os.fork", "os.posix_spawn", "socket.connect", "socket.getaddrinfo"}
-WATCHING = []
 
 
 @pytest.mark.slow
