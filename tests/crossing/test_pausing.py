@@ -215,10 +215,12 @@ def by_process():
     assert process.exitcode == 0
 
 
+@pytest.mark.parametrize("store", ["memory:", "traces.db"])
 @pytest.mark.parametrize("work", [in_fork, by_process])
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_process_of_multiprocessing_in_a_pause_is_none_of_ours(work, tmp_path, block):
-    with autochron.record(store=f"{tmp_path}/traces.db", rules=block.rules) as recording:
+def test_a_process_of_multiprocessing_in_a_pause_is_none_of_ours(work, store, tmp_path, block, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with autochron.record(store=store, rules=block.rules) as recording:
         with paused():
             work()
         ask("after")
