@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import Annotated, Any, NoReturn, Self
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from autochron import _originals
 from autochron.crossing.pausing import paused
 from autochron.envelope.redaction import Redactor
-from autochron.errors import JudgeError, JudgeSetupError, NotJudgedError, UsageError
+from autochron.errors import JudgeError, JudgeSetupError, NotJudgedError, StoreError, UsageError
 from autochron.judging import record as records
 from autochron.judging.process import Answer, JudgeProcess
 from autochron.judging.question import SYSTEM, Question, make_question
@@ -48,7 +48,7 @@ class Judgement(Struct, frozen=True):
 
 
 class _Kept(Struct):
-    score: float
+    score: Annotated[float, Meta(ge=0, le=1)]
     reason: str
 
 
@@ -117,13 +117,11 @@ class Judge:
     def judge(self, rubric: str, subject: Any, threshold: float = 0.5) -> Judgement:
         """Score a subject; as `autochron.judge`."""
         read_threshold(threshold)
-        with (
-            paused()
-        ):  # from the start: what is read of the subject, and the files, are no business of a session either
+        # From the start: what is read of the subject, and the files, are no business of a session either.
+        with paused():
             question = make_question(rubric, subject, self.name)
             envelope, was_recorded = self._envelope(question)
-        assert isinstance(envelope.outcome, Returned)  # noqa: S101 - no other is kept
-        kept = msgspec.json.decode(envelope.outcome.value, type=_Kept)
+        kept = self._read(envelope)
         passed = kept.score >= threshold
         return Judgement(kept.score, kept.reason, passed, self.name, was_recorded)
 
@@ -141,12 +139,23 @@ class Judge:
         _fresh.add(key)
         return kept, kept is not made
 
+    def _read(self, envelope: Envelope) -> _Kept:
+        """Read what is kept; StoreError where somebody put something else there."""
+        outcome = envelope.outcome
+        try:
+            return msgspec.json.decode(outcome.value if isinstance(outcome, Returned) else b"", type=_Kept)
+        except msgspec.DecodeError as error:
+            raise StoreError(
+                f"{envelope.address} in {self.shown} has no score from 0 to 1 with a reason ({error}); "
+                "have it judged again with mode='rewrite'"
+            ) from error
+
     def _explained(self, question: Question) -> str:
         near = records.describe_nearest(self.path, question.input)
-        near = (
-            near
-            or f"it holds no judgement at all{'' if os.path.exists(self.path) else ', for it is not there'}"
-        )
+        if near is None:
+            near = "it holds no judgement at all" + (
+                "" if os.path.exists(self.path) else ", for it is not there"
+            )
         return (
             f"{self.shown} has no judgement of this subject by {self.name}; {near}; "
             f"let it be judged with {VARIABLE}=record, or mode='record'"

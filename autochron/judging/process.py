@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from autochron.crossing.pausing import surroundings
+from autochron.envelope.redaction import Redactor
 from autochron.errors import JudgeError, JudgeSetupError, VerdictError
 from autochron.judging.speakers import Asking
 
@@ -60,7 +61,8 @@ class JudgeProcess:
         answer = msgspec.json.decode(line, type=Answer)
         if answer.error:
             kinds = {each.slug: each for each in (JudgeSetupError, VerdictError)}
-            raise kinds.get(answer.slug, JudgeError)(answer.error)
+            # An endpoint's refusal may quote the key, and its address may hold one.
+            raise kinds.get(answer.slug, JudgeError)(Redactor().mask_text(answer.error))
         return answer
 
     def close(self) -> None:

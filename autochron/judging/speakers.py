@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from autochron.envelope.redaction import Redactor
 from autochron.errors import JudgeError, JudgeSetupError
 from autochron.judging.question import SYSTEM
 from autochron.judging.verdict import SCHEMA, Reply, Say
@@ -125,7 +126,7 @@ class ChatCompletions:
 
     def _explained(self, error: Exception) -> JudgeError:
         said = " ".join(str(error).split())
-        place = str(self._client.base_url).rstrip("/")
+        place = Redactor().mask_url(str(self._client.base_url).rstrip("/"))
         if getattr(error, "status_code", None) in {401, 403}:
             return JudgeSetupError(f"{place} refuses the key in {_KEY} for {self._name}: {said}; set another")
         if getattr(error, "status_code", None) == 404:

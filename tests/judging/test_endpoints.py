@@ -120,6 +120,8 @@ def test_what_cannot_be_asked_says_why(model, environment, path):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     assert f"openai:m at http://127.0.0.1:{port} didn't answer" in ask(base_url=f"http://127.0.0.1:{port}")
+    secret = f"http://me:hunter2hunter2@127.0.0.1:{port}"
+    assert "hunter2" not in ask(base_url=secret)
     assert "has no model m" in ask(base_url=f"{model.origin}/elsewhere")
     assert model.stats.by_endpoint == ()
 

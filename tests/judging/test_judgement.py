@@ -7,6 +7,7 @@ import math
 from datetime import datetime
 
 import pytest
+from msgspec.structs import replace
 
 import autochron
 from autochron.errors import (
@@ -17,9 +18,10 @@ from autochron.errors import (
     UsageError,
     VerdictError,
 )
-from autochron.judging import settings
+from autochron.judging import judgement, settings
 from autochron.judging.judgement import Judgement
-from autochron.store.tracefile import read_trace
+from autochron.model import Returned
+from autochron.store.tracefile import read_trace, write_trace
 from tests.judging.conftest import BAD, GOOD
 
 POLITE = "The answer is polite."
@@ -236,8 +238,6 @@ def test_record_calls_for_what_is_missing_only(path, counting):
 
 
 def test_rewrite_judges_anew_once_in_a_process_and_leaves_the_rest(path, counting, environment):
-    from autochron.judging import judgement
-
     for subject in ("one", "two"):
         autochron.judge(POLITE, subject, model=counting(GOOD), record=path, mode="record")
     environment.setattr(judgement, "_fresh", set())  # as in another process
@@ -358,9 +358,22 @@ def test_an_edited_record_is_refused(path, counting):
             autochron.judge(POLITE, "x", model=counting(), record=path, mode=mode)
 
 
-def test_the_trace_of_a_program_is_no_record_of_judgements(tmp_path, block, counting):
-    from autochron.store.tracefile import write_trace
+@pytest.mark.parametrize("outcome", [b'{"reason":"","score":3}', b'{"score":0.5}', b"[]"])
+def test_an_outcome_that_is_no_judgement_is_refused(outcome, path, counting, environment):
+    autochron.judge(POLITE, "x", model=counting(), record=path, mode="record")
+    trace = read_trace(str(path))
+    (envelope,) = trace.envelopes
+    changed = replace(envelope, outcome=Returned(outcome))
+    write_trace(replace(trace, envelopes=(changed,)), str(path))
+    with pytest.raises(
+        StoreError, match=r"judge\[1\] in .* has no score from 0 to 1 with a reason .*mode='rewrite'"
+    ):
+        autochron.judge(POLITE, "x", model=counting(), record=path)
+    environment.setattr(judgement, "_fresh", set())  # as in another process
+    assert autochron.judge(POLITE, "x", model=counting(), record=path, mode="rewrite").score == 0.9
 
+
+def test_the_trace_of_a_program_is_no_record_of_judgements(tmp_path, block, counting):
     _, trace = block.record(lambda: None)
     write_trace(trace, str(tmp_path / "trace.jsonl"))
     with pytest.raises(StoreError, match="is the trace of a program; give judgements a file of their own"):
