@@ -17,7 +17,17 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from autochron.crossing.lanes import CHILD, CURRENT, QUIET, MethodHook, Root, Wrap, label_of, spawn
+from autochron.crossing.lanes import (
+    CHILD,
+    CURRENT,
+    QUIET,
+    MethodHook,
+    Root,
+    Wrap,
+    is_paused,
+    label_of,
+    spawn,
+)
 
 VARIABLE = "AUTOCHRON_CHILD"
 """The environment variable that tells a child what it is a child of."""
@@ -91,9 +101,9 @@ def attending() -> Parent | None:
 
 
 def birth(label: str, current: Any = None) -> Root | None:
-    """Begin a lane for a process that starts from what is current, or a task for one."""
+    """Begin a lane for a process that starts from what is current, or a task for one; None where it is to have none."""
     parent = _parent[0]
-    if parent is None:
+    if parent is None or is_paused():
         return None
     return spawn(parent.current() if current is None else current, f"{CHILD}{label}")
 
@@ -199,10 +209,10 @@ def _fork_exec(original: Any, _carried: Any) -> Any:
         STARTING.root = None
         STARTING.executes = True
         try:
-            if parent is None or root is None:
+            if parent is None or (root is None and not is_paused()):
                 return original(*arguments)
             words, names, close, kept, folder, entries, *rest = arguments
-            told = _with(entries, parent.told(root))
+            told = _without(entries) if root is None else _with(entries, parent.told(root))
             return original(words, names, close, kept, folder, told, *rest)
         finally:
             STARTING.executes = False
@@ -218,6 +228,13 @@ def _with(entries: list[bytes] | None, told: str) -> list[bytes] | None:
             return None
         entries = [key + b"=" + value for key, value in os.environb.items()]
     return [name + told.encode() if entry.startswith(name) else entry for entry in entries]
+
+
+def _without(entries: list[bytes] | None) -> list[bytes]:
+    """Give an environment that doesn't tell a child of us; None is the process's own."""
+    name = VARIABLE.encode() + b"="
+    given = [key + b"=" + value for key, value in os.environb.items()] if entries is None else entries
+    return [entry for entry in given if not entry.startswith(name)]
 
 
 # --- multiprocessing -----------------------------------------------------------------------------------------------

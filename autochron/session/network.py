@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from autochron.crossing.lanes import is_paused
 from autochron.crossing.processes import STARTING
 
 EVENTS = frozenset(
@@ -67,7 +68,7 @@ _starting = _Starting()
 
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
-    if event in _watched and _watcher is not None and not _starting.depth:
+    if event in _watched and _watcher is not None and not _starting.depth and not is_paused():
         _watcher(event, arguments)
     if event == "exec":
         if _on_code is not None:
@@ -121,7 +122,7 @@ def watch_processes() -> Callable[[], None]:
 
     @functools.wraps(original)
     def start(process: Any) -> Any:
-        if _watcher is None:
+        if _watcher is None or is_paused():
             return original(process)
         if not _starting.depth:
             how = getattr(process, "_start_method", None) or type(process).__name__
