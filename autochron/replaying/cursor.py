@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from autochron.crossing.lanes import process_of
-from autochron.replaying.window import Marks, Window
+from autochron.replaying.window import SHORT, Window, marks
 
 if TYPE_CHECKING:
     from autochron.model import Envelope
@@ -26,6 +26,7 @@ class Cursor:
 
     def __init__(self, record: Record, on_read: Callable[[Envelope], object]) -> None:
         self.window = Window(record)
+        self._is_short = record.size <= SHORT
         self._on_read = on_read
         """Told of each envelope as it is read, in order of start."""
         self._by_place: dict[tuple[str, int | None, str, int], Envelope] = {}
@@ -38,8 +39,8 @@ class Cursor:
         self._counts: dict[Key, int] = {}
         self._above: dict[int, int] = {}
         self._identity: dict[str, str] = {}
-        self._met = Marks()
-        self._closed = Marks()
+        self._met = marks(record.size)
+        self._closed = marks(record.size)
         self._reordered: set[str] = set()
         self._begun: dict[str, Envelope] = {}
         """The recorded lanes of which something was met, with the furthest."""
@@ -178,7 +179,7 @@ class Cursor:
 
     def let_go(self, envelope: Envelope) -> None:
         """Keep no longer what was met and has ended: a long record is never whole in memory."""
-        if self.window.is_whole and self.window.last <= _SHORT:
+        if self._is_short:
             return
         self.window.let_go(envelope)
         lane, parent, name, seq = envelope.lane, envelope.parent, envelope.name, envelope.seq
@@ -232,10 +233,6 @@ class Cursor:
                 return True
             parent = self._above.get(parent)
         return False
-
-
-_SHORT = 4096
-"""A record of no more crossings stays in memory while it is replayed."""
 
 
 def _family(lane: str) -> str:

@@ -33,6 +33,8 @@ from autochron.replaying.telling import Teller
 if TYPE_CHECKING:
     from autochron.ports import Record
 
+_getpid = _originals.getpid
+
 _ENOUGH = 100
 """Extra crossings after which a program that goes on regardless is stopped."""
 
@@ -49,6 +51,7 @@ class Director:
     ) -> None:
         self.record = record
         self.plan = plan
+        self._is_full = plan.is_full
         self.consequences = Consequences()
         self.states = States()
         self.turns = Turns(process_of(MAIN))
@@ -77,7 +80,7 @@ class Director:
     def _read(self, envelope: Envelope) -> None:
         """Hear of an envelope of the record, in order of start."""
         self.turns.add(envelope)
-        if not self.plan.is_full:
+        if not self._is_full:
             is_live = self.plan.is_live(envelope)
             self.consequences.read(envelope, is_live=is_live)
             self.states.read(envelope, is_live=is_live)
@@ -86,9 +89,8 @@ class Director:
 
     def begin(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Serving | None:
         """Find the record of a crossing and serve it, or let it run."""
-        self._refuse_child(
-            crossing.address
-        )  # before the lock, which another thread may have held at the fork
+        if _getpid() != self._process:  # before the lock, which another thread may have held at the fork
+            raise self._refuse_child(crossing.address)
         with self._lock:
             envelope = self._finder.find(crossing, arguments)
             if envelope is None:
@@ -123,7 +125,7 @@ class Director:
         return Served(self, crossing, arguments, envelope)
 
     def _note_served(self, crossing: Crossing, envelope: Envelope, given: bytes) -> None:
-        if envelope.kind == "tool" and not self.plan.is_full:
+        if not self._is_full and envelope.kind == "tool":
             self.teller.served_tool(envelope)
         if given == envelope.input:
             self.log.served(envelope)
@@ -136,7 +138,7 @@ class Director:
         plan = self.plan
         if crossing.boundary.runs:
             return "opened"
-        if plan.is_full:
+        if self._is_full:
             return "served"
         if plan.is_live(envelope):
             return "live"
@@ -251,15 +253,15 @@ class Director:
             self.compare_request(running, point.transport.sent(point.parameters, arguments), current)
         if not running.answers:
             return None
-        self._refuse_child(current.address)
+        if _getpid() != self._process:
+            raise self._refuse_child(current.address)
         return self._request(current, point, arguments)
 
-    def _refuse_child(self, address: str) -> None:
-        if _originals.getpid() != self._process:
-            raise DivergenceError(
-                f"{address} was not recorded in a child process, so it can't be served in one; make what forks a boundary,"
-                " and record again"
-            )
+    def _refuse_child(self, address: str) -> DivergenceError:
+        return DivergenceError(
+            f"{address} was not recorded in a child process, so it can't be served in one; make what forks a boundary, and"
+            " record again"
+        )
 
     def _request(self, crossing: Crossing, point: Any, arguments: tuple[Any, ...]) -> Any:
         return ServedRequest(self, crossing, point, arguments)
