@@ -34,6 +34,8 @@ class UnnamedError(Exception):
 
 def set_root(path: str) -> None:
     """Take the folder that the files of `__main__` are named relative to; by default the working folder."""
+    if path and path == _root[0]:
+        return
     root = os.path.abspath(path) if path else ""
     if root and root == _root[0]:
         return
