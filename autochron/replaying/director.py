@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import structs
@@ -406,9 +406,21 @@ class Director:
         if self.record.size > 1 and not len(self.log):
             self.teller.nothing(self.record)
         else:
-            self.teller.missing(
-                each for each in self.cursor.missing() if not f"{each.lane}/".startswith(running)
-            )
+            overtaken = {each.nearest for each in self.divergences if each.kind == "reordered"}
+            never: set[str | None] = set()
+
+            def missing() -> Iterator[Envelope]:
+                for each in self.cursor.missing():
+                    if not f"{each.lane}/".startswith(running):
+                        if each.address in overtaken:
+                            never.add(each.address)
+                        yield each
+
+            self.teller.missing(missing())
+            # What came before something that never came is in no other order.
+            self.divergences[:] = [
+                each for each in self.divergences if each.kind != "reordered" or each.nearest not in never
+            ]
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
