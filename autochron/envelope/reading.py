@@ -204,9 +204,19 @@ def _typed(node: Node) -> Any:
 
 
 def _record(cls: Any, node: Node) -> Any:
-    made = object.__new__(cls)
-    shapes.set_attributes(made, _state(node))
+    made, state = object.__new__(cls), _state(node)
+    _refuse_lost(node, set(state) - shapes.field_names(cls) - set(node.get("$type.beside", ())))
+    shapes.set_attributes(made, state)
     return made
+
+
+def _refuse_lost(node: Node, lost: set[str]) -> None:
+    """Refuse a value with fields that its type has no more: a program would not make such an object."""
+    if lost:
+        fields = " and ".join(sorted(lost))
+        raise CodecError(
+            f"{node['$type']} was recorded with {fields}, which it no longer has; record the trace again"
+        )
 
 
 def _struct(cls: Any, node: Node) -> Any:
@@ -241,6 +251,8 @@ def _pydantic(cls: Any, node: Node) -> Any:
     slots = {key: state.pop(key) for key, _ in shapes.slots_of(cls) if key in state}
     extra = read(node.get("$type.extra"))
     set_fields = set(node["$type.set"]) if "$type.set" in node else set(state) | set(extra or ())
+    known = {*cls.__pydantic_fields__, *(name for base in cls.__mro__ for name in vars(base))}
+    _refuse_lost(node, set(state) - known)
     put = object.__setattr__
     put(made, "__dict__", state)
     put(made, "__pydantic_fields_set__", set_fields)

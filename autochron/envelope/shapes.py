@@ -94,6 +94,17 @@ def is_record(cls: type) -> bool:
     )
 
 
+def field_names(cls: type) -> frozenset[str]:
+    """Name the fields of a dataclass, of an attrs class or of one with slots."""
+    return frozenset(
+        [
+            *getattr(cls, "__dataclass_fields__", ()),
+            *(field.name for field in getattr(cls, "__attrs_attrs__", ())),
+            *(name for name, _ in slots_of(cls)),
+        ]
+    )
+
+
 def _is_slotted(cls: type) -> bool:
     """Tell whether it is a value type without being declared one: equal by what stands in slots, which are all public.
 

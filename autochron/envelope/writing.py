@@ -367,10 +367,15 @@ def _exception_plan(cls: type, name: str) -> Plan:
 
 
 def _record_plan(cls: type, name: str) -> Plan:
-    slots = shapes.slots_of(cls)
+    slots, fields = shapes.slots_of(cls), shapes.field_names(cls)
 
     def build(writer: Writer, value: Any) -> Any:
-        return {"$type": name, **writer.state(shapes.attributes(value, slots))}
+        held = shapes.attributes(value, slots)
+        tree = {"$type": name, **writer.state(held)}
+        beside = [key for key in held if key not in fields]
+        if beside:
+            tree["$type.beside"] = beside
+        return tree
 
     return _guarded(build)
 

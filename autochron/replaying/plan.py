@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct, structs
 from msgspec.json import decode
@@ -100,7 +100,8 @@ def plan_for(
     if inputs is not None and inputs not in INPUTS:
         raise PlanError(f"inputs={inputs!r}: it is one of {', '.join(INPUTS)}")
     denied = frozenset(_reaches(deny))
-    selectors: Sequence[Selector] = [live] if isinstance(live, str) or callable(live) else list(live)
+    several = isinstance(live, Iterable) and not isinstance(live, str)
+    selectors: Sequence[Any] = list(live) if several and isinstance(live, Iterable) else [live]
     if not selectors:
         return FULL if inputs is None and not denied else Plan(inputs=inputs, deny=denied)
     crossed = record.boundaries()

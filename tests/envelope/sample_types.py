@@ -172,3 +172,14 @@ class Picky(Exception):
 
 class Plain:
     pass
+
+
+@dataclass
+class Lost:
+    gone: int
+    kept: int
+
+
+class LostModel(pydantic.BaseModel):
+    gone: int
+    kept: int

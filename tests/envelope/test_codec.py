@@ -441,3 +441,21 @@ def test_finding_a_name_runs_no_module_getattr(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "lazy_module", module)
     with pytest.raises(CodecError, match="has no X"):
         decode(b'{"$type":"lazy_module:X"}')
+
+
+@pytest.mark.parametrize("name", ["Lost", "LostModel"])
+def test_a_field_that_the_type_no_longer_has_is_refused(name):
+    body = encode(
+        getattr(samples, name)(1, kept=2) if name == "Lost" else samples.LostModel(gone=1, kept=2)
+    ).body
+    assert decode(body).kept == 2
+    with pytest.raises(
+        CodecError, match="was recorded with went, which it no longer has; record the trace again"
+    ):
+        decode(body.replace(b'"gone":', b'"went":'))
+
+
+def test_what_an_object_holds_beside_its_fields_is_kept():
+    lost = samples.Lost(1, kept=2)
+    lost.beside = [3]
+    assert vars(decode(encode(lost).body)) == vars(lost)
