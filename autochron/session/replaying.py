@@ -41,6 +41,9 @@ class Serving(NamedTuple):
 
     lane: str
     handing: Handing
+    """What the processes are told that it starts."""
+    parent: Remote | None
+    """The crossing that it was started in."""
 
 
 class Replaying(Session):
@@ -92,7 +95,7 @@ class Replaying(Session):
             self.start(self.director, self.director.transport)
             return
         self._tell(joined.lane)
-        self.start(self.director, self.director.transport, lane=joined.lane, parent=joined.handing.parent)
+        self.start(self.director, self.director.transport, lane=joined.lane, parent=joined.parent)
 
     def over(self, kernel: Kernel) -> Kernel | Kernels | Swapping:
         """Give what woven code calls: the trace of a call begins where that call does."""
