@@ -537,10 +537,33 @@ def test_what_a_module_writes_as_it_is_imported_is_not(project, folder):
     assert "opens out.txt for writing at writing_module.py:1" in denials(replay)[0]
 
 
-def test_pipes_are_made_as_before_afterwards(project, folder):
-    original = os.mkfifo
-    replayed(recorded(project.tool), project.tool, nothing, "files")
-    assert os.mkfifo is original
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "in another process"])
+def test_what_files_are_watched_by_is_taken_off(elsewhere, project, folder):
+    originals = (os.mkfifo, os.mknod, sqlite3.connect, sqlite3.dbapi2.connect)
+    trace = recorded(project.tool)
+    (folder / "agent.py").write_text(f"import {project.__name__} as m\nm.tool(print)\n")
+    with autochron.replay(trace, rules="autochron.toml", live="kind:tool", deny="files") as replay:
+        assert sqlite3.connect is not originals[2]
+        if elsewhere:
+            replay.run("agent.py")
+        else:
+            project.tool(nothing)
+        assert replay["tool[1]"].live
+    assert (os.mkfifo, os.mknod, sqlite3.connect, sqlite3.dbapi2.connect) == originals
+
+
+def test_a_replay_in_another_process_denies_as_well(project, folder):
+    (folder / "agent.py").write_text(
+        f"import os, {project.__name__} as m\nprint(m.swallows(lambda: os.mkdir('made')))\n"
+    )
+    trace = recorded(project.swallows)
+    with autochron.replay(
+        trace, rules="autochron.toml", live="kind:tool", deny="files", check=False
+    ) as replay:
+        rerun = replay.run("agent.py")
+    assert rerun.stdout == "tried: DeniedError\n"
+    (message,) = denials(replay)
+    assert message.startswith("swallows[1] makes the folder made at agent.py:2, ")
 
 
 # --- what is not live ----------------------------------------------------------------------------------------------------
