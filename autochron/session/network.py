@@ -77,6 +77,11 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
         _on_exec()
 
 
+def tell(event: str, arguments: tuple[Any, ...]) -> None:
+    """Tell of an event that CPython does not audit."""
+    _hook(event, arguments)
+
+
 def can_run(path: Any) -> bool:
     """Tell whether an exec will succeed: `execvp` tries each folder of PATH."""
     try:
