@@ -288,7 +288,8 @@ class Envelope(Struct, gc=False, frozen=True, kw_only=True):
     changed: bytes | None = None
     """Typed JSON object: the parameters whose value the call changed in place, as they were after it."""
     meta: bytes = b"{}"
-    """JSON object: `model`, `sampling`, `usage`, `sdk`, `tools`, `printed`: what the body wrote to standard output, and
+    """JSON object: `model`, `sampling`, `usage`, `sdk`, `tools`, `printed`: what the body wrote to standard output, `steps`:
+    what it wrote and which arguments it had changed after so many items, `handed`: facts about the object that it gave, and
     `passed`: the site of what it was passed to, where a rule's `argument` is why it was woven."""
     started: int = 0
     """Nanoseconds since the trace began."""

@@ -45,11 +45,12 @@ class Crossing:
         within: its place among the crossings of its name under its parent, from 1.
         done: whether its end was told.
         form: the shape of what the call handed out.
+        handed: facts about that object which its shape does not tell, as JSON data: its name, or that it was pending.
         record: what the handler keeps with it.
     """
 
     __slots__ = (
-        "_counts", "boundary", "collapses", "done", "form", "handler", "name", "nth", "parent", "point",
+        "_counts", "boundary", "collapses", "done", "form", "handed", "handler", "name", "nth", "parent", "point",
         "previous", "record", "root", "rule", "seq", "within",
     )  # fmt: skip
 
@@ -80,6 +81,7 @@ class Crossing:
         self._counts: dict[str, int] | None = None
         self.record: Any = None
         self.form: Form = "value"
+        self.handed: dict[str, Any] | None = None
 
     @property
     def counts(self) -> dict[str, int]:

@@ -226,12 +226,13 @@ class Swapping:
 class Swapped:
     """A call of the old function that is one of the new. It is false, which tells woven code not to run the body."""
 
-    __slots__ = ("_args", "_kwargs", "_stream", "_swap", "_token")
+    __slots__ = ("_args", "_kwargs", "_stream", "_swap", "_thrown", "_token")
 
     def __init__(self, swap: Swap, token: Crossing | None, point: Point, arguments: tuple[Any, ...]) -> None:
         self._swap = swap
         self._token = token
         self._stream: Any = None
+        self._thrown: BaseException | None = None
         self._args, self._kwargs = _call_of(swap, point, arguments)
 
     def __bool__(self) -> bool:
@@ -275,15 +276,24 @@ class Swapped:
             return self._failed(error), None
         return None, value if self._token is None else self._token.ended(value)
 
-    async def step_async(self) -> tuple[bool, BaseException | None, Any]:
+    async def step_async(self, sent: Any) -> tuple[bool, BaseException | None, Any]:
         """Give (done, error, item) for an asynchronous generator function."""
-        token = self._token
+        token, thrown = self._token, self._thrown
+        self._thrown = None
         if token is not None:
             token.resumed()
         try:
             if self._stream is None:
                 self._stream = self._call().__aiter__()
-            item = await self._stream.__anext__()
+            stream = self._stream
+            if thrown is not None:
+                if not hasattr(stream, "athrow"):
+                    raise thrown
+                item = await stream.athrow(thrown)
+            elif sent is not None and hasattr(stream, "asend"):
+                item = await stream.asend(sent)
+            else:
+                item = await stream.__anext__()
         except StopAsyncIteration:
             if token is not None:
                 token.ended(None)
@@ -294,9 +304,10 @@ class Swapped:
             token.yielded(item)
         return False, None, item
 
-    def raised(self, error: BaseException) -> None:
-        """Hear that an asynchronous generator was closed, or left with what was thrown into it."""
-        self._failed(error)
+    def thrown(self, error: BaseException) -> bool:
+        """Keep what is thrown into an asynchronous generator, for the next step."""
+        self._thrown = error
+        return False
 
     def _failed(self, error: BaseException) -> BaseException:
         if self._token is not None:
