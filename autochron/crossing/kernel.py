@@ -15,7 +15,7 @@ from autochron import _originals
 from autochron.crossing.adapters import PLAIN, adapt
 from autochron.crossing.arguments import Reader, bound, reader
 from autochron.crossing.conditions import Condition, condition, http_condition
-from autochron.crossing.lanes import CURRENT, HELD, MAIN, Remote, Root, stray_root
+from autochron.crossing.lanes import CURRENT, HELD, MAIN, PAUSE, Remote, Root, stray_root
 from autochron.errors import AutochronError, RuleError
 from autochron.interrupts import is_interruption
 from autochron.model import BoundaryRule, Form, Http
@@ -272,6 +272,8 @@ class Kernel:
         current = CURRENT.get(None)
         if current is None or current.root.kernel is not self or HELD.root is not None:
             current = self.current()
+            if current is PAUSE:
+                return None
         if point.transport and self.transport is not None:
             around = current.parent if current is current.root else current
             request = None if around is None else self.transport(around, point, arguments)
@@ -365,6 +367,8 @@ class Kernel:
     def current(self) -> Any:
         """Give the innermost open crossing, or the lane's root."""
         current = CURRENT.get(None)
+        if current is PAUSE:
+            return current
         if current is None or current.root.kernel is not self:
             return self.ground()
         held = HELD.root

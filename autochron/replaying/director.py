@@ -15,7 +15,7 @@ from autochron.envelope.canonical import canonical
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, CodecError, DivergenceError
 from autochron.inputs import LARGE, inputs_of, observed, request_input, shaped_input
-from autochron.model import Divergence, Envelope, Mode, Raised, Replayed, Returned
+from autochron.model import Divergence, Envelope, Mode, Raised, Replayed, Returned, Severity
 from autochron.ports import Serving
 from autochron.replaying import comparing
 from autochron.replaying.comparing import error_name
@@ -27,6 +27,7 @@ from autochron.replaying.plan import FULL, Plan, counts_of
 from autochron.replaying.reports import Report, Told
 from autochron.replaying.requests import Running, ServedRequest
 from autochron.replaying.serving import LIVE_PATIENCE, Served
+from autochron.replaying.states import States
 from autochron.replaying.telling import Teller
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Director:
         self.record = record
         self.plan = plan
         self.consequences = Consequences()
+        self.states = States()
         self.turns = Turns(process_of(MAIN))
         self.cursor = Cursor(record, self._read)
         self.teller = Teller(plan, self.consequences)
@@ -66,8 +68,6 @@ class Director:
         self._process = _originals.getpid()
         self._report: Report | None = None
         self._finder = Finder(self.cursor, self._input)
-        self.states: Callable[[Envelope], str | None] = lambda _envelope: None
-        """Gives the `state` of the rule that a recorded crossing is of."""
 
     @property
     def divergences(self) -> list[Divergence]:
@@ -78,7 +78,9 @@ class Director:
         """Hear of an envelope of the record, in order of start."""
         self.turns.add(envelope)
         if not self.plan.is_full:
-            self.consequences.read(envelope, is_live=self.plan.is_live(envelope))
+            is_live = self.plan.is_live(envelope)
+            self.consequences.read(envelope, is_live=is_live)
+            self.states.read(envelope, is_live=is_live)
 
     # --- told by the kernel ----------------------------------------------------------------------------------------
 
@@ -136,20 +138,13 @@ class Director:
             return "opened"
         if plan.is_full:
             return "served"
-        if plan.is_live(envelope) or self._shares_state(crossing, envelope):
+        if plan.is_live(envelope):
             return "live"
-        return "opened" if envelope.seq in plan.opened else "served"
-
-    def _shares_state(self, crossing: Crossing, envelope: Envelope) -> bool:
-        """Tell whether a later crossing of the same state is live, so that what this one did must be there."""
-        state = crossing.rule.state
-        if state is None:
-            return False
-        later = (each for each in self.cursor.window.by_seq.values() if each.seq > envelope.seq)
-        if any(self.plan.is_live(each) and self.states(each) == state for each in later):
+        if self.states.is_needed(envelope, crossing.rule.state):
             self.consequences.happened(envelope)
-            return True
-        return False
+            return "live"
+        opens = envelope.seq in plan.opened or self.states.holds_needed(envelope)
+        return "opened" if opens else "served"
 
     def _run(self, crossing: Crossing, mode: Mode, envelope: Envelope | None, address: Any = None) -> Running:
         """Note a crossing whose body runs."""
@@ -174,23 +169,21 @@ class Director:
         if running is None:
             return value
         envelope, met = running.envelope, running.met
-        if running.mode == "live":
+        if running.answers:
+            self.log.keep_value(met, value)
+        elif running.mode != "served" and not crossing.boundary.runs:
             met.returned(crossing, value)
             self._compare(running, crossing)
             self._tell_of(running)
-        elif running.answers:
-            self.log.keep_value(met, value)
-        if envelope is None or running.mode == "live":
+            return value
+        if envelope is None:
             return value
         if isinstance(envelope.outcome, Raised):
             name = error_name(envelope.outcome.error)
             message = f"{envelope.address} returned; when it was recorded it raised {name}"
-            self.note("outcome", envelope.address, message, envelope=envelope)
+            self._note_end(envelope, message)
         elif crossing.rule.observe:
             self.teller.compare_observed(envelope, self.mask(observed(crossing.rule, value)), crossing.rule)
-        elif running.mode == "opened" and crossing.boundary.outcome is None:
-            met.returned(crossing, value)
-            self._compare(running, crossing)
         return value
 
     def raised(self, crossing: Crossing, error: BaseException) -> None:
@@ -201,10 +194,11 @@ class Director:
         envelope = running.envelope
         if running.mode != "served":
             running.met.raised(crossing, error)
-        if running.mode == "live":
-            self._compare(running, crossing)
-            self._tell_of(running)
-        if envelope is None or running.mode == "live" or isinstance(error, (AutochronError, GeneratorExit)):
+            if not (running.answers or crossing.boundary.runs):
+                self._compare(running, crossing)
+                self._tell_of(running)
+                return
+        if envelope is None or isinstance(error, (AutochronError, GeneratorExit)):
             return
         if crossing.boundary.outcome is not None:
             return  # what is on record is an argument, and not how the body ended
@@ -213,7 +207,12 @@ class Director:
         if recorded != name:
             was = "it returned" if recorded is None else f"it raised {recorded}"
             message = f"{envelope.address} raised {name} ({error}); when it was recorded {was}"
-            self.note("outcome", envelope.address, message, envelope=envelope)
+            self._note_end(envelope, message)
+
+    def _note_end(self, envelope: Envelope, message: str) -> None:
+        # What encloses something live may end otherwise for that.
+        severity: Severity | None = "consequence" if envelope.seq in self.plan.opened else None
+        self.note("outcome", envelope.address, message, envelope=envelope, severity=severity)
 
     def item(self, crossing: Crossing, item: Any) -> None:
         """Keep an item of a stream that is live."""

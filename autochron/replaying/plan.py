@@ -11,6 +11,7 @@ from msgspec.json import decode
 
 from autochron.errors import PlanError
 from autochron.model import KINDS, Crossed, Envelope, Kind
+from autochron.rules.nearest import nearest
 
 if TYPE_CHECKING:
     from autochron.ports import Record
@@ -124,8 +125,10 @@ def _reaches(deny: str | Iterable[str]) -> Iterable[Reach]:
     for each in deny.split(",") if isinstance(deny, str) else deny:
         name = each.strip()
         if name not in REACHES:
-            near = f"{name!r} is none of them" if name else "it is empty"
-            raise PlanError(f"what can be denied is {', '.join(REACHES)}; {near}")
+            close = nearest(REACHES, name)
+            wrong = f"{name!r} is none of them" if name else "it is empty"
+            near = f"; did you mean {close}?" if name and close else ""
+            raise PlanError(f"what can be denied is {', '.join(REACHES)}; {wrong}{near}")
         yield name
 
 

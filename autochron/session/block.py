@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,7 +14,7 @@ from autochron.errors import UnwovenToolError, UsageError
 from autochron.model import Command, Footer, Rules, Trace
 from autochron.ports import Store
 from autochron.rules import load_rules
-from autochron.session import facts
+from autochron.session import facts, streams
 from autochron.session.activation import activate
 from autochron.session.children import Children
 from autochron.session.recording import Recording
@@ -89,6 +90,7 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
         self._given = rules
         self._durability = durability
         self._recording: Recording | None = None
+        self._listens: Callable[[], None] | None = None
 
     def __enter__(self) -> Self:
         refuse_second()
@@ -100,12 +102,15 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
         header = facts.header(rules, command, self._name, children=children)
         self._recording = Recording(activation, self.store, header, durability=self._durability)
         self._recording.begin()
+        self._listens = streams.listen_to_prints(self._recording.printed, any_stream=True)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _tb: TracebackType | None
     ) -> None:
         recording = self._recording
+        if self._listens is not None:
+            self._listens()
         if recording is not None:
             recording.end(None, None if kind is None else kind.__qualname__)
 

@@ -13,6 +13,7 @@ from msgspec import structs
 
 from autochron import _originals
 from autochron.config import default_store, find_rule_file
+from autochron.crossing.pausing import PLACEHOLDER, replace_variable
 from autochron.envelope import bodies
 from autochron.envelope.redaction import MASK, Redactor
 from autochron.errors import RuleError, StoreError, UsageError
@@ -39,9 +40,6 @@ REPORT = "AUTOCHRON_REPLAY_REPORT"
 
 PLAN = "AUTOCHRON_REPLAY_PLAN"
 """Names the file with the plan of such a replay."""
-
-PLACEHOLDER = "autochron-replay"
-"""What a credential is set to on replay, so that an SDK can be constructed."""
 
 
 class Options:
@@ -438,6 +436,7 @@ def _set_environment(record: Record, plan: Plan) -> None:
         return
     for name, value in footer.environment:
         if MASK not in value and not (plan.models and name in os.environ):
-            os.environ[name] = value
+            replace_variable(name, value)
     for name in footer.credentials:
-        os.environ.setdefault(name, PLACEHOLDER)
+        if name not in os.environ:
+            replace_variable(name, PLACEHOLDER)

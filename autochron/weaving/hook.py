@@ -6,18 +6,19 @@ beartype, typeguard, ddtrace and wrapt in either order, and no `find_spec` of ou
 
 from __future__ import annotations
 
+import gc
 import importlib._bootstrap_external as external
 import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib._bootstrap import _call_with_frames_removed  # type: ignore[attr-defined]
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from autochron.interrupts import is_interruption
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.plans import Entry, Gaps, Plans, State, is_of_source, pack, state_of, unpack
-from autochron.weaving.weave import Places, has_woven, weave_code, weave_functions
+from autochron.weaving.weave import Places, has_woven, pairs_of, weave_code, weave_functions
 
 if TYPE_CHECKING:
     from autochron.weaving.binding import Binding
@@ -84,6 +85,17 @@ class _Sought(NamedTuple):
     """What its source was before its code was loaded."""
 
 
+class _Woven(NamedTuple):
+    """A module whose code was woven as it was loaded."""
+
+    name: str
+    file: str
+    code: CodeType
+    original: CodeType | None
+    """What it was before; None where it can be had again from the file, as long as that is in this state."""
+    state: State | None
+
+
 class Hook:
     """The hook of one planner: `install()` returns the undo."""
 
@@ -98,6 +110,7 @@ class Hook:
         """The files whose code came by, of modules that rules may mean something to; and whether something in it is woven."""
         self._given: dict[int, CodeType] = {}
         """What `get_code` gave and is still to be run."""
+        self._loaded: list[_Woven] = []
         self._undo: list[Callable[[], None]] = []
 
     def install(self) -> Callable[[], None]:
@@ -119,9 +132,27 @@ class Hook:
         return self.uninstall
 
     def uninstall(self) -> None:
-        """Put the loaders back, and every function that was woven in place."""
+        """Put the loaders back, and every function that was woven, in place or as its module was loaded."""
         while self._undo:
             self._undo.pop()()
+        self._unweave()
+
+    def _unweave(self) -> None:
+        """Give the functions of modules that were woven as they were loaded the code of their source."""
+        originals: dict[int, CodeType] = {}
+        for each in self._loaded:
+            original = each.original
+            if original is None and each.name in sys.modules and state_of(each.file) == each.state:
+                original = _code_of(each.name, sys.modules[each.name])
+            if original is not None:
+                originals |= {id(woven): before for woven, before in pairs_of(each.code, original)}
+        for thing in gc.get_objects() if originals else ():
+            if type(thing) is not FunctionType:
+                continue
+            before = originals.get(id(thing.__code__))
+            if before is not None and before.co_freevars == thing.__code__.co_freevars:
+                thing.__code__ = before
+        self._loaded.clear()
 
     def weave_imported(self, name: str, module: ModuleType) -> None:
         """Weave a module that ran before the hook was there."""
@@ -160,7 +191,7 @@ class Hook:
         entry = plans.read(name, file, more, state)
         if entry is not None:
             try:
-                woven = self._recalled(name, file, entry)
+                woven = self._recalled(name, file, entry, state)
             except Exception as error:  # not what we wrote: made anew
                 if is_interruption(error):
                     raise
@@ -172,13 +203,13 @@ class Hook:
     def _after(self, sought: _Sought, code: CodeType) -> CodeType:
         """Weave, and keep what came of it."""
         if sought.plans is None:
-            return self._weave(sought.name, sought.file, code)
+            return self._weave(sought, code)
         count = len(self._ledger)
         if self.progress is not None:
             self.progress.begin(sought.name, code)
         try:
             self._is_blind = False
-            woven = self._weave(sought.name, sought.file, code)
+            woven = self._weave(sought, code)
             if self._is_blind:
                 pass  # what was compiled without columns may be compiled with them next time
             elif is_of_source(code, str(sought.file)):
@@ -191,9 +222,13 @@ class Hook:
                 self.progress.end()
         return woven
 
-    def _weave(self, name: str, file: str | None, code: CodeType) -> CodeType:
-        woven = self._try_to_weave(name, file, code)
+    def _weave(self, sought: _Sought, code: CodeType) -> CodeType:
+        woven = self._try_to_weave(sought.name, sought.file, code)
         self.passed[code.co_filename] = woven is not code
+        if woven is not code:
+            # Not kept for all: it is as large again, and mostly never asked for.
+            original = code if sought.state is None else None
+            self._loaded.append(_Woven(sought.name, str(sought.file), woven, original, sought.state))
         return woven
 
     def _try_to_weave(self, name: str, file: str | None, code: CodeType) -> CodeType:
@@ -224,7 +259,7 @@ class Hook:
         assert sought.state is not None  # noqa: S101 - there are plans
         plans.write(sought.name, str(sought.file), sought.more, sought.state, Entry(notes, refused, *packed))
 
-    def _recalled(self, name: str, file: str, entry: Entry) -> CodeType | None:
+    def _recalled(self, name: str, file: str, entry: Entry, state: State) -> CodeType | None:
         """Give the code of an entry, and make known what was known when it was made."""
         self._planner.recall(name, file, entry.notes)
         for what, reason, slug in entry.ledger:
@@ -236,6 +271,7 @@ class Hook:
             self._ledger.woven(point)
         for site in sites:
             self._ledger.bound(site)
+        self._loaded.append(_Woven(name, file, code, None, state))
         return code
 
     def _replace(self, owner: Any, name: str, wrap: Callable[[Any], Any]) -> None:

@@ -144,7 +144,7 @@ def weave_functions(
             done.append((function, old, new))
 
     def undo() -> None:
-        originals = {id(woven): original for _, old, new in done for woven, original in _pairs(new, old)}
+        originals = {id(woven): original for _, old, new in done for woven, original in pairs_of(new, old)}
         for function, old, new in done:
             if function.__code__ is new:
                 function.__code__ = old
@@ -156,13 +156,13 @@ def weave_functions(
     return undo
 
 
-def _pairs(woven: CodeType, original: CodeType) -> Iterable[tuple[CodeType, CodeType]]:
+def pairs_of(woven: CodeType, original: CodeType) -> Iterable[tuple[CodeType, CodeType]]:
     """Give each woven code object with what it was before, also the nested ones."""
     yield woven, original
     # Not strict: weaving adds constants at the end.
     for inner, before in zip(woven.co_consts, original.co_consts, strict=False):
         if inner is not before and isinstance(inner, CodeType):
-            yield from _pairs(inner, before)
+            yield from pairs_of(inner, before)
 
 
 def functions_of(module: str) -> Iterable[FunctionType]:

@@ -366,8 +366,8 @@ BAD = [
     ),
     (HEAD + BOUNDARY + 'target = "a:b"\nid = "x"\n', "6: [[boundary]] has no key `id`; nearest is `kind`"),
     (
-        HEAD + BOUNDARY + 'target = "a:b"\nstate = "ledger"\n',
-        "6: `state` is not supported yet; take it out",
+        HEAD + BOUNDARY + 'target = "a:b"\nstate = ""\n',
+        "6: `state` is empty; name the state that tools share",
     ),
     (
         HEAD + '[[ignore]]\ncall = "a()"\nsite = "a.py:1"\nreason = "r"\n',
