@@ -23,6 +23,7 @@ from autochron.weaving import gate
 
 if TYPE_CHECKING:
     from autochron.ports import Record
+    from autochron.recording.recorder import Recorder
 
 _rules: dict[tuple[str | None, int, str], Rules] = {}
 
@@ -134,6 +135,11 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
         """Read the trace back."""
         self._session.writer.flush()
         return self.store.load(self.id)
+
+    @property
+    def recorder(self) -> Recorder:
+        """Who notes what crosses."""
+        return self._session.recorder
 
     @property
     def _session(self) -> Recording:

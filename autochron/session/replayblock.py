@@ -75,6 +75,13 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         self._session: Replaying | None = None
         self._rerun: Rerun | None = None
         self._crossings: tuple[int, Crossings] | None = None
+        self.is_over = False
+        """Whether it has begun and ended."""
+
+    def __repr__(self) -> str:
+        trace = self._reference
+        named = trace.header.id if isinstance(trace, Trace) else os.fspath(trace)
+        return f"<replay of {named}>"
 
     def __enter__(self) -> Self:
         refuse_second()
@@ -96,8 +103,9 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         self, kind: type[BaseException] | None, error: BaseException | None, _tb: TracebackType | None
     ) -> None:
         session = self._session
-        if session is None:
+        if session is None or self.is_over:
             return
+        self.is_over = True
         if self._rerun is None:
             session.finish(whole=kind is None)
         if self._check and kind is None:
@@ -235,6 +243,11 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         if self._rerun is not None:
             return self._rerun.summary.divergences
         return tuple(self._session.director.divergences)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the block was entered."""
+        return self._session is not None
 
     @property
     def record(self) -> Record:

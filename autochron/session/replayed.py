@@ -41,13 +41,19 @@ class ReplayedCrossing:
         replayed: how it went, as a trace keeps it.
     """
 
-    __slots__ = ("_met", "_told", "recorded", "replayed")
+    __slots__ = ("_given", "_met", "_told", "recorded", "replayed")
 
     def __init__(self, replayed: Replayed, met: Met | None, told: Iterable[Divergence]) -> None:
         self.replayed = replayed
         self.recorded = replayed.recorded
         self._met = met
         self._told = tuple(told)
+        self._given: list[Any] = []
+        """What was asked of it: results and inputs that were made for that."""
+
+    def gave(self, value: object) -> bool:
+        """Tell whether a value is what was asked of it, and not one that is equal."""
+        return any(each is value for each in self._given)
 
     def __repr__(self) -> str:
         return f"<{self.address} {self.kind}, {self.replayed.mode}, given {_short(self.replayed.envelope.input)}>"
@@ -94,7 +100,11 @@ class ReplayedCrossing:
     @property
     def input(self) -> Any:
         """What it was given in this replay, as JSON data."""
-        return decode(self._envelope.input)
+        return self._handed(decode(self._envelope.input))
+
+    def _handed(self, value: Any) -> Any:
+        self._given = [*self._given[-3:], value]
+        return value
 
     @property
     def error(self) -> BaseException | None:
@@ -157,6 +167,12 @@ def _short(body: bytes) -> str:
     return text if len(text) <= 160 else f"{text[:159]}…"
 
 
+class Sequenced(list[str]):
+    """Addresses of crossings, in order of start; a list, which is known for what it is where it is compared."""
+
+    __slots__ = ()
+
+
 class Crossings(tuple[ReplayedCrossing, ...]):
     """Crossings of a replay, in order of start."""
 
@@ -167,7 +183,7 @@ class Crossings(tuple[ReplayedCrossing, ...]):
 
     def sequence(self) -> list[str]:
         """Give their addresses, in order of start."""
-        return [each.address for each in self]
+        return Sequenced(each.address for each in self)
 
     def only(
         self,
