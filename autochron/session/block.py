@@ -161,12 +161,12 @@ def refuse_second() -> None:
         )
 
 
-def refuse_unwoven(record: Record) -> None:
-    """Refuse a trace in which the model asked for tools that never crossed."""
+def refuse_unwoven(record: Record, *, remedy: str = ", or say --allow-unwoven") -> None:
+    """Refuse a trace in which the model asked for tools that never crossed; `remedy` is what else could be done."""
     footer = record.footer
     if footer is not None and footer.unwoven_tools:
         tools = ", ".join(footer.unwoven_tools)
         raise UnwovenToolError(
             f"trace {record.header.id}: the model asked for {tools}, which no boundary covers, so a replay would run it"
-            " for real; add a [[boundary]] for it and record again, or say --allow-unwoven"
+            f" for real; add a [[boundary]] for it and record again{remedy}"
         )
