@@ -188,5 +188,7 @@ def test_case_1_another_order_with_the_same_counts_is_a_divergence(live, block):
     with autochron.replay(trace, rules=block.rules, live=live, check=False) as replay:
         assert sorted_by_name() == sorted(given, key=lambda number: number % 2 == 0)
     errors = [each for each in replay.divergences if each.severity == "error"]
-    assert [(each.kind, each.address, each.nearest) for each in errors] == [("reordered", "one[2]", "other[1]")]
+    assert [(each.kind, each.address, each.nearest) for each in errors] == [
+        ("reordered", "one[2]", "other[1]")
+    ]
     assert errors[0].message == "one[2] came before other[1]; when it was recorded other[1] came first"
