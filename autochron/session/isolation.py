@@ -157,8 +157,8 @@ class Isolation:
 
     def _change(self, event: str, arguments: tuple[Any, ...]) -> str | None:
         if event == "open":
-            path, mode, flags = arguments
-            return self._opening(path, mode, flags)
+            path, mode, flags, *_ = (*arguments, None, None)  # anyone may raise an event of that name
+            return self._opening(path, mode, flags if isinstance(flags, int) else 0)
         if event == _DATABASE:
             return self._database(arguments[0])
         if event in _TEMPORARY:
@@ -299,7 +299,7 @@ def _is_housekeeping(frame: FrameType | None) -> bool:
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
-        if file.startswith("<frozen importlib"):
+        if file.startswith("<frozen importlib._bootstrap"):
             return True
         if code.co_name == "<module>":
             return False

@@ -473,6 +473,7 @@ LET_BE = {
     "a database in memory": in_memory,
     "a database that is read": reads_database,
     "a database that is read only": reads_only,
+    "an event of someone else's": lambda: sys.audit("open", "old"),
     "an event loop": lambda: asyncio.run(asyncio.sleep(0)),
 }
 
