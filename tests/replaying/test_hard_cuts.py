@@ -1,5 +1,8 @@
 """Cut-points where a replay might pass in silence, fail without need, or do for real what was to be served."""
 
+import importlib
+import random
+import sys
 import threading
 
 import pytest
@@ -94,3 +97,86 @@ def test_what_follows_a_live_call_in_a_new_thread_is_a_consequence_of_it(block):
     with autochron.replay(trace, rules=block.rules, live="refund") as replaying:
         with_another_thread()
     assert told(replaying, "missing") == [("consequence", "look_up[1]")]
+
+
+# --- swapping
+
+SHOP = """
+ran = []
+def refund(order, cents, *, note="", limit=5):
+    ran.append(order)
+    return [order, cents, note]
+def look_up(order):
+    return {"order": order}
+def main(**given):
+    try:
+        refund(1, **given)
+    except Exception as error:
+        print(type(error).__name__)
+    return look_up(1)
+"""
+CANDIDATES = {
+    "def refund(cents, order, limit, note): return [order, cents, note]": [1, 7, "n"],
+    "def refund(order, cents, limit, note): return [order, cents, note]": [1, 7, "n"],
+    "def refund(number, sum_, *, note, limit): return [number, sum_, note]": [1, 7, "n"],
+    "def refund(order, /, cents, **more): return [order, cents, more['note']]": [1, 7, "n"],
+    "def refund(**more): return [more['order'], more['cents'], more['note']]": [1, 7, "n"],
+}
+
+
+@pytest.fixture
+def shop(block, tmp_path, monkeypatch):
+    """Give a fresh module of a shop, and rules for it."""
+    name = f"shop_{random.randrange(10**9)}"
+    (tmp_path / f"{name}.py").write_text(SHOP, encoding="utf-8")
+    (tmp_path / "autochron.toml").write_text(
+        f'version = 1\npacks = []\n[[boundary]]\nname = "{{__name__}}"\nkind = "tool"\ndefine = "{name}:*"\n'
+        'exclude = ["main"]\n',
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield importlib.import_module(name)
+    del sys.modules[name]
+
+
+@pytest.mark.parametrize("candidate", CANDIDATES)
+def test_a_candidate_gets_each_argument_by_its_name(block, shop, candidate):
+    def run():
+        return shop.main(cents=7, note="n")
+
+    _, trace = block.record(run)
+    names = {}
+    exec(candidate, names)
+    swap = {f"{shop.__name__}:refund": names["refund"]}
+    with autochron.replay(trace, rules=block.rules, live="refund", swap=swap) as replaying:
+        run()
+    assert replaying["refund"].result == CANDIDATES[candidate]
+
+
+BROKEN = {
+    "def refund(order): return order": "can't be called as the old one was",
+    "def refund(order, cents, note, limit, reason): return order": "missing a required argument",
+    "raise RuntimeError('not today')": "RuntimeError: not today",
+    "refund = 5": "is not callable",
+    "def other(): pass": "has no refund",
+}
+
+
+@pytest.mark.parametrize("candidate", BROKEN)
+def test_a_candidate_that_cannot_be_called_is_an_error_although_the_agent_catches_it(
+    block, shop, tmp_path, candidate
+):
+    _, trace = block.record(lambda: shop.main(cents=7))
+    new = f"fixed_{random.randrange(10**9)}"
+    (tmp_path / f"{new}.py").write_text(candidate, encoding="utf-8")
+    replaying = autochron.replay(
+        trace, rules=block.rules, live="refund", swap={f"{shop.__name__}:refund": f"{new}.py:refund"}
+    )
+    with pytest.raises(DivergenceError, match=BROKEN[candidate]), replaying:
+        shop.main(cents=7)
+    # The crossing was ended, so that what comes next is not inside it, and the old one did not run.
+    assert replaying["look_up"].replayed.envelope.parent is None
+    assert not told(replaying, "extra")
+    assert shop.ran == [1]
+    if candidate.startswith("raise"):
+        assert new not in sys.modules
