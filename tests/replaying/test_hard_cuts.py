@@ -8,7 +8,7 @@ import threading
 import pytest
 
 import autochron
-from autochron.errors import DivergenceError
+from autochron.errors import DivergenceError, PlanError, StoreError, UsageError
 
 ran = []
 
@@ -97,6 +97,58 @@ def test_what_follows_a_live_call_in_a_new_thread_is_a_consequence_of_it(block):
     with autochron.replay(trace, rules=block.rules, live="refund") as replaying:
         with_another_thread()
     assert told(replaying, "missing") == [("consequence", "look_up[1]")]
+
+
+# --- what a plan means
+
+
+@pytest.mark.parametrize("answer", [None, False, 0, ""])
+def test_a_function_that_chooses_nothing_is_refused(block, answer):
+    _, trace = block.record(lambda: agent("a"))
+    with (
+        pytest.raises(PlanError, match="true of no crossing"),
+        autochron.replay(trace, rules=block.rules, live=lambda _: answer),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"live": None},
+        {"live": 5},
+        {"live": b"ask"},
+        {"deny": None},
+        {"deny": 5},
+        {"swap": ["ab"]},
+        {"swap": "a:b=c:d"},
+        {"swap": {5: refund}},
+        {"swap": {"shop:refund": None}},
+        {"swap": {"shop:refund": 5}},
+        {"swap": [("shop:refund", "shop:one"), ("shop:refund", "shop:other")]},
+    ],
+)
+def test_what_means_nothing_is_refused_in_words(block, wrong):
+    _, trace = block.record(lambda: agent("a"))
+    with pytest.raises(PlanError), autochron.replay(trace, rules=block.rules, **wrong):
+        pass
+
+
+@pytest.mark.parametrize("wrong", [None, 5, 1.5])
+def test_what_is_no_trace_is_refused_in_words(block, wrong):
+    with pytest.raises(UsageError, match="give a trace"), autochron.replay(wrong, rules=block.rules):
+        pass
+
+
+def test_a_temporary_folder_that_cannot_be_written_is_named(block, tmp_path, monkeypatch):
+    with autochron.record(store=f"sqlite:///{tmp_path}/traces.db", rules=block.rules) as recording:
+        agent("a")
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
+    with (
+        pytest.raises(StoreError, match="set TMPDIR"),
+        autochron.replay(recording.trace(), rules=block.rules),
+    ):
+        pass
 
 
 # --- swapping
