@@ -5,10 +5,13 @@ import random
 import sys
 import threading
 
+import openai
 import pytest
 
 import autochron
+from autochron import provider
 from autochron.errors import DivergenceError, PlanError, StoreError, UsageError
+from tests.agents.workshop import Block
 
 ran = []
 
@@ -149,6 +152,67 @@ def test_a_temporary_folder_that_cannot_be_written_is_named(block, tmp_path, mon
         autochron.replay(recording.trace(), rules=block.rules),
     ):
         pass
+
+
+# --- what is asked
+
+
+def test_a_returned_argument_is_as_it_was_when_it_was_returned(block):
+    def run():
+        state = {"steps": []}
+        step(step(state, 1), 2)
+        step(state, 3, "kept")
+        Shop().open()
+
+    _, trace = block.record(run)
+    with autochron.replay(trace, rules=block.rules) as replaying:
+        run()
+    assert [replaying[f"step[{nth}]"].result for nth in (1, 2, 3)] == [
+        {"steps": [1]},
+        {"steps": [1, 2]},
+        "kept",
+    ]
+    with pytest.raises(autochron.errors.CodecError, match="returned its argument self"):
+        _ = replaying["open"].result
+
+
+def test_plain_data_of_a_live_model_is_as_it_was_when_it_was_returned(block):
+    def run():
+        ask("a")["words"].append("later")
+
+    _, trace = block.record(run)
+    with autochron.replay(trace, rules=block.rules, live="ask") as replaying:
+        run()
+    assert replaying["ask"].result == {"words": ["a"]}
+
+
+def test_the_items_of_a_streamed_model_are_the_events_that_it_sent(tmp_path, monkeypatch):
+    file = tmp_path / "autochron.toml"
+    file.write_text('version = 1\npacks = ["openai"]\n', encoding="utf-8")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.setenv("NO_PROXY", "*")
+
+    def run():
+        client = openai.OpenAI(base_url=model.url)
+        asked = [{"role": "user", "content": "Where is my mug?"}]
+        stream = client.chat.completions.create(model="gpt-4.1-mini", messages=asked, stream=True)
+        return [choice.delta.content or "" for chunk in stream for choice in chunk.choices]
+
+    with provider.serve() as model:
+        said, trace = Block(str(file)).record(run)
+        with autochron.replay(trace, rules=str(file)) as replaying:
+            run()
+    events = [each for each in replaying["model"].items if isinstance(each, dict)]
+    assert [choice["delta"].get("content") or "" for each in events for choice in each["choices"]] == said
+
+
+def test_what_is_no_kind_is_refused(block):
+    _, trace = block.record(lambda: agent("a"))
+    with autochron.replay(trace, rules=block.rules) as replaying:
+        agent("a")
+    assert not replaying.only(kind="router")
+    with pytest.raises(UsageError, match="a kind is one of"):
+        replaying.only(kind="tools")
 
 
 # --- swapping
