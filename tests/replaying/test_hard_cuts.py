@@ -11,7 +11,7 @@ import pytest
 import autochron
 from autochron import provider
 from autochron.errors import DivergenceError, PlanError, StoreError, UsageError
-from tests.agents.workshop import Block
+from tests.agents.workshop import Block, Fresh, write
 
 ran = []
 
@@ -100,6 +100,72 @@ def test_what_follows_a_live_call_in_a_new_thread_is_a_consequence_of_it(block):
     with autochron.replay(trace, rules=block.rules, live="refund") as replaying:
         with_another_thread()
     assert told(replaying, "missing") == [("consequence", "look_up[1]")]
+
+
+# --- how a block ends
+
+
+def agent(*asked, end=None):
+    for question in asked:
+        ask(question)
+    refund(1)
+    if end is not None:
+        raise end
+
+
+def test_a_block_that_exits_is_judged(block):
+    _, trace = block.record(lambda: agent("a", "b"))
+    with (
+        pytest.raises(DivergenceError, match="ask"),
+        autochron.replay(trace, rules=block.rules, live="refund"),
+    ):
+        agent("b", end=SystemExit(0))
+    with pytest.raises(SystemExit), autochron.replay(trace, rules=block.rules, live="refund"):
+        agent("a", "b", end=SystemExit(0))
+
+
+def test_a_block_that_raises_as_it_was_recorded_is_judged(block):
+    with pytest.raises(LookupError), autochron.record(store="memory:", rules=block.rules) as recording:
+        agent("a", "b", end=LookupError("none"))
+    with (
+        pytest.raises(DivergenceError, match="ask"),
+        autochron.replay(recording.trace(), rules=block.rules, live="refund"),
+    ):
+        agent("b", end=LookupError("none"))
+    with pytest.raises(LookupError), autochron.replay(recording.trace(), rules=block.rules, live="refund"):
+        agent("a", "b", end=LookupError("none"))
+
+
+def test_what_a_block_raises_otherwise_tells_of_what_diverged(block):
+    _, trace = block.record(lambda: agent("a", "b"))
+    with (
+        pytest.raises(ZeroDivisionError) as raised,
+        autochron.replay(trace, rules=block.rules, live="refund", inputs="strict"),
+    ):
+        agent("x", "b", end=ZeroDivisionError())
+    (note,) = raised.value.__notes__
+    assert note.startswith("autochron: replay and record disagree: ask[1] was given another input")
+    with (
+        pytest.raises(ZeroDivisionError) as raised,
+        autochron.replay(trace, rules=block.rules, live="refund"),
+    ):
+        agent("a", "b", end=ZeroDivisionError())
+    assert not hasattr(raised.value, "__notes__")
+
+
+def test_a_replay_that_is_begun_again_is_judged_again_and_ends(block):
+    _, trace = block.record(lambda: agent("a"))
+    replaying = autochron.replay(trace, rules=block.rules, live="refund")
+    with replaying:
+        agent("a")
+    with pytest.raises(DivergenceError), replaying:
+        ask("a")
+    with replaying:
+        agent("a")
+    assert replaying.sequence() == ["ask[1]", "refund[1]"]
+    ran.clear()
+    ask("outside")
+    assert ran == [("ask", "outside")]
 
 
 # --- what a plan means
@@ -296,3 +362,32 @@ def test_a_candidate_that_cannot_be_called_is_an_error_although_the_agent_catche
     assert shop.ran == [1]
     if candidate.startswith("raise"):
         assert new not in sys.modules
+
+
+# --- another process
+
+PROGRAM = """
+def refund(order):
+    print("refunding", order)
+    return order
+
+if __name__ == "__main__":
+    refund(1)
+"""
+
+
+@pytest.mark.slow
+def test_nothing_runs_for_real_after_a_replay_in_another_process(tmp_path, monkeypatch):
+    name = f"program_{random.randrange(10**9)}"
+    folder = write(tmp_path, PROGRAM, "refund", name=name)
+    assert Fresh().run(folder, "run", f"{name}.py").status == 0
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(str(folder))
+    with autochron.replay("last") as replaying:
+        assert replaying.run().status == 0
+        program = importlib.import_module(name)
+        with pytest.raises(UsageError, match=r"after replay\.run\(\)"):
+            program.refund(2)
+        assert replaying.run().status == 0
+    assert replaying.sequence() == ["refund[1]"]
+    assert program.refund(3) == 3
