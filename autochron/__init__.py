@@ -18,16 +18,18 @@ if not (3, 11) <= _running <= (3, 13):
     raise ImportError(_refusal)
 
 if TYPE_CHECKING:
+    from autochron.judging.judgement import judge
     from autochron.session.block import record
     from autochron.session.marking import boundary, wrap
     from autochron.session.replayblock import replay
 
 __version__ = "0.1.0"
 
-__all__ = ["boundary", "record", "replay", "wrap"]
+__all__ = ["boundary", "judge", "record", "replay", "wrap"]
 
 _HOMES = {
     "boundary": "autochron.session.marking",
+    "judge": "autochron.judging.judgement",
     "record": "autochron.session.block",
     "replay": "autochron.session.replayblock",
     "wrap": "autochron.session.marking",

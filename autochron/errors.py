@@ -5,6 +5,7 @@ A message says the fact, the place and the remedy; `str(error)` ends with the sl
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -107,6 +108,12 @@ class DivergenceError(AutochronError):
         return "\n".join([first, *self.tree])
 
 
+class AgainError(AutochronError, AssertionError):
+    """What went wrong when a trace was recorded goes wrong again on a replay with new code."""
+
+    slug = "happened-again"
+
+
 class UnwovenToolError(AutochronError):
     """The model asked for a tool that no boundary covers, so a replay would run it for real."""
 
@@ -120,6 +127,7 @@ class DeniedError(AutochronError, PermissionError):
 
     def __init__(self, message: str) -> None:
         AutochronError.__init__(self, message)
+        self.errno = errno.EACCES  # as programs ask for it
 
 
 class NetworkRefusedError(AutochronError, ConnectionRefusedError):
@@ -129,3 +137,33 @@ class NetworkRefusedError(AutochronError, ConnectionRefusedError):
 
     def __init__(self, message: str) -> None:
         AutochronError.__init__(self, message)
+
+
+class JudgeError(AutochronError):
+    """A judge can't be asked, or doesn't answer."""
+
+    slug = "judge"
+
+
+class JudgeSetupError(JudgeError):
+    """A judge's package, key, name or process is missing or wrong."""
+
+    slug = "judge-setup"
+
+
+class VerdictError(JudgeError):
+    """A judge's model answered with something that is no score with a reason."""
+
+    slug = "bad-verdict"
+
+
+class NotJudgedError(JudgeError):
+    """A judgement isn't recorded, and no model may be called."""
+
+    slug = "not-judged"
+
+
+class LabelsError(AutochronError):
+    """A file of labels says something that is no label."""
+
+    slug = "bad-labels"

@@ -288,7 +288,8 @@ class Envelope(Struct, gc=False, frozen=True, kw_only=True):
     changed: bytes | None = None
     """Typed JSON object: the parameters whose value the call changed in place, as they were after it."""
     meta: bytes = b"{}"
-    """JSON object: `model`, `sampling`, `usage`, `sdk`, `tools`, `printed`: what the body wrote to standard output, and
+    """JSON object: `model`, `sampling`, `usage`, `sdk`, `tools`, `printed`: what the body wrote to standard output, `steps`:
+    what it wrote and which arguments it had changed after so many items, `handed`: facts about the object that it gave, and
     `passed`: the site of what it was passed to, where a rule's `argument` is why it was woven."""
     started: int = 0
     """Nanoseconds since the trace began."""
@@ -529,6 +530,33 @@ class ReplaySummary(Struct, frozen=True, kw_only=True):
     """Addresses of what ran live."""
     divergences: tuple[Divergence, ...] = ()
     problems: tuple[str, ...] = ()
+
+
+class Incident(Struct, frozen=True, kw_only=True):
+    """A folder with a trace, its rules and a test."""
+
+    folder: str
+    """As it was given."""
+    trace: str
+    files: tuple[str, ...]
+    test: str
+    """The file of the test."""
+    waits: bool
+    """Whether the test waits for someone to write in it how the agent is called."""
+    warnings: tuple[str, ...] = ()
+
+
+class Tried(Struct, frozen=True):
+    """What became of the test of an incident on today's code."""
+
+    outcome: Literal["failed", "waits", "passed", "broken", "untried"]
+    """`failed` as it should; `broken`: it failed or ended in another way."""
+    said: str
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it is as it should be, as far as that was seen."""
+        return self.outcome not in {"passed", "broken"}
 
 
 class Fit(Struct, frozen=True):

@@ -44,11 +44,11 @@ class Serving(Protocol):
     def items(self) -> Any:
         """Give a generator that yields the items and returns (error, value), for a generator function."""
 
-    def step_async(self) -> Any:
-        """Give an awaitable of (done, error, item), for an asynchronous generator function."""
+    def step_async(self, sent: Any) -> Any:
+        """Give an awaitable of (done, error, item), for an asynchronous generator function; `sent` came for the last item."""
 
-    def raised(self, error: BaseException) -> None:
-        """Note what was thrown into an asynchronous generator function between two items: it ends there."""
+    def thrown(self, error: BaseException) -> bool:
+        """Tell whether what was thrown into an asynchronous generator function leaves it; if not, a step comes next."""
 
 
 class WovenHandler(Protocol):

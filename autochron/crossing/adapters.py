@@ -27,15 +27,21 @@ def adapt(crossing: Crossing, value: Any) -> Any:
     kind = type(value)
     if kind is types.CoroutineType:
         crossing.form = "awaitable"
-        return _named(_awaited(crossing, value), value)
+        return _named(crossing, _awaited(crossing, value), value)
     if kind is types.GeneratorType:
         crossing.form = "iterator"
-        return _named(_iterated(crossing, value), value) if crossing.handler.follows(crossing) else None
+        return (
+            _named(crossing, _iterated(crossing, value), value)
+            if crossing.handler.follows(crossing)
+            else None
+        )
     if kind is types.AsyncGeneratorType:
         crossing.form = "async_iterator"
-        return _named(_iterated_async(crossing, value), value) if crossing.handler.follows(crossing) else None
+        stream = _iterated_async(crossing, value)
+        return _named(crossing, stream, value) if crossing.handler.follows(crossing) else None
     if _is_future(kind):
         crossing.form = "future"
+        crossing.handed = {"task": hasattr(kind, "get_coro"), "pending": not value.done()}
         value.add_done_callback(lambda future: _future_done(crossing, future))
         return value
     if hasattr(kind, "__await__"):
@@ -44,9 +50,10 @@ def adapt(crossing: Crossing, value: Any) -> Any:
     return None
 
 
-def _named(stand_in: Any, original: Any) -> Any:
+def _named(crossing: Crossing, stand_in: Any, original: Any) -> Any:
     stand_in.__name__ = original.__name__
     stand_in.__qualname__ = original.__qualname__
+    crossing.handed = {"name": original.__name__, "qualname": original.__qualname__}
     return stand_in
 
 

@@ -15,7 +15,7 @@ from autochron import _originals
 from autochron.crossing.adapters import PLAIN, adapt
 from autochron.crossing.arguments import Reader, bound, reader
 from autochron.crossing.conditions import Condition, condition, http_condition
-from autochron.crossing.lanes import CURRENT, HELD, MAIN, Remote, Root, stray_root
+from autochron.crossing.lanes import CURRENT, HELD, MAIN, PAUSE, Remote, Root, stray_root
 from autochron.errors import AutochronError, RuleError
 from autochron.interrupts import is_interruption
 from autochron.model import BoundaryRule, Form, Http
@@ -45,11 +45,12 @@ class Crossing:
         within: its place among the crossings of its name under its parent, from 1.
         done: whether its end was told.
         form: the shape of what the call handed out.
+        handed: facts about that object which its shape does not tell, as JSON data: its name, or that it was pending.
         record: what the handler keeps with it.
     """
 
     __slots__ = (
-        "_counts", "boundary", "collapses", "done", "form", "handler", "name", "nth", "parent", "point",
+        "_counts", "boundary", "collapses", "done", "form", "handed", "handler", "name", "nth", "parent", "point",
         "previous", "record", "root", "rule", "seq", "within",
     )  # fmt: skip
 
@@ -80,6 +81,7 @@ class Crossing:
         self._counts: dict[str, int] | None = None
         self.record: Any = None
         self.form: Form = "value"
+        self.handed: dict[str, Any] | None = None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -272,6 +274,8 @@ class Kernel:
         current = CURRENT.get(None)
         if current is None or current.root.kernel is not self or HELD.root is not None:
             current = self.current()
+            if current is PAUSE:
+                return None
         if point.transport and self.transport is not None:
             around = current.parent if current is current.root else current
             request = None if around is None else self.transport(around, point, arguments)
@@ -365,6 +369,8 @@ class Kernel:
     def current(self) -> Any:
         """Give the innermost open crossing, or the lane's root."""
         current = CURRENT.get(None)
+        if current is PAUSE:
+            return current
         if current is None or current.root.kernel is not self:
             return self.ground()
         held = HELD.root

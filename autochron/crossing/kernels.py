@@ -7,7 +7,7 @@ from typing import Any
 
 from autochron import _originals
 from autochron.crossing.kernel import BUSY, Kernel
-from autochron.crossing.lanes import CURRENT, Root
+from autochron.crossing.lanes import CURRENT, Root, is_paused
 from autochron.weaving.gate import Point
 
 
@@ -27,7 +27,7 @@ class Kernels:
 
     def enter(self, point: Point, arguments: tuple[Any, ...]) -> Any:
         """Begin a crossing, after its trace if the call has one of its own."""
-        if not point.trace or _originals.get_ident() in BUSY:
+        if not point.trace or is_paused() or _originals.get_ident() in BUSY:
             return self._kernel().enter(point, arguments)
         part = self._begin(point, arguments)
         if part is None:

@@ -86,6 +86,14 @@ class Remote:
 CURRENT: ContextVar[Any] = ContextVar("autochron_current")
 """The open `Crossing`, or the lane's `Root`."""
 
+PAUSE: Root = Root(None, "paused")
+"""The lane of what crosses nothing; see `pausing`."""
+
+
+def is_paused() -> bool:
+    """Tell whether what runs now is in a pause."""
+    return CURRENT.get(None) is PAUSE
+
 
 class _Held(threading.local):
     """The lane that a thread was given, which a context copied elsewhere doesn't carry."""
@@ -97,7 +105,10 @@ HELD = _Held()
 
 
 def spawn(current: Any, label: str) -> Root:
-    """Begin a lane that starts from what is current."""
+    """Begin a lane that starts from what is current; in a pause there is only the pause."""
+    if current is PAUSE:
+        pause: Root = current
+        return pause
     spawned = current.root.spawned
     nth = spawned[label] = spawned.get(label, 0) + 1
     parent = current.parent if current is current.root else current

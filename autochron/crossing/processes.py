@@ -17,7 +17,17 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from autochron.crossing.lanes import CHILD, CURRENT, QUIET, MethodHook, Root, Wrap, label_of, spawn
+from autochron.crossing.lanes import (
+    CHILD,
+    CURRENT,
+    QUIET,
+    MethodHook,
+    Root,
+    Wrap,
+    is_paused,
+    label_of,
+    spawn,
+)
 
 VARIABLE = "AUTOCHRON_CHILD"
 """The environment variable that tells a child what it is a child of."""
@@ -43,7 +53,10 @@ class Parent(Protocol):
     def seq_of(self, crossing: Any) -> int | None:
         """Give the seq by which another process knows a crossing of ours."""
 
-    def work(self, lane: str, seq: int | None, collapses: bool) -> None:  # noqa: FBT001 - from a pickle, by position
+    def live_of(self, crossing: Any) -> bool:
+        """Tell whether a replay runs a crossing of ours for real."""
+
+    def work(self, lane: str, seq: int | None, collapses: bool, live: bool) -> None:  # noqa: FBT001 - from a pickle
         """Let this thread go on in a lane that another process began."""
 
     def has_forked(self, root: Root) -> None:
@@ -88,9 +101,9 @@ def attending() -> Parent | None:
 
 
 def birth(label: str, current: Any = None) -> Root | None:
-    """Begin a lane for a process that starts from what is current, or a task for one."""
+    """Begin a lane for a process that starts from what is current, or a task for one; None where it is to have none."""
     parent = _parent[0]
-    if parent is None:
+    if parent is None or is_paused():
         return None
     return spawn(parent.current() if current is None else current, f"{CHILD}{label}")
 
@@ -196,10 +209,10 @@ def _fork_exec(original: Any, _carried: Any) -> Any:
         STARTING.root = None
         STARTING.executes = True
         try:
-            if parent is None or root is None:
+            if parent is None or (root is None and not is_paused()):
                 return original(*arguments)
             words, names, close, kept, folder, entries, *rest = arguments
-            told = _with(entries, parent.told(root))
+            told = _without(entries) if root is None else _with(entries, parent.told(root))
             return original(words, names, close, kept, folder, told, *rest)
         finally:
             STARTING.executes = False
@@ -215,6 +228,13 @@ def _with(entries: list[bytes] | None, told: str) -> list[bytes] | None:
             return None
         entries = [key + b"=" + value for key, value in os.environb.items()]
     return [name + told.encode() if entry.startswith(name) else entry for entry in entries]
+
+
+def _without(entries: list[bytes] | None) -> list[bytes]:
+    """Give an environment that doesn't tell a child of us; None is the process's own."""
+    name = VARIABLE.encode() + b"="
+    given = [key + b"=" + value for key, value in os.environb.items()] if entries is None else entries
+    return [entry for entry in given if not entry.startswith(name)]
 
 
 # --- multiprocessing -----------------------------------------------------------------------------------------------
@@ -266,7 +286,8 @@ class Task:
 
     def __init__(self, function: Any, root: Root, parent: Parent) -> None:
         self._function = function
-        self._told = (root.lane, parent.seq_of(root.parent), root.collapses)
+        above = root.parent
+        self._told = (root.lane, parent.seq_of(above), root.collapses, parent.live_of(above))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
@@ -275,10 +296,10 @@ class Task:
         return (arrived, (self._function, *self._told))
 
 
-def arrived(function: Any, lane: str, seq: int | None, collapses: bool) -> Any:  # noqa: FBT001 - from a pickle
+def arrived(function: Any, lane: str, seq: int | None, collapses: bool, live: bool) -> Any:  # noqa: FBT001 - from a pickle
     """Give the function of a task that has arrived, and go on in its lane."""
     if _parent[0] is not None:
-        _parent[0].work(lane, seq, collapses)
+        _parent[0].work(lane, seq, collapses, live)
     return function
 
 
@@ -287,8 +308,8 @@ def _submit(original: Any, _carried: Any) -> Any:
         parent, root = _parent[0], None if _is_foreign() else birth(label_of(fn))
         if parent is None or root is None:
             return original(pool, fn, *args, **kwargs)
-        # The threads and processes that this may start are the pool's own business.
-        token = CURRENT.set(QUIET)
+        # The threads and processes that this may start are the pool's own business; what encloses it may be denied them.
+        token = CURRENT.set(Root(None, QUIET.lane, root.parent, quiet=True))
         try:
             return original(pool, Task(fn, root, parent), *args, **kwargs)
         finally:

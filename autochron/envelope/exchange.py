@@ -6,8 +6,10 @@ made of a record.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
+
+from msgspec.json import decode, encode
 
 from autochron.envelope import bodies, codec
 from autochron.model import Exchange
@@ -103,6 +105,11 @@ class Door(Protocol):
     def rebuilt(self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Any:
         """Make the response that a client would have got for a request."""
 
+    def ended(
+        self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]
+    ) -> BaseException | None:
+        """Make the exception that a client would have raised for a request."""
+
 
 def path_of(url: str) -> str:
     """Give what identifies a request wherever the provider is: path and query."""
@@ -143,6 +150,36 @@ def headers_for(exchange: Exchange, body: bytes) -> list[tuple[str, str]]:
 UNREAD = "the recorded run read no further than this; autochron has nothing more to serve"
 
 
-def ending(exchange: Exchange) -> BaseException | None:
-    """Give what ended the reading of a body when it was recorded, if that was an error."""
-    return None if exchange.error is None else codec.decode(exchange.error)
+def ending(exchange: Exchange, renamed: Mapping[str, str] | None = None) -> BaseException | None:
+    """Give what ended a request or the reading of its body when it was recorded, if that was an error.
+
+    `renamed` are libraries in whose place another of the same shape is at work today: an SDK may change its HTTP client.
+    """
+    if exchange.error is None:
+        return None
+    error: BaseException = codec.decode(_renamed(exchange.error, renamed) if renamed else exchange.error)
+    return error
+
+
+def _renamed(body: bytes, names: Mapping[str, str]) -> bytes:
+    return encode(_in_other_words(decode(body), names))
+
+
+def _in_other_words(tree: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(tree, list):
+        return [_in_other_words(each, names) for each in tree]
+    if not isinstance(tree, dict):
+        return tree
+    return {
+        key: _other_type(value, names)
+        if key[:1] == "$" and isinstance(value, str)
+        else _in_other_words(value, names)
+        for key, value in tree.items()
+    }
+
+
+def _other_type(name: str, names: Mapping[str, str]) -> str:
+    """Give the name of a type, `module:Name`, in the library that is there instead."""
+    module, colon, rest = name.partition(":")
+    top, dot, inner = module.partition(".")
+    return f"{names[top]}{dot}{inner}{colon}{rest}" if colon and top in names else name

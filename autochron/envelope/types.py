@@ -34,6 +34,8 @@ class UnnamedError(Exception):
 
 def set_root(path: str) -> None:
     """Take the folder that the files of `__main__` are named relative to; by default the working folder."""
+    if path and path == _root[0]:
+        return
     root = os.path.abspath(path) if path else ""
     if root and root == _root[0]:
         return
@@ -113,6 +115,21 @@ def find(name: str) -> Any:
     raise CodecError(
         f"{name} was recorded, but {place.lstrip('@')} has no {qualname} any more; record the trace again"
     )
+
+
+def is_same(one: str, other: str) -> bool:
+    """Tell whether two names mean one object: what ran as a script then may be imported by its name now."""
+    if one == other:
+        return True
+    if (
+        not (one.startswith("@") or other.startswith("@"))
+        or one.rpartition(":")[2] != other.rpartition(":")[2]
+    ):
+        return False
+    try:
+        return find(one) is find(other)
+    except CodecError:
+        return False
 
 
 def find_module(name: str) -> types.ModuleType:

@@ -112,6 +112,9 @@ class Desk:
         request = _json(inquiry.body)
         if inquiry.path == "/v1/embeddings":
             return self._spoilt(Plan(_OK, request_id, plain.embeddings(request, rng)), header, inquiry)
+        for name in self._settings.script.refuses:
+            if name in request:
+                raise BadRequestError(f"Unsupported parameter: '{name}' is not supported with this model.")
         form = self._forms[inquiry.form]
         request |= inquiry.parameters
         if form.stream is not None:

@@ -7,6 +7,8 @@
 The first step that fits answers; a request that no step fits goes to the random model. In texts and arguments
 `{random}` becomes a few words, `{id}` a fresh id, `{number}` the first number in the last user message, and
 `{a|b}` one of its sides. `{"$int": "{number}00"}` makes an integer of such a text.
+
+`"refuses": ["temperature"]` beside the steps makes an endpoint that doesn't take these members of a request.
 """
 
 import json
@@ -62,9 +64,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """The steps in order; the first that fits answers."""
+    """The steps in order; the first that fits answers. `refuses`: members of a request that are answered with a 400."""
 
     steps: tuple[Step, ...] = ()
+    refuses: tuple[str, ...] = ()
 
     def step_for(self, conversation: Conversation) -> Step | None:
         """Find the step that answers, or None to leave it to the random model."""
@@ -84,12 +87,15 @@ class Script:
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "Script":
         """Build a script from what JSON or TOML gave."""
-        _known(data, ("steps",), "script")
-        return cls(tuple(_step(step) for step in data.get("steps", ())))
+        _known(data, ("steps", "refuses"), "script")
+        refuses = data.get("refuses", ())
+        if isinstance(refuses, str):
+            raise ScriptError(f"what a script refuses is a list, not {refuses!r} (provider-script)")
+        return cls(tuple(_step(step) for step in data.get("steps", ())), tuple(map(str, refuses)))
 
     def to_data(self) -> dict[str, Any]:
         """Give what `from_data` reads."""
-        return {"steps": [_step_data(step) for step in self.steps]}
+        return {"steps": [_step_data(step) for step in self.steps], "refuses": list(self.refuses)}
 
 
 def _step(data: Mapping[str, Any]) -> Step:

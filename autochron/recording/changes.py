@@ -13,7 +13,7 @@ from inspect import getattr_static
 from types import MappingProxyType
 from typing import Any
 
-from autochron.envelope import arrays, codec, shapes
+from autochron.envelope import arrays, codec, objects, shapes
 from autochron.envelope.canonical import snapshot
 from autochron.envelope.types import label
 from autochron.inputs import Reader
@@ -71,6 +71,17 @@ def argument_of(point: Point, arguments: tuple[Any, ...], value: Any) -> str | N
                     return f"{name}.{key}"
     return None
 
+
+_MEANWHILE = 1 << 20
+"""Bytes of arguments that are compared between the items of one stream; of longer ones only the end counts."""
+
+_SURFACE = 256
+"""As many count for an object of which only the surface is compared."""
+
+_SMALL = 64
+"""Members of a container that are compared one by one."""
+
+_NOTHING: Any = object()
 
 NO_LOOKS: Mapping[int, bytes] = MappingProxyType({})
 
@@ -132,13 +143,21 @@ class Watch:
         opaque: (parameter, value, surface) of the others.
     """
 
-    __slots__ = ("_look", "arguments", "opaque", "values")
+    __slots__ = ("_left", "_look", "arguments", "opaque", "values")
 
     def __init__(self, look: Callable[[Any], bytes]) -> None:
         self._look = look
+        self._left = _MEANWHILE
         self.arguments: tuple[Any, ...] = ()
         self.values: list[tuple[str, Any, bytes]] = []
         self.opaque: list[tuple[str, Any, dict[str, Any]]] = []
+
+    def changes_meanwhile(self) -> bytes | None:
+        """Give the parameters that were changed so far, where that can be told at little cost."""
+        if self._left <= 0:
+            return None
+        self._left -= sum(len(before) for _, _, before in self.values) + _SURFACE * len(self.opaque)
+        return self.changes()[0] if self._left > 0 else None
 
     def changes(self) -> tuple[bytes | None, tuple[str, ...]]:
         """Give the parameters that were changed in place, as they are now, and what of that can't be done again."""
@@ -146,11 +165,14 @@ class Watch:
         changed = {name: value for name, value, before in self.values if look(value) != before}
         if not changed and not self.opaque:
             return None, ()
-        beyond = [
-            f"changed.{name}{where}: {label(type(value))}"
-            for name, value, before in self.opaque
-            if (now := _surface(value)) != before and (where := _first_change(type(value), before, now))
-        ]
+        beyond: list[str] = []
+        for name, value, before in self.opaque:
+            now = _surface(value)
+            if now != before:
+                attributes, where = _changed_attributes(value, before, now)
+                changed |= {f"{name}.{attribute}": held for attribute, held in attributes.items()}
+                if where:
+                    beyond.append(f"changed.{name}{where}: {label(type(value))}")
         if not changed:
             return None, tuple(beyond)
         encoded = codec.encode(changed)
@@ -168,7 +190,8 @@ def below(prefix: str, opaque: tuple[str, ...]) -> tuple[str, ...]:
 def _surface(value: Any) -> Any:
     """Give what an object that is no value shows of a change: its attributes, by identity and length.
 
-    No deeper: such an object may hold half of the program. Arrays and tables show all that they hold.
+    No deeper: such an object may hold half of the program. Small containers show their members, by identity; arrays and
+    tables show all that they hold.
     """
     cls = type(value)
     shape = arrays.shape_of(cls)
@@ -181,9 +204,36 @@ def _surface(value: Any) -> Any:
     return {
         name: held
         if kind_at(type(held)) == STILL and type(held) is not frozenset
-        else (id(held), len(held) if type(held) in _SIZED else None)
+        else (id(held), _members(held) if type(held) in _SIZED else None)
         for name, held in own.items()
     }
+
+
+def _members(held: Any) -> Any:
+    """Give what a container shows of a change: its length, and where it is small its members."""
+    if len(held) > _SMALL or type(held) is bytearray:
+        return len(held)
+    pairs = held.items() if type(held) is dict else enumerate(held)
+    return [(key, each if kind_at(type(each)) == STILL else id(each)) for key, each in pairs]
+
+
+def _changed_attributes(value: Any, before: Any, now: Any) -> tuple[dict[str, Any], str]:
+    """Give the attributes that can be changed again, and the first one that can't."""
+    cls = type(value)
+    if not objects.is_own(cls):
+        return {}, _first_change(cls, before, now)
+    held = shapes.attributes(value, shapes.slots_of(cls))
+    changed = {
+        name: held[name]
+        for name in now
+        if before.get(name, _NOTHING) != now[name] and name in held and _can_be_encoded(held[name])
+    }
+    return changed, _first_change(cls, before, {**now, **{name: before.get(name) for name in changed}})
+
+
+def _can_be_encoded(value: Any) -> bool:
+    kind = kind_at(type(value))
+    return (kind_of(type(value)) if kind is None else kind) != OPAQUE and not isinstance(value, _STILL_BASES)
 
 
 def _first_change(cls: type, before: dict[str, Any], now: dict[str, Any]) -> str:

@@ -64,12 +64,14 @@ class Draft:
         given: the argument that is the outcome, as it was when the call began.
         changed: arguments that were changed in place, as they are at the end.
         wires: requests and responses beneath.
-        prints: what was printed inside, in pieces.
+        prints: what was printed inside, in pieces, each with the number of items that had been handed out.
+        items: how many items were handed out.
+        steps: arguments that were changed in place before an item, by the number of items before it.
     """
 
     __slots__ = (
-        "arguments", "changed", "end", "ended", "given", "input", "inputs", "opaque", "outcome", "prints", "started",
-        "streamed", "watch", "wires",
+        "arguments", "changed", "end", "ended", "given", "input", "inputs", "items", "opaque", "outcome", "prints",
+        "started", "steps", "streamed", "watch", "wires",
     )  # fmt: skip
 
     def __init__(self, started: int, arguments: tuple[Any, ...]) -> None:
@@ -86,11 +88,21 @@ class Draft:
         self.given: Returned | None = None
         self.changed: bytes | None = None
         self.wires: list[Wire] | None = None
-        self.prints: list[str] | None = None
+        self.prints: list[tuple[int, str]] | None = None
+        self.items = 0
+        self.steps: dict[int, bytes] | None = None
 
     def add_opaque(self, entries: Iterable[str]) -> None:
         """Note parts that can't be rebuilt."""
         self.opaque = {**(self.opaque or {}), **dict.fromkeys(entries)}
+
+    def handed_out(self) -> None:
+        """Note that an item was handed out, and what was changed before it."""
+        changed = None if self.watch is None else self.watch.changes_meanwhile()
+        steps = self.steps or {}
+        if changed is not None and changed != next(reversed(steps.values()), None):
+            self.steps = {**steps, self.items: changed}
+        self.items += 1
 
     def let_go(self) -> None:
         """Let go of the program's objects: it may be long until the writer gets here."""
@@ -173,8 +185,8 @@ class Editor:
         )
         if crossing.point.passer is not None:
             meta = encode({**decode(meta), "passed": self._site(crossing.point.passer)})
-        if draft.prints and not reenters:
-            meta = encode({**decode(meta), "printed": self._redactor.mask_text("".join(draft.prints))})
+        if not reenters and (more := self._beside(crossing, draft, rule)):
+            meta = encode({**decode(meta), **more})
         return Envelope(
             seq=crossing.seq,
             name=crossing.name,
@@ -195,6 +207,26 @@ class Editor:
             masked=tuple(masked_paths) + tuple(path for _, paths in exchanges for path in paths),
             opaque=tuple(draft.opaque or ()) + (() if from_wire else _by_type(body, rule.volatile)),
         )
+
+    def _beside(self, crossing: Crossing, draft: Draft, rule: BoundaryRule) -> dict[str, Any]:
+        """Give what a replay needs beside the outcome: facts about what was handed out, prints, and changes between items."""
+        found: dict[str, Any] = {}
+        if crossing.handed is not None:
+            found["handed"] = crossing.handed
+        if draft.prints and not draft.streamed:
+            found["printed"] = self._redactor.mask_text("".join(text for _, text in draft.prints))
+        steps: dict[int, dict[str, Any]] = {}
+        if draft.streamed and draft.prints:
+            for at, text in draft.prints:
+                step = steps.setdefault(at, {})
+                step["printed"] = step.get("printed", "") + text
+            for step in steps.values():
+                step["printed"] = self._redactor.mask_text(step["printed"])
+        for at, changed in (draft.steps or {}).items():
+            steps.setdefault(at, {})["changed"] = Raw(self._mask(changed, rule)[0])
+        if steps:
+            found["steps"] = steps
+        return found
 
     def _input(self, crossing: Crossing, wires: tuple[Wire, ...] | None) -> bytes:
         """Give the input as it is kept: of the first request; with None as it was noted."""

@@ -161,6 +161,7 @@ class Recorder:
             if encoded.opaque:
                 draft.add_opaque(below("items.*", encoded.opaque))
             self._submit(Item(crossing.seq, crossing.rule, encoded.body))
+            draft.handed_out()
         except Exception as error:
             if is_interruption(error):
                 raise  # in the woven generator, which tells of it as of any error
@@ -177,7 +178,7 @@ class Recorder:
             if is_open and not crossing.boundary.runs:
                 if draft.prints is None:
                     draft.prints = []
-                draft.prints.append(text)
+                draft.prints.append((draft.items, text))
             crossing = crossing.parent
 
     def substituted(self, crossing: Crossing, argument: Any) -> Any:

@@ -28,13 +28,27 @@ def apply_changes(body: bytes, arguments: Mapping[str, Any]) -> list[str]:
     for name, after in codec.decode_partly(body, _KEPT).items():
         target = arguments.get(name, _NONE)
         if target is _NONE:
-            failed.append(name)
+            if not _bring_attribute(name, after, arguments):
+                failed.append(name)
             continue
         brought = _brought(target, after, own=True)
         # What `*args` caught is nobody's own tuple: its members are changed in it.
         if brought is not target and not isinstance(target, tuple) and not _equal(brought, target):
             failed.append(name)
     return failed
+
+
+def _bring_attribute(path: str, after: Any, arguments: Mapping[str, Any]) -> bool:
+    """Change one attribute of an argument that is no value as a whole; tell whether it could be."""
+    name, _, attribute = path.rpartition(".")
+    owner = arguments.get(name, _NONE)
+    if owner is _NONE or after is _KEPT or not _has_attributes(owner):
+        return False
+    held = _state(owner).get(attribute, _NONE)
+    brought = _brought(held, after)
+    if brought is not held:
+        _set_state(owner, {attribute: brought})
+    return True
 
 
 def _brought(target: Any, after: Any, *, own: bool = False) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from autochron.crossing.lanes import process_of
-from autochron.replaying.window import Marks, Window
+from autochron.replaying.window import SHORT, Window, marks
 
 if TYPE_CHECKING:
     from autochron.model import Envelope
@@ -26,6 +26,7 @@ class Cursor:
 
     def __init__(self, record: Record, on_read: Callable[[Envelope], object]) -> None:
         self.window = Window(record)
+        self._is_short = record.size <= SHORT
         self._on_read = on_read
         """Told of each envelope as it is read, in order of start."""
         self._by_place: dict[tuple[str, int | None, str, int], Envelope] = {}
@@ -38,12 +39,14 @@ class Cursor:
         self._counts: dict[Key, int] = {}
         self._above: dict[int, int] = {}
         self._identity: dict[str, str] = {}
-        self._met = Marks()
-        self._closed = Marks()
+        self._met = marks(record.size)
+        self._closed = marks(record.size)
         self._reordered: set[str] = set()
         self._begun: dict[str, Envelope] = {}
         """The recorded lanes of which something was met, with the furthest."""
         self._reached = 0
+        self._left = 0
+        """How many were read and not met."""
         self.tell: Callable[[Literal["met", "released", "closed"], int], object] | None = None
         """Told of what is met, released and closed, by place: in a child process, for the first one to know."""
         self._read_on()
@@ -62,6 +65,7 @@ class Cursor:
                 self.window.let_go(envelope)
                 return
         self._by_place[lane, parent, name, nth] = envelope
+        self._left += 1
         queue = self._lanes.get(lane)
         if queue is None:
             queue = self._lanes[lane] = deque()
@@ -137,7 +141,9 @@ class Cursor:
     def meet(self, envelope: Envelope) -> Envelope | None:
         """Note that an envelope was met; give what should have come before it in its lane, the first time in a lane."""
         seq, lane = envelope.seq, envelope.lane
-        self._met.add(seq)
+        if seq not in self._met:
+            self._met.add(seq)
+            self._left -= 1
         furthest = self._begun.get(lane)
         if furthest is None or furthest.seq < seq:
             self._begun[lane] = envelope
@@ -158,6 +164,7 @@ class Cursor:
     def release(self, envelope: Envelope) -> None:
         """Note that an envelope was not met after all."""
         self._met.discard(envelope.seq)
+        self._left += 1
         if self.tell is not None:
             self.tell("released", envelope.seq)
         queue = self._lanes[envelope.lane]
@@ -172,7 +179,7 @@ class Cursor:
 
     def let_go(self, envelope: Envelope) -> None:
         """Keep no longer what was met and has ended: a long record is never whole in memory."""
-        if self.window.is_whole and self.window.last <= _SHORT:
+        if self._is_short:
             return
         self.window.let_go(envelope)
         lane, parent, name, seq = envelope.lane, envelope.parent, envelope.name, envelope.seq
@@ -190,6 +197,8 @@ class Cursor:
 
     def missing(self) -> Iterator[Envelope]:
         """Give what was recorded and never met, without what lies inside a served crossing or in a daemon's lane."""
+        if self.window.is_whole and not self._left:
+            return
         for envelope in sorted(self.window.by_seq.values(), key=lambda each: each.seq):
             if self._is_missing(envelope):
                 yield envelope
@@ -224,10 +233,6 @@ class Cursor:
                 return True
             parent = self._above.get(parent)
         return False
-
-
-_SHORT = 4096
-"""A record of no more crossings stays in memory while it is replayed."""
 
 
 def _family(lane: str) -> str:

@@ -14,8 +14,8 @@ from autochron.envelope import codec, exchange
 from autochron.envelope.canonical import canonical
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, CodecError, DivergenceError
-from autochron.inputs import inputs_of, observed, request_input, shaped_input
-from autochron.model import Divergence, Envelope, Mode, Raised, Replayed, Returned
+from autochron.inputs import LARGE, inputs_of, observed, request_input, shaped_input
+from autochron.model import Divergence, Envelope, Mode, Raised, Replayed, Returned, Severity
 from autochron.ports import Serving
 from autochron.replaying import comparing
 from autochron.replaying.comparing import error_name
@@ -27,10 +27,13 @@ from autochron.replaying.plan import FULL, Plan, counts_of
 from autochron.replaying.reports import Report, Told
 from autochron.replaying.requests import Running, ServedRequest
 from autochron.replaying.serving import LIVE_PATIENCE, Served
+from autochron.replaying.states import States
 from autochron.replaying.telling import Teller
 
 if TYPE_CHECKING:
     from autochron.ports import Record
+
+_getpid = _originals.getpid
 
 _ENOUGH = 100
 """Extra crossings after which a program that goes on regardless is stopped."""
@@ -48,7 +51,9 @@ class Director:
     ) -> None:
         self.record = record
         self.plan = plan
+        self._is_full = plan.is_full
         self.consequences = Consequences()
+        self.states = States()
         self.turns = Turns(process_of(MAIN))
         self.cursor = Cursor(record, self._read)
         self.teller = Teller(plan, self.consequences)
@@ -66,8 +71,6 @@ class Director:
         self._process = _originals.getpid()
         self._report: Report | None = None
         self._finder = Finder(self.cursor, self._input)
-        self.states: Callable[[Envelope], str | None] = lambda _envelope: None
-        """Gives the `state` of the rule that a recorded crossing is of."""
 
     @property
     def divergences(self) -> list[Divergence]:
@@ -77,16 +80,17 @@ class Director:
     def _read(self, envelope: Envelope) -> None:
         """Hear of an envelope of the record, in order of start."""
         self.turns.add(envelope)
-        if not self.plan.is_full:
-            self.consequences.read(envelope, is_live=self.plan.is_live(envelope))
+        if not self._is_full:
+            is_live = self.plan.is_live(envelope)
+            self.consequences.read(envelope, is_live=is_live)
+            self.states.read(envelope, is_live=is_live)
 
     # --- told by the kernel ----------------------------------------------------------------------------------------
 
     def begin(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Serving | None:
         """Find the record of a crossing and serve it, or let it run."""
-        self._refuse_child(
-            crossing.address
-        )  # before the lock, which another thread may have held at the fork
+        if _getpid() != self._process:  # before the lock, which another thread may have held at the fork
+            raise self._refuse_child(crossing.address)
         with self._lock:
             envelope = self._finder.find(crossing, arguments)
             if envelope is None:
@@ -104,12 +108,13 @@ class Director:
         if envelope.reenters:  # what it was asked is known with its first request
             serves = mode != "live" and crossing.point.transport
             return self._request(crossing, crossing.point, arguments) if serves else None
-        given = self._input(crossing, arguments)
-        difference = self.teller.compare_input(envelope, given, crossing.rule)
+        given = self._raw_input(crossing, arguments)
+        if given != envelope.input:  # else it needs no masking: what was recorded was masked
+            given = self._redactor.mask_input((crossing.name, crossing.root.lane), given)
+            self.teller.compare_input(envelope, given, crossing.rule)
         if mode != "served":
-            running: Running = crossing.record
-            if difference or given != envelope.input:
-                running.met.input = given
+            if given != envelope.input:
+                crossing.record.met.input = given
             return None
         self.cursor.close(envelope)
         with self._changed:
@@ -120,7 +125,7 @@ class Director:
         return Served(self, crossing, arguments, envelope)
 
     def _note_served(self, crossing: Crossing, envelope: Envelope, given: bytes) -> None:
-        if envelope.kind == "tool" and not self.plan.is_full:
+        if not self._is_full and envelope.kind == "tool":
             self.teller.served_tool(envelope)
         if given == envelope.input:
             self.log.served(envelope)
@@ -133,22 +138,15 @@ class Director:
         plan = self.plan
         if crossing.boundary.runs:
             return "opened"
-        if plan.is_full:
+        if self._is_full:
             return "served"
-        if plan.is_live(envelope) or self._shares_state(crossing, envelope):
+        if plan.is_live(envelope):
             return "live"
-        return "opened" if envelope.seq in plan.opened else "served"
-
-    def _shares_state(self, crossing: Crossing, envelope: Envelope) -> bool:
-        """Tell whether a later crossing of the same state is live, so that what this one did must be there."""
-        state = crossing.rule.state
-        if state is None:
-            return False
-        later = (each for each in self.cursor.window.by_seq.values() if each.seq > envelope.seq)
-        if any(self.plan.is_live(each) and self.states(each) == state for each in later):
+        if self.states.is_needed(envelope, crossing.rule.state):
             self.consequences.happened(envelope)
-            return True
-        return False
+            return "live"
+        opens = envelope.seq in plan.opened or self.states.holds_needed(envelope)
+        return "opened" if opens else "served"
 
     def _run(self, crossing: Crossing, mode: Mode, envelope: Envelope | None, address: Any = None) -> Running:
         """Note a crossing whose body runs."""
@@ -173,23 +171,21 @@ class Director:
         if running is None:
             return value
         envelope, met = running.envelope, running.met
-        if running.mode == "live":
+        if running.answers:
+            self.log.keep_value(met, value)
+        elif running.mode != "served" and not crossing.boundary.runs:
             met.returned(crossing, value)
             self._compare(running, crossing)
             self._tell_of(running)
-        elif running.answers:
-            self.log.keep_value(met, value)
-        if envelope is None or running.mode == "live":
+            return value
+        if envelope is None:
             return value
         if isinstance(envelope.outcome, Raised):
             name = error_name(envelope.outcome.error)
             message = f"{envelope.address} returned; when it was recorded it raised {name}"
-            self.note("outcome", envelope.address, message, envelope=envelope)
+            self._note_end(envelope, message)
         elif crossing.rule.observe:
             self.teller.compare_observed(envelope, self.mask(observed(crossing.rule, value)), crossing.rule)
-        elif running.mode == "opened" and crossing.boundary.outcome is None:
-            met.returned(crossing, value)
-            self._compare(running, crossing)
         return value
 
     def raised(self, crossing: Crossing, error: BaseException) -> None:
@@ -200,10 +196,11 @@ class Director:
         envelope = running.envelope
         if running.mode != "served":
             running.met.raised(crossing, error)
-        if running.mode == "live":
-            self._compare(running, crossing)
-            self._tell_of(running)
-        if envelope is None or running.mode == "live" or isinstance(error, (AutochronError, GeneratorExit)):
+            if not (running.answers or crossing.boundary.runs):
+                self._compare(running, crossing)
+                self._tell_of(running)
+                return
+        if envelope is None or isinstance(error, (AutochronError, GeneratorExit)):
             return
         if crossing.boundary.outcome is not None:
             return  # what is on record is an argument, and not how the body ended
@@ -212,7 +209,12 @@ class Director:
         if recorded != name:
             was = "it returned" if recorded is None else f"it raised {recorded}"
             message = f"{envelope.address} raised {name} ({error}); when it was recorded {was}"
-            self.note("outcome", envelope.address, message, envelope=envelope)
+            self._note_end(envelope, message)
+
+    def _note_end(self, envelope: Envelope, message: str) -> None:
+        # What encloses something live may end otherwise for that.
+        severity: Severity | None = "consequence" if envelope.seq in self.plan.opened else None
+        self.note("outcome", envelope.address, message, envelope=envelope, severity=severity)
 
     def item(self, crossing: Crossing, item: Any) -> None:
         """Keep an item of a stream that is live."""
@@ -251,15 +253,15 @@ class Director:
             self.compare_request(running, point.transport.sent(point.parameters, arguments), current)
         if not running.answers:
             return None
-        self._refuse_child(current.address)
+        if _getpid() != self._process:
+            raise self._refuse_child(current.address)
         return self._request(current, point, arguments)
 
-    def _refuse_child(self, address: str) -> None:
-        if _originals.getpid() != self._process:
-            raise DivergenceError(
-                f"{address} was not recorded in a child process, so it can't be served in one; make what forks a boundary,"
-                " and record again"
-            )
+    def _refuse_child(self, address: str) -> DivergenceError:
+        return DivergenceError(
+            f"{address} was not recorded in a child process, so it can't be served in one; make what forks a boundary, and"
+            " record again"
+        )
 
     def _request(self, crossing: Crossing, point: Any, arguments: tuple[Any, ...]) -> Any:
         return ServedRequest(self, crossing, point, arguments)
@@ -275,7 +277,8 @@ class Director:
         self.turns.finish(envelope)
         self.cursor.let_go(envelope)
         self.progress += 1
-        self._changed.notify_all()
+        if self.turns.parallel:
+            self._changed.notify_all()
 
     def ended(self, crossing: Crossing) -> Running | None:
         """Note that a crossing whose body ran has ended; give what was kept with it."""
@@ -436,9 +439,17 @@ class Director:
             return ReplayStoppedError(message)
         return DivergenceError(message)
 
-    def _input(self, crossing: Crossing, arguments: tuple[Any, ...]) -> bytes:
+    def _raw_input(self, crossing: Crossing, arguments: tuple[Any, ...]) -> bytes:
         inputs = inputs_of(crossing)
-        raw = canonical(*inputs.read(arguments))
+        names, values = inputs.read(arguments)
+        if inputs.large:
+            return inputs.growing(crossing.root.lane).canonical(names, values)
+        raw = canonical(names, values)
+        inputs.large = len(raw) > LARGE
+        return raw
+
+    def _input(self, crossing: Crossing, arguments: tuple[Any, ...]) -> bytes:
+        raw = self._raw_input(crossing, arguments)
         return self._redactor.mask_input((crossing.name, crossing.root.lane), raw)
 
     def mask(self, body: bytes) -> bytes:
@@ -454,9 +465,11 @@ class Director:
         if running.compared:
             return
         running.compared = True
-        given = self._redactor.mask_input((crossing.name, crossing.root.lane), request_input(wire))
-        given = shaped_input(given, crossing.rule, from_wire=True)
         envelope = running.envelope
+        given = request_input(wire)
+        if envelope is None or given != envelope.input:
+            given = self._redactor.mask_input((crossing.name, crossing.root.lane), given)
+            given = shaped_input(given, crossing.rule, from_wire=True)
         if envelope is None or not envelope.reenters:
             running.met.input = given
             return
@@ -472,7 +485,7 @@ class Director:
     def _compare(self, running: Running, crossing: Crossing) -> None:
         """Compare how a crossing ended that ran."""
         envelope, outcome = running.envelope, running.met.outcome
-        if envelope is not None and outcome is not None:
+        if envelope is not None and outcome is not None and outcome != envelope.outcome:
             outcome, live = masked(outcome, self.mask), running.mode == "live"
             self.teller.compare_live(envelope, outcome, crossing.rule, live=live)
 

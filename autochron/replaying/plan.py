@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from msgspec import Struct, structs
+from msgspec.json import decode
 
 from autochron.errors import PlanError
 from autochron.model import KINDS, Crossed, Envelope, Kind
+from autochron.rules.nearest import nearest
 
 if TYPE_CHECKING:
     from autochron.ports import Record
@@ -67,6 +69,12 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
 
+def read_plan(path: str) -> Plan:
+    """Read a plan that another process has settled."""
+    with open(path, "rb") as file:
+        return decode(file.read(), type=Plan)
+
+
 FULL = Plan()
 """Nothing is live."""
 
@@ -117,8 +125,10 @@ def _reaches(deny: str | Iterable[str]) -> Iterable[Reach]:
     for each in deny.split(",") if isinstance(deny, str) else deny:
         name = each.strip()
         if name not in REACHES:
-            near = f"{name!r} is none of them" if name else "it is empty"
-            raise PlanError(f"what can be denied is {', '.join(REACHES)}; {near}")
+            close = nearest(REACHES, name)
+            wrong = f"{name!r} is none of them" if name else "it is empty"
+            near = f"; did you mean {close}?" if name and close else ""
+            raise PlanError(f"what can be denied is {', '.join(REACHES)}; {wrong}{near}")
         yield name
 
 

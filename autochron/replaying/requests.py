@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from autochron.envelope import codec, exchange
+from autochron.envelope import exchange
 from autochron.errors import AutochronError, DivergenceError
 from autochron.replaying.serving import Served
 
@@ -130,9 +130,9 @@ class ServedRequest:
             self._director.note("extra", envelope.address, message, envelope=envelope)
             return DivergenceError(message), None
         try:
-            if found.status == 0 and found.error is not None:
-                return codec.decode(found.error), None
             door = self._point.transport
+            if found.status == 0 and found.error is not None:
+                return door.ended(found, self._point.parameters, self._arguments), None
             return None, door.rebuilt(found, self._point.parameters, self._arguments)
         except AutochronError as error:
             self._director.not_rebuilt(envelope, error)

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Generator
 from typing import TYPE_CHECKING, Any
 
 from msgspec.json import decode as decode_json
+from msgspec.json import encode as encode_json
 
 from autochron import _originals
 from autochron.crossing.arguments import capture
@@ -35,7 +36,7 @@ _ROUNDS = 32
 class Served:
     """A crossing whose body is not run. It is false, which tells woven code so."""
 
-    __slots__ = ("_arguments", "_crossing", "_director", "_given", "envelope")
+    __slots__ = ("_arguments", "_beside", "_crossing", "_director", "_given", "envelope")
 
     def __init__(
         self, director: Director, crossing: Crossing, arguments: tuple[Any, ...], envelope: Envelope
@@ -44,6 +45,7 @@ class Served:
         self._crossing = crossing
         self._arguments = arguments
         self._given = 0
+        self._beside: dict[str, Any] | None = None
         self.envelope = envelope
 
     def __bool__(self) -> bool:
@@ -63,13 +65,15 @@ class Served:
             return None, self._named(self._iterator())
         if form == "async_iterator":
             return None, self._named(self._async_iterator())
-        return None, self._future()
+        return None, self._task() if self._facts("handed").get("task") else self._future()
 
     async def outcome_async(self) -> tuple[BaseException | None, Any]:
         """Give (error, value) for a coroutine function."""
         try:
             await self.wait_async()
         except BaseException:  # cancelled or closed, which ends the crossing for those that wait for it
+            if self._was_cancelled():
+                self._repeat(0)
             self._director.served(self)
             raise
         return self._end()
@@ -80,11 +84,13 @@ class Served:
         if not isinstance(outcome, Streamed):
             return self._end()
         for index, body in enumerate(outcome.items, 1):
+            self._given = index
+            self._step(index - 1)
             item = self._decode(body)
             try:
                 yield item
             except GeneratorExit:
-                self._closed(outcome, index)
+                self._closed(outcome)
                 raise
             except BaseException as error:
                 if index == len(outcome.items) and self._let_through(outcome, error):
@@ -103,29 +109,38 @@ class Served:
         if isinstance(end, Raised):
             if error_name(end.error) != f"{type(error).__module__}:{type(error).__qualname__}":
                 return False
-            if self.envelope.changed is not None:
-                self._change(self.envelope.changed)
+            self._repeat(len(outcome.items))
         self._director.served(self)
         return True
 
-    async def step_async(self) -> tuple[bool, BaseException | None, Any]:
+    async def step_async(self, _sent: Any = None) -> tuple[bool, BaseException | None, Any]:
         """Give (done, error, item) for an asynchronous generator function."""
         outcome = self.envelope.outcome
         items = outcome.items if isinstance(outcome, Streamed) else ()
         if self._given < len(items):
             await self.wait_async(whole=False)
+            self._step(self._given)
             self._given += 1
             return False, None, self._decode(items[self._given - 1])
+        try:
+            await self._wait_for_cancellation(isinstance(outcome, Streamed) and _is_cancelled(outcome.end))
+        except BaseException:
+            self._repeat(len(items))
+            self._director.served(self)
+            raise
         error, _ = self._end()
         return True, error, None
 
-    def raised(self, error: BaseException) -> None:
-        """Hear that an asynchronous generator was closed, or left with what was thrown into it."""
+    def thrown(self, error: BaseException) -> bool:
+        """Tell whether what was thrown into an asynchronous generator leaves it; so does what closes it."""
         outcome = self.envelope.outcome
-        if isinstance(error, GeneratorExit) and isinstance(outcome, Streamed):
-            self._closed(outcome, self._given)
+        if isinstance(outcome, Streamed):
+            if not isinstance(error, GeneratorExit):
+                return self._given == len(outcome.items) and self._let_through(outcome, error)
+            self._closed(outcome)
         else:
             self._director.served(self)
+        return True
 
     # --- the other forms ---------------------------------------------------------------------------------------------
 
@@ -150,21 +165,35 @@ class Served:
                 return
             try:
                 yield item
-            except GeneratorExit as closed:
-                self.raised(closed)
-                raise
             except BaseException as thrown:
-                outcome = self.envelope.outcome
-                if not isinstance(outcome, Streamed):
-                    raise
-                if self._given == len(outcome.items) and self._let_through(outcome, thrown):
+                if self.thrown(thrown):
                     raise
 
     def _future(self) -> Any:
         loop = _running_loop()
         future = sys.modules["concurrent.futures"].Future() if loop is None else loop.create_future()
+        if loop is None or not self._facts("handed").get("pending"):
+            self._settle(future, loop)
+        else:
+            self._settle_later(future, loop, _originals.perf_counter_ns() + int(_PATIENCE * 1e9))
+        return future
+
+    def _settle_later(self, future: Any, loop: Any, deadline: int) -> None:
+        """Settle a future that was pending when it was handed out, in its turn; one that is cancelled first has ended."""
+
+        def settle() -> None:
+            if future.done():
+                self._director.served(self)
+            elif self._director.is_due(self.envelope) or _originals.perf_counter_ns() > deadline:
+                self._settle(future, loop)
+            else:
+                loop.call_later(0.001, settle)
+
+        loop.call_soon(settle)
+
+    def _settle(self, future: Any, loop: Any) -> None:
         error, value = self._end()
-        if self._is_cancelled():
+        if _is_cancelled(self.envelope.outcome):
             future.cancel()
             if loop is None:
                 future.set_running_or_notify_cancel()
@@ -172,13 +201,42 @@ class Served:
             future.set_exception(error)
         else:
             future.set_result(value)
-        return future
+
+    def _task(self) -> Any:
+        # Not by `create_task`: it is no lane of the program's.
+        return sys.modules["asyncio"].Task(self._named(self._awaitable()), loop=_running_loop())
 
     def _named(self, stand_in: Any) -> Any:
-        qualname = self._crossing.point.called
-        stand_in.__name__ = qualname.rpartition(".")[2]
-        stand_in.__qualname__ = qualname
+        handed, called = self._facts("handed"), self._crossing.point.called
+        stand_in.__name__ = handed.get("name", called.rpartition(".")[2])
+        stand_in.__qualname__ = handed.get("qualname", called)
         return stand_in
+
+    # --- what a body did beside giving something ---------------------------------------------------------------------
+
+    def _facts(self, key: str) -> Any:
+        """Give a part of what stands beside the outcome in the record, or an empty object."""
+        if self._beside is None:
+            meta = self.envelope.meta
+            self._beside = decode_json(meta) if b'"handed":' in meta or b'"steps":' in meta else {}
+        return self._beside.get(key, {})
+
+    def _step(self, items: int) -> None:
+        """Print and change what the body did once it had handed out so many items, and before the next."""
+        step = self._facts("steps").get(str(items))
+        if step is not None:
+            sys.stdout.write(step.get("printed", ""))
+            if "changed" in step:
+                self._change(encode_json(step["changed"]))
+
+    def _repeat(self, items: int) -> None:
+        """Print and change what the body did before its end, however it ended."""
+        self._step(items)
+        envelope = self.envelope
+        if b'"printed":' in envelope.meta:
+            sys.stdout.write(decode_json(envelope.meta).get("printed", ""))
+        if envelope.changed is not None:
+            self._change(envelope.changed)
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
@@ -186,11 +244,8 @@ class Served:
         """Give how the crossing ended, with what it changed in its arguments changed again."""
         envelope = self.envelope
         try:
-            if b'"printed":' in envelope.meta:
-                sys.stdout.write(decode_json(envelope.meta).get("printed", ""))
-            if envelope.changed is not None:
-                self._change(envelope.changed)
             outcome = envelope.outcome
+            self._repeat(len(outcome.items) if isinstance(outcome, Streamed) else 0)
             end = outcome.end if isinstance(outcome, Streamed) else outcome
             return self._ended(end)
         except Exception as error:
@@ -210,9 +265,11 @@ class Served:
             message = f"{address} changed {names} when it was recorded, which can't be done again; record the program again"
             self._director.note("outcome", address, message, envelope=self.envelope, path=failed[0])
 
-    def _closed(self, outcome: Streamed, given: int) -> None:
+    def _closed(self, outcome: Streamed) -> None:
         """Note that the consumer closed the stream, as it may have done when it was recorded."""
-        count, ended = len(outcome.items), isinstance(outcome.end, Returned | Raised)
+        given, count, ended = self._given, len(outcome.items), isinstance(outcome.end, Returned | Raised)
+        if given == count and isinstance(outcome.end, Closed):
+            self._repeat(count)
         if given < count or ended:
             address = self.envelope.address
             was = "read to its end" if ended else "closed" if isinstance(outcome.end, Closed) else "left open"
@@ -267,8 +324,8 @@ class Served:
         asyncio = sys.modules.get("asyncio")
         if _running_loop() is None or asyncio is None:
             return
-        if whole and self._was_cancelled():
-            await asyncio.get_running_loop().create_future()  # until it is cancelled again
+        if whole:
+            await self._wait_for_cancellation(self._was_cancelled())
         director = self._director
         if not director.turns.parallel or not whole:
             return
@@ -291,11 +348,16 @@ class Served:
         outcome = self.envelope.outcome
         if isinstance(outcome, Streamed):  # closed, or never ended
             return self._crossing.point.function == "coroutine" or self.envelope.form == "awaitable"
-        return self._is_cancelled()
+        return _is_cancelled(outcome)
 
-    def _is_cancelled(self) -> bool:
-        outcome = self.envelope.outcome
-        return isinstance(outcome, Raised) and error_name(outcome.error) in _CANCELLED
+    async def _wait_for_cancellation(self, due: bool) -> None:  # noqa: FBT001 - whether there was one
+        loop = _running_loop()
+        if due and loop is not None:
+            await loop.create_future()  # until it is cancelled again
+
+
+def _is_cancelled(outcome: Any) -> bool:
+    return isinstance(outcome, Raised) and error_name(outcome.error) in _CANCELLED
 
 
 def _running_loop() -> Any:

@@ -20,6 +20,9 @@ VOLUME = 64 << 20
 
 _BATCH = 1024
 
+SHORT = 4096
+"""A record of no more crossings stays in memory while it is replayed."""
+
 
 class Marks:
     """A set of places in a record: a bit each."""
@@ -47,6 +50,11 @@ class Marks:
         return at < len(self._bits) and bool(self._bits[at] & (1 << (seq & 7)))
 
 
+def marks(size: int) -> Marks | set[int]:
+    """Make a set of places in a record of a size."""
+    return set() if size <= SHORT else Marks()
+
+
 class Window:
     """The envelopes that were read and not yet let go.
 
@@ -64,11 +72,11 @@ class Window:
         self._volume = 0
         self._source: Iterator[Envelope] = iter(record)
 
-    def read(self, reached: int) -> list[Envelope]:
+    def read(self, reached: int) -> Iterator[Envelope]:
         """Read on, where that is due, once a replay has got to a place; gives what is new."""
         if self.is_whole or (self.last >= reached + AHEAD - _BATCH and self.last):
-            return []
-        return list(self._more(reached + LEAST, reached + AHEAD))
+            return iter(())
+        return self._more(reached + LEAST, reached + AHEAD)
 
     def _more(self, least: int, most: int) -> Iterator[Envelope]:
         for envelope in self._source:

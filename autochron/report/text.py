@@ -20,7 +20,7 @@ class Page:
         self._stream = stream
         self._console: Any = None
         self._encoding: str = getattr(stream, "encoding", None) or "utf-8"
-        if _is_terminal(stream):
+        if is_terminal(stream):
             from rich.console import Console  # lazy: 50 ms, and only for people
 
             self._console = Console(file=stream, highlight=False, soft_wrap=True, emoji=False)
@@ -76,7 +76,8 @@ class Page:
         self._console.print(table)
 
 
-def _is_terminal(stream: TextIO) -> bool:
+def is_terminal(stream: TextIO) -> bool:
+    """Tell whether someone looks who wants colour."""
     try:
         return stream.isatty() and os.environ.get("TERM") != "dumb" and "NO_COLOR" not in os.environ
     except ValueError:

@@ -17,8 +17,6 @@ _KEYS = (
     *("name", "kind", *SELECTORS, "exclude", "within", "when", "capture", "redact", "volatile", "meta"),
     *("changes", "codec", "observe", "state", "argument", "outcome"),
 )
-_LATER = ("state",)
-"""Keys of the format that this release doesn't act on: better refused than passed over."""
 _META_KEYS = ("model", "sampling", "usage", "tools", "sdk")
 _META_ROOTS = ("request", "response", "path", "input", "outcome")
 _CODECS = ("auto", "http", "value", "channel")
@@ -44,9 +42,6 @@ def read_boundaries(table: Table, pack: str | None = None) -> list[BoundaryRule]
         table.refuse(
             "observe", "`observe` leaves everything as it is, and `outcome` replaces an argument; keep one"
         )
-    for key in _LATER:
-        if key in table:
-            table.refuse(key, f"`{key}` is not supported yet; take it out")
     return [
         BoundaryRule(selector=selector, when=when, **common)
         for selector, when in product(selectors, _conditions(table))

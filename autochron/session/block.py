@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,7 +14,7 @@ from autochron.errors import UnwovenToolError, UsageError
 from autochron.model import Command, Footer, Rules, Trace
 from autochron.ports import Store
 from autochron.rules import load_rules
-from autochron.session import facts
+from autochron.session import facts, streams
 from autochron.session.activation import activate
 from autochron.session.children import Children
 from autochron.session.recording import Recording
@@ -90,6 +91,7 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
         self._given = rules
         self._durability = durability
         self._recording: Recording | None = None
+        self._listens: Callable[[], None] | None = None
 
     def __enter__(self) -> Self:
         refuse_second()
@@ -101,12 +103,15 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
         header = facts.header(rules, command, self._name, children=children)
         self._recording = Recording(activation, self.store, header, durability=self._durability)
         self._recording.begin()
+        self._listens = streams.listen_to_prints(self._recording.printed, any_stream=True)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _tb: TracebackType | None
     ) -> None:
         recording = self._recording
+        if self._listens is not None:
+            self._listens()
         if recording is not None:
             recording.end(None, None if kind is None else kind.__qualname__)
 
@@ -156,12 +161,12 @@ def refuse_second() -> None:
         )
 
 
-def refuse_unwoven(record: Record) -> None:
-    """Refuse a trace in which the model asked for tools that never crossed."""
+def refuse_unwoven(record: Record, *, remedy: str = ", or say --allow-unwoven") -> None:
+    """Refuse a trace in which the model asked for tools that never crossed; `remedy` is what else could be done."""
     footer = record.footer
     if footer is not None and footer.unwoven_tools:
         tools = ", ".join(footer.unwoven_tools)
         raise UnwovenToolError(
             f"trace {record.header.id}: the model asked for {tools}, which no boundary covers, so a replay would run it"
-            " for real; add a [[boundary]] for it and record again, or say --allow-unwoven"
+            f" for real; add a [[boundary]] for it and record again{remedy}"
         )

@@ -79,10 +79,14 @@ class Started(Struct, frozen=True):
     """Whether it is a process of multiprocessing: all of them come or none does."""
     is_untold: bool
     """Whether its lane could not be given to it: it comes by its name."""
+    by: str = ""
+    """The live crossing that it was started in, where that is kept from something: then it must come itself, and not only
+    what it starts."""
 
     def comes(self, lanes: Collection[str]) -> bool:
         """Tell whether it is among the processes that began in these lanes."""
-        return self.lane in lanes or any(lane.startswith(f"{self.lane}/{UNKNOWN}") for lane in lanes)
+        below = f"{self.lane}/{UNKNOWN}"
+        return self.lane in lanes or (not self.by and any(lane.startswith(below) for lane in lanes))
 
     @property
     def name(self) -> str:
@@ -138,10 +142,12 @@ class Children:
         processes.attend(None)
         os.environ.pop(processes.VARIABLE, None)
 
-    def start(self, event: str, arguments: tuple[Any, ...], what: str, *, told_of: bool) -> str | None:
+    def start(
+        self, event: str, arguments: tuple[Any, ...], what: str, *, told_of: bool, by: str = ""
+    ) -> str | None:
         """Give a process that is about to start its lane; `told_of` says whether a report names it if it doesn't come.
 
-        Gives the lane of one that has to find the way to us by itself.
+        Gives the lane of one that has to find the way to us by itself. `by`: see `Started`.
         """
         if self.before_first is not None:
             first, self.before_first = self.before_first, None
@@ -179,6 +185,7 @@ class Children:
                     self.handing.lane,
                     is_known=event == network.PROCESS,
                     is_untold=event in {"os.posix_spawn", "os.spawn"},
+                    by=by,
                 )
             )
         return root.lane
@@ -209,13 +216,17 @@ class Children:
                 lane=root.lane,
                 seq=self.seq_of(root.parent),
                 collapses=root.collapses,
-                live=self.session.is_live(),
+                live=self.live_of(root.parent),
             )
         )
 
-    def work(self, lane: str, seq: int | None, collapses: bool) -> None:  # noqa: FBT001 - as the port has it
+    def live_of(self, crossing: Any) -> bool:
+        """Tell whether a crossing is live in a replay."""
+        return self.session.live_of(crossing)
+
+    def work(self, lane: str, seq: int | None, collapses: bool, live: bool) -> None:  # noqa: FBT001 - as the port has it
         """Let this thread go on in a lane that another process began."""
-        parent = None if seq is None else Remote(seq, collapses=collapses)
+        parent = None if seq is None else Remote(seq, collapses=collapses, live=live)
         CURRENT.set(Root(self.session.kernel, lane, parent))
 
 
@@ -229,15 +240,11 @@ def _label(event: str, arguments: tuple[Any, ...]) -> str:
     if event in {"os.fork", "os.forkpty"}:
         return "fork"
     if event == "os.system":
-        words = _decoded(arguments[0]).split() or [""]
+        words = network.words_of(network.text_of(arguments[0])) or [""]
         return processes.label_for(words[0], words)
     if event == "os.spawn":
         return processes.label_for(arguments[1], arguments[2])
     return processes.label_for(arguments[0], arguments[1])
-
-
-def _decoded(text: Any) -> str:
-    return text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
 
 
 def _is_fork(event: str, arguments: tuple[Any, ...]) -> bool:

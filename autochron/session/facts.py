@@ -2,39 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import sys
 import time
-from collections.abc import Callable
 from functools import lru_cache
 
 from autochron import __version__, _originals
 from autochron.envelope.redaction import Redactor
-from autochron.model import UNTESTED, Command, Header, Rules, Unwoven
+from autochron.model import UNTESTED, Command, Footer, Header, Rules, Unwoven
 from autochron.recording.drafts import version_of
+from autochron.store.ids import new_id
 
-_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_PAIRS = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
-_TIME = tuple(range(40, -1, -10))
-_CHANCE = tuple(range(70, 19, -10))
 _PYTHON = ".".join(str(part) for part in sys.version_info[:3])
-
-
-def new_id() -> str:
-    """Make a ULID: 26 characters that sort by time of creation; within a millisecond they go on from one another."""
-    series, following = _series(_originals.time_ns() // 1_000_000, _originals.getpid())
-    nth = following()
-    return f"{series}{_PAIRS[nth >> 10 & 1023]}{_PAIRS[nth & 1023]}"
-
-
-@lru_cache(maxsize=1)
-def _series(milliseconds: int, _process: int) -> tuple[str, Callable[[], int]]:
-    """Draw what the ids of a millisecond have in common; a fork draws anew."""
-    chance = int.from_bytes(_originals.urandom(10), "big")
-    first = [_PAIRS[milliseconds >> shift & 1023] for shift in _TIME]
-    drawn = [_PAIRS[chance >> shift & 1023] for shift in _CHANCE]
-    return "".join(first + drawn), itertools.count(chance & 0x7FFFF).__next__
 
 
 def header(rules: Rules, command: Command, name: str | None = None, *, children: bool = False) -> Header:
@@ -81,6 +60,22 @@ def versions(rules: Rules) -> tuple[tuple[str, str], ...]:
         return ()
     found = ((pack.distribution, version_of(pack.distribution)) for pack in rules.packs)
     return tuple((name, version) for name, version in found if version)
+
+
+def other_versions(header: Header, footer: Footer | None) -> str | None:
+    """Say in which versions a recorded run differs from one here and now; None where in none that matters."""
+    was = [] if footer is None else [(name, version, version_of(name)) for name, version in footer.versions]
+    was.append(("Python", _minor(header.python), _minor(_PYTHON)))
+    other = [(name, then, now) for name, then, now in was if then and then != now]
+    if not other:
+        return None
+    then = ", ".join(f"{name} {version}" for name, version, _ in other)
+    now = ", ".join(f"{name} {version}" if version else f"no {name}" for name, _, version in other)
+    return f"it was recorded with {then}, and here is {now}: what differs may come of that (other-versions)"
+
+
+def _minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
 
 
 def untested(rules: Rules) -> tuple[Unwoven, ...]:

@@ -15,6 +15,7 @@ from autochron.crossing.lanes import CHILD
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, StoreError
 from autochron.model import Command, Header
+from autochron.replaying.plan import read_plan
 from autochron.replaying.reports import claim
 from autochron.rules import load_rules
 from autochron.session import exits, streams
@@ -22,7 +23,7 @@ from autochron.session.activation import Activation, activate
 from autochron.session.children import UNKNOWN, Handing, read_handing
 from autochron.session.program import Program, end_process
 from autochron.session.recording import Joined, Recording
-from autochron.session.replayfolder import TRACE, read_plan
+from autochron.session.replayfolder import PLAN, TRACE
 from autochron.session.replaying import Replaying, Serving
 from autochron.session.running import weave_into
 from autochron.store import open_store
@@ -102,7 +103,9 @@ class Joining:
 
     def _own(self, lane: str) -> Handing:
         """Give what the processes are told that this one starts, unless it is seen how."""
-        return structs.replace(self._handing, process=_originals.getpid(), lane=lane, seq=None)
+        handing = self._handing
+        seq = handing.seq if handing.live else None  # all that it starts is live, too
+        return structs.replace(handing, process=_originals.getpid(), lane=lane, seq=seq)
 
     def _recording(self) -> Recording:
         handing = self._handing
@@ -128,8 +131,9 @@ class Joining:
         handing = self._handing
         lane = claim(handing.place, handing.lane, self._label)
         record = open_store(os.path.join(handing.place, TRACE)).record("last")
-        serving = Serving(lane, self._own(lane))
-        return Replaying(self._activation, record, Redactor(), read_plan(handing.place), serving)
+        plan = read_plan(os.path.join(handing.place, PLAN))
+        serving = Serving(lane, self._own(lane), handing.parent)
+        return Replaying(self._activation, record, Redactor(), plan, serving)
 
     def _flush(self, status: int | None) -> None:
         """Write what waits before the process ends without clean-up."""

@@ -33,21 +33,21 @@ def boundary(name: Any = None, *, kind: Kind = "tool", state: str | None = None)
     Args:
         name: of its crossings; default the function's name. It may be a template, as in a rule.
         kind: `model`, `tool`, `router` or `ambient`.
-        state: not supported yet.
+        state: what it works on beside its arguments, as in a rule: where a later crossing of that state is live, so is this.
 
     Raises:
-        UsageError: the kind is none, a state is given, or what is decorated is no function written in Python.
+        UsageError: the kind is none, the state is empty, or what is decorated is no function written in Python.
     """
     if kind not in KINDS:
         raise UsageError(f"boundary(kind={kind!r}): a kind is one of {', '.join(KINDS)}")
-    if state is not None:
-        raise UsageError(f"boundary(state={state!r}): `state` is not supported yet; take it out")
+    if state is not None and not state.strip():
+        raise UsageError(f'boundary(state={state!r}): name the state that tools share, such as "ledger"')
     if callable(name) and not isinstance(name, str):
-        return _mark(name, None, kind)
-    return lambda function: _mark(function, name, kind)
+        return _mark(name, None, kind, state)
+    return lambda function: _mark(function, name, kind, state)
 
 
-def _mark(function: Any, name: str | None, kind: Kind) -> Any:
+def _mark(function: Any, name: str | None, kind: Kind, state: str | None) -> Any:
     inner = function.__func__ if isinstance(function, staticmethod | classmethod) else function
     if not isinstance(inner, FunctionType):
         raise UsageError(
@@ -66,6 +66,7 @@ def _mark(function: Any, name: str | None, kind: Kind) -> Any:
         kind=kind,
         selector=Target(inner.__module__, inner.__qualname__),
         place=Place(code.co_filename, code.co_firstlineno),
+        state=state,
     )
     weave_function(inner, Mark((rule,)), marked)
     return function

@@ -10,24 +10,40 @@ there is one for the process, which asks who is watching.
 from __future__ import annotations
 
 import functools
+import itertools
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
+from autochron.crossing.lanes import is_paused
 from autochron.crossing.processes import STARTING
 
-_EVENTS = frozenset(
-    {"socket.connect", "socket.sendto", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendmsg"}
+EVENTS = frozenset(
+    {
+        "socket.connect",
+        "socket.sendto",
+        "socket.sendmsg",
+        "socket.getaddrinfo",
+        "socket.gethostbyaddr",
+        "socket.gethostbyname",
+        "socket.getnameinfo",
+    }
 )
+"""Connections, packets, and look-ups of names."""
 
 PROCESS = "multiprocessing.Process"
 """Our own event: what spawn and loky call to start a process raises none that is audited."""
 
-_CHILDREN = frozenset(
+CHILDREN = frozenset(
     {"os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen", PROCESS}
 )
+
+_ALWAYS = EVENTS | CHILDREN
+
+_ASSIGNS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 _HARMLESS = frozenset({"ldconfig", "lsb_release", "uname"})
 """What the standard library and SDKs ask about the machine."""
@@ -37,6 +53,8 @@ Watcher = Callable[[str, tuple[Any, ...]], None]
 _watcher: Watcher | None = None
 _on_exec: Callable[[], None] | None = None
 _on_code: Callable[[Any], None] | None = None
+_watched = _ALWAYS
+"""The events that the watcher is told of."""
 _installed = False
 
 
@@ -50,17 +68,21 @@ _starting = _Starting()
 
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
-    if event in _EVENTS or event in _CHILDREN:
-        if _watcher is not None and not _starting.depth:
-            _watcher(event, arguments)
-    elif event == "exec":
+    if event in _watched and _watcher is not None and not _starting.depth and not is_paused():
+        _watcher(event, arguments)
+    if event == "exec":
         if _on_code is not None:
             _on_code(arguments[0])
-    elif event == "os.exec" and _on_exec is not None and _can_run(arguments[0]):
+    elif event == "os.exec" and _on_exec is not None and can_run(arguments[0]):
         _on_exec()
 
 
-def _can_run(path: Any) -> bool:
+def tell(event: str, arguments: tuple[Any, ...]) -> None:
+    """Tell of an event that CPython does not audit."""
+    _hook(event, arguments)
+
+
+def can_run(path: Any) -> bool:
     """Tell whether an exec will succeed: `execvp` tries each folder of PATH."""
     try:
         return os.access(path, os.X_OK) and not os.path.isdir(path)
@@ -72,10 +94,15 @@ def watch(
     watcher: Watcher | None,
     on_exec: Callable[[], None] | None,
     on_code: Callable[[Any], None] | None = None,
+    *,
+    more: frozenset[str] = frozenset(),
 ) -> None:
-    """Say who is told of connections and children, what is done before an exec, and who is told of code that `exec` runs."""
-    global _installed, _on_code, _on_exec, _watcher  # noqa: PLW0603 - an audit hook belongs to the process
-    _watcher, _on_exec, _on_code = watcher, on_exec, on_code
+    """Say who is told of connections and children, what is done before an exec, and who is told of code that `exec` runs.
+
+    `more` are events that the first is told of, too: each costs a call wherever it comes from, and `open` comes often.
+    """
+    global _installed, _on_code, _on_exec, _watched, _watcher  # noqa: PLW0603 - an audit hook belongs to the process
+    _watcher, _on_exec, _on_code, _watched = watcher, on_exec, on_code, _ALWAYS | more
     if not _installed:
         _installed = True
         sys.addaudithook(_hook)
@@ -100,7 +127,7 @@ def watch_processes() -> Callable[[], None]:
 
     @functools.wraps(original)
     def start(process: Any) -> Any:
-        if _watcher is None:
+        if _watcher is None or is_paused():
             return original(process)
         if not _starting.depth:
             how = getattr(process, "_start_method", None) or type(process).__name__
@@ -125,22 +152,33 @@ def watch_processes() -> Callable[[], None]:
 
 def child_of(event: str, arguments: tuple[Any, ...]) -> str | None:
     """Name a child process that is about to start; None for another event. Of a command only its program: no secrets."""
-    if event not in _CHILDREN:
+    if event not in CHILDREN:
         return None
     if event in {"os.fork", "os.forkpty"}:
         return "a forked child process"
     if event == PROCESS:
         return f"a child process of multiprocessing ({arguments[0]})"
-    program = _text(arguments[1 if event == "os.spawn" else 0])
+    program = text_of(arguments[1 if event == "os.spawn" else 0])
     if event == "os.system":
-        program = (program.split() or [""])[0]
+        program = (words_of(program) or [""])[0]
     name = os.path.basename(program)
     return None if name in _HARMLESS else f"a child process of {name}"
 
 
+def words_of(line: str) -> list[str]:
+    """Give the words of a shell's command without the variables that are set before it: they may be secrets."""
+    import shlex  # lazy: few programs call os.system
+
+    try:
+        words = shlex.split(line)
+    except ValueError:  # the shell's own error, or a syntax that only it knows
+        words = line.split()
+    return list(itertools.dropwhile(_ASSIGNS.match, words))
+
+
 def is_network(event: str) -> bool:
     """Tell a network event from one of child processes."""
-    return event in _EVENTS
+    return event in EVENTS
 
 
 def address_of(event: str, arguments: tuple[Any, ...]) -> str | None:
@@ -153,13 +191,18 @@ def address_of(event: str, arguments: tuple[Any, ...]) -> str | None:
             return None
     elif event == "socket.getaddrinfo":
         host, port = arguments[0], arguments[1]
-        return f"{_text(host)}:{_text(port)}"
+        return (
+            f"{text_of(host)}:{text_of(port)}" if host else None
+        )  # without a host, for a server of one's own
+    elif event == "socket.getnameinfo":
+        address = arguments[0]
     else:
-        return _text(arguments[0])
+        return text_of(arguments[0])
     if isinstance(address, tuple):
         return f"{address[0]}:{address[1]}" if len(address) > 1 else str(address)
-    return _text(address)
+    return text_of(address)
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """Give what an event has for a name."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -172,6 +172,30 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         )
         return self._rerun
 
+    def assert_not_again(self, *addresses: str) -> None:
+        """Raise where what went wrong when the trace was recorded goes wrong again.
+
+        That is, for a trace of a program that failed: `run()` came to a failure again. Else: each of these crossings, by
+        default each live one, got the same input and gave the same outcome as then. It is what a test of an incident
+        begins with, until someone says what should happen instead.
+
+        Args:
+            addresses: crossings of the record, such as `issue_refund[1]`; one that went otherwise is enough.
+
+        Raises:
+            AgainError: an AssertionError that tells what happened again, and the file and line where the fix goes.
+            NotCrossedError: the record has no such crossing.
+        """
+        __tracebackhide__ = True
+        from autochron.session import again  # lazy: compiles source to find lines
+
+        session, caller = self._begun, again.line_of_caller(2)
+        if not addresses and again.has_failed(session.record):
+            again.refuse_failure(session.record, self._rerun, caller)
+        else:
+            root = session.activation.rules.root
+            again.refuse_repetition(session.record, session.plan, self.crossings, addresses, root, caller)
+
     # --- asking ------------------------------------------------------------------------------------------------------
 
     def __getitem__(self, address: str) -> ReplayedCrossing:

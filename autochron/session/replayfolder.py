@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from msgspec.json import decode, encode
+from msgspec.json import encode
 
 from autochron import _originals
 from autochron.crossing.lanes import CHILD
@@ -93,12 +93,6 @@ class ReplayFolder:
     def remove(self) -> None:
         """Remove it."""
         remove(self.path)
-
-
-def read_plan(folder: str) -> Plan:
-    """Read the plan of the replay whose folder this is."""
-    with open(os.path.join(folder, PLAN), "rb") as file:
-        return decode(file.read(), type=Plan)
 
 
 def _is_alive(process: int) -> bool:

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autochron.crossing.lanes import CURRENT, Remote, Root
 from autochron.envelope.redaction import Redactor
-from autochron.errors import NetworkRefusedError, UnwovenToolError
+from autochron.errors import DeniedError, NetworkRefusedError, UnwovenToolError
 from autochron.model import Envelope, ReplaySummary
 from autochron.replaying.director import Director
 from autochron.replaying.finding import parent_of
 from autochron.replaying.plan import FULL, Plan
 from autochron.replaying.reports import Report, Told, read_lanes
 from autochron.replaying.requests import Running
-from autochron.session import network
+from autochron.session import databases, isolation, network
 from autochron.session.activation import Activation
 from autochron.session.children import Children, Handing, Started, find_line, strangers
+from autochron.session.facts import other_versions
+from autochron.session.marking import marked
 from autochron.session.replayfolder import ReplayFolder
 from autochron.session.session import Session
 from autochron.session.swapping import Swap, Swapping
 from autochron.weaving import gate
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from autochron.crossing.kernel import Kernel
     from autochron.crossing.kernels import Kernels
     from autochron.ports import Record
@@ -33,12 +38,18 @@ if TYPE_CHECKING:
 SHORT = 20_000
 """Crossings of a record up to which what did not happen is drawn in its place."""
 
+_DENIALS = 100
+"""What is denied is told of so often; it is refused all the same."""
+
 
 class Serving(NamedTuple):
     """What a child process of a replay serves: its lane."""
 
     lane: str
     handing: Handing
+    """What the processes are told that it starts."""
+    parent: Remote | None
+    """The crossing that it was started in."""
 
 
 class Replaying(Session):
@@ -59,9 +70,13 @@ class Replaying(Session):
         self.redactor = redactor
         self.plan = plan
         self.director = Director(record, redactor, self.problem, plan)
-        self.director.states = self._state_of
+        self.director.states.state_of = self._state_of
         self.swaps = swaps
         """Functions in whose place others run."""
+        self.isolation = isolation.Isolation(plan.deny, activation.project)
+        self.watched = self.isolation.events
+        self._denied = 0
+        self._unwatch: list[Callable[[], None]] = []
         self._joined = joined
         self._folder: ReplayFolder | None = None
         """What the child processes find; of the first process only."""
@@ -80,11 +95,19 @@ class Replaying(Session):
     def begin(self) -> None:
         """Switch serving on."""
         joined = self._joined
+        if "files" in self.plan.deny:
+            self._unwatch = [isolation.watch_nodes(), databases.watch(self._refuses_writing)]
         if joined is None:
             self.start(self.director, self.director.transport)
             return
         self._tell(joined.lane)
-        self.start(self.director, self.director.transport, lane=joined.lane, parent=joined.handing.parent)
+        self.start(self.director, self.director.transport, lane=joined.lane, parent=joined.parent)
+
+    def stop(self) -> None:
+        """Switch serving off, and take off what files are watched by."""
+        super().stop()
+        while self._unwatch:
+            self._unwatch.pop()()
 
     def over(self, kernel: Kernel) -> Kernel | Kernels | Swapping:
         """Give what woven code calls: the trace of a call begins where that call does."""
@@ -117,7 +140,9 @@ class Replaying(Session):
         if self.children is not None:
             self.children.started.clear()
         seq = parent_of(root.parent)
-        parent = None if seq is None else Remote(seq, collapses=root.collapses, live=self.is_live())
+        parent = (
+            None if seq is None else Remote(seq, collapses=root.collapses, live=self.live_of(root.parent))
+        )
         self.begin_again(self.director, self.director.transport, lane=root.lane, parent=parent)
 
     def leave(self) -> None:
@@ -154,7 +179,7 @@ class Replaying(Session):
             if folder is not None:
                 folder.remove()
             return ()
-        expected = [each.lane for each in children.started if self._is_recorded(each.lane)]
+        expected = [each.lane for each in children.started if not each.by and self._is_recorded(each.lane)]
         reports, running = folder.gather(expected)
         for told in reports:
             self.director.merge(told)
@@ -184,16 +209,28 @@ class Replaying(Session):
 
     def _state_of(self, envelope: Envelope) -> str | None:
         """Give the state that today's rules say a recorded crossing shares with others."""
-        for point in self.activation.points_at(envelope.site):
-            for rule in point.rules:
-                if rule.state is not None:
-                    state: str = rule.state
-                    return state
-        return None
+        site = envelope.site
+        points = self._marked_at(site) if site.startswith("@") else self.activation.points_at(site)
+        states = (rule.state for point in points for rule in point.rules)
+        return next((state for state in states if state is not None), None)
+
+    def _marked_at(self, site: str) -> list[Point]:
+        """Give what is marked by hand at a site."""
+        project, qualname = self.activation.project, site.rpartition(":")[2]
+        return [
+            point
+            for point in marked.points
+            if point.qualname == qualname
+            and site[1:]
+            == f"{project.name(point.file) if project.owns(point.file) else point.module}:{qualname}"
+        ]
 
     def _note_strangers(self, started: Iterable[Started], lanes: Collection[str]) -> None:
         for each in strangers(started, lanes):
-            self._note_stranger(each.what, each.place)
+            if each.by:
+                self._note_unwatched(each.by, f"starts {each.what}", each.place)
+            else:
+                self._note_stranger(each.what, each.place)
 
     def _note_stranger(self, child: str, place: str) -> None:
         message = f"{child} was started again for real at {place}; make the call a boundary, and record again"
@@ -201,18 +238,31 @@ class Replaying(Session):
             self._strangers.add((child, place))
             self.director.note("child", place, message, severity="warning")
 
+    def _note_unwatched(self, by: str, does: str, place: str) -> None:
+        """Say that something is denied to a process that can't be kept from it."""
+        denied = " and ".join(sorted(self.plan.deny))
+        message = (
+            f"{by} {does} at {place}, where it is not seen whether it reaches for what is denied ({denied}): only"
+            " Python processes that take part in the replay are kept from it; deny subprocess, too, or have it served"
+        )
+        if (by, message) not in self._strangers:
+            self._strangers.add((by, message))
+            self.director.note("child", by, message, severity="notice")
+
     def summary(self, status: int) -> ReplaySummary:
         """Say what the replay came to."""
         divergences = tuple(self.director.divergences)
+        same = not any(each.severity == "error" for each in divergences)
+        versions = None if same else other_versions(self.record.header, self.record.footer)
         return ReplaySummary(
             trace=self.record.header.id,
-            same=not any(each.severity == "error" for each in divergences),
+            same=same,
             status=status,
             crossings=len(self.director.log),
             live=self.director.log.live(),
             complete=self.record.footer is not None,
             divergences=divergences,
-            problems=tuple(self.problems),
+            problems=(*self.problems, *([versions] if versions else ())),
         )
 
     def on_exec(self) -> None:
@@ -222,21 +272,24 @@ class Replaying(Session):
 
     def is_live(self) -> bool:
         """Tell whether what runs now is live: the innermost open crossing is."""
-        current = CURRENT.get(None)
-        if current is None:
-            return False
-        crossing = current.parent if current is current.root else current
+        return self.live_of(_innermost())
+
+    def live_of(self, crossing: Any) -> bool:
+        """Tell whether a crossing is live, also one of another process."""
         if type(crossing) is Remote:
             return crossing.live
         running = None if crossing is None else crossing.record
         return isinstance(running, Running) and running.mode == "live"
 
     def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Refuse a connection outside what is live. A child process is let start, and told of."""
-        live = self.is_live()
+        """Refuse a connection outside what is live, and inside what is denied. A child process is let start, and told of."""
+        crossing = _innermost()
+        live = self.live_of(crossing)
+        if live and self.plan.deny:
+            self._deny(crossing, event, arguments, sys._getframe(2))
         child = network.child_of(event, arguments)
         if child is not None:
-            self._start_child(event, arguments, child, live=live)
+            self._start_child(event, arguments, child, by=self._named(crossing)[0] if live else None)
             return
         if live:
             return
@@ -252,11 +305,62 @@ class Replaying(Session):
         self.director.note("network", place, message)
         raise NetworkRefusedError(message)
 
-    def _start_child(self, event: str, arguments: tuple[Any, ...], child: str, *, live: bool) -> None:
+    def _deny(self, crossing: Any, event: str, arguments: tuple[Any, ...], frame: FrameType | None) -> None:
+        """Refuse what is denied to a live crossing; it is an error whatever becomes of the exception."""
+        reached = self.isolation.reached(event, arguments, frame)
+        if reached is None:
+            if event == "os.exec" and self.isolation.is_partial and network.can_run(arguments[0]):
+                does = isolation.started(event, arguments)
+                self._note_unwatched(self._named(crossing)[0], str(does), self.place())
+            return
+        raise self._refusal(crossing, reached)
+
+    def _refusal(self, crossing: Any, reached: isolation.Reached) -> DeniedError:
+        """Note that a live crossing reaches for what is denied."""
+        address, site = self._named(crossing)
+        message = self.isolation.refusal(reached, address, site)
+        if self.isolation.is_new(address, reached) and self._denied < _DENIALS:
+            self._denied += 1
+            self.director.note("denied", address, message, severity="error")
+        return DeniedError(message)
+
+    def _refuses_writing(self, path: str) -> bool:
+        """Tell whether a change of a database is refused here and now."""
+        crossing = _innermost()
+        if not self.live_of(crossing):
+            return False
+        self._refusal(crossing, self.isolation.writing(path))
+        return True
+
+    def _named(self, crossing: Any) -> tuple[str, str]:
+        """Give a live crossing's address, and where it stands."""
+        if type(crossing) is Remote:
+            if crossing.seq < 0:
+                return "a live crossing of another process", ""
+            envelope = self.record.get(crossing.seq)
+            return envelope.address, envelope.site
+        name, nth = crossing.record.met.address
+        return f"{name}[{nth}]", crossing.record.met.site
+
+    def _start_child(self, event: str, arguments: tuple[Any, ...], child: str, *, by: str | None) -> None:
+        """Let a child process start; `by` is the live crossing that it starts in."""
+        told_of = by is None and not self.is_inside()
+        watched = by if by is not None and self.isolation.is_partial else None
+        # A shell does what it does itself, whatever it starts.
+        if watched is not None and (self.children is None or event == "os.system"):
+            self._note_unwatched(watched, f"starts {child}", self.place())
+            watched = None
         if self.children is not None:
-            told_of = not (live or self.is_inside())
-            lane = self.children.start(event, arguments, child, told_of=told_of)
-            if lane is not None and not live:
+            lane = self.children.start(
+                event, arguments, child, told_of=told_of or watched is not None, by=watched or ""
+            )
+            if lane is not None and by is None:
                 self._refuse_stranger(child, lane)
-        elif not live and not self.is_inside():
+        elif told_of:
             self._note_stranger(child, self.place())
+
+
+def _innermost() -> Any:
+    """Give the innermost open crossing, which may be in the process that started this one; None where there is none."""
+    current = CURRENT.get(None)
+    return current if current is None or current is not current.root else current.parent

@@ -16,7 +16,7 @@ from autochron.crossing.processes import VARIABLE
 from autochron.errors import UsageError
 from autochron.model import Replayed, ReplaySummary, Trace
 from autochron.session.replayed import Crossings, gathered
-from autochron.session.running import REPORT
+from autochron.session.running import PLAN, REPORT
 from autochron.store.tracefile import write_trace
 
 if TYPE_CHECKING:
@@ -74,16 +74,18 @@ def run_again(
     with tempfile.TemporaryDirectory(prefix="autochron-") as folder:
         trace = os.path.join(folder, "trace.jsonl")
         write_trace(Trace(record.header, tuple(record), record.footer), trace)
-        report = os.path.join(folder, "report.json")
+        report, settled = os.path.join(folder, "report.json"), os.path.join(folder, "plan.json")
+        with open(settled, "wb") as file:
+            file.write(msgspec.json.encode(plan))
         words = [sys.executable, "-m", "autochron", "replay", trace, "--quiet"]
         words += ["--rules", rules] if rules else []
-        words += _options(record, plan, swaps)
+        words += [word for swap in swaps for word in ("--swap", f"{swap.old}={_named(swap)}")]
         words += ["--allow-unwoven"] if allow_unwoven else []
         words += ["--", *command] if command else []
         environment = {key: value for key, value in os.environ.items() if key != VARIABLE}
         done = subprocess.run(
             words,
-            env={**environment, REPORT: report},
+            env={**environment, REPORT: report, PLAN: settled},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
@@ -100,17 +102,7 @@ def run_again(
     return Rerun(told.summary.status, stdout, stderr, told.summary, crossings)
 
 
-def _options(record: Record, plan: Plan, swaps: Sequence[Swap]) -> list[str]:
-    live = [*sorted(plan.names), *(f"kind:{kind}" for kind in sorted(plan.kinds))]
-    live += [record.get(seq).address for seq in sorted(plan.seqs)]
-    if plan.after is not None:
-        live.append(f"after:{record.get(plan.after).address}")
-    words = [word for each in live for word in ("--live", each)]
-    for swap in swaps:
-        if not isinstance(swap.new, str):
-            raise UsageError(
-                f"swap {swap.old}: in another process the new function must be named as module:name"
-            )
-        words += ["--swap", f"{swap.old}={swap.new}"]
-    words += ["--deny", ",".join(sorted(plan.deny))] if plan.deny else []
-    return words + (["--inputs", plan.inputs] if plan.inputs else [])
+def _named(swap: Swap) -> str:
+    if not isinstance(swap.new, str):
+        raise UsageError(f"swap {swap.old}: in another process the new function must be named as module:name")
+    return swap.new

@@ -13,11 +13,12 @@ from msgspec import structs
 
 from autochron import _originals
 from autochron.config import default_store, find_rule_file
+from autochron.crossing.pausing import PLACEHOLDER, replace_variable
 from autochron.envelope import bodies
 from autochron.envelope.redaction import MASK, Redactor
 from autochron.errors import RuleError, StoreError, UsageError
 from autochron.model import Command, ReplaySummary, Rules, RunSummary, Severity
-from autochron.replaying.plan import Plan, plan_for
+from autochron.replaying.plan import Plan, plan_for, read_plan
 from autochron.rules import load_rules
 from autochron.session import exits, facts, streams
 from autochron.session.activation import Activation, activate
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
 REPORT = "AUTOCHRON_REPLAY_REPORT"
 """Names the file into which a replay that another process has started writes what became of it."""
 
-PLACEHOLDER = "autochron-replay"
-"""What a credential is set to on replay, so that an SDK can be constructed."""
+PLAN = "AUTOCHRON_REPLAY_PLAN"
+"""Names the file with the plan of such a replay."""
 
 
 class Options:
@@ -276,7 +277,11 @@ def run_replayed(
         UsageError, RuleError, StoreError, TraceFormatError, UnwovenToolError: before the program starts.
     """
     record, rules = load_record(options, reference)
-    plan = plan_for(record, wanted.live, inputs=wanted.inputs, deny=wanted.deny)
+    settled = os.environ.pop(PLAN, None)
+    if settled is not None:
+        plan = read_plan(settled)
+    else:
+        plan = plan_for(record, wanted.live, inputs=wanted.inputs, deny=wanted.deny)
     if not allow_unwoven:
         refuse_unwoven(record)
         refuse_uncovered(record, rules)
@@ -431,6 +436,7 @@ def _set_environment(record: Record, plan: Plan) -> None:
         return
     for name, value in footer.environment:
         if MASK not in value and not (plan.models and name in os.environ):
-            os.environ[name] = value
+            replace_variable(name, value)
     for name in footer.credentials:
-        os.environ.setdefault(name, PLACEHOLDER)
+        if name not in os.environ:
+            replace_variable(name, PLACEHOLDER)

@@ -30,6 +30,8 @@ class Session:
         self.problems: list[str] = []
         self.connections: dict[Connection, None] = {}
         self.kernel: Kernel
+        self.watched: frozenset[str] = frozenset()
+        """Audit events that are heard of besides those of connections and children."""
         self.children: Children | None = None
         """Who tells the processes that the program starts; None where they are strangers."""
         self._token: Any = None
@@ -57,7 +59,7 @@ class Session:
         self._token = CURRENT.set(self.kernel.base)
         handler_of_all = self.over(self.kernel)
         lanes.carry(handler_of_all.current)
-        network.watch(self.on_network, self.on_exec, self.activation.runners.note)
+        network.watch(self.on_network, self.on_exec, self.activation.runners.note, more=self.watched)
         if self.children is not None:
             self.children.begin()
         gate.switch_on(handler_of_all)
@@ -135,6 +137,10 @@ class Session:
 
     def is_live(self) -> bool:
         """Tell whether what runs now is live in a replay."""
+        return False
+
+    def live_of(self, crossing: Any) -> bool:
+        """Tell whether a crossing is live in a replay."""
         return False
 
     def place(self) -> str:

@@ -84,10 +84,18 @@ def listen_to_output(kept: Kept) -> Callable[[], None]:
     return lambda: vars(buffer).pop("write", None)
 
 
-def listen_to_prints(note: Callable[[str], None]) -> Callable[[], None]:
-    """Tell of each text when it is printed, which may be long before it reaches the buffer; gives the undo."""
+def listen_to_prints(note: Callable[[str], None], *, any_stream: bool = False) -> Callable[[], None]:
+    """Tell of each text when it is printed, which may be long before it reaches the buffer; gives the undo.
+
+    With `any_stream` also where a test or a block has put another text stream in the place of the process's own.
+    """
     stream: Any = sys.stdout
-    if type(stream) is not io.TextIOWrapper or sys.__stdout__ is not stream:
+    if any_stream:
+        if not isinstance(stream, io.TextIOBase) or not isinstance(getattr(stream, "__dict__", None), dict):
+            return _nothing
+    elif type(stream) is not io.TextIOWrapper or sys.__stdout__ is not stream:
+        return _nothing
+    if "write" in vars(stream):
         return _nothing
     original = stream.write
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -45,6 +43,8 @@ class Swap:
         self.calls = 0
         self.fault = ""
         """Why the new one could not be called."""
+        self.main: tuple[str, ...] = ()
+        """What the running script would be imported as."""
         self._root = root
         self.module, self.qualname = _split(old)
         if "<locals>" in self.qualname:
@@ -83,8 +83,10 @@ class Swap:
 
     def is_by(self, point: Point) -> bool:
         """Tell whether a woven definition is the one that replaces."""
-        new = self.function() if self._function is not None else None
-        code = getattr(inspect.unwrap(new), "__code__", None) if callable(new) else None
+        new: Any = self._function
+        while hasattr(new, "__wrapped__"):
+            new = new.__wrapped__
+        code = getattr(new, "__code__", None)
         return code is not None and (code.co_filename, code.co_firstlineno, code.co_qualname) == (
             point.file,
             point.line,
@@ -98,11 +100,18 @@ class Swap:
                 self._function = self.new
             else:
                 assert self.target is not None  # noqa: S101 - it is given by name
+                # A candidate that imports from the script means the one that runs, not another copy of it.
+                lent = {name: sys.modules["__main__"] for name in self.main if name not in sys.modules}
+                sys.modules.update(lent)
                 try:
                     self._function = self._find(*self.target)
                 except PlanError as error:
                     self.fault = str(error)
                     raise
+                finally:
+                    for name, module in lent.items():
+                        if sys.modules.get(name) is module:
+                            del sys.modules[name]
         return self._function
 
     def _find(self, module: str, qualname: str) -> Callable[..., Any]:
@@ -123,8 +132,10 @@ class Swap:
 
     def _module(self, module: str) -> Any:
         if not module.endswith(".py"):
+            from importlib import import_module  # lazy: with the first call of a candidate
+
             try:
-                return importlib.import_module(module)
+                return import_module(module)
             except ModuleNotFoundError as error:
                 raise PlanError(f"swap {self.old}={self.new}: {error}") from None
         path = os.path.realpath(self._path(module))
@@ -132,6 +143,8 @@ class Swap:
             if getattr(loaded, "__file__", None) and os.path.realpath(loaded.__file__ or "") == path:
                 return loaded
         name = os.path.splitext(os.path.basename(path))[0]
+        import importlib.util  # lazy: as above
+
         spec = importlib.util.spec_from_file_location(name, path)
         assert spec is not None and spec.loader is not None  # noqa: S101, PT018 - of a `.py` file that is there
         made = importlib.util.module_from_spec(spec)
@@ -187,6 +200,8 @@ class Swapping:
         self._activation = activation
         self._known: dict[Point, Swap | None] = {}
         self.current = inner.current
+        for swap in swaps:
+            swap.main = activation.planner.aliases.get("__main__", ())
 
     def enter(self, point: Point, arguments: tuple[Any, ...]) -> Any:
         """Begin a crossing, and have the new function called in it where the old one is live or no boundary."""
@@ -211,12 +226,13 @@ class Swapping:
 class Swapped:
     """A call of the old function that is one of the new. It is false, which tells woven code not to run the body."""
 
-    __slots__ = ("_args", "_kwargs", "_stream", "_swap", "_token")
+    __slots__ = ("_args", "_kwargs", "_stream", "_swap", "_thrown", "_token")
 
     def __init__(self, swap: Swap, token: Crossing | None, point: Point, arguments: tuple[Any, ...]) -> None:
         self._swap = swap
         self._token = token
         self._stream: Any = None
+        self._thrown: BaseException | None = None
         self._args, self._kwargs = _call_of(swap, point, arguments)
 
     def __bool__(self) -> bool:
@@ -242,7 +258,7 @@ class Swapped:
         mark = _inside.set(_inside.get() | {self._swap.old})
         try:
             value = self._call()
-            if inspect.isawaitable(value):
+            if hasattr(type(value), "__await__") or type(value) is GeneratorType:
                 value = await value
         except BaseException as error:
             return self._failed(error), None
@@ -260,15 +276,24 @@ class Swapped:
             return self._failed(error), None
         return None, value if self._token is None else self._token.ended(value)
 
-    async def step_async(self) -> tuple[bool, BaseException | None, Any]:
+    async def step_async(self, sent: Any) -> tuple[bool, BaseException | None, Any]:
         """Give (done, error, item) for an asynchronous generator function."""
-        token = self._token
+        token, thrown = self._token, self._thrown
+        self._thrown = None
         if token is not None:
             token.resumed()
         try:
             if self._stream is None:
                 self._stream = self._call().__aiter__()
-            item = await self._stream.__anext__()
+            stream = self._stream
+            if thrown is not None:
+                if not hasattr(stream, "athrow"):
+                    raise thrown
+                item = await stream.athrow(thrown)
+            elif sent is not None and hasattr(stream, "asend"):
+                item = await stream.asend(sent)
+            else:
+                item = await stream.__anext__()
         except StopAsyncIteration:
             if token is not None:
                 token.ended(None)
@@ -279,9 +304,10 @@ class Swapped:
             token.yielded(item)
         return False, None, item
 
-    def raised(self, error: BaseException) -> None:
-        """Hear that an asynchronous generator was closed, or left with what was thrown into it."""
-        self._failed(error)
+    def thrown(self, error: BaseException) -> bool:
+        """Keep what is thrown into an asynchronous generator, for the next step."""
+        self._thrown = error
+        return False
 
     def _failed(self, error: BaseException) -> BaseException:
         if self._token is not None:
@@ -291,6 +317,8 @@ class Swapped:
 
 def _call_of(swap: Swap, point: Point, arguments: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any]]:
     """Give how the new function is called: as the old one was, by keyword only where it must be."""
+    import inspect  # lazy: 10 ms, and child processes import this module
+
     try:
         named = inspect.signature(swap.function()).parameters
     except (TypeError, ValueError):

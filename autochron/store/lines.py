@@ -30,8 +30,8 @@ FORMAT = 1
 BOUNDARIES = 256
 """Boundaries (name and lane) whose last input and request are kept to be patched."""
 
-SHORT = 256
-"""A body of fewer bytes is written whole: a patch wouldn't be easier to read."""
+SHORT = 1024
+"""A body of fewer bytes is written whole: a patch would be no easier to read, and slower."""
 
 Base: TypeAlias = int | tuple[int, int]
 """What a patch refers to: the `seq` of an input, or the `seq` and place (from 1) of an exchange's request."""
@@ -277,6 +277,7 @@ class LineReader:
 
     def __init__(self, *, compact: bool = False) -> None:
         self._latest = Latest()
+        self._parts = patches.Parts()
         self._compact = compact
 
     def envelope(self, line: bytes) -> Envelope:
@@ -371,7 +372,7 @@ class LineReader:
 
     def _whole(self, key: tuple[str, str, str], base: Base, raw: Raw) -> bytes:
         text = self._body(raw)
-        if text[:1] == b"{" and b"$" in text:
+        if text[:1] == b"{" and b'"$' in text:
             marks = patches.members(text)
             if "$base" in marks:
                 text = self._applied(key, marks)
@@ -386,4 +387,4 @@ class LineReader:
         if before is None or before[0] != wanted:
             found = "there is none" if before is None else f"the one before is {before[0]}"
             raise patches.PatchError(f"the {key[0]} is a patch of {wanted}, but {found}")
-        return patches.apply_marks(before[1], marks) if marks else before[1]
+        return patches.apply_marks(before[1], marks, self._parts) if marks else before[1]

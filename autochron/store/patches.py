@@ -31,6 +31,51 @@ _count = msgspec.json.Decoder(int)
 _encode = msgspec.json.encode
 
 
+LONG = 2048
+"""Bytes of a text from which on it is worth keeping what it was put together from."""
+
+KEPT = 16
+"""Texts of which that is kept."""
+
+
+class Parts:
+    """What the last long texts were put together from: the next ones mostly continue them, and need not be taken apart."""
+
+    __slots__ = ("_elements", "_members")
+
+    def __init__(self) -> None:
+        self._members: dict[int, tuple[bytes, dict[str, bytes]]] = {}
+        self._elements: dict[int, tuple[bytes, list[bytes]]] = {}
+
+    def members(self, text: bytes) -> dict[str, bytes]:
+        """Split an object into its members; the dict is the caller's to change."""
+        kept = self._members.get(len(text))
+        return dict(kept[1]) if kept is not None and kept[0] == text else members(text)
+
+    def elements(self, text: bytes) -> list[bytes]:
+        """Split a list into its elements; the list is not to be changed."""
+        kept = self._elements.get(len(text))
+        return kept[1] if kept is not None and kept[0] == text else elements(text)
+
+    def of_object(self, parts: dict[str, bytes]) -> bytes:
+        """Put an object together."""
+        text = _object(parts)
+        if len(text) >= LONG:
+            self._members[len(text)] = (text, dict(parts))
+            if len(self._members) > KEPT:
+                del self._members[next(iter(self._members))]
+        return text
+
+    def of_list(self, parts: list[bytes]) -> bytes:
+        """Put a list together."""
+        text = _list(parts)
+        if len(text) >= LONG:
+            self._elements[len(text)] = (text, parts)
+            if len(self._elements) > KEPT:
+                del self._elements[next(iter(self._elements))]
+        return text
+
+
 class PatchError(ValueError):
     """A patch doesn't fit what it is applied to."""
 
@@ -100,47 +145,48 @@ def _difference_of_lists(old: list[bytes], new: list[bytes]) -> bytes | None:
     return b"{" + b",".join(parts) + b"}"
 
 
-def apply(base: bytes, patch: bytes) -> bytes:
-    """Make the text that a patch of `base` stands for."""
-    if patch[:1] != b"{":
+def apply(base: bytes, patch: bytes, parts: Parts | None = None) -> bytes:
+    """Make the text that a patch of `base` stands for; `parts` know those before it."""
+    if patch[:1] != b"{" or not (b'"$' in patch or b'"\\u0024' in patch):
         return patch
     marks = members(patch)
     if not any(key[:1] == "$" for key in marks):
         return patch
-    return apply_marks(base, marks)
+    return apply_marks(base, marks, parts)
 
 
-def apply_marks(base: bytes, marks: dict[str, bytes]) -> bytes:
+def apply_marks(base: bytes, marks: dict[str, bytes], parts: Parts | None = None) -> bytes:
     """Make the text that the members of a patch stand for; see `apply`."""
     kinds = set(marks)
     if kinds == {"$value"}:
         return marks["$value"]
     try:
         if "$in" in kinds and kinds <= {"$in", "$gone"}:
-            return _applied_to_object(base, marks)
+            return _applied_to_object(base, marks, parts or Parts())
         if {"$keep", "$tail"} <= kinds <= {"$keep", "$tail", "$end"}:
-            return _applied_to_list(base, marks)
+            return _applied_to_list(base, marks, parts or Parts())
     except msgspec.DecodeError as error:
         raise PatchError(f"the patch doesn't fit: {error}") from error
     raise PatchError(f"{', '.join(sorted(kinds))} together are no patch")
 
 
-def _applied_to_object(base: bytes, marks: dict[str, bytes]) -> bytes:
-    result = members(base)
-    for key in _keys.decode(marks.get("$gone", b"[]")):
-        if result.pop(key, None) is None:
-            raise PatchError(f"$gone names {key!r}, which the earlier object doesn't have")
+def _applied_to_object(base: bytes, marks: dict[str, bytes], parts: Parts) -> bytes:
+    result = parts.members(base)
+    if "$gone" in marks:
+        for key in _keys.decode(marks["$gone"]):
+            if result.pop(key, None) is None:
+                raise PatchError(f"$gone names {key!r}, which the earlier object doesn't have")
     for key, patch in members(marks["$in"]).items():
-        result[key] = apply(result.get(key, b"null"), patch)
-    return _object(result)
+        result[key] = apply(result.get(key, b"null"), patch, parts)
+    return parts.of_object(result)
 
 
-def _applied_to_list(base: bytes, marks: dict[str, bytes]) -> bytes:
-    old = elements(base)
+def _applied_to_list(base: bytes, marks: dict[str, bytes], parts: Parts) -> bytes:
+    old = parts.elements(base)
     keep, end = _count.decode(marks["$keep"]), _count.decode(marks.get("$end", b"0"))
     if keep < 0 or end < 0 or keep + end > len(old):
         raise PatchError(f"$keep and $end take {keep} and {end} elements of a list that has {len(old)}")
-    return _list(old[:keep] + elements(marks["$tail"]) + old[len(old) - end :])
+    return parts.of_list(old[:keep] + elements(marks["$tail"]) + old[len(old) - end :])
 
 
 def _object(parts: dict[str, bytes]) -> bytes:

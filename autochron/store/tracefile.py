@@ -47,6 +47,8 @@ _digest = msgspec.json.Decoder(DigestLine)
 SMALL = 1 << 20
 """Bytes of a file that is read at once, and kept: what was checked is then what is read, however often."""
 
+_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+
 EDITED = "edited? `autochron traces import FILE --reseal` accepts it"
 
 
@@ -189,12 +191,17 @@ class TraceFileStore:
 
     def _read_if_small(self) -> bytes | None:
         try:
-            with open(self.path, "rb", buffering=0) as file:
-                size = os.fstat(file.fileno()).st_size
+            file = os.open(
+                self.path, _READ
+            )  # not a file object: of a small file that costs as much as the reading
+            try:
+                size = os.fstat(file).st_size
                 if size > SMALL:
                     return None
-                text = file.read(size + 1)
+                text = os.read(file, size + 1)
                 return text if len(text) == size else None  # one that grows is none to keep
+            finally:
+                os.close(file)
         except OSError as error:
             raise self._unreadable(error) from error
 

@@ -17,6 +17,7 @@ class WholeRecord:
         self.footer = trace.footer
         self.size = len(trace.envelopes)
         self._envelopes = trace.envelopes
+        self._boundaries: list[Crossed] | None = None
 
     def __iter__(self) -> Iterator[Envelope]:
         """Give the envelopes in order of start."""
@@ -39,11 +40,16 @@ class WholeRecord:
 
     def boundaries(self) -> Sequence[Crossed]:
         """Tell what was crossed: each name, kind and site once, in order of first start."""
+        if self._boundaries is not None:
+            return self._boundaries
         counts: dict[tuple[str, Kind, str, str], int] = {}
         for envelope in self._envelopes:
             key = (envelope.name, envelope.kind, envelope.site, ruled(envelope))
             counts[key] = counts.get(key, 0) + 1
-        return [Crossed(name, kind, site, count, rule) for (name, kind, site, rule), count in counts.items()]
+        self._boundaries = [
+            Crossed(name, kind, site, count, rule) for (name, kind, site, rule), count in counts.items()
+        ]
+        return self._boundaries
 
     def parents(self, names: Collection[str], kinds: Collection[str], after: int | None = None) -> set[int]:
         """Give the seqs of what encloses, at any depth, a crossing of one of these names or kinds, or a later one."""

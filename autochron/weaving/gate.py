@@ -168,9 +168,14 @@ def serve_items(serving: Serving) -> Any:
     return serving.items()
 
 
-def serve_step(serving: Serving) -> Any:
-    """Give an awaitable of the next item of an asynchronous stream that isn't run."""
-    return serving.step_async()
+def serve_step(serving: Serving, sent: Any) -> Any:
+    """Give an awaitable of the next item of an asynchronous stream that isn't run, after what was sent to it."""
+    return serving.step_async(sent)
+
+
+def thrown(serving: Serving, error: BaseException) -> bool:
+    """Tell whether what was thrown into an asynchronous stream that isn't run leaves it."""
+    return serving.thrown(error)
 
 
 def delegate(token: Token, iterator: Any) -> Any:

@@ -282,8 +282,11 @@ class _Splice:
 
     def _serve_async_generator(self, emit: Emitter) -> None:
         again = Instruction(operation("NOP"))
-        emit.place(again)
-        emit.call_on(gate.serve_step, 1)
+        emit.constant(None)
+        emit.place(again)  # [serving, sent]
+        emit.call_on(gate.serve_step, 2, 1)
+        emit.put("SWAP", 2)
+        emit.put("POP_TOP")
         emit.put("GET_AWAITABLE", 0)
         self._delegate_to(emit, _AFTER_AWAIT)
         emit.put("UNPACK_SEQUENCE", 3)  # [serving, item, error, done]
@@ -295,13 +298,24 @@ class _Splice:
             emit.put("CALL_INTRINSIC_1", _ASYNC_GENERATOR_WRAP)
         else:
             emit.put("ASYNC_GEN_WRAP")
-        handed = len(emit.instructions)
-        emit.put("YIELD_VALUE", 1 if _3_12 and not _3_13 else 0)
-        emit.put("RESUME", _AFTER_YIELD)
-        # Closed or thrown into: the serving is told as a token would be.
-        self.told += emit.instructions[handed:]
-        emit.put("POP_TOP")
+        handed = emit.put("YIELD_VALUE", 1 if _3_12 and not _3_13 else 0)
+        after = emit.put("RESUME", _AFTER_YIELD)
         emit.put("JUMP_BACKWARD", 0, again)
+        self._catch_thrown_at_serving(handed, after, again)
+
+    def _catch_thrown_at_serving(self, handed: Instruction, after: Instruction, again: Instruction) -> None:
+        """Ask the serving what becomes of what is thrown in: the next step tells it, or it leaves."""
+        emit = self._emitter()
+        out = Instruction(operation("RERAISE"), 1)
+        emit.call_on(gate.thrown, 3, 1)  # on [serving, lasti, error]
+        emit.jump_if_true(out)
+        emit.put("POP_TOP")
+        emit.put("POP_TOP")
+        emit.constant(None)
+        emit.put("JUMP_BACKWARD", 0, again)
+        emit.place(out)
+        self._add_tail(emit, None)
+        self._set_cover([handed, after], (emit.instructions[0], 1, True))
 
     def _delegate_to(self, emit: Emitter, resume: int) -> None:
         """Drive an iterator to its end: [serving, iterator] → [serving, its value]."""

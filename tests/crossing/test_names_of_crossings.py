@@ -59,6 +59,7 @@ def test_a_lane_that_no_hook_knows_has_a_number_of_its_own():
     assert all(lane.startswith("0/?.") for lane in found)
 
 
-def test_state_is_refused_by_the_decorator():
-    with pytest.raises(UsageError, match="`state` is not supported yet; take it out"):
-        autochron.boundary("x", state="ledger")
+@pytest.mark.parametrize("state", ["", " "])
+def test_a_state_without_a_name_is_refused_by_the_decorator(state):
+    with pytest.raises(UsageError, match="name the state that tools share"):
+        autochron.boundary("x", state=state)

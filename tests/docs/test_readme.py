@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from autochron import provider
+from autochron.provider import Script, Step
 from autochron.rules import load_rules
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +63,7 @@ def test_the_tour(tmp_path):
             "OPENAI_API_KEY": "sk-tour",
             "NO_PROXY": "127.0.0.1",
         }
-        first, *rest = commands()
+        first, *rest = [command for command in commands() if not command.startswith(JUDGE)]
         said[first] = _run(first, tmp_path, environment)
     environment.pop("OPENAI_API_KEY")
     for command in rest:
@@ -75,6 +76,26 @@ def test_the_tour(tmp_path):
     assert "issue_refund ×1, look_up_order ×1, model ×4, send_reply ×1" in said[first].stderr
     assert "7 crossings" in said["autochron replay last"].stderr
     assert "agent.py" in said["autochron rules"].stdout
+
+
+JUDGE = "autochron judge "
+
+
+def test_judging(tmp_path):
+    (command,) = [command for command in commands() if command.startswith(JUDGE)]
+    labels = next(block for block in blocks("json") if '"label"' in block)
+    (tmp_path / "labels.jsonl").write_text(labels)
+    polite, rude = '{"reason": "It thanks.", "score": 0.9}', '{"reason": "It is curt.", "score": 0.2}'
+    script = Script((Step(when=("thank you",), text=polite), Step(text=rude)))
+    environment = {**os.environ, "OPENAI_API_KEY": "sk-tour", "NO_PROXY": "127.0.0.1"}
+    environment.pop("AUTOCHRON_JUDGE", None)
+    with provider.serve(script=script) as model:
+        measured = _run(command, tmp_path, {**environment, "OPENAI_BASE_URL": model.url})
+        assert model.calls == 3
+    assert measured.returncode == 0, measured.stderr
+    assert "agreement\t1.000 (95 % interval 0.439 to 1.000)" in measured.stdout
+    again = _run(command, tmp_path, environment)
+    assert again.stdout == measured.stdout.replace("3 by a call, 0 recorded", "0 by a call, 3 recorded")
 
 
 def _run(command: str, folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:

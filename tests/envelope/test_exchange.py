@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import httpcore
+import httpcore2
 import httpx
+import httpx2
 
 from autochron.envelope.doors import DOORS
 from autochron.envelope.exchange import stored_exchange
@@ -20,3 +23,23 @@ def test_the_length_is_that_of_the_body_that_is_served() -> None:
     wire.headers = []
     without = door.rebuilt(stored_exchange(wire, with_request=False), names, (request,))
     assert "content-length" not in without.headers
+
+
+def test_an_error_of_one_client_is_raised_as_that_of_another_of_its_shape() -> None:
+    def record(library, core):
+        request = library.Request("GET", "http://x.invalid/")
+        wire = door.sent(names, (request,))
+        wire.error = library.ConnectError("no route", request=request)
+        wire.error.__cause__ = core.ConnectError("beneath")
+        return request, stored_exchange(wire, with_request=False)
+
+    door, names = DOORS["httpx2._client"], ("request",)
+    old, new = record(httpx, httpcore), record(httpx2, httpcore2)
+    for request, exchange, library, core in (
+        (*old, httpx, httpcore),
+        (new[0], old[1], httpx2, httpcore2),
+        (old[0], new[1], httpx, httpcore),
+    ):
+        error = door.ended(exchange, names, (request,))
+        assert (type(error), str(error)) == (library.ConnectError, "no route")
+        assert (type(error.__cause__), type(error.request)) == (core.ConnectError, library.Request)

@@ -57,6 +57,18 @@ def test_errors_on_request(fault: str, error: type[Exception], client: openai.Op
         ask(client, fault)
 
 
+def test_a_script_may_refuse_what_an_endpoint_does_not_take() -> None:
+    script = Script((Step(text="fine"),), refuses=("temperature",))
+    assert Script.from_data(script.to_data()) == script
+    with provider.serve(script=script) as model:
+        client = openai.OpenAI(base_url=model.url, api_key="none", max_retries=0)
+        with pytest.raises(openai.BadRequestError, match="'temperature' is not supported with this model"):
+            client.chat.completions.create(model="m", messages=ASK, temperature=0)
+        assert client.chat.completions.create(model="m", messages=ASK).choices[0].message.content == "fine"
+    with pytest.raises(ScriptError, match="what a script refuses is a list"):
+        Script.from_data({"refuses": "temperature"})
+
+
 def test_errors_in_the_form_of_messages(chance: Provider) -> None:
     client = anthropic.Anthropic(base_url=chance.origin, api_key="none", max_retries=0)
     with pytest.raises(anthropic.RateLimitError) as caught:

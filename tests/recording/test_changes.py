@@ -1,5 +1,6 @@
 """What a call changes in its arguments is recorded as far as it can be made again, and the rest is reported."""
 
+import argparse
 import functools
 import threading
 from collections import deque
@@ -97,6 +98,16 @@ class Plain:
     def look(self):
         return len(self.cached)
 
+    @autochron.boundary
+    def keep(self, what):
+        self.kept = what
+        self.lock = threading.Lock()
+
+    @autochron.boundary
+    def replace(self):
+        self.sums["a"] = self.sums.pop("a") + 1
+        self.rows[0] = "other"
+
 
 def test_a_receiver_that_is_a_value_is_changed_again(block):
     def use():
@@ -111,14 +122,39 @@ def test_a_receiver_that_is_a_value_is_changed_again(block):
     assert block.replay(trace, use) == (given, ())
 
 
-def test_what_changes_in_any_other_receiver_is_reported(block):
+def test_what_changes_in_an_object_of_the_programs_own_is_changed_again(block):
     def use():
         plain = Plain()
-        return plain.count(2), plain.look()
+        plain.sums, plain.rows = {"a": 1}, ["one"]
+        sums = plain.sums
+        given = plain.count(2), plain.look(), plain.replace()
+        return given, plain.n, plain.cached, plain.sums, plain.rows, plain.sums is sums
 
-    _, trace = block.record(use)
-    reported = [envelope.opaque for envelope in trace.envelopes]
-    assert reported == [(f"changed.self.n: {__name__}:Plain",), ()]
+    given, trace = block.record(use)
+    assert given == ((2, 1, None), 2, [1], {"a": 2}, ["other"], True)
+    assert block.replay(trace, use) == (given, ())
+    assert [envelope.opaque for envelope in trace.envelopes] == [(), (), ()]
+
+
+def test_an_attribute_that_cannot_be_made_again_is_reported(block):
+    def use():
+        plain = Plain()
+        plain.keep([1])
+        return plain.kept
+
+    given, trace = block.record(use)
+    assert trace.envelopes[0].opaque == (f"changed.self.lock: {__name__}:Plain",)
+    assert block.replay(trace, use) == (given, ())
+
+
+def test_what_changes_in_an_object_of_a_library_is_reported(block):
+    @autochron.boundary
+    def mark(parser):
+        parser.prog = "other"
+
+    _, trace = block.record(lambda: mark(argparse.ArgumentParser("one")))
+    kind = "argparse:ArgumentParser"
+    assert trace.envelopes[0].opaque == (f"changed.parser.prog: {kind}", f"(input).parser: {kind}")
 
 
 @autochron.boundary

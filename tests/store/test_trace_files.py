@@ -30,6 +30,16 @@ def test_what_is_written_is_read(path, envelopes, footer):
     assert read_trace(path, reseal=True).header == trace.header
 
 
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)
+@given(envelopes=samples.runs())
+def test_it_is_the_same_where_all_that_was_put_together_is_kept(path, monkeypatch, envelopes):
+    monkeypatch.setattr(patches, "LONG", 0)
+    monkeypatch.setattr(patches, "KEPT", 2)
+    trace = samples.trace(envelopes)
+    write_trace(trace, path)
+    assert read_trace(path) == trace
+
+
 @given(samples.bodies(), samples.bodies())
 def test_a_patch_gives_back_the_text(base, text):
     assert patches.apply(base, patches.difference(base, text)) == text

@@ -43,14 +43,17 @@ class Served:
                 raise
         return self.error, self.value
 
-    async def step_async(self):
+    async def step_async(self, sent):
         await asyncio.sleep(0)
+        if sent is not None:
+            self.log.append(sent)
         if self.left:
             return False, None, self.left.pop(0)
         return True, self.error, None
 
-    def raised(self, error):
+    def thrown(self, error):
         self.log.append(type(error).__name__)
+        return not isinstance(error, ZeroDivisionError)
 
 
 PROGRAM = """
@@ -254,10 +257,24 @@ def test_an_asynchronous_generator_raises_at_its_end(program):
         assert await it.asend("sent") == 2
         await anext(it)
 
-    with ways.handled_by(Served(error=error, items=[1, 2])):
+    with ways.handled_by(served := Served(error=error, items=[1, 2])):
         names, told = caught(lambda: asyncio.run(main()))
     assert told is error
     assert "pages" not in names
+    assert served.log == ["sent"]
+
+
+def test_an_asynchronous_generator_goes_on_after_what_it_caught(program):
+    async def main():
+        it = program.pages(0)
+        found = [await anext(it), await it.athrow(ZeroDivisionError()), await anext(it)]
+        with pytest.raises(StopAsyncIteration):
+            await it.athrow(ZeroDivisionError())
+        return found
+
+    with ways.handled_by(served := Served(items=[1, 2, 3])):
+        assert asyncio.run(main()) == [1, 2, 3]
+    assert served.log == ["ZeroDivisionError", "ZeroDivisionError"]
 
 
 @pytest.mark.parametrize("end", ["throw", "close", "drop"])
@@ -312,7 +329,7 @@ def test_what_a_serving_raises_by_itself_comes_out(program):
         def items(self):
             raise RuntimeError("broken")
 
-        async def step_async(self):
+        async def step_async(self, sent):
             raise RuntimeError("broken")
 
     async def first_page():

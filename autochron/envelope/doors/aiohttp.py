@@ -68,6 +68,12 @@ class Aiohttp:
         # A status that the session is to raise for was raised when it was recorded, and is served as that.
         return _response(given["self"], given["method"], _url(given), exchange, body)
 
+    def ended(
+        self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]
+    ) -> BaseException | None:
+        """Make the exception that a client would have raised for a request."""
+        return ending(exchange)
+
 
 def _module(name: str) -> Any:
     """Give a module that aiohttp imported: an import of it here would cost every recorded program its time."""

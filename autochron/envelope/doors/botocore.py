@@ -59,6 +59,12 @@ class Botocore:
             response.content  # noqa: B018 - the property reads the body
         return response
 
+    def ended(
+        self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]
+    ) -> BaseException | None:
+        """Make the exception that a client would have raised for a request."""
+        return ending(exchange)
+
 
 class _Listener:
     """Stands before urllib3's response and notes what is read of it."""

@@ -74,6 +74,27 @@ class Httpx:
             response.read()  # of a body that is there: async clients find it read
         return response
 
+    def ended(
+        self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]
+    ) -> BaseException | None:
+        """Make the exception that a client would have raised for a request."""
+        return ending(exchange, _other_names(_library_of(arguments[parameters.index("request")])))
+
+
+_TWINS = ({"httpx": "httpcore"}, {"httpx2": "httpcore2"})
+"""Libraries of one shape, each with the one beneath it: an SDK that spoke through one may speak through the other later."""
+
+
+@cache
+def _other_names(library: str) -> dict[str, str]:
+    """Give what to call the exceptions of the others of its shape, and of what is beneath them."""
+    own = next((twin for twin in _TWINS if library in twin), None)
+    if own is None:
+        return {}
+    others = [twin for twin in _TWINS if twin is not own]
+    names = {other: library for twin in others for other in twin}
+    return names | {beneath: own[library] for twin in others for beneath in twin.values()}
+
 
 def _library_of(request: Any) -> str:
     """Name the library that a request comes from: `httpx` or `httpx2`."""
@@ -148,7 +169,7 @@ def _served(library: str) -> type:
             self._exchange = exchange
 
         def _end(self) -> None:
-            error = ending(self._exchange)
+            error = ending(self._exchange, _other_names(library))
             if error is not None:
                 raise error
             if not self._exchange.complete:

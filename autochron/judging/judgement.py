@@ -1,0 +1,234 @@
+"""`autochron.judge`: a score with a reason, by a model that is asked once and from then on served from the record."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from types import TracebackType
+from typing import Annotated, Any, NoReturn, Self
+
+import msgspec
+from msgspec import Meta, Struct
+
+from autochron import _originals
+from autochron.crossing.pausing import paused
+from autochron.envelope.redaction import Redactor
+from autochron.errors import JudgeError, JudgeSetupError, NotJudgedError, StoreError, UsageError
+from autochron.judging import record as records
+from autochron.judging.process import Answer, JudgeProcess
+from autochron.judging.question import SYSTEM, Question, make_question
+from autochron.judging.settings import VARIABLE, Mode, mode_in_force, read_mode
+from autochron.judging.speakers import OPENAI, PYDANTIC_AI
+from autochron.judging.verdict import Reply, Say, ask
+from autochron.model import Envelope, Returned
+
+Model = str | Callable[[str], str]
+"""A model's name, or what gives a model's answer to a prompt."""
+
+_fresh: set[tuple[str, bytes]] = set()
+"""What this process has judged anew: asking again in it gives the same."""
+
+
+class Judgement(Struct, frozen=True):
+    """What a judge thinks of a subject. It is advice: a score has no truth value of its own."""
+
+    score: float
+    """From 0 to 1."""
+    reason: str
+    passed: bool
+    """Whether the score reaches the threshold."""
+    model: str
+    recorded: bool
+    """Whether it was served from the record; no model was called then."""
+
+    def __bool__(self) -> NoReturn:
+        raise UsageError(
+            f"a judgement is neither true nor false (score {self.score}); ask for its passed, or compare its score"
+        )
+
+
+class _Kept(Struct):
+    score: Annotated[float, Meta(ge=0, le=1)]
+    reason: str
+
+
+def judge(
+    rubric: str,
+    subject: Any,
+    *,
+    model: Model,
+    record: str | os.PathLike[str],
+    base_url: str | None = None,
+    threshold: float = 0.5,
+    mode: Mode | None = None,
+) -> Judgement:
+    """Score a subject against a rubric.
+
+    Args:
+        rubric: what a good subject is.
+        subject: text, JSON data, or a value type that a trace can hold.
+        model: `openai:NAME` for an OpenAI-compatible endpoint, `pydantic-ai:NAME` for any model of pydantic-ai, or a
+            callable that gives the text of an answer to the text of a prompt.
+        record: the trace file of the judgements. What is in it is masked as everything that is stored, and the model is
+            asked by what is in it.
+        base_url: of the endpoint; default `OPENAI_BASE_URL`.
+        threshold: the least score that passes.
+        mode: whether a model may be called: `replay` (never), `record` (for what isn't recorded) or `rewrite` (anew);
+            default what `judging.settings.use` or the variable `AUTOCHRON_JUDGE` says, else `replay`.
+
+    Raises:
+        NotJudgedError: it isn't recorded, and the mode is `replay`.
+        JudgeError: the model can't be asked, or gives no verdict.
+        StoreError, TraceFormatError: the record can't be read or written.
+        UsageError: an argument means nothing.
+    """
+    with Judge(model, record, base_url=base_url, mode=mode) as asked:
+        return asked.judge(rubric, subject, threshold)
+
+
+class Judge:
+    """One model and one record, for many questions: their process is started once, and ended on leaving the block."""
+
+    def __init__(
+        self,
+        model: Model,
+        record: str | os.PathLike[str],
+        *,
+        base_url: str | None = None,
+        mode: Mode | None = None,
+    ) -> None:
+        self.name = _name_of(model)
+        self.path = os.path.abspath(os.fspath(record))
+        self.mode = mode_in_force() if mode is None else read_mode(mode, "mode")
+        self.shown = os.fspath(record)
+        self._model = model
+        self._base_url = base_url
+        self._process = JudgeProcess()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _tb: TracebackType | None
+    ) -> None:
+        with paused():
+            self._process.close()
+
+    def judge(self, rubric: str, subject: Any, threshold: float = 0.5) -> Judgement:
+        """Score a subject; as `autochron.judge`."""
+        read_threshold(threshold)
+        # From the start: what is read of the subject, and the files, are no business of a session either.
+        with paused():
+            question = make_question(rubric, subject, self.name)
+            envelope, was_recorded = self._envelope(question)
+        kept = self._read(envelope)
+        passed = kept.score >= threshold
+        return Judgement(kept.score, kept.reason, passed, self.name, was_recorded)
+
+    def _envelope(self, question: Question) -> tuple[Envelope, bool]:
+        """Give the judgement as it is kept, and whether it was there."""
+        key = (self.path, question.input)
+        if self.mode != "rewrite" or key in _fresh:
+            found = records.judgements(self.path).get(question.input)
+            if found is not None:
+                return found, True
+        if self.mode == "replay":
+            raise NotJudgedError(self._explained(question))
+        made = self._asked(question)
+        kept = records.keep(self.path, made, replace=self.mode == "rewrite")
+        _fresh.add(key)
+        return kept, kept is not made
+
+    def _read(self, envelope: Envelope) -> _Kept:
+        """Read what is kept; StoreError where somebody put something else there."""
+        outcome = envelope.outcome
+        try:
+            return msgspec.json.decode(outcome.value if isinstance(outcome, Returned) else b"", type=_Kept)
+        except msgspec.DecodeError as error:
+            raise StoreError(
+                f"{envelope.address} in {self.shown} has no score from 0 to 1 with a reason ({error}); "
+                "have it judged again with mode='rewrite'"
+            ) from error
+
+    def _explained(self, question: Question) -> str:
+        near = records.describe_nearest(self.path, question.input)
+        if near is None:
+            near = "it holds no judgement at all" + (
+                "" if os.path.exists(self.path) else ", for it is not there"
+            )
+        return (
+            f"{self.shown} has no judgement of this subject by {self.name}; {near}; "
+            f"let it be judged with {VARIABLE}=record, or mode='record'"
+        )
+
+    def _asked(self, question: Question) -> Envelope:
+        """Call the model."""
+        started = _originals.perf_counter_ns()
+        if isinstance(self._model, str):
+            answer = self._process.ask(self.name, question.prompt, self._base_url)
+        else:
+            verdict = ask(_conversation(self._model, self.name), question.prompt, self.name)
+            answer = Answer(verdict.score, verdict.reason)
+        redactor = Redactor()
+        outcome, masked = redactor.mask_outcome(
+            msgspec.json.encode({"reason": answer.reason, "score": answer.score})
+        )
+        meta: dict[str, Any] = {"model": self.name}
+        for name in ("sampling", "usage", "sdk"):
+            if value := getattr(answer, name):
+                meta[name] = value
+        return Envelope(
+            seq=1,
+            name=records.NAME,
+            nth=1,
+            kind="model",
+            lane="0",
+            parent=None,
+            site="autochron:judge",
+            input=question.input,
+            outcome=Returned(outcome),
+            meta=msgspec.json.encode(meta),
+            duration=_originals.perf_counter_ns() - started,
+            masked=masked,
+        )
+
+
+def read_threshold(threshold: Any) -> float:
+    """Take a threshold; UsageError where no score could mean it."""
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
+        raise UsageError(f"a judge's threshold is a number from 0 to 1, not {threshold!r}")
+    return float(threshold)
+
+
+def _conversation(model: Callable[[str], str], name: str) -> Say:
+    """Have a callable asked by one text each time: what was said before stands in it."""
+    said: list[str] = [SYSTEM]
+
+    def say(prompt: str) -> Reply:
+        said.append(prompt)
+        try:
+            text = model("\n\n".join(said))
+        except Exception as error:
+            raise JudgeError(
+                f"the judge {name} raised {type(error).__name__}: {error}; mend it, or take another model"
+            ) from error
+        if not isinstance(text, str):
+            raise JudgeSetupError(f"the judge {name} gave {type(text).__name__}; let it give text")
+        said.append(text)
+        return Reply(text)
+
+    return say
+
+
+def _name_of(model: Model) -> str:
+    """Name a model, as its judgements are found by."""
+    if isinstance(model, str):
+        if model.startswith((OPENAI, PYDANTIC_AI)) and model.partition(":")[2]:
+            return model
+        raise UsageError(
+            f"the judge's model is {model!r}; name one as {OPENAI}NAME or {PYDANTIC_AI}PROVIDER:NAME, or give a callable"
+        )
+    if not callable(model):
+        raise UsageError(f"a judge's model is a name or a callable, not {type(model).__name__}")
+    named = model if hasattr(model, "__qualname__") else type(model)
+    return f"callable:{named.__module__}:{named.__qualname__}"

@@ -1,0 +1,30 @@
+"""Ids of traces."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from functools import lru_cache
+
+from autochron import _originals
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_PAIRS = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
+_TIME = tuple(range(40, -1, -10))
+_CHANCE = tuple(range(70, 19, -10))
+
+
+def new_id() -> str:
+    """Make a ULID: 26 characters that sort by time of creation; within a millisecond they go on from one another."""
+    series, following = _series(_originals.time_ns() // 1_000_000, _originals.getpid())
+    nth = following()
+    return f"{series}{_PAIRS[nth >> 10 & 1023]}{_PAIRS[nth & 1023]}"
+
+
+@lru_cache(maxsize=1)
+def _series(milliseconds: int, _process: int) -> tuple[str, Callable[[], int]]:
+    """Draw what the ids of a millisecond have in common; a fork draws anew."""
+    chance = int.from_bytes(_originals.urandom(10), "big")
+    first = [_PAIRS[milliseconds >> shift & 1023] for shift in _TIME]
+    drawn = [_PAIRS[chance >> shift & 1023] for shift in _CHANCE]
+    return "".join(first + drawn), itertools.count(chance & 0x7FFFF).__next__

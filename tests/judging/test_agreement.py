@@ -1,0 +1,85 @@
+"""Agreement of two raters, against values from the literature."""
+
+import pytest
+
+from autochron.judging.agreement import (
+    Confusion,
+    confusion,
+    kappa,
+    mean_absolute_error,
+    spearman,
+    wilson,
+)
+
+
+@pytest.mark.parametrize(
+    ("successes", "total", "low", "high"),
+    [  # Newcombe, Statistics in Medicine 17 (1998) 857-872, table I, method 3
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
+def test_wilsons_interval_is_newcombes(successes, total, low, high):
+    assert wilson(successes, total) == pytest.approx((low, high), abs=5e-5)
+    mirrored = wilson(total - successes, total)
+    assert mirrored == pytest.approx((1 - high, 1 - low), abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("cells", "value"),
+    [
+        ((15, 5, 10, 70), 0.57),  # Viera and Garrett, Family Medicine 37 (2005) 360-363
+        (
+            (20, 5, 10, 15),
+            0.40,
+        ),  # the common textbook example, and its two tables of one agreement and two kappas
+        ((45, 15, 25, 15), 0.1304),
+        ((25, 35, 5, 35), 0.2593),
+        ((50, 0, 0, 50), 1.0),
+        ((25, 25, 25, 25), 0.0),
+        ((0, 50, 50, 0), -1.0),
+    ],
+)
+def test_kappa_is_that_of_the_literature(cells, value):
+    decimals = 2 if len(f"{value:g}") <= 4 else 4
+    assert round(kappa(Confusion(*cells)), decimals) == value
+
+
+@pytest.mark.parametrize("cells", [(0, 0, 0, 0), (7, 0, 0, 0), (0, 0, 0, 7)])
+def test_there_is_no_kappa_where_chance_agrees_always(cells):
+    assert kappa(Confusion(*cells)) is None
+
+
+def test_there_is_no_interval_of_nothing():
+    assert (wilson(0, 0), mean_absolute_error([], [])) == (None, None)
+
+
+def test_confusion_counts_each_case():
+    labels = [True, True, True, False, False, False, False]
+    passed = [True, True, False, True, False, False, False]
+    counts = confusion(labels, passed)
+    assert counts == Confusion(good_passed=2, good_failed=1, bad_passed=1, bad_failed=3)
+    assert (counts.total, counts.agreed) == (7, 5)
+
+
+IQ = [106, 100, 86, 101, 99, 103, 97, 113, 112, 110]
+HOURS = [7, 27, 2, 50, 28, 29, 20, 12, 6, 17]
+
+
+def test_spearmans_rho_is_that_of_the_textbook():
+    assert spearman(IQ, HOURS) == pytest.approx(-29 / 165)
+    assert spearman(IQ, IQ) == pytest.approx(1)
+    assert spearman(IQ, [-each for each in IQ]) == pytest.approx(-1)
+
+
+def test_ties_share_their_ranks():
+    # Ranks 1, 2.5, 2.5, 4 against 1, 2, 3, 4: 4.5 / sqrt(4.5 * 5).
+    assert spearman([1, 2, 2, 3], [1, 2, 3, 4]) == pytest.approx(4.5 / (4.5 * 5) ** 0.5)
+    assert spearman([1, 1, 1], [1, 2, 3]) is None
+    assert spearman([], []) is None
+
+
+def test_the_mean_absolute_error_is_the_mean_distance():
+    assert mean_absolute_error([0.0, 0.5, 1.0], [0.2, 0.5, 0.6]) == pytest.approx(0.2)
