@@ -4,7 +4,7 @@ import pytest
 
 from tests.pytest_plugin.projects import Project, copied
 
-AGENT = '''
+AGENT = """
 import asyncio
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -76,7 +76,7 @@ if __name__ == "__main__":
     print(run(chosen()))
     if "again" in sys.argv:
         print(run(chosen()))
-'''
+"""
 RULES = """version = 1
 packs = []
 """ + "".join(
@@ -84,9 +84,7 @@ packs = []
     for name, kind in {"load": "tool", "ask": "model", "fetch": "tool", "count": "tool"}.items()
 )
 PLAIN = "['answer to one', 'TWO', 'answer to three']"
-MAIN = (
-    "['answer to first', ['answer to A', 'answer to BB'], ['answer to X', 'answer to YY'], [3, 4, 1], 'answer to last']"
-)
+MAIN = "['answer to first', ['answer to A', 'answer to BB'], ['answer to X', 'answer to YY'], [3, 4, 1], 'answer to last']"
 TESTS = """
 import asyncio
 import pytest
@@ -238,7 +236,11 @@ TRACES = {
 WAYS = {
     "auto": ("", ("pytest_asyncio.plugin",), ["-o", "asyncio_mode=auto"]),
     "strict": ("@pytest.mark.asyncio\n", ("pytest_asyncio.plugin",), ["-o", "asyncio_mode=strict"]),
-    "module": ('@pytest.mark.asyncio(loop_scope="module")\n', ("pytest_asyncio.plugin",), ["-o", "asyncio_mode=strict"]),
+    "module": (
+        '@pytest.mark.asyncio(loop_scope="module")\n',
+        ("pytest_asyncio.plugin",),
+        ["-o", "asyncio_mode=strict"],
+    ),
     "anyio": ("@pytest.mark.anyio\n", ("anyio.pytest_plugin",), []),
 }
 
