@@ -158,7 +158,8 @@ class Director:
         if mode == "live":
             self.live_now += 1
             if met.kind == "tool" and crossing.rule.state is None:
-                self.teller.hint_at_state(met.full_address)
+                lane = self.cursor.recorded_lane(crossing.root.lane)
+                self.teller.hint_at_state(met.full_address, lane)
         return running
 
     def _place_of(self, parent: Any) -> int | None:
