@@ -254,6 +254,23 @@ def test_without_pytest_nothing_is_claimed(shop, monkeypatch):
     assert tried.said == "pytest is not installed here, so nobody has seen the test fail yet"
 
 
+@pytest.mark.parametrize("options", ["-n 1", "--lf --strict-config --maxfail=1"])
+def test_the_projects_own_way_to_run_tests(shop, options):
+    lines = (
+        "[tool.pytest.ini_options]",
+        f'addopts = "{options}"',
+        'cache_dir = ".cache"',
+        'filterwarnings = ["error"]',
+    )
+    ini = "\n".join((*lines, 'asyncio_default_fixture_loop_scope = "function"\n'))
+    write(shop, {"pyproject.toml": ini})
+    record(shop)
+    assert "fails as it should" in new(shop, "last", "incidents/charge")
+    write(shop, {"shop.py": GUARDED})
+    said = new(shop, "last", "incidents/again", status=1)
+    assert "the test passes on today's code" in said
+
+
 def test_a_test_that_can_not_be_run_is_broken(shop):
     record(shop)
     write(shop, {"conftest.py": "raise RuntimeError('no tests here')\n"})
