@@ -108,6 +108,12 @@ class DivergenceError(AutochronError):
         return "\n".join([first, *self.tree])
 
 
+class AgainError(AutochronError, AssertionError):
+    """What went wrong when a trace was recorded goes wrong again on a replay with new code."""
+
+    slug = "happened-again"
+
+
 class UnwovenToolError(AutochronError):
     """The model asked for a tool that no boundary covers, so a replay would run it for real."""
 

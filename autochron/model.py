@@ -532,6 +532,33 @@ class ReplaySummary(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
 
+class Incident(Struct, frozen=True, kw_only=True):
+    """A folder with a trace, its rules and a test."""
+
+    folder: str
+    """As it was given."""
+    trace: str
+    files: tuple[str, ...]
+    test: str
+    """The file of the test."""
+    waits: bool
+    """Whether the test waits for someone to write in it how the agent is called."""
+    warnings: tuple[str, ...] = ()
+
+
+class Tried(Struct, frozen=True):
+    """What became of the test of an incident on today's code."""
+
+    outcome: Literal["failed", "waits", "passed", "broken", "untried"]
+    """`failed` as it should; `broken`: it failed or ended in another way."""
+    said: str
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it is as it should be, as far as that was seen."""
+        return self.outcome not in {"passed", "broken"}
+
+
 class Fit(Struct, frozen=True):
     """A definition or a call that a rule fits."""
 

@@ -14,16 +14,17 @@ from autochron.errors import AutochronError, UsageError
 HELP = """\
 usage: autochron COMMAND ...
 
-  run     record a program:           autochron run agent.py [ARG ...]
-  replay  run it again from a trace:  autochron replay last
-  traces  list | show TRACE | diff TRACE TRACE | export TRACE FILE | import FILE | prune
-  rules   which rule matches what
-  judge   how far a model's judgement agrees with labels
+  run       record a program:           autochron run agent.py [ARG ...]
+  replay    run it again from a trace:  autochron replay last
+  incident  make a regression test:     autochron incident new last incidents/refund
+  traces    list | show TRACE | diff TRACE TRACE | export TRACE FILE | import FILE | prune
+  rules     which rule matches what
+  judge     how far a model's judgement agrees with labels
 
 autochron COMMAND --help says more. TRACE is a name, an id or its prefix, `last`, or an exported file.
 """
 
-_COMMANDS = ("run", "replay", "traces", "rules", "judge")
+_COMMANDS = ("run", "replay", "incident", "traces", "rules", "judge")
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -64,6 +65,10 @@ def _dispatch(given: list[str]) -> int:
         from autochron.cli.traces import traces
 
         return traces(given[1:])
+    if command == "incident":
+        from autochron.cli.incident import incident
+
+        return incident(given[1:])
     if command == "rules":
         from autochron.cli.rules import rules
 

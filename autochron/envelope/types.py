@@ -117,6 +117,21 @@ def find(name: str) -> Any:
     )
 
 
+def is_same(one: str, other: str) -> bool:
+    """Tell whether two names mean one object: what ran as a script then may be imported by its name now."""
+    if one == other:
+        return True
+    if (
+        not (one.startswith("@") or other.startswith("@"))
+        or one.rpartition(":")[2] != other.rpartition(":")[2]
+    ):
+        return False
+    try:
+        return find(one) is find(other)
+    except CodecError:
+        return False
+
+
 def find_module(name: str) -> types.ModuleType:
     """Give an imported module."""
     modules = _modules_of_file(name[1:]) if name.startswith("@") else _modules_named(name)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from msgspec.json import decode, encode
 
+from autochron.envelope import types
 from autochron.envelope.compare import MISSING, first_difference
 from autochron.envelope.paths import drop_paths, redact_paths
 from autochron.inputs import OUTCOME
@@ -105,11 +106,11 @@ def outcome_difference(
 ) -> tuple[str, str | None, str | None, str | None] | None:
     """Give (what differs in words, path, recorded, replayed), or None where both ended alike."""
     was, now = _ending(recorded), _ending(replayed)
-    if was != now:
+    if was != now and not _same_error(recorded, replayed):
         return f"{now}; when it was recorded it {was}", None, was, now
     if isinstance(recorded, Streamed) and isinstance(replayed, Streamed):
         for index, (one, other) in enumerate(zip(recorded.items, replayed.items, strict=False)):
-            found = first_difference(one, other)
+            found = first_difference(one, other, _same_type)
             if found is not None:
                 path, before, after = found
                 where = f"item {index + 1}" + ("" if path == "(value)" else f", {path}")
@@ -128,13 +129,25 @@ def _value_difference(
     if pair[0] is None or pair[1] is None:
         return None
     before, after = _comparable_outcome(pair[0], rule), _comparable_outcome(pair[1], rule)
-    found = None if before == after else first_difference(before, after)
+    found = None if before == after else first_difference(before, after, _same_type)
     if found is None:
         return None
     path, was, now = found
     verb = "raised" if isinstance(replayed, Raised) else "gave"
     field = "it" if path == "(value)" else path
     return f"{verb} something else: {field} was {was}, now it is {now}", path, was, now
+
+
+def _same_type(path: str, one: Any, other: Any) -> bool:
+    """Excuse another name of the same type."""
+    is_name = path.rpartition(".")[2].startswith("$") and isinstance(one, str) and isinstance(other, str)
+    return is_name and types.is_same(one, other)
+
+
+def _same_error(recorded: Outcome, replayed: Outcome) -> bool:
+    ends = [each.end if isinstance(each, Streamed) else each for each in (recorded, replayed)]
+    names = [error_name(end.error) for end in ends if isinstance(end, Raised)]
+    return len(names) == 2 and types.is_same(*names)
 
 
 def _comparable_outcome(body: bytes, rule: BoundaryRule) -> bytes:
@@ -176,6 +189,11 @@ def _ending(outcome: Outcome) -> str:
     if isinstance(end, Abandoned):
         return "was left open"
     return "was read to its end" if isinstance(outcome, Streamed) else "returned"
+
+
+def is_of_type(body: bytes, error: BaseException) -> bool:
+    """Tell whether an exception is of the type of a recorded one."""
+    return types.is_same(error_name(body), f"{type(error).__module__}:{type(error).__qualname__}")
 
 
 def error_name(body: bytes) -> str:

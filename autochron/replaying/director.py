@@ -15,10 +15,10 @@ from autochron.envelope.canonical import canonical
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, CodecError, DivergenceError
 from autochron.inputs import LARGE, inputs_of, observed, request_input, shaped_input
-from autochron.model import Divergence, Envelope, Mode, Raised, Replayed, Returned, Severity
+from autochron.model import Divergence, Envelope, Mode, Raised, Replayed, Returned, Severity, Streamed
 from autochron.ports import Serving
 from autochron.replaying import comparing
-from autochron.replaying.comparing import error_name
+from autochron.replaying.comparing import error_name, is_of_type
 from autochron.replaying.consequences import Consequences
 from autochron.replaying.cursor import Cursor, Turns
 from autochron.replaying.finding import Finder
@@ -165,7 +165,8 @@ class Director:
         if mode == "live":
             self.live_now += 1
             if met.kind == "tool" and crossing.rule.state is None:
-                self.teller.hint_at_state(met.full_address)
+                lane = self.cursor.recorded_lane(crossing.root.lane)
+                self.teller.hint_at_state(met.full_address, lane)
         return running
 
     def _place_of(self, parent: Any) -> int | None:
@@ -211,10 +212,11 @@ class Director:
             return
         if crossing.boundary.outcome is not None:
             return  # what is on record is an argument, and not how the body ended
-        name = f"{type(error).__module__}:{type(error).__qualname__}"
-        recorded = error_name(envelope.outcome.error) if isinstance(envelope.outcome, Raised) else None
-        if recorded != name:
-            was = "it returned" if recorded is None else f"it raised {recorded}"
+        outcome = envelope.outcome
+        end = outcome.end if isinstance(outcome, Streamed) else outcome
+        if not (isinstance(end, Raised) and is_of_type(end.error, error)):
+            name = f"{type(error).__module__}:{type(error).__qualname__}"
+            was = f"it raised {error_name(end.error)}" if isinstance(end, Raised) else "it returned"
             message = f"{envelope.address} raised {name} ({error}); when it was recorded {was}"
             self._note_end(envelope, message)
 
@@ -429,7 +431,7 @@ class Director:
         if not self._is_live_anew(crossing):
             raise self._extra_crossing(crossing)
         lane = self.cursor.recorded_lane(crossing.root.lane)
-        self.consequences.happened_anew(lane, self.cursor.latest(lane))
+        self.consequences.happened_anew(lane, self.cursor.latest(lane), self.cursor.latest_around(lane))
         running = self._run(crossing, "live", None, self._next_address(crossing.name))
         running.met.input = self._input(crossing, arguments)
         self.teller.live_anew(running.met.full_address)

@@ -15,7 +15,7 @@ from autochron.envelope import codec
 from autochron.errors import DivergenceError
 from autochron.model import Abandoned, Closed, Envelope, Raised, Returned, Streamed
 from autochron.replaying.changes import apply_changes
-from autochron.replaying.comparing import error_name
+from autochron.replaying.comparing import error_name, is_of_type
 
 if TYPE_CHECKING:
     from autochron.crossing.kernel import Crossing
@@ -104,7 +104,7 @@ class Served:
         if isinstance(end, Returned):
             return False
         if isinstance(end, Raised):
-            if error_name(end.error) != f"{type(error).__module__}:{type(error).__qualname__}":
+            if not is_of_type(end.error, error):
                 return False
             self._repeat(len(outcome.items))
         self._director.served(self)

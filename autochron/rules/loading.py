@@ -23,23 +23,24 @@ VERSION = 1
 """Of the format of rule files."""
 
 AUTO = "auto"
-_KEYS = ("version", "packs", "project", "disable", "children", "boundary", "trace", "ignore")
+_KEYS = ("version", "root", "packs", "project", "disable", "children", "boundary", "trace", "ignore")
 
 
 def load_rules(path: str | os.PathLike[str] | None, *, root: str | os.PathLike[str] | None = None) -> Rules:
     """Read and validate a rule file; without one every shipped pack waits for its library.
 
-    `root` is the folder that relative paths start from: that of the file, or the working folder.
-    RuleError says file, line, what is wrong and the nearest valid spelling.
+    `root` is the folder that relative paths start from: by default the one that the file names, that of the file, or the
+    working folder. RuleError says file, line, what is wrong and the nearest valid spelling.
     """
     if path is None:
         rules = Rules(root=os.path.abspath(root if root is not None else os.curdir))
         return _sealed(rules, relative=())
     file = os.path.abspath(path)
-    folder = os.path.abspath(root) if root is not None else os.path.dirname(file)
-    table = _open(file, shown=_shown(file, folder))
+    beside = os.path.dirname(file)
+    table = _open(file, shown=_shown(file, beside if root is None else os.path.abspath(root)))
     table.check_keys(_KEYS)
     _check_version(table)
+    folder = os.path.abspath(root) if root is not None else _root(table, beside)
     auto, packs = _packs(table)
     disable = _disabled(table, packs if not auto else tuple(pack_index()))
     boundaries = [
@@ -95,6 +96,17 @@ def _check_version(table: Table) -> None:
         table.refuse("version", f"`version` is {version}, and this release reads {VERSION}; update autochron")
     if version < 1:
         table.refuse("version", f"`version` is {version}; write version = {VERSION}")
+
+
+def _root(table: Table, beside: str) -> str:
+    """Read the folder that paths start from. An incident's rules name the project's, so that its sites mean the same."""
+    text = table.text("root")
+    if text is None:
+        return beside
+    folder = os.path.normpath(os.path.join(beside, text))
+    if not os.path.isdir(folder):
+        table.refuse("root", f"`root` is `{text}`, and there is no such folder from here; name the project's")
+    return folder
 
 
 def _packs(table: Table) -> tuple[bool, tuple[str, ...]]:

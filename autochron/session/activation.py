@@ -13,6 +13,7 @@ from autochron.crossing.lanes import LaneHooks
 from autochron.crossing.processes import ProcessHooks
 from autochron.model import Rules
 from autochron.session import network
+from autochron.session.loops import LOOPS, can_be_watched, watch_loops
 from autochron.session.planner import RulePlanner, program_paths
 from autochron.session.project import Project
 from autochron.session.runners import RUNNERS, Runners
@@ -99,6 +100,7 @@ class Activation:
         self.runners.hold()
         self._undo.append(self.runners.uninstall)
         self._watch_processes()
+        self._watch_loops()
         self.planner.on_import = self._imported
         processes.on_main.append(self._weave_main)
 
@@ -119,6 +121,7 @@ class Activation:
             self.runners.hold()
         else:
             self._lanes.imported(module)
+            self._watch_loops()
 
     def _weave_main(self, name: str, file: str | None, code: Any) -> Any:
         """Weave the main module that a process of multiprocessing loads under another name."""
@@ -132,6 +135,11 @@ class Activation:
         processes = sys.modules.get(_PROCESSES)
         if processes is not None and not network.are_told(processes):
             self._undo.append(network.watch_processes())
+
+    def _watch_loops(self) -> None:
+        for module in LOOPS:
+            if can_be_watched(module):
+                self._undo.append(watch_loops(module))
 
     def uninstall(self) -> None:
         """Take all weaving off."""

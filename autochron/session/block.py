@@ -23,6 +23,7 @@ from autochron.weaving import gate
 
 if TYPE_CHECKING:
     from autochron.ports import Record
+    from autochron.recording.recorder import Recorder
 
 _rules: dict[tuple[str | None, int, str], Rules] = {}
 
@@ -136,6 +137,11 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
         return self.store.load(self.id)
 
     @property
+    def recorder(self) -> Recorder:
+        """Who notes what crosses."""
+        return self._session.recorder
+
+    @property
     def _session(self) -> Recording:
         assert self._recording is not None, "the block has not begun"  # noqa: S101 - a slip of the caller's
         return self._recording
@@ -155,12 +161,12 @@ def refuse_second() -> None:
         )
 
 
-def refuse_unwoven(record: Record) -> None:
-    """Refuse a trace in which the model asked for tools that never crossed."""
+def refuse_unwoven(record: Record, *, remedy: str = ", or say --allow-unwoven") -> None:
+    """Refuse a trace in which the model asked for tools that never crossed; `remedy` is what else could be done."""
     footer = record.footer
     if footer is not None and footer.unwoven_tools:
         tools = ", ".join(footer.unwoven_tools)
         raise UnwovenToolError(
             f"trace {record.header.id}: the model asked for {tools}, which no boundary covers, so a replay would run it"
-            " for real; add a [[boundary]] for it and record again, or say --allow-unwoven"
+            f" for real; add a [[boundary]] for it and record again{remedy}"
         )

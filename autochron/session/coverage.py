@@ -27,9 +27,16 @@ if TYPE_CHECKING:
 
 
 def refuse_uncovered(
-    record: Record, rules: Rules, activation: Activation | None = None, *, live: Plan | None = None
+    record: Record,
+    rules: Rules,
+    activation: Activation | None = None,
+    *,
+    live: Plan | None = None,
+    remedy: str = ", or say --allow-unwoven",
 ) -> None:
     """Refuse a replay of which some recorded crossing would not be crossed; with `live`, only what that says is live counts.
+
+    `remedy` is what else could be done.
 
     Raises:
         UnwovenToolError: names such boundaries and where they were.
@@ -46,7 +53,8 @@ def refuse_uncovered(
     other = "" if record.header.rules == rules.digest else "; the trace was recorded with other rules"
     where = rules.file or f"no rule file was found from {rules.root} upward"
     so = "a replay would run it for real" if live is None else "it can't be told when it is to be live"
-    remedy = ", or say --allow-unwoven" if live is None else ", or write the rule"
+    if live is not None:
+        remedy = ", or write the rule"
     raise UnwovenToolError(
         f"trace {record.header.id}: {', '.join(named.values())} crossed a boundary when it was recorded, and by today's "
         f"rules does not, so {so} ({where}{other}); name the rules with --rules{remedy}"

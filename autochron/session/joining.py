@@ -103,7 +103,9 @@ class Joining:
 
     def _own(self, lane: str) -> Handing:
         """Give what the processes are told that this one starts, unless it is seen how."""
-        return structs.replace(self._handing, process=_originals.getpid(), lane=lane, seq=None)
+        handing = self._handing
+        seq = handing.seq if handing.live else None  # all that it starts is live, too
+        return structs.replace(handing, process=_originals.getpid(), lane=lane, seq=seq)
 
     def _recording(self) -> Recording:
         handing = self._handing
@@ -129,10 +131,9 @@ class Joining:
         handing = self._handing
         lane = claim(handing.place, handing.lane, self._label)
         record = open_store(os.path.join(handing.place, TRACE)).record("last")
-        serving = Serving(lane, self._own(lane))
-        return Replaying(
-            self._activation, record, Redactor(), read_plan(os.path.join(handing.place, PLAN)), serving
-        )
+        plan = read_plan(os.path.join(handing.place, PLAN))
+        serving = Serving(lane, self._own(lane), handing.parent)
+        return Replaying(self._activation, record, Redactor(), plan, serving)
 
     def _flush(self, status: int | None) -> None:
         """Write what waits before the process ends without clean-up."""

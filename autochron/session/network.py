@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-import re
 import sys
 import threading
 from collections.abc import Callable
@@ -42,8 +41,6 @@ CHILDREN = frozenset(
 )
 
 _ALWAYS = EVENTS | CHILDREN
-
-_ASSIGNS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 _HARMLESS = frozenset({"ldconfig", "lsb_release", "uname"})
 """What the standard library and SDKs ask about the machine."""
@@ -75,6 +72,11 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
             _on_code(arguments[0])
     elif event == "os.exec" and _on_exec is not None and can_run(arguments[0]):
         _on_exec()
+
+
+def tell(event: str, arguments: tuple[Any, ...]) -> None:
+    """Tell of an event that CPython does not audit."""
+    _hook(event, arguments)
 
 
 def can_run(path: Any) -> bool:
@@ -168,7 +170,12 @@ def words_of(line: str) -> list[str]:
         words = shlex.split(line)
     except ValueError:  # the shell's own error, or a syntax that only it knows
         words = line.split()
-    return list(itertools.dropwhile(_ASSIGNS.match, words))
+    return list(itertools.dropwhile(_assigns, words))
+
+
+def _assigns(word: str) -> bool:
+    name, equals, _ = word.partition("=")
+    return bool(equals) and name.isidentifier()
 
 
 def is_network(event: str) -> bool:

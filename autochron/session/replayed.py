@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from msgspec.json import decode
+from msgspec.json import decode, encode
 
 from autochron.envelope import bodies, codec
 from autochron.errors import CodecError, NotCrossedError, UsageError
 from autochron.model import (
+    KINDS,
     Abandoned,
     Closed,
     Divergence,
@@ -41,13 +42,19 @@ class ReplayedCrossing:
         replayed: how it went, as a trace keeps it.
     """
 
-    __slots__ = ("_met", "_told", "recorded", "replayed")
+    __slots__ = ("_given", "_met", "_told", "recorded", "replayed")
 
     def __init__(self, replayed: Replayed, met: Met | None, told: Iterable[Divergence]) -> None:
         self.replayed = replayed
         self.recorded = replayed.recorded
         self._met = met
         self._told = tuple(told)
+        self._given: list[Any] = []
+        """What was asked of it: results and inputs that were made for that."""
+
+    def gave(self, value: object) -> bool:
+        """Tell whether a value is what was asked of it, and not one that is equal."""
+        return any(each is value for each in self._given)
 
     def __repr__(self) -> str:
         return f"<{self.address} {self.kind}, {self.replayed.mode}, given {_short(self.replayed.envelope.input)}>"
@@ -94,7 +101,11 @@ class ReplayedCrossing:
     @property
     def input(self) -> Any:
         """What it was given in this replay, as JSON data."""
-        return decode(self._envelope.input)
+        return self._handed(decode(self._envelope.input))
+
+    def _handed(self, value: Any) -> Any:
+        self._given = [*self._given[-3:], value]
+        return value
 
     @property
     def error(self) -> BaseException | None:
@@ -117,6 +128,9 @@ class ReplayedCrossing:
         error = self.error
         if error is not None:
             raise error
+        return self._handed(self._returned())
+
+    def _returned(self) -> Any:
         met, envelope = self._met, self._envelope
         if met is not None and met.value is not NOTHING:
             return met.value
@@ -124,11 +138,25 @@ class ReplayedCrossing:
         if isinstance(end, Returned) and not (envelope.reenters or end.argument):
             return codec.decode(end.value)
         if isinstance(end, Returned) and end.argument:
-            return self.input.get(end.argument.partition(".")[0])
+            return self._argument(end.argument)
         if envelope.reenters and envelope.exchanges:
             return bodies.read_body(envelope.exchanges[-1].body)
         state = "was closed" if isinstance(end, Closed) else "has not ended"
         raise CodecError(f"{self.address} gave no result: its stream {state}; ask for its `.items`")
+
+    def _argument(self, path: str) -> Any:
+        """Give an argument that was returned: as it was when it was, so with what the call changed in it."""
+        name, _, member = path.partition(".")
+        changed = {} if self._envelope.changed is None else decode(self._envelope.changed)
+        if name in changed:
+            value = codec.decode(encode(changed[name]))
+        elif name in self.input:
+            value = self.input[name]
+        else:
+            raise CodecError(f"{self.address} returned its argument {name}, which is not on record")
+        if not member:
+            return value
+        return value[member] if isinstance(value, dict) else value[int(member)]
 
     @property
     def items(self) -> list[Any]:
@@ -142,8 +170,8 @@ class ReplayedCrossing:
             return [codec.decode(item) for item in outcome.items]
         if self._envelope.exchanges:
             body = bodies.read_body(self._envelope.exchanges[-1].body)
-            if isinstance(body, list):
-                return body
+            if isinstance(body, dict) and isinstance(body.get("events"), list):
+                return [each.get("data", each) for each in body["events"]]
         raise UsageError(f"{self.address} is no stream; ask for its `.result`")
 
 
@@ -157,6 +185,12 @@ def _short(body: bytes) -> str:
     return text if len(text) <= 160 else f"{text[:159]}…"
 
 
+class Sequenced(list[str]):
+    """Addresses of crossings, in order of start; a list, which is known for what it is where it is compared."""
+
+    __slots__ = ()
+
+
 class Crossings(tuple[ReplayedCrossing, ...]):
     """Crossings of a replay, in order of start."""
 
@@ -167,7 +201,7 @@ class Crossings(tuple[ReplayedCrossing, ...]):
 
     def sequence(self) -> list[str]:
         """Give their addresses, in order of start."""
-        return [each.address for each in self]
+        return Sequenced(each.address for each in self)
 
     def only(
         self,
@@ -176,7 +210,9 @@ class Crossings(tuple[ReplayedCrossing, ...]):
         name: str | None = None,
         live: bool | None = None,
     ) -> Crossings:
-        """Give those of a kind or a name, or those that were live or were not."""
+        """Give those of a kind or a name, or those that were live or were not; UsageError for what is no kind."""
+        if kind is not None and kind not in KINDS:  # else a slip would pass where none is expected
+            raise UsageError(f"only(kind={kind!r}): a kind is one of {', '.join(KINDS)}")
         return Crossings(
             each
             for each in self
@@ -216,8 +252,9 @@ class Called(Crossings):
 def _said(name: str, asked: str, named: Crossings) -> str:
     if not named:
         return f"no crossing of {name}"
-    given = "\n".join(f"  {each.address} was given {_short(each.replayed.envelope.input)}" for each in named)
-    return f"no {name}({asked}); its crossings:\n{given}"
+    # In one line: so pytest shows it.
+    given = "; ".join(f"{each.address} was given {_short(each.replayed.envelope.input)}" for each in named)
+    return f"no {name}({asked}); {given}"
 
 
 def gathered(replayed: Iterable[tuple[Replayed, Met | None]], divergences: Iterable[Divergence]) -> Crossings:

@@ -47,6 +47,9 @@ class Serving(NamedTuple):
 
     lane: str
     handing: Handing
+    """What the processes are told that it starts."""
+    parent: Remote | None
+    """The crossing that it was started in."""
 
 
 class Replaying(Session):
@@ -98,7 +101,13 @@ class Replaying(Session):
             self.start(self.director, self.director.transport)
             return
         self._tell(joined.lane)
-        self.start(self.director, self.director.transport, lane=joined.lane, parent=joined.handing.parent)
+        self.start(self.director, self.director.transport, lane=joined.lane, parent=joined.parent)
+
+    def stop(self) -> None:
+        """Switch serving off, and take off what files are watched by."""
+        super().stop()
+        while self._unwatch:
+            self._unwatch.pop()()
 
     def over(self, kernel: Kernel) -> Kernel | Kernels | Swapping:
         """Give what woven code calls: the trace of a call begins where that call does."""
@@ -149,8 +158,6 @@ class Replaying(Session):
         """Switch serving off; give the divergences. `whole` tells whether the program came to its end."""
         if gate.is_on():
             self.stop()
-        while self._unwatch:
-            self._unwatch.pop()()
         running = self._gather() if self._folder is not None else ()
         for each in self.swaps if whole else ():
             failed = any(told.severity == "error" for told in self.director.divergences)

@@ -1,6 +1,7 @@
 """What live crossings are kept from: the network, other processes, changes of files. Each is refused and named."""
 
 import asyncio
+import contextlib
 import functools
 import importlib
 import os
@@ -174,6 +175,23 @@ DOES = {
     "files": (write, "opens out.txt for writing", "changes of files are denied"),
 }
 
+
+def in_uvloop(make):
+    def do():
+        import uvloop
+
+        async def main():
+            await make(asyncio.get_running_loop())
+
+        uvloop.run(main())
+
+    return do
+
+
+def to_loopback(loop):
+    return asyncio.open_connection("127.0.0.1", 9)
+
+
 WAYS = {
     "sync": lambda m, do: m.tool(do),
     "coroutine": lambda m, do: asyncio.run(m.tool_async(do)),
@@ -330,6 +348,11 @@ def descriptor(path, flags):
     os.close(os.open(path, flags))
 
 
+def in_unix_folder():
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("new")
+
+
 CHANGES = {
     "write": (lambda: open("new", "w"), "opens new for writing"),
     "append": (lambda: open("old", "a"), "opens old for writing"),
@@ -351,6 +374,7 @@ CHANGES = {
     "utime": (lambda: os.utime("old"), "changes the times of old"),
     "mkfifo": (lambda: os.mkfifo("new"), "makes the pipe new"),
     "mknod": (lambda: os.mknod("new"), "makes the file new"),
+    "socket": (in_unix_folder, "makes the socket new"),
     "touch": (lambda: pathlib.Path("new").touch(), "opens new for writing"),
     "copy": (lambda: shutil.copy("old", "new"), "opens new for writing"),
     "move": (lambda: shutil.move("old", "new"), "renames old to new"),
@@ -412,20 +436,21 @@ def through_a_pipe():
 
 
 def in_memory():
-    connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE TABLE t (x)")
-    connection.execute("INSERT INTO t VALUES (1)")
-    return connection.execute("SELECT * FROM t").fetchall()
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE t (x)")
+        connection.execute("INSERT INTO t VALUES (1)")
+        return connection.execute("SELECT * FROM t").fetchall()
 
 
 def reads_database():
-    connection = sqlite3.connect("data.db")
-    connection.execute("CREATE TEMP TABLE scratch (x)")
-    return connection.execute("SELECT x FROM t").fetchall()
+    with contextlib.closing(sqlite3.connect("data.db")) as connection:
+        connection.execute("CREATE TEMP TABLE scratch (x)")
+        return connection.execute("SELECT x FROM t").fetchall()
 
 
 def reads_only():
-    return sqlite3.connect("file:data.db?mode=ro", uri=True).execute("SELECT x FROM t").fetchall()
+    with contextlib.closing(sqlite3.connect("file:data.db?mode=ro", uri=True)) as connection:
+        return connection.execute("SELECT x FROM t").fetchall()
 
 
 def fails(wanted, deed):
@@ -454,6 +479,7 @@ LET_BE = {
     "a database in memory": in_memory,
     "a database that is read": reads_database,
     "a database that is read only": reads_only,
+    "an event of someone else's": lambda: sys.audit("open", "old"),
     "an event loop": lambda: asyncio.run(asyncio.sleep(0)),
 }
 
@@ -462,7 +488,7 @@ LET_BE = {
 def test_what_changes_no_file_is_let_be(deed, project, folder):
     (folder / "old").write_text("old")
     (folder / "folder").mkdir()
-    database(folder)
+    database(folder).close()
     replay, error = replayed(recorded(project.tool), project.tool, deed, ["files", "network"])
     assert (error, denials(replay)) == (None, [])
 
@@ -501,8 +527,12 @@ def test_a_change_of_a_database_is_refused(statement, older, project, folder):
 
     def do():
         connection = opened[0] if older else sqlite3.connect("data.db")
-        connection.execute(statement)
-        connection.commit()
+        try:
+            connection.execute(statement)
+            connection.commit()
+        finally:
+            if not older:
+                connection.close()
 
     replay, error = replayed(trace, call, do, "files")
     assert (isinstance(error, sqlite3.DatabaseError), str(error)) == (True, "not authorized")
@@ -537,10 +567,33 @@ def test_what_a_module_writes_as_it_is_imported_is_not(project, folder):
     assert "opens out.txt for writing at writing_module.py:1" in denials(replay)[0]
 
 
-def test_pipes_are_made_as_before_afterwards(project, folder):
-    original = os.mkfifo
-    replayed(recorded(project.tool), project.tool, nothing, "files")
-    assert os.mkfifo is original
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "in another process"])
+def test_what_files_are_watched_by_is_taken_off(elsewhere, project, folder):
+    originals = (os.mkfifo, os.mknod, sqlite3.connect, sqlite3.dbapi2.connect)
+    trace = recorded(project.tool)
+    (folder / "agent.py").write_text(f"import {project.__name__} as m\nm.tool(print)\n")
+    with autochron.replay(trace, rules="autochron.toml", live="kind:tool", deny="files") as replay:
+        assert sqlite3.connect is not originals[2]
+        if elsewhere:
+            replay.run("agent.py")
+        else:
+            project.tool(nothing)
+        assert replay["tool[1]"].live
+    assert (os.mkfifo, os.mknod, sqlite3.connect, sqlite3.dbapi2.connect) == originals
+
+
+def test_a_replay_in_another_process_denies_as_well(project, folder):
+    (folder / "agent.py").write_text(
+        f"import os, {project.__name__} as m\nprint(m.swallows(lambda: os.mkdir('made')))\n"
+    )
+    trace = recorded(project.swallows)
+    with autochron.replay(
+        trace, rules="autochron.toml", live="kind:tool", deny="files", check=False
+    ) as replay:
+        rerun = replay.run("agent.py")
+    assert rerun.stdout == "tried: DeniedError\n"
+    (message,) = denials(replay)
+    assert message.startswith("swallows[1] makes the folder made at agent.py:2, ")
 
 
 # --- what is not live ----------------------------------------------------------------------------------------------------
@@ -556,13 +609,14 @@ def test_outside_what_is_live_files_and_processes_are_left_alone(project):
     assert (error, denials(replay), os.path.exists("out.txt")) == (None, [], True)
 
 
+@pytest.mark.parametrize("do", [connect, in_uvloop(to_loopback)], ids=["socket", "uvloop"])
 @pytest.mark.parametrize("deny", [(), "network"], ids=["nothing", "network"])
-def test_outside_every_crossing_a_connection_is_refused_in_every_case(deny, project):
+def test_outside_every_crossing_a_connection_is_refused_in_every_case(deny, do, project):
     def call(do):
         project.tool(nothing)
         do()
 
-    replay, error = replayed(recorded(call), call, connect, deny)
+    replay, error = replayed(recorded(call), call, do, deny)
     assert type(error) is NetworkRefusedError
     assert [each.kind for each in replay.divergences] == ["network"]
 
@@ -692,6 +746,22 @@ REACHES = {
     "server": (listen("", 45871), "listens at 0.0.0.0:45871"),
     "asyncio": (lambda: asyncio.run(opens()), "reaches for 127.0.0.1:9"),
     "asyncio look-up": (lambda: asyncio.run(resolves()), "reaches for example.invalid:80"),
+    "uvloop": (in_uvloop(to_loopback), "reaches for 127.0.0.1:9"),
+    "uvloop look-up": (
+        in_uvloop(lambda loop: loop.getaddrinfo("example.invalid", 80)),
+        "reaches for example.invalid:80",
+    ),
+    "uvloop name": (in_uvloop(lambda loop: loop.getnameinfo(("127.0.0.1", 9))), "reaches for 127.0.0.1:9"),
+    "uvloop unix": (
+        in_uvloop(lambda loop: loop.create_unix_connection(asyncio.Protocol, "unix.sock")),
+        "reaches for unix.sock",
+    ),
+    "uvloop datagrams": (
+        in_uvloop(
+            lambda loop: loop.create_datagram_endpoint(asyncio.DatagramProtocol, remote_addr=("127.0.0.1", 9))
+        ),
+        "reaches for 127.0.0.1:9",
+    ),
     "urllib": (http, "reaches for 127.0.0.1:9"),
     "requests": (requests_get, "reaches for 127.0.0.1:9"),
     "httpx": (httpx_get, "reaches for 127.0.0.1:9"),
@@ -759,6 +829,14 @@ STARTS = {
     "pty": (pty_spawn, "starts a child process of true"),
     "multiprocessing": (process, "starts a child process of multiprocessing (spawn)"),
     "process pool": (process_pool, "starts a child process of multiprocessing"),
+    "uvloop": (
+        in_uvloop(lambda loop: asyncio.create_subprocess_exec("true", "secret")),
+        "starts a child process of true",
+    ),
+    "uvloop shell": (
+        in_uvloop(lambda loop: asyncio.create_subprocess_shell("true secret")),
+        "starts a child process of sh",
+    ),
     "asyncio": (
         lambda: asyncio.run(asyncio.create_subprocess_exec("true", "secret")),
         "starts a child process of true",

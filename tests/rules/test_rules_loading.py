@@ -473,6 +473,29 @@ def test_the_digest_is_of_the_meaning(tmp_path):
     assert load_rules(None, root=tmp_path).digest == load_rules(None).digest
 
 
+def test_rules_may_stand_elsewhere_than_what_they_are_for(tmp_path):
+    here = tmp_path / "incidents" / "refund"
+    here.mkdir(parents=True)
+    (here.parent / "src").mkdir()
+    (tmp_path / "src").mkdir()
+    text = f'project = ["src"]\n{BOUNDARY}target = "a:b"\n'
+    rules, copy = load(tmp_path, HEAD + text), load(here, f'root = "../.."\n{HEAD}{text}')
+    assert (
+        (copy.root, copy.project) == (str(tmp_path), (str(tmp_path / "src"),)) == (rules.root, rules.project)
+    )
+    assert copy.digest == rules.digest
+    assert copy.file == str(here / "autochron.toml")
+    assert load_rules(here / "autochron.toml", root=here.parent).root == str(here.parent)
+
+
+def test_a_root_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(RuleError) as caught:
+        load(tmp_path, f'{HEAD}root = "nowhere"\n')
+    assert str(caught.value) == (
+        "autochron.toml:2: `root` is `nowhere`, and there is no such folder from here; name the project's (bad-rule)"
+    )
+
+
 def test_named_packs_are_there_at_once(tmp_path):
     rules = load(tmp_path, HEAD + 'packs = ["openai"]\ndisable = ["openai.chat"]\n')
     assert (rules.auto, [pack.name for pack in rules.packs]) == (False, ["openai"])

@@ -1,0 +1,194 @@
+"""What a test's marker asks for: `@pytest.mark.autochron(trace, live=…)`."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from autochron.errors import UsageError
+from autochron.model import Rules, Trace
+from autochron.replaying.plan import INPUTS
+from autochron.rules.nearest import nearest
+
+if TYPE_CHECKING:
+    import pytest
+
+Reference: TypeAlias = str | os.PathLike[str] | Trace
+
+KEYWORDS = ("live", "swap", "inputs", "deny", "rules", "store", "check", "allow_unwoven")
+
+TRACE_FILE = ".jsonl"
+
+EXAMPLE = '@pytest.mark.autochron("trace.jsonl", live=["issue_refund[1]"])'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a marker asks for.
+
+    Attributes:
+        trace: a trace, the path of its file, or its name in a store.
+        shown: how it is named to people.
+        is_file: whether it is the path of a file; None for a trace that was given itself.
+        the others: as for `autochron.replay`.
+    """
+
+    trace: Reference
+    shown: str
+    is_file: bool
+    live: Any = ()
+    swap: Mapping[str, str | Callable[..., Any]] | None = None
+    inputs: Any = None
+    deny: tuple[str, ...] = ()
+    rules: Rules | str | os.PathLike[str] | None = None
+    store: Any = None
+    check: bool = True
+    allow_unwoven: bool = False
+
+
+def traces_of(marker: pytest.Mark, item: pytest.Item) -> list[Reference] | None:
+    """Give the traces where a marker means several: a list, or a pattern of files; None where it means one.
+
+    Raises:
+        UsageError: it names none, or what can't be a trace.
+    """
+    given = _given(marker)
+    if isinstance(given, str) and glob.has_magic(given):
+        found = _globbed(given, item)
+        if found is None:
+            return None
+        given = found
+    elif isinstance(given, str | os.PathLike | Trace) or not isinstance(given, Iterable):
+        return None
+    several = list(given)
+    if not several:
+        raise UsageError("the marker's list of traces is empty; name one at least")
+    for each in several:
+        _check(each)
+    return several
+
+
+def _globbed(pattern: str, item: pytest.Item) -> list[str] | None:
+    """Give the files that a pattern means, from the test's folder, else from rootdir; None where a file is called so."""
+    for folder in _folders(item):
+        path = os.path.join(folder, pattern)
+        if os.path.isfile(path):
+            return None
+        found = sorted(glob.glob(path, recursive=True))
+        if found:
+            return found
+    raise UsageError(
+        f"no trace file fits {pattern!r} in {_folders(item)[0]} or in rootdir; export traces there, or mend the pattern"
+    )
+
+
+def ids_of(traces: Sequence[Reference]) -> list[str]:
+    """Name traces for the ids of tests: by folder and name where they are files."""
+    named = [_id(each) for each in traces]
+    return named if len(set(named)) == len(named) else [f"{each}-{nth}" for nth, each in enumerate(named)]
+
+
+def _id(trace: Reference) -> str:
+    if isinstance(trace, Trace):
+        return trace.header.name or trace.header.id
+    path = os.fspath(trace).replace(os.sep, "/").removesuffix(TRACE_FILE)
+    return "/".join(path.split("/")[-2:])
+
+
+def asked_of(marker: pytest.Mark, item: pytest.Item, trace: Reference | None) -> Asked:
+    """Say what a marker asks for; `trace` is the one of several that the test is run for.
+
+    Raises:
+        UsageError: it asks for what it can't mean; it names the nearest that it could.
+    """
+    if trace is None:
+        trace = _given(marker)
+        if traces_of(marker, item) is not None:
+            raise UsageError(
+                f"a {type(item).__name__} can't be run for several traces; name one, or write it as a function of pytest's"
+            )
+    _check(trace)
+    options = {name: value for name, value in marker.kwargs.items() if name != "trace"}
+    for name in options:
+        if name not in KEYWORDS:
+            near = nearest(KEYWORDS, name)
+            meant = f"did you mean {near}?" if near else f"it takes {', '.join(KEYWORDS)}"
+            raise UsageError(f"the marker autochron has no {name}=; {meant}")
+    _check_options(options)
+    rules = options.get("rules")
+    if isinstance(rules, str | os.PathLike):
+        options["rules"] = _located(os.fspath(rules), item)
+    deny = [*_words(options.get("deny", ())), *_words(item.config.getoption("--autochron-deny") or ())]
+    options["deny"] = tuple(dict.fromkeys(deny))
+    is_file = not isinstance(trace, Trace) and os.fspath(trace).endswith(TRACE_FILE)
+    if is_file and not isinstance(trace, Trace):
+        trace = _located(os.fspath(trace), item)
+    return Asked(trace=trace, shown=_shown(trace, item, is_file=is_file), is_file=is_file, **options)
+
+
+def _given(marker: pytest.Mark) -> Any:
+    """Give what a marker names as its trace."""
+    if len(marker.args) > 1:
+        raise UsageError(
+            f"the marker autochron was given {len(marker.args)} values; give several traces as a list, and the rest by"
+            f" name: {EXAMPLE}"
+        )
+    if marker.args and "trace" in marker.kwargs:
+        raise UsageError(f"the marker autochron was given its trace twice; give it once: {EXAMPLE}")
+    if not marker.args and "trace" not in marker.kwargs:
+        raise UsageError(f"the marker autochron names no trace; give a trace file or a name: {EXAMPLE}")
+    return marker.args[0] if marker.args else marker.kwargs["trace"]
+
+
+def _check(trace: object) -> None:
+    if not isinstance(trace, str | os.PathLike | Trace) or trace == "":
+        raise UsageError(
+            f"the marker autochron can't replay {trace!r}; give the path of a trace file, the name of a trace, or a list of"
+            f" these: {EXAMPLE}"
+        )
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    for name in ("check", "allow_unwoven"):
+        if not isinstance(options.get(name, True), bool):
+            raise UsageError(f"{name}={options[name]!r} in the marker autochron: it is True or False")
+    inputs = options.get("inputs")
+    if inputs is not None and inputs not in INPUTS:
+        near = nearest(INPUTS, str(inputs))
+        raise UsageError(
+            f"inputs={inputs!r} in the marker autochron: it is one of {', '.join(INPUTS)}"
+            + (f"; did you mean {near}?" if near else "")
+        )
+    swap = options.get("swap")
+    if swap is not None and not isinstance(swap, Mapping):
+        raise UsageError(
+            f"swap={swap!r} in the marker autochron: it is a table, such as"
+            ' {"shop.tools:refund": "shop.fixed:refund"}'
+        )
+
+
+def _words(given: str | Iterable[str]) -> list[str]:
+    return given.split(",") if isinstance(given, str) else list(given)
+
+
+def _folders(item: pytest.Item) -> tuple[str, str]:
+    """Give where a relative path may start: the test's folder, and rootdir."""
+    return (os.path.dirname(item.path), str(item.config.rootpath))
+
+
+def _located(path: str, item: pytest.Item) -> str:
+    """Give a file from the test's folder, else from rootdir; where it is in neither, as if it were in the first."""
+    places = [os.path.normpath(os.path.join(folder, path)) for folder in _folders(item)]
+    return next((place for place in places if os.path.exists(place)), places[0])
+
+
+def _shown(trace: Reference, item: pytest.Item, *, is_file: bool) -> str:
+    """Name a trace to people: a file relative to rootdir where it lies below it."""
+    if isinstance(trace, Trace):
+        return trace.header.name or trace.header.id
+    path = os.fspath(trace)
+    root = os.path.join(str(item.config.rootpath), "")
+    return path.removeprefix(root) if is_file else path

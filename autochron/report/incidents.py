@@ -1,0 +1,36 @@
+"""What `autochron incident` says."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from autochron.model import Incident, Tried
+from autochron.report.text import Page
+
+_PASSED = (
+    "the test passes on today's code, though it should fail: what is live did not do again what it did in the incident.",
+    "Either the code is fixed already, or what is live comes out otherwise in each run; name what went wrong with --live",
+)
+
+
+def write_incident(incident: Incident, tried: Tried | None, stream: TextIO) -> None:
+    """Say what was written, and what became of its test."""
+    page = Page(stream)
+    page.line(f"{incident.folder}: {', '.join(incident.files)} from trace {incident.trace}", "bold")
+    for each in incident.warnings:
+        page.line(f"  {each}", "yellow")
+    if tried is None:
+        page.line("  the test was not tried; it runs what is live for real")
+    elif tried.outcome == "failed":
+        page.line(f"  {incident.test} fails as it should on today's code:", "green")
+    elif tried.outcome == "waits":
+        page.line(f"  {incident.test} fails, and waits for you:", "green")
+    elif tried.outcome == "passed":
+        for line in _PASSED:
+            page.line(f"  {line}", "red")
+    elif tried.outcome == "broken":
+        page.line(f"  {incident.test} does not fail as it should on today's code:", "red")
+    if tried is not None:
+        for line in tried.said.splitlines():
+            page.line(f"    {line}")
+    page.line(f"  run it with: pytest {incident.folder}")

@@ -1,0 +1,306 @@
+"""Make an incident of a trace: a folder with the trace, the rules that made it, and a test that fails until it is fixed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import tempfile
+import textwrap
+from collections.abc import Sequence
+from string import Template
+from typing import TYPE_CHECKING, NamedTuple
+
+from autochron.config import RULE_FILE
+from autochron.errors import UsageError
+from autochron.model import Command, Envelope, Footer, Incident, Rules
+from autochron.replaying.plan import Plan, plan_for
+from autochron.rules import load_rules
+from autochron.rules.text import read_text
+from autochron.session import again
+from autochron.session.block import refuse_unwoven
+from autochron.session.coverage import refuse_uncovered
+from autochron.store.tracefile import write_stream
+
+if TYPE_CHECKING:
+    from autochron.ports import Record
+
+TRACE = "trace.jsonl"
+
+_TEMPLATES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates")
+_FEW = 8
+"""How many suspects a test names; of more the user has to say which are meant."""
+_WIDE = 100
+
+
+class Wanted(NamedTuple):
+    """What is asked for."""
+
+    record: Record
+    rules: Rules
+    live: tuple[str, ...]
+    inputs: str | None
+    folder: str
+
+
+def write(wanted: Wanted, tree: Sequence[str]) -> Incident:
+    """Write the folder, whole or not at all; `tree` is the trace, drawn.
+
+    Raises:
+        UsageError: the folder holds something already, or the trace was cut off.
+        PlanError: the trace has nothing that is to be live.
+        UnwovenToolError: the trace has tools that no rule wove, so that the test would run them for real.
+    """
+    record, folder = wanted.record, os.path.abspath(wanted.folder)
+    plan, footer = _settled(wanted, folder)
+    said = _Said(wanted, plan, folder, footer)
+    files = {
+        RULE_FILE: _rules_text(wanted.rules, said.root),
+        said.file: said.test(),
+        "README.md": said.readme(tree),
+    }
+    made = None
+    try:
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        made = tempfile.mkdtemp(prefix=".autochron-", dir=os.path.dirname(folder))
+        for name, text in files.items():
+            with open(os.path.join(made, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        write_stream(record.header, record, footer, os.path.join(made, TRACE))
+        os.chmod(made, 0o755)  # noqa: S103 - as any folder of a repository
+        if os.path.isdir(folder):
+            os.rmdir(folder)
+        os.rename(made, folder)
+    except BaseException as error:
+        if made is not None:
+            shutil.rmtree(made, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise UsageError(
+                f"{wanted.folder} can't be made ({error.strerror}); name another folder"
+            ) from error
+        raise
+    return Incident(
+        folder=wanted.folder,
+        trace=record.header.id,
+        files=(TRACE, *files),
+        test=os.path.join(wanted.folder, said.file),
+        waits=said.is_block,
+        warnings=tuple(_warnings(wanted, folder)),
+    )
+
+
+def _settled(wanted: Wanted, folder: str) -> tuple[Plan, Footer]:
+    """Refuse what can't become an incident; gives what is live, and how the recorded run ended."""
+    record = wanted.record
+    if os.path.isfile(folder) or (os.path.isdir(folder) and os.listdir(folder)):
+        raise UsageError(f"{wanted.folder} is there already and holds something; name a folder that is not")
+    plan = plan_for(record, wanted.live, inputs=wanted.inputs)
+    if record.footer is None:
+        raise UsageError(
+            f"trace {record.header.id} was cut off before its end, so its test could not tell what the whole run did;"
+            " record it again"
+        )
+    refuse_unwoven(record, remedy="")
+    refuse_uncovered(record, wanted.rules, remedy="")
+    return plan, record.footer
+
+
+def _warnings(wanted: Wanted, folder: str) -> list[str]:
+    made, rules = wanted.record.header.rules, wanted.rules
+    found = []
+    if made != rules.digest:
+        name = os.path.relpath(rules.file) if rules.file else "the shipped packs"
+        found.append(
+            f"the trace was not recorded with the rules that {name} holds today, which {RULE_FILE} repeats: "
+            "what they weave otherwise is a divergence in the test (other-rules)"
+        )
+    if load_rules(os.path.join(folder, RULE_FILE)).digest != rules.digest:
+        found.append(f"{RULE_FILE} does not mean quite the same as the rules it was made of (other-rules)")
+    return found
+
+
+def _rules_text(rules: Rules, root: str) -> str:
+    """Repeat the rules, so that the incident keeps those that made its trace, with paths that start from the same folder."""
+    import tomlkit  # lazy: 30 ms
+
+    head = "# The rules that made trace.jsonl. Their paths, and the trace's sites, start from `root`.\n"
+    head += f"root = {tomlkit.string(root).as_string()}\n"
+    if rules.file is None:
+        return f"version = 1\n{head}" if rules.children else f"version = 1\n{head}children = false\n"
+    text = read_text(rules.file, os.path.relpath(rules.file))
+    document = tomlkit.parse(text)
+    if os.path.basename(rules.file) != RULE_FILE and "autochron" in document.get("tool", {}):
+        table = document["tool"]["autochron"].unwrap()
+        table.pop("root", None)
+        return head + tomlkit.dumps(table)
+    if "root" in document:
+        document.remove("root")
+        text = tomlkit.dumps(document)
+    return head + text
+
+
+class _Said:
+    """The words of an incident's files."""
+
+    def __init__(self, wanted: Wanted, plan: Plan, folder: str, footer: Footer) -> None:
+        record, rules = wanted.record, wanted.rules
+        self._wanted = wanted
+        self._footer = footer
+        self._home = rules.root or os.getcwd()
+        self.root = os.path.relpath(self._home, folder).replace(os.sep, "/")
+        self._shown = os.path.relpath(folder, self._home).replace(os.sep, "/")
+        self.is_block = record.header.command.mode == "block"
+        self._title = os.path.basename(folder)
+        self._name = re.sub(r"\W+", "_", self._title).strip("_").lower() or "incident"
+        self.file = f"test_{self._name}.py"
+        self._suspects = again.suspects(record, plan)
+        self._failed = again.has_failed(record)
+        self._models = plan.models
+
+    def test(self) -> str:
+        """Write the test."""
+        named = [] if self._failed or len(self._suspects) > _FEW else self._suspects
+        example = self._suspects[-1] if self._suspects else None
+        live = self._wanted.live
+        plan = f"live={_quoted(live[0]) if len(live) == 1 else '[' + ', '.join(map(_quoted, live)) + ']'}"
+        if self._wanted.inputs:
+            plan += f", inputs={_quoted(self._wanted.inputs)}"
+        if not self._models:
+            plan += ', deny="network"'
+        return _filled(
+            "test_block.py.txt" if self.is_block else "test_command.py.txt",
+            title=f"The incident {self._name}: what happened then must not happen again.",
+            shown=self._shown,
+            name=self._name,
+            plan=plan,
+            served=_comment(self._served()),
+            place=f"{self.file}, in test_{self._name}",
+            until=_comment(f"{self._until()} Say here what should happen instead, such as"),
+            example=example.address if example else "NAME[1]",
+            suspects=_listed([_quoted(each.address) for each in named]),
+        )
+
+    def _served(self) -> str:
+        live = f"live is {', '.join(self._wanted.live)}, and the rest is served from the trace."
+        if not self.is_block:
+            return f"The recorded command in a process of its own; {live}"
+        return (
+            f"The trace is of {_command(self._wanted.record.header.command)}, and names no program that could be run. Call "
+            f"the agent here as it was called there, in the place of the next line; {live}"
+        )
+
+    def _until(self) -> str:
+        if self._failed:
+            return "This fails while the program fails."
+        if len(self._suspects) == 1:
+            return f"This fails while {self._suspects[0].address} does what it did in the incident."
+        return (
+            "This fails while all of these do what they did in the incident; leave only those here that went wrong."
+            if len(self._suspects) <= _FEW
+            else "This fails while all that is live does what it did in the incident; name here what went wrong."
+        )
+
+    def readme(self, tree: Sequence[str]) -> str:
+        """Write the story."""
+        header = self._wanted.record.header
+        return _filled(
+            "README.md.txt",
+            name=self._title,
+            command=_command(header.command),
+            created=header.created,
+            python=header.python or "?",
+            autochron=header.autochron or "?",
+            id=header.id,
+            ended=self._ended(),
+            tree="\n".join(tree),
+            shown=self._shown,
+            how=self._how(),
+            until=self._until(),
+            fixes=self._fixes(),
+            candidate=self._candidate(),
+            root=self.root,
+            file=self.file,
+        )
+
+    def _ended(self) -> str:
+        footer = self._footer
+        if footer.status is None:
+            return f"It ended with {footer.error}." if footer.error else "It ended without an exception."
+        return f"It ended with status {footer.status}" + (f" ({footer.error})." if footer.error else ".")
+
+    def _how(self) -> str:
+        runs = (
+            "It waits for you to write into it how the agent is called."
+            if self.is_block
+            else "It runs the recorded command again in a process of its own."
+        )
+        denied = (
+            ""
+            if self._models
+            else " What is live is kept from the network; take `deny` out where a tool needs it."
+        )
+        return (
+            f"{runs} Live is {', '.join(self._wanted.live)}, and the rest is served from the trace.{denied}"
+        )
+
+    def _fixes(self) -> str:
+        begin = (
+            "The fix goes where the failure comes from."
+            if self._failed
+            else "The fix goes where it went wrong, or into what calls it."
+        )
+        rows = [self._row(each) for each in self._suspects[:_FEW]]
+        more = [f"- and {len(self._suspects) - _FEW} more"] if len(self._suspects) > _FEW else []
+        return "\n".join([f"{begin} What is live:\n", *rows, *more])
+
+    def _row(self, each: Envelope) -> str:
+        place = again.place_of(self._home, each.site)
+        did = f"It was given `{_tick(again.given(each))}` and `{_tick(again.outcome(each))}`."
+        return f"- `{each.address}`: {place}. {did}"
+
+    def _candidate(self) -> str:
+        for each in self._suspects:
+            file, qualname, label = again.parts_of(each.site)
+            if file.endswith(".py") and label == qualname and "<locals>" not in qualname:
+                options = " ".join(f"--live {shlex.quote(word)}" for word in self._wanted.live)
+                return _filled(
+                    "candidate.md.txt",
+                    shown=self._shown,
+                    options=options,
+                    old=f"{file}:{qualname}",
+                    function=qualname.rpartition(".")[2],
+                )
+        return ""
+
+
+def _filled(name: str, /, **words: str) -> str:
+    with open(os.path.join(_TEMPLATES, name), encoding="utf-8") as file:
+        return Template(file.read()).substitute(words)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _comment(text: str) -> str:
+    return "\n".join(f"    # {line}" for line in textwrap.wrap(text, _WIDE - 6))
+
+
+def _tick(text: str) -> str:
+    return text.replace("`", "'").replace("\n", " ")
+
+
+def _listed(arguments: Sequence[str]) -> str:
+    line = ", ".join(arguments)
+    if len(line) <= _WIDE:
+        return line
+    return "\n" + "".join(f"        {each},\n" for each in arguments) + "    "
+
+
+def _command(command: Command) -> str:
+    if command.mode == "block":
+        return f"a call of `{command.target}`" if command.target else "a block `with autochron.record(...)`"
+    prefix = {"script": [], "module": ["-m"], "console": ["--"]}[command.mode]
+    line = shlex.join([*prefix, command.target, *command.arguments])
+    return f"`autochron run {_tick(line)}`"

@@ -1,0 +1,72 @@
+"""The demo's incident, recorded once with the real SDK and the loopback provider."""
+
+import os
+import shutil
+import sys
+from typing import NamedTuple
+
+import pytest
+
+from autochron import provider
+from tests.cli.processes import ROOT, autochron
+
+REFUND = os.path.join(ROOT, "incidents", "refund")
+
+GUARD = """
+
+unguarded = issue_refund
+
+
+def issue_refund(order_id, amount_cents):
+    \"\"\"Pay money back to the customer, but no more than was paid.\"\"\"
+    if amount_cents > _order(order_id)["paid_cents"]:
+        return {"blocked": True, "reason": "more than was paid"}
+    return unguarded(order_id, amount_cents)
+"""
+
+
+class Recorded(NamedTuple):
+    """A folder with the agent, its rules and the trace of its failure, and what that printed."""
+
+    folder: object
+    trace: str
+    printed: bytes
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory):
+    """Record the agent that refunds far too much; the model is stopped afterwards."""
+    folder = tmp_path_factory.mktemp("recorded")
+    for name in ("agent.py", "autochron.toml"):
+        shutil.copy(os.path.join(REFUND, name), folder)
+    with provider.serve(script=os.path.join(REFUND, "provider.json")) as model:
+        run = autochron(folder, "run", "agent.py", env={"OPENAI_BASE_URL": model.url})
+    assert run.status == 0, run.said
+    assert autochron(folder, "traces", "export", "last", "refund.jsonl").status == 0
+    return Recorded(folder, str(folder / "refund.jsonl"), run.out)
+
+
+@pytest.fixture
+def project(recorded, tmp_path):
+    """Give a project of its own, with the agent, its rules and its store."""
+    shutil.copytree(recorded.folder, tmp_path / "project")
+    return tmp_path / "project"
+
+
+@pytest.fixture
+def model():
+    """Start the model again."""
+    with provider.serve(script=os.path.join(REFUND, "provider.json")) as running:
+        yield running
+
+
+@pytest.fixture
+def agent(project, monkeypatch):
+    """Import the agent as its author would, and take it away again."""
+    monkeypatch.syspath_prepend(str(project))
+    monkeypatch.chdir(project)
+    monkeypatch.delitem(sys.modules, "agent", raising=False)
+    import agent as imported
+
+    yield imported
+    sys.modules.pop("agent", None)

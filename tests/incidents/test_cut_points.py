@@ -1,0 +1,114 @@
+"""One incident, replayed with different things live: what the guard does, and what the model makes of it."""
+
+import json
+
+import pytest
+
+import autochron
+from autochron.errors import AgainError
+from tests.cli.processes import autochron as command
+
+pytestmark = pytest.mark.slow
+
+FIX = """
+import agent
+
+
+def issue_refund(order_id, amount_cents):
+    if amount_cents > agent.ORDERS[order_id]["paid_cents"]:
+        return {"blocked": True, "reason": "more than was paid"}
+    return agent.issue_refund(order_id, amount_cents)
+"""
+BLOCKED = {"blocked": True, "reason": "more than was paid"}
+SWAP = ("--swap", "agent.py:issue_refund=fix.py:issue_refund")
+
+CUTS = {
+    "the tool": (("issue_refund[1]",), 0, ["issue_refund[1]"]),
+    "all tools": (("kind:tool",), 0, ["look_up_order[1]", "issue_refund[1]", "send_reply[1]"]),
+    "the tool and the last model": (("issue_refund[1]", "model[4]"), 1, ["issue_refund[1]", "model[4]"]),
+    "everything after a point": (
+        ("after:model[2]",),
+        2,
+        ["issue_refund[1]", "model[3]", "send_reply[1]", "model[4]"],
+    ),
+}
+ALL = ["model[1]", "look_up_order[1]", "model[2]", "issue_refund[1]", "model[3]", "send_reply[1]", "model[4]"]
+
+
+def cases():
+    return pytest.mark.parametrize(("live", "calls", "addresses"), CUTS.values(), ids=CUTS)
+
+
+@cases()
+def test_through_the_command_line(live, calls, addresses, project, model):
+    (project / "fix.py").write_text(FIX, encoding="utf-8")
+    words = [word for each in live for word in ("--live", each)]
+    env = {"OPENAI_BASE_URL": model.url}
+    replayed = command(project, "replay", "refund.jsonl", *words, *SWAP, "--json", env=env)
+    summary = json.loads(replayed.said)
+    assert replayed.status == 0
+    assert (summary["same"], summary["status"], summary["live"], summary["problems"]) == (
+        True,
+        0,
+        addresses,
+        [],
+    )
+    assert {each["severity"] for each in summary["divergences"]} <= {"consequence", "notice"}
+    assert model.calls == calls
+    assert '    -> {"blocked": true, "reason": "more than was paid"}' in replayed.text
+    assert "refunded 48,213.00" not in replayed.text
+
+
+@cases()
+def test_through_python(live, calls, addresses, project, model, agent, monkeypatch, capsys):
+    monkeypatch.setenv("OPENAI_BASE_URL", model.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setattr("sys.argv", ["agent.py"])
+
+    def guarded(order_id, amount_cents):
+        if amount_cents > agent.ORDERS[order_id]["paid_cents"]:
+            return dict(BLOCKED)
+        return agent.issue_refund(order_id, amount_cents)
+
+    with autochron.replay("refund.jsonl", live=live, swap={"agent.py:issue_refund": guarded}) as replay:
+        agent.main()
+    assert replay.sequence() == ALL
+    assert [each.address for each in replay.only(live=True)] == addresses
+    assert model.calls == calls
+    assert replay["issue_refund[1]"].result == BLOCKED
+    assert replay["issue_refund[1]"].input == {"order_id": "48213", "amount_cents": 4821300}
+    told = replay["model[4]"].input["body"]["messages"]
+    assert [json.loads(each["content"]) for each in told if each["role"] == "tool"][1] == BLOCKED
+    assert agent.refunds == []
+    assert [mail[0] for mail in agent.outbox] == (
+        ["mara@example.com"] if "send_reply[1]" in addresses else []
+    )
+    replay.assert_not_again("issue_refund[1]")
+
+
+def test_without_the_guard_the_live_tool_does_it_again(project, agent, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setattr("sys.argv", ["agent.py"])
+    with autochron.replay("refund.jsonl", live="issue_refund[1]") as replay:
+        agent.main()
+    assert replay["issue_refund[1]"].result == agent.Refund("48213", 4821300, 3990, number=1)
+    assert agent.refunds == [replay["issue_refund[1]"].result]
+    assert [each.kind for each in replay.divergences] == ["stale-state"]
+    with pytest.raises(AgainError) as caught:
+        replay.assert_not_again("issue_refund[1]")
+    first, given, gave, remedy = str(caught.value).splitlines()
+    assert first == "issue_refund[1] did again what it did in the incident:"
+    assert given == '  it was given amount_cents: 4821300, order_id: "48213"'
+    assert gave == '  and gave Refund(order_id: "48213", amount_cents: 4821300, paid_cents: 3990, number: 1)'
+    here = f"{__file__}:{caught.traceback[0].lineno + 1}"
+    assert remedy == (
+        f"the fix goes into issue_refund, agent.py:46, or into what calls it; then say in {here} what should happen, in the"
+        " place of this check (happened-again)"
+    )
+
+
+def test_a_live_model_that_is_not_there_is_told(project):
+    env = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    replayed = command(project, "replay", "refund.jsonl", "--live", "model[4]", env=env)
+    assert "openai.APIConnectionError: Connection error." in replayed.said
+    assert "the program ended with status 1; when it was recorded, with 0" in replayed.said

@@ -1,0 +1,241 @@
+"""What is denied to live crossings is denied to the processes that they start, and what can't be watched is named."""
+
+import json
+import sys
+
+import pytest
+
+from tests.agents.workshop import Fresh, write
+
+AGENT = '''
+import asyncio
+import multiprocessing
+import os
+import socket
+import subprocess
+import sys
+from concurrent.futures import ProcessPoolExecutor
+
+CODE = "import agent; agent.deed({!r})"
+
+
+def deed(what):
+    """Do it, or say why not."""
+    try:
+        if what == "files":
+            with open("out.txt", "w") as file:
+                file.write("changed")
+        elif what == "network":
+            with socket.socket() as client:
+                client.connect(("127.0.0.1", 9))
+        elif what == "subprocess":
+            subprocess.run(["true"], check=True)
+        done = "done"
+    except OSError as error:
+        done = type(error).__name__
+    print(done, flush=True)
+    return done
+
+
+def tool(how, what):
+    if how == "here":
+        deed(what)
+    elif how == "uncaught":
+        open("out.txt", "w")
+    elif how == "subprocess":
+        subprocess.run([sys.executable, "agent.py", "deed", what])
+    elif how == "asyncio":
+        async def start():
+            process = await asyncio.create_subprocess_exec(sys.executable, "agent.py", "deed", what)
+            await process.wait()
+        asyncio.run(start())
+    elif how == "imports":
+        import helper
+        subprocess.run([sys.executable, "-c", "import helper_below"])
+        deed(what)
+    elif how == "shell":
+        subprocess.run(f"{sys.executable} agent.py deed {what}; echo shell >> shell.txt", shell=True)
+    elif how == "system":
+        os.system(f"SECRET=hush {sys.executable} agent.py deed {what}")
+    elif how == "stranger":
+        subprocess.run([sys.executable, "-S", "-c", "import os; open('stranger.txt', 'w')"])
+    elif how == "exec":
+        if os.fork() == 0:
+            os.execvp("true", ["true", "hush"])
+        os.wait()
+    elif how == "fork":
+        if os.fork() == 0:
+            deed(what)
+            os._exit(0)
+        os.wait()
+    elif how == "grandchild":
+        subprocess.run([sys.executable, "agent.py", "below", what])
+    elif how == "executor":
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+            print(pool.submit(deed, what).result())
+    elif how == "forked pool":
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            print(pool.map(deed, [what]))
+    else:
+        process = multiprocessing.get_context(how).Process(target=deed, args=(what,))
+        process.start()
+        process.join()
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "deed":
+        deed(sys.argv[2])
+    elif sys.argv[1] == "below":
+        subprocess.run([sys.executable, "agent.py", "deed", sys.argv[2]])
+    else:
+        tool(*sys.argv[1:])
+'''
+
+RULES = """
+[[boundary]]
+name = "{__name__}"
+kind = "tool"
+target = "agent:tool"
+"""
+
+
+WORDS = ["--live", "tool", "--inputs", "ignore"]
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory):
+    """Give a folder with the agent, and a trace of it in which the tool does nothing."""
+    folder = tmp_path_factory.mktemp("agent")
+    write(folder, AGENT, rules=RULES)
+    ran = Fresh().run(folder, "run", "agent.py", "here", "nothing")
+    assert ran.status == 0, ran.stderr
+    return folder
+
+
+@pytest.fixture
+def replays(traced):
+    """Replay the agent with the tool live, and something denied."""
+    for made in ("shell.txt", "out.txt", "stranger.txt"):
+        (traced / made).unlink(missing_ok=True)
+
+    def replay(how, what, deny, **more):
+        given = ["--deny", deny] if deny else []
+        words = [*WORDS, *given, "--json", "--", "agent.py", how, what]
+        done = Fresh().run(traced, "replay", "last", *words, **more)
+        return done, json.loads(done.stderr.splitlines()[-1])["divergences"]
+
+    return replay
+
+
+def of_kind(divergences, kind):
+    return [each for each in divergences if each["kind"] == kind]
+
+
+@pytest.mark.parametrize(
+    ("how", "what"),
+    [
+        ("subprocess", "files"),
+        ("fork", "network"),
+        ("spawn", "files"),
+        ("executor", "files"),
+        *(
+            pytest.param(how, what, marks=pytest.mark.slow)
+            for how, what in [
+                ("subprocess", "network"),
+                ("asyncio", "network"),
+                ("spawn", "network"),
+                ("forkserver", "files"),
+                ("fork", "files"),
+                ("executor", "network"),
+                ("forked pool", "files"),
+                ("forked pool", "network"),
+                ("grandchild", "files"),
+                ("grandchild", "network"),
+            ]
+        ),
+    ],
+)
+def test_what_is_denied_is_denied_to_python_processes_that_are_started(how, what, replays, traced):
+    done, divergences = replays(how, what, what)
+    assert b"DeniedError" in done.stdout
+    (denied,) = of_kind(divergences, "denied")
+    says = (
+        "opens out.txt for writing at agent.py:"
+        if what == "files"
+        else "reaches for 127.0.0.1:9 at agent.py:"
+    )
+    assert denied["message"].startswith(f"tool[1] {says}")
+    assert (denied["address"], denied["severity"], done.status) == ("tool[1]", "error", 1)
+    assert of_kind(divergences, "child") == []
+    assert not (traced / "out.txt").exists()
+
+
+@pytest.mark.parametrize("how", ["executor", "spawn", "subprocess"])
+def test_where_nothing_is_denied_processes_that_are_started_are_live(how, replays):
+    done, divergences = replays(how, "network", "")
+    assert b"ConnectionRefusedError" in done.stdout, done.stderr
+    assert of_kind(divergences, "network") == []
+
+
+def test_what_was_recorded_to_start_a_process_is_kept_from_it_as_well(tmp_path):
+    write(tmp_path, AGENT, rules=RULES)
+    ran = Fresh().run(tmp_path, "run", "agent.py", "subprocess", "files")
+    assert (ran.status, ran.stdout) == (0, b"done\n"), ran.stderr
+    (tmp_path / "out.txt").unlink()
+    done = Fresh().run(tmp_path, "replay", "last", "--live", "tool", "--deny", "files")
+    assert (done.status, done.stdout) == (1, b"DeniedError\n"), done.stderr
+    assert "first: tool[1] opens out.txt for writing at agent.py:" in done.stderr
+    assert not (tmp_path / "out.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ("shell", "starts a child process of sh"),
+        ("system", f"starts a child process of {sys.executable.rpartition('/')[2]}"),
+        pytest.param("stranger", "starts a child process of python", marks=pytest.mark.slow),
+        pytest.param("exec", "is replaced by true", marks=pytest.mark.slow),
+    ],
+)
+def test_a_process_that_can_not_be_watched_is_named(how, says, replays, traced):
+    done, divergences = replays(how, "files", "files")
+    (told,) = of_kind(divergences, "child")
+    assert told["message"].startswith(f"tool[1] {says}")
+    assert "at agent.py:" in told["message"]
+    assert "hush" not in done.stderr
+    assert told["severity"] == "notice"
+    # What Python does inside the shell is seen all the same.
+    assert len(of_kind(divergences, "denied")) == (how in {"shell", "system"})
+    assert not (traced / "out.txt").exists()
+
+
+@pytest.mark.parametrize("how", ["subprocess", "shell", "fork", "spawn", "executor", "forked pool"])
+def test_no_process_starts_where_they_are_denied(how, replays, traced):
+    done, divergences = replays(how, "files", "subprocess")
+    (denied,) = of_kind(divergences, "denied")
+    assert denied["message"].startswith("tool[1] starts a ")
+    assert "other processes are denied" in denied["message"]
+    assert (done.status, of_kind(divergences, "child")) == (1, [])
+    assert not (traced / "out.txt").exists()
+
+
+def test_an_uncaught_refusal_ends_the_program_by_name(replays):
+    done, _ = replays("uncaught", "files", "files")
+    assert "PermissionError" not in done.stderr
+    assert "autochron.errors.DeniedError: tool[1] opens out.txt for writing at agent.py:" in done.stderr
+    assert done.status == 1
+    traceback = done.stderr.partition("DeniedError")[0]
+    assert "isolation.py" not in traceback
+    assert "network.py" not in traceback
+    assert 'open("out.txt", "w")' in traceback
+
+
+def test_bytecode_that_is_kept_is_nobodys_change(replays, traced):
+    for name in ("helper", "helper_below"):
+        (traced / f"{name}.py").write_text("value = 1\n")
+    more = {"AUTOCHRON_CACHE": str(traced / "plans"), "PYTHONDONTWRITEBYTECODE": ""}
+    done, divergences = replays("imports", "nothing", "files,network", **more)
+    assert (done.stdout, of_kind(divergences, "denied"), done.status) == (b"done\n", [], 0)
+    kept = sorted(path.name.partition(".")[0] for path in (traced / "__pycache__").iterdir())
+    assert kept == ["helper", "helper_below"]
+    assert (traced / "plans").is_dir()
