@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Generator
 from typing import TYPE_CHECKING, Any
 
 from autochron._relay import Relay
+from autochron.crossing.iterators import LAZY, Steps
 
 if TYPE_CHECKING:
     from autochron.crossing.kernel import Crossing
@@ -39,6 +40,10 @@ def adapt(crossing: Crossing, value: Any) -> Any:
         crossing.form = "async_iterator"
         stream = _iterated_async(crossing, value)
         return _named(crossing, stream, value) if crossing.handler.follows(crossing) else None
+    if kind in LAZY:
+        crossing.form = "iterator"
+        crossing.handed = {"type": f"{kind.__module__}.{kind.__qualname__}"}
+        return LAZY[kind](Steps(crossing, value)) if crossing.handler.follows(crossing) else None
     if _is_future(kind):
         crossing.form = "future"
         crossing.handed = {"task": hasattr(kind, "get_coro"), "pending": not value.done()}

@@ -11,6 +11,7 @@ from msgspec.json import encode as encode_json
 
 from autochron import _originals
 from autochron.crossing.arguments import capture
+from autochron.crossing.iterators import BY_NAME
 from autochron.envelope import codec
 from autochron.errors import DivergenceError
 from autochron.model import Abandoned, Closed, Envelope, Raised, Returned, Streamed
@@ -59,7 +60,8 @@ class Served:
         if form == "awaitable":
             return None, self._named(self._awaitable())
         if form == "iterator":
-            return None, self._named(self._iterator())
+            make = BY_NAME.get(self._facts("handed").get("type"))
+            return None, self._named(self.iterator()) if make is None else make(_Steps(self))
         if form == "async_iterator":
             return None, self._named(self._async_iterator())
         return None, self._task() if self._facts("handed").get("task") else self._future()
@@ -147,7 +149,8 @@ class Served:
             raise error
         return value
 
-    def _iterator(self) -> Generator[Any, Any, Any]:
+    def iterator(self) -> Generator[Any, Any, Any]:
+        """Give the items as a generator, which ends as the record does."""
         error, value = yield from self.items()
         if error is not None:
             raise error
@@ -288,14 +291,18 @@ class Served:
             return None, codec.decode(end.value)
         if isinstance(end, Raised):
             return codec.decode(end.error), None
+        count = len(self.envelope.outcome.items) if isinstance(self.envelope.outcome, Streamed) else 0
+        how = "closed" if isinstance(end, Closed) else "abandoned"
+        return self.read_further(f"{how} after {count} items"), None
+
+    def read_further(self, recorded: str) -> DivergenceError:
+        """Give the error for reading what is not on record, having noted it."""
+        address = self.envelope.address
         message = (
-            f"{self.envelope.address} is read further than when it was recorded"
-            f" ({'closed' if isinstance(end, Closed) else 'abandoned'} after"
-            f" {len(self.envelope.outcome.items) if isinstance(self.envelope.outcome, Streamed) else 0} items);"
-            " record the program again"
+            f"{address} is read further than when it was recorded ({recorded}); record the program again"
         )
-        self._director.note("outcome", self.envelope.address, message, severity="error")
-        return DivergenceError(message), None
+        self._director.note("outcome", address, message, severity="error")
+        return DivergenceError(message)
 
     def _argument(self, path: str) -> Any:
         """Give the caller's own object: an argument, or what `*args` or `**kwargs` caught."""
@@ -353,6 +360,31 @@ class Served:
         loop = _running_loop()
         if due and loop is not None:
             await loop.create_future()  # until it is cancelled again
+
+
+class _Steps:
+    """The items for an iterator that could go on after an error: it is not known how."""
+
+    __slots__ = ("_has_raised", "_items", "_serving")
+
+    def __init__(self, serving: Served) -> None:
+        self._serving = serving
+        self._items = serving.iterator()
+        self._has_raised = False
+
+    def __iter__(self) -> _Steps:
+        return self
+
+    def __next__(self) -> Any:
+        if self._has_raised:
+            raise self._serving.read_further("after its error")
+        try:
+            return next(self._items)
+        except StopIteration:
+            raise
+        except BaseException:
+            self._has_raised = True
+            raise
 
 
 def _is_cancelled(outcome: Any) -> bool:

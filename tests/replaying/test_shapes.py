@@ -126,6 +126,28 @@ def test_a_live_shape_inside_of_a_stubbed_parent_opens_it(name, rules):
     assert with_live == (mixed(recorded.now, recorded.then), without(ran, "ask"), [])
 
 
+@pytest.mark.parametrize("name", [name for name, each in CASES.items() if each.marks])
+def test_what_cannot_be_equal_is_named_when_it_is_recorded_and_refused_on_replay(name, rules):
+    recorded, _ = record(rules, lambda: agent(name))
+    refused = [each for each in recorded.trace.envelopes if each.opaque]
+    assert refused
+    assert all(each.opaque[0].startswith("(value): ") for each in refused)
+    seen, _, divergences = replay(rules, recorded.trace, lambda: agent(name), check=False)
+    assert "OpaqueError" in str(seen)
+    assert divergences[0].message.startswith(f"{refused[0].address} can't be served")
+
+
+def test_a_builtin_iterator_that_goes_on_after_an_error_does_so_while_it_is_recorded(rules):
+    def use():
+        stream = shaped.mapped_and_refusing(2)
+        return [next(stream), shapes.attempt(lambda: next(stream)), shapes.attempt(lambda: next(stream))]
+
+    recorded, _ = record(rules, use)
+    seen, _, divergences = replay(rules, recorded.trace, use, check=False)
+    assert seen[0][:2] == recorded.then[0][:2]
+    assert "read further than when it was recorded (after its error)" in divergences[0].message
+
+
 @pytest.mark.parametrize("name", ["a_value", "a_generator"])
 def test_a_stubbed_parent_does_not_run(name, rules):
     recorded, _ = record(rules, lambda: nested(name))
