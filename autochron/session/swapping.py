@@ -145,8 +145,17 @@ class Swap:
         for loaded in list(sys.modules.values()):
             if getattr(loaded, "__file__", None) and os.path.realpath(loaded.__file__ or "") == path:
                 return loaded
-        name = os.path.splitext(os.path.basename(path))[0]
         import importlib.util  # lazy: as above
+
+        names = module_names(path)
+        dotted, name = names[0], names[-1]
+        if "." in dotted:  # in a package it may import from that
+            try:
+                found = importlib.util.find_spec(dotted)
+            except ImportError:  # of the package, which is found from elsewhere
+                found = None
+            if found is not None and os.path.realpath(found.origin or "") == path:
+                return importlib.import_module(dotted)
 
         spec = importlib.util.spec_from_file_location(name, path)
         assert spec is not None and spec.loader is not None  # noqa: S101, PT018 - of a `.py` file that is there

@@ -364,6 +364,21 @@ def test_a_candidate_that_cannot_be_called_is_an_error_although_the_agent_catche
         assert new not in sys.modules
 
 
+def test_a_candidate_in_the_file_of_a_package_imports_from_the_package(block, shop, tmp_path):
+    package = f"package_{random.randrange(10**9)}"
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text("LIMIT = 3\n", encoding="utf-8")
+    (tmp_path / package / "fixed.py").write_text(
+        "from . import LIMIT\n\ndef refund(order, cents, *, note, limit):\n    return min(cents, LIMIT)\n",
+        encoding="utf-8",
+    )
+    _, trace = block.record(lambda: shop.main(cents=7))
+    swap = {f"{shop.__name__}:refund": f"{package}/fixed.py:refund"}
+    with autochron.replay(trace, rules=block.rules, live="refund", swap=swap) as replaying:
+        shop.main(cents=7)
+    assert replaying["refund"].result == 3
+
+
 # --- another process
 
 PROGRAM = """
