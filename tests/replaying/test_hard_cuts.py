@@ -10,7 +10,7 @@ import pytest
 
 import autochron
 from autochron import provider
-from autochron.errors import DivergenceError, PlanError, StoreError, UsageError
+from autochron.errors import CodecError, DivergenceError, PlanError, StoreError, UsageError
 from tests.agents.workshop import Block, Fresh, write
 
 ran = []
@@ -238,7 +238,7 @@ def test_a_returned_argument_is_as_it_was_when_it_was_returned(block):
         {"steps": [1, 2]},
         "kept",
     ]
-    with pytest.raises(autochron.errors.CodecError, match="returned its argument self"):
+    with pytest.raises(CodecError, match="returned its argument self"):
         _ = replaying["open"].result
 
 
@@ -250,6 +250,25 @@ def test_plain_data_of_a_live_model_is_as_it_was_when_it_was_returned(block):
     with autochron.replay(trace, rules=block.rules, live="ask") as replaying:
         run()
     assert replaying["ask"].result == {"words": ["a"]}
+
+
+def test_what_is_live_and_has_not_ended_has_no_result_of_the_record(block):
+    seen, under_way = [], []
+
+    @autochron.boundary
+    def asks():
+        for replaying in under_way:
+            with pytest.raises(CodecError, match="has not ended"):
+                _ = replaying["asks"].result
+            seen.append(replaying["asks"].live)
+        return "recorded"
+
+    _, trace = block.record(asks)
+    with autochron.replay(trace, rules=block.rules, live="asks") as replaying:
+        under_way.append(replaying)
+        asks()
+    assert seen == [True]
+    assert replaying["asks"].result == "recorded"
 
 
 def test_the_items_of_a_streamed_model_are_the_events_that_it_sent(tmp_path, monkeypatch):
