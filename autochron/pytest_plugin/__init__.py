@@ -7,6 +7,7 @@ with the first rule file or the first marker.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -170,7 +171,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Replay or record while a marked test runs; where replay and record disagree the test fails."""
-    __tracebackhide__ = True
     play = item.stash.get(_play, None)
     if play is None:
         return (yield)
@@ -187,13 +187,18 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     return result
 
 
-@pytest.hookimpl(wrapper=True)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[Any]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add what crossed to the report of a test that failed, and what else there is to say."""
-    report = yield
     play = item.stash.get(_play, None)
+    if call.excinfo is not None and "autochron.session.activation" in sys.modules:
+        from autochron.pytest_plugin.tracebacks import trim  # lazy: where anything is woven
+
+        own = play is not None and play.raised is call.excinfo.value
+        trim(call.excinfo.value, ours=play is not None and not own and not item.config.getoption("fulltrace"))
+    report = yield
     if play is None or call.when != "call":
         return report
     from autochron.pytest_plugin.telling import (

@@ -85,7 +85,6 @@ class Play:
 
     def begin(self) -> None:
         """Begin, unless a fixture has."""
-        __tracebackhide__ = True
         if self.face.has_begun:
             return
         try:
@@ -96,7 +95,6 @@ class Play:
 
     def end(self, error: BaseException | None) -> None:
         """End after a test that passed, or raised an error."""
-        __tracebackhide__ = True
         try:
             if error is None:
                 self._passed()
@@ -136,7 +134,6 @@ class Replayer(Play):
 
     def begin(self) -> None:
         """Begin, unless the trace is empty."""
-        __tracebackhide__ = True
         super().begin()
         if not self.face.record.size:
             self.face.__exit__(None, None, None)
@@ -147,7 +144,6 @@ class Replayer(Play):
             raise self.raised
 
     def _passed(self) -> None:
-        __tracebackhide__ = True
         self.face.__exit__(None, None, None)
         divergences = self.face.divergences
         errors = [each for each in divergences if each.severity == "error"]
@@ -179,7 +175,6 @@ class Recorder(Play):
         super().__init__(asked, Recorded(os.path.basename(self._path).removesuffix(TRACE_FILE), rules))
 
     def _passed(self) -> None:
-        __tracebackhide__ = True
         try:
             self.face.__exit__(None, None, None)
             trace = self._trace()

@@ -128,6 +128,30 @@ class Cursor:
             if queue and lane not in self._begun and (queue[0].name, queue[0].parent) == (name, parent):
                 yield queue[0]
 
+    def continuations(self, lane: str, parent: int | None, name: str) -> Iterator[Envelope]:
+        """Give what a recorded lane may have gone on with in another: in one that it was started from, or that it started.
+
+        A test awaits in one task what the recorded program ran in several: `load()`, and then `run_until_complete(main())`.
+        """
+        own = self._lanes.get(lane)
+        ahead = own[0].seq if own else None
+        for other, queue in self._lanes.items():
+            if not queue or other == lane:
+                continue
+            if other.startswith(f"{lane}/"):  # not one that has begun, nor before its time
+                first = queue[0]
+                is_due = other not in self._begun and (ahead is None or first.seq < ahead)
+                if is_due and (first.name, first.parent) == (name, parent):
+                    yield first
+            elif lane.startswith(f"{other}/"):
+                yield from (each for each in queue if (each.name, each.parent) == (name, parent))
+
+    def next_of(self, lane: str, parent: int | None, name: str) -> Envelope | None:
+        """Give the next envelope of a name in a recorded lane that was not met yet."""
+        queue = self._lanes.get(lane, ())
+        alike = (each for each in queue if (each.name, each.parent) == (name, parent))
+        return next((each for each in alike if each.seq not in self._met), None)
+
     def latest(self, lane: str) -> Envelope | None:
         """Give the furthest envelope of a recorded lane that was met."""
         return self._begun.get(lane)

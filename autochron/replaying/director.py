@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import structs
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _getpid = _originals.getpid
 
+_LEAST_PATIENCE = 0.02
+
 _ENOUGH = 100
 """Extra crossings after which a program that goes on regardless is stopped."""
 
@@ -60,6 +62,11 @@ class Director:
         self.note = self.teller.note
         self.progress = 0
         self.log = Log(self.cursor.get, _originals.perf_counter_ns())
+        self.patience = 1.0
+        """Seconds without any progress after which a crossing no longer waits for its turn.
+
+        Less once that has happened: then the order is another, as where a pool's few workers got their tasks in another.
+        """
         self.live_now = 0
         """How many live crossings are open."""
         self._redactor = redactor
@@ -312,12 +319,12 @@ class Director:
         """Tell whether nothing that should end before is still to be waited for; behind something live nothing is."""
         return self.turns.is_due(envelope) or self.consequences.include(envelope)
 
-    def wait_for_turn(self, envelope: Envelope, patience: float) -> None:
+    def wait_for_turn(self, envelope: Envelope) -> None:
         """Block until what ended earlier has ended, or until nothing has moved for a while."""
         patient = 0
         with self._changed:
             while not self.is_due(envelope):
-                if self._changed.wait(patience):
+                if self._changed.wait(self.patience):
                     continue
                 patient += 1
                 if not self.live_now or patient > LIVE_PATIENCE:
@@ -326,6 +333,7 @@ class Director:
     def give_up(self, envelope: Envelope) -> None:
         """Let a crossing go on although not all that should have ended before has."""
         with self._changed:
+            self.patience = max(self.patience / 10, _LEAST_PATIENCE)
             self.turns.give_up(envelope)
             self._changed.notify_all()
 
@@ -400,9 +408,21 @@ class Director:
         if self.record.size > 1 and not len(self.log):
             self.teller.nothing(self.record)
         else:
-            self.teller.missing(
-                each for each in self.cursor.missing() if not f"{each.lane}/".startswith(running)
-            )
+            overtaken = {each.nearest for each in self.divergences if each.kind == "reordered"}
+            never: set[str | None] = set()
+
+            def missing() -> Iterator[Envelope]:
+                for each in self.cursor.missing():
+                    if not f"{each.lane}/".startswith(running):
+                        if each.address in overtaken:
+                            never.add(each.address)
+                        yield each
+
+            self.teller.missing(missing())
+            # What came before something that never came is in no other order.
+            self.divergences[:] = [
+                each for each in self.divergences if each.kind != "reordered" or each.nearest not in never
+            ]
 
     # --- inside ------------------------------------------------------------------------------------------------------
 

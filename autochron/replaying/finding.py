@@ -29,12 +29,41 @@ class Finder:
         self._read = read
         """Gives the input of a crossing."""
         self.unasked: dict[int, Running] = {}
+        self._mixed: set[str] = set()
+        """Lanes that go on with what was recorded in several."""
         self._served_in: dict[str, set[str]] = {}
         """The lanes in which the records of a recorded lane were met."""
 
     def find(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Envelope | None:
         """Give the envelope that a crossing is the replay of; None where it was not recorded."""
-        parent, cursor = parent_of(crossing.parent), self._cursor
+        parent, lane = parent_of(crossing.parent), crossing.root.lane
+        if lane not in self._mixed:
+            found = self._find_in_lane(crossing, arguments, parent)
+        else:  # how many of a name it has crossed says nothing of how many the recorded lane had
+            found = self._cursor.next_of(self._cursor.recorded_lane(lane), parent, crossing.name)
+        return found or self._find_continued(crossing, arguments, parent)
+
+    def _find_continued(
+        self, crossing: Crossing, arguments: tuple[Any, ...], parent: int | None
+    ) -> Envelope | None:
+        """Find what a lane may have gone on with where the recorded program did so in a lane of its own."""
+        lane, cursor = crossing.root.lane, self._cursor
+        given: bytes | None = None
+        for each in list(cursor.continuations(cursor.recorded_lane(lane), parent, crossing.name)):
+            if not each.reenters:  # what a model was asked is known with its first request
+                given = given or self._read(crossing, arguments)
+                if comparing.differs(each, given, crossing.rule):
+                    continue
+            if not cursor.is_met(each):
+                self._mixed.add(lane)
+                cursor.identify(lane, each.lane)
+                return each
+        return None
+
+    def _find_in_lane(
+        self, crossing: Crossing, arguments: tuple[Any, ...], parent: int | None
+    ) -> Envelope | None:
+        cursor = self._cursor
         lane, name = cursor.recorded_lane(crossing.root.lane), crossing.name
         envelope = cursor.at(lane, parent, name, crossing.within)
         if envelope is not None and cursor.is_met(envelope):

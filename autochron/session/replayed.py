@@ -128,6 +128,9 @@ class ReplayedCrossing:
         error = self.error
         if error is not None:
             raise error
+        return self._handed(self._returned())
+
+    def _returned(self) -> Any:
         met, envelope = self._met, self._envelope
         if met is not None and met.value is not NOTHING:
             return met.value
@@ -250,8 +253,9 @@ class Called(Crossings):
 def _said(name: str, asked: str, named: Crossings) -> str:
     if not named:
         return f"no crossing of {name}"
-    given = "\n".join(f"  {each.address} was given {_short(each.replayed.envelope.input)}" for each in named)
-    return f"no {name}({asked}); its crossings:\n{given}"
+    # In one line: so pytest shows it.
+    given = "; ".join(f"{each.address} was given {_short(each.replayed.envelope.input)}" for each in named)
+    return f"no {name}({asked}); {given}"
 
 
 def gathered(replayed: Iterable[tuple[Replayed, Met | None]], divergences: Iterable[Divergence]) -> Crossings:

@@ -1,0 +1,250 @@
+"""Recording by tests, several traces, several rule files, and workers of xdist."""
+
+import pytest
+
+from tests.pytest_plugin.projects import AGENT, CROSSED, RULES, Project
+
+TESTS = """
+import pytest
+import agent
+
+mark = pytest.mark.autochron
+
+
+@mark("new/refund.jsonl", live="refund[2]")
+def test_new(replay):
+    said, done = agent.run("N1")
+    assert (said, done["order"].id) == ("answer 3", "N1")
+    assert replay.sequence() == CROSSED
+    assert replay["refund[2]"].result == done and replay["refund[2]"].live
+    assert replay["model[2]"].result == {"role": "assistant", "content": "answer 3"}
+    with pytest.raises(agent.Refused):
+        replay["refund[1]"].result
+    assert replay.called("refund", cents=500)
+    assert not [each for each in replay.divergences if each.severity == "error"]
+
+
+@mark("trace.jsonl")
+def test_old(replay):
+    assert agent.run()[0] == "answer 3"
+    assert replay.sequence() == CROSSED
+
+
+@mark("failed.jsonl")
+def test_failed():
+    agent.run()
+    raise LookupError("no such luck")
+
+
+@mark("nothing.jsonl")
+def test_nothing():
+    pass
+
+
+@mark("wrong-live.jsonl", live="refnd[1]")
+def test_wrong_live():
+    agent.run()
+""".replace("CROSSED", repr(CROSSED))
+
+
+def test_record_records_what_is_missing_if_the_test_passes(project):
+    old = (project.folder / "trace.jsonl").read_bytes()
+    told = project.write(test_it=TESTS).pytest("--autochron=record")
+    assert told.outcomes == {
+        "test_new": "PASSED",
+        "test_old": "PASSED",
+        "test_failed": "FAILED",
+        "test_nothing": "FAILED",
+        "test_wrong_live": "FAILED",
+    }, told.text
+    assert sorted(path.name for path in project.folder.rglob("*.jsonl")) == ["refund.jsonl", "trace.jsonl"]
+    assert (project.folder / "trace.jsonl").read_bytes() == old
+    tools = ["look_up", "ask", "refund", "refund", "ask"]
+    assert project.ran() == [*tools, *tools, *tools]  # of the old one nothing
+    for said in (
+        "test_it.py::test_new: recorded 5 crossings into new/refund.jsonl",
+        "test_it.py::test_failed: failed.jsonl was not recorded, because the test did not pass",
+        "nothing crossed a boundary, so there is nothing to record",
+        "the trace has no crossing refnd[1]; did you mean refund?",
+    ):
+        assert said in told.text
+    again = project.pytest("-k", "new or old", env={"AUTOCHRON": "replay"})
+    assert (again.status, project.ran()) == (0, ["refund"]), again.text
+    assert "refund[2]" in project.autochron("traces", "show", "new/refund.jsonl")
+
+
+def test_rewrite_records_anew_and_keeps_what_it_cannot_better(project):
+    old = (project.folder / "trace.jsonl").read_bytes()
+    failing = 'import agent, pytest\n@pytest.mark.autochron("trace.jsonl")\ndef test_it():\n    agent.run()\n    assert 0\n'
+    told = project.write(test_it=failing).pytest("--autochron=rewrite")
+    assert (
+        "trace.jsonl was not recorded, because the test did not pass, and the old one stays as it was"
+        in told.text
+    )
+    assert (project.folder / "trace.jsonl").read_bytes() == old
+    told = project.write(test_it=failing.replace("assert 0", "")).pytest("-o", "autochron_mode=rewrite")
+    assert (told.status, (project.folder / "trace.jsonl").read_bytes() == old) == (0, False), told.text
+    assert "recorded 5 crossings into trace.jsonl" in told.text
+    assert len(project.ran()) == 10
+    assert project.pytest().status == 0
+    assert project.ran() == []
+
+
+@pytest.mark.parametrize(
+    ("words", "env", "said"),
+    [
+        (["--autochron=rekord"], {}, "invalid choice: 'rekord'"),
+        ([], {"AUTOCHRON": "live"}, "AUTOCHRON=live: it is one of replay, record, rewrite"),
+        (["-o", "autochron_mode=on"], {}, "autochron_mode=on: it is one of replay, record, rewrite"),
+    ],
+)
+def test_a_mode_that_is_none_is_refused(project, words, env, said):
+    told = project.pytest(*words, env=env)
+    assert (told.status, said in told.text) == (4, True), told.text
+
+
+SEVERAL = """
+import pytest
+import agent
+
+
+@pytest.mark.autochron("traces/*/trace.jsonl")
+def test_glob(replay):
+    agent.run(replay.record.header.name)
+
+
+@pytest.mark.autochron(["traces/a/trace.jsonl", "traces/b/trace.jsonl"])
+@pytest.mark.parametrize("number", [1, 2])
+class TestList:
+    def test_list(self, number, replay):
+        agent.run(replay.record.header.name)
+
+    def test_without_the_fixture(self, number):
+        agent.look_up("none")
+
+
+@pytest.mark.autochron(["traces/a/trace.jsonl"])
+def test_one(replay):
+    agent.run("A1")
+"""
+
+
+@pytest.fixture
+def several(project):
+    for name, order in (("a", "A1"), ("b", "B2")):
+        (project.folder / "go.py").write_text(f"import agent; agent.run({order!r})")
+        project.record("--name", order, "go.py", to=f"traces/{name}/trace.jsonl")
+    return project.write(test_several=SEVERAL)
+
+
+def test_a_test_is_run_for_each_of_several_traces(several):
+    told = several.pytest()
+    assert told.outcomes == {
+        "test_glob[a/trace]": "PASSED",
+        "test_glob[b/trace]": "PASSED",
+        **{f"test_list[{trace}/trace-{number}]": "PASSED" for trace in "ab" for number in (1, 2)},
+        **{
+            f"test_without_the_fixture[{trace}/trace-{number}]": "FAILED"
+            for trace in "ab"
+            for number in (1, 2)
+        },
+        "test_one[a/trace]": "PASSED",
+    }, told.text
+    assert several.ran() == []
+
+
+@pytest.mark.slow
+def test_workers_of_xdist_replay_record_and_report(project):
+    tests = (
+        "import pytest, agent\n"
+        + "".join(
+            f'@pytest.mark.autochron("{"trace" if n % 2 else f"new{n % 4}"}.jsonl", live="refund[2]")\n'
+            f"def test_{n}(replay):\n    agent.run()\n    assert len(replay.crossings) == 5\n"
+            for n in range(24)
+        )
+        + '@pytest.mark.autochron("trace.jsonl")\ndef test_bad():\n    agent.run(factor=31)\n'
+    )
+    told = project.write(test_many=tests).pytest("-n", "2", "-v", "--autochron=record", plugins=("xdist",))
+    assert told.outcomes == {**{f"test_{n}": "PASSED" for n in range(24)}, "test_bad": "FAILED"}, told.text
+    assert "recorded 5 crossings into new0.jsonl" in told.text
+    assert "5 crossings of trace.jsonl, 1 live" in told.text
+    assert "≠ refund[1]" in told.of("test_bad")
+    again = project.pytest("-n", "2", "-k", "not bad", plugins=("xdist",))
+    assert again.status == 0, again.text
+
+
+def test_each_folder_goes_by_its_own_rules(tmp_path):
+    project = Project(tmp_path).write(
+        **{"pytest.ini": "[pytest]\naddopts = --import-mode=importlib\npythonpath = lib\n"}
+    )
+    project.write(lib__agent=AGENT)
+    test = (
+        'import pytest, agent\n@pytest.mark.autochron("trace.jsonl", live="{live}")\ndef test_{name}(replay):\n'
+        "    agent.run()\n    assert replay.sequence() == {crossed}\n"
+    )
+    for name in ("one", "two"):
+        rules = RULES.replace('name = "refund"', f'name = "{name}"').replace(
+            "version = 1", 'version = 1\nproject = ["../lib"]'
+        )
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "autochron.toml").write_text(rules)
+        crossed = [each.replace("refund", name) for each in CROSSED]
+        (tmp_path / name / f"test_{name}.py").write_text(
+            test.format(name=name, live=f"{name}[2]", crossed=crossed)
+        )
+    told = project.pytest("--autochron=record")
+    assert told.outcomes == {"test_one": "PASSED", "test_two": "PASSED"}, told.text
+    project.ran()
+    told = project.pytest()
+    assert (told.outcomes, project.ran()) == ({"test_one": "PASSED", "test_two": "PASSED"}, ["refund"] * 2), (
+        told.text
+    )
+
+
+def test_a_marker_and_a_folder_may_name_other_rules(project):
+    other = RULES.replace('name = "refund"', 'name = "pay"')
+    project.write(
+        test_it="""
+import pytest, agent
+
+@pytest.mark.autochron("new.jsonl", rules="rules/other.toml")
+def test_named(replay):
+    agent.run()
+    assert replay["pay[2]"].name == "pay"
+
+@pytest.mark.autochron("trace.jsonl")
+def test_found(replay):
+    agent.run()
+    assert replay["refund[2]"].name == "refund"
+""",
+        **{"rules/other.toml": other.replace("version = 1", 'version = 1\nproject = [".."]')},
+    )
+    assert project.pytest("--autochron=record").status == 0
+    project.ran()
+    for words in ([], ["test_it.py::test_found", "test_it.py::test_named"]):
+        told = project.pytest(*words)
+        assert (told.status, project.ran()) == (0, []), told.text
+
+
+PLAIN = """
+import sys
+
+def test_plain():
+    ours = {name for name in sys.modules if name.partition(".")[0] == "autochron"}
+    assert ours - {"autochron", "autochron.config", "autochron.pytest_plugin"} == set()
+"""
+
+
+def test_without_a_rule_file_nothing_is_woven_or_imported(tmp_path):
+    told = Project(tmp_path).write(test_it=PLAIN, **{"pytest.ini": "[pytest]\n"}).pytest()
+    assert told.status == 0, told.text
+
+
+def test_a_bad_rule_file_stops_pytest_with_its_place(project):
+    project.write(
+        test_it="def test(): ...\n", **{"autochron.toml": RULES.replace('kind = "tool"', 'kind = "tol"')}
+    )
+    told = project.pytest()
+    assert (told.status, "autochron.toml:" in told.text, "Traceback" in told.text) == (4, True, False), (
+        told.text
+    )
