@@ -10,6 +10,7 @@ from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
+from msgspec.json import decode
 
 from autochron._relay import Relay
 from autochron.crossing.kernel import Crossing
@@ -207,6 +208,22 @@ def swaps_for(
     return tuple(found.values())
 
 
+def read_swaps(path: str, rules: Rules) -> tuple[Swap, ...]:
+    """Give the swaps of the replay that this process takes part in."""
+    if not os.path.exists(path):
+        return ()
+    with open(path, "rb") as file:
+        pairs = decode(file.read())
+    return swaps_for({old: _unnamed(old) if new is None else new for old, new in pairs}, rules)
+
+
+def _unnamed(old: str) -> Callable[..., Any]:
+    def refuse(*_args: Any, **_kwargs: Any) -> Any:
+        raise PlanError(f"swap {old}: in another process the new function must be named as module:name")
+
+    return refuse
+
+
 def with_swaps(rules: Rules, swaps: tuple[Swap, ...]) -> Rules:
     """Give rules by which the functions to be replaced are woven, whether they are boundaries or not."""
     if not swaps:
@@ -271,7 +288,11 @@ class Swapped:
         function = self._swap.function()
         positional, keywords = _call_of(self._swap, self._point, self._arguments)
         self._swap.calls += 1
-        return function(*positional, **keywords)
+        try:
+            return function(*positional, **keywords)
+        except PlanError as error:  # it can't be had here
+            self._swap.fault = str(error)
+            raise
 
     def outcome(self) -> tuple[BaseException | None, Any]:
         """Give (error, value) for a plain function."""

@@ -425,3 +425,28 @@ def test_nothing_runs_for_real_after_a_replay_in_another_process(tmp_path, monke
         assert replaying.run().status == 0
     assert replaying.sequence() == ["refund[1]"]
     assert program.refund(3) == 3
+
+
+PARENT = """
+import subprocess, sys
+print(subprocess.run([sys.executable, "child.py"], capture_output=True, text=True).stdout)
+"""
+
+
+@pytest.mark.slow
+def test_a_swap_holds_in_the_processes_that_the_program_starts(tmp_path):
+    folder = write(
+        tmp_path, "def refund(order):\n    print('for real')\n    return order\n", "refund", name="shop"
+    )
+    (folder / "agent.py").write_text(PARENT, encoding="utf-8")
+    (folder / "child.py").write_text("import shop\nprint(shop.refund(1))\n", encoding="utf-8")
+    (folder / "fixed.py").write_text("def refund(order):\n    return -order\n", encoding="utf-8")
+    fresh = Fresh()
+    assert fresh.run(folder, "run", "agent.py").status == 0
+    replayed = fresh.run(folder, "replay", "last", "--live", "refund", "--swap", "shop:refund=fixed:refund")
+    assert replayed.stdout.split() == [b"-1"], replayed.stderr
+    assert replayed.status == 0, replayed.stderr
+    replayed = fresh.run(folder, "replay", "last", "--live", "refund", "--swap", "shop:refund=fixed:other")
+    assert b"for real" not in replayed.stdout
+    assert replayed.status == 1
+    assert "fixed has no other" in replayed.stderr
