@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -132,7 +133,8 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         errors = [each for each in self.divergences if each.severity == "error"]
         if errors and not isinstance(error, DivergenceError):
             more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
-            error.add_note(f"autochron: replay and record disagree: {errors[0].message}{more}")
+            with suppress(Exception):  # what an exception of the program's own makes of it
+                error.add_note(f"autochron: replay and record disagree: {errors[0].message}{more}")
 
     def _open(self, rules: Rules) -> Record:
         if isinstance(self._reference, Trace):
