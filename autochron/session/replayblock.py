@@ -17,6 +17,7 @@ from autochron.session.block import refuse_second, refuse_unwoven, rules_for, st
 from autochron.session.coverage import refuse_uncovered
 from autochron.session.replayed import Called, Crossings, ReplayedCrossing, crossing_at, gathered
 from autochron.session.replaying import SHORT, Replaying
+from autochron.session.surroundings import set_environment
 from autochron.session.swapping import swaps_for, with_swaps
 from autochron.store import open_store
 from autochron.store.whole import WholeRecord
@@ -96,6 +97,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         elif not plan.is_full:
             refuse_uncovered(record, rules, activation, live=plan)
         self._session = Replaying(activation, record, Redactor(), plan, swaps=swaps)
+        self._put_back = set_environment(record, plan)
         self._session.begin()
         return self
 
@@ -106,6 +108,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         if session is None or self.is_over:
             return
         self.is_over = True
+        self._put_back()
         if self._rerun is None:
             session.finish(whole=kind is None)
         if self._check and kind is None:
