@@ -1,6 +1,6 @@
-"""The demo: record an agent that fails, stop its model, and replay the failure without it.
+"""The demo: record an agent that fails, stop its model, have the failure again, and try a fix on it.
 
-`make demo` runs it. The exit status is 0 only if the replay printed the same, byte for byte.
+`make demo` runs it. The exit status is 0 only if the replay printed the same, byte for byte, and the fix held.
 """
 
 import os
@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from rich.console import Console
@@ -22,7 +23,12 @@ from autochron import provider
 
 REFUND = Path(__file__).parent / "refund"
 TIMEOUT = 120.0
+LIVE = ("--live", "kind:tool")
+SWAP = ("--swap", "agent.py:issue_refund=guard.py:issue_refund")
 _REFUNDED = re.compile(r"refunded ([\d,.]+) on an order of ([\d,.]+)")
+
+Facts: TypeAlias = tuple[tuple[bool, str], ...]
+"""What was seen, as pairs of whether it holds and a newcomer's words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,7 @@ class Run:
 
 
 def main() -> int:
-    """Run the demo; 0 if the failure was recorded and came back the same."""
+    """Run the demo; 0 if the failure was recorded, came back the same, and the fix held."""
     console = Console(highlight=False)
     with TemporaryDirectory() as folder:
         store = f"sqlite:///{folder}/traces.db"
@@ -55,9 +61,41 @@ def main() -> int:
             *_about_the_record(recorded, _crossings(Path(folder), store), calls),
             *_about_the_replay(recorded, replayed, stopped=stopped),
         )
-    for held, text in facts:
-        console.print(f"  [green]✓[/] {text}" if held else f"  [red]✗ not so:[/] {text}")
-    return 0 if all(held for held, _ in facts) else 1
+        _tell(console, facts)
+        cuts = _cuts(console, model.url, store)
+    _tell(console, cuts)
+    console.print(
+        "A test of it is one command: [cyan]autochron incident new[/]; the README's tour goes on from here."
+    )
+    return 0 if all(held for held, _ in (*facts, *cuts)) else 1
+
+
+def _cuts(console: Console, url: str, store: str) -> Facts:
+    """Replay with the tools live, as they are and with a guard in the place of the one that refunds."""
+    words = ("replay", "last", "--store", store, *LIVE)
+    live = f"[cyan]autochron replay last {' '.join(LIVE)}[/]"
+    console.print(f"[bold]3.[/] A cut-point: the tools run for real (●), the model is served: {live}")
+    before = _autochron(url, *words)
+    _draw(console, before, "before: the tools of today", "red")
+    console.print("[bold]4.[/] The same with a guard in the place of the tool that refunds:")
+    console.print(f"   [cyan]autochron replay last {' '.join((*LIVE, *SWAP))}[/]")
+    after = _autochron(url, *words, *SWAP)
+    _draw(console, after, "after: the guard", "green")
+    return (
+        (before.status == 0 and _did_it(before), "The tool of today refunds far too much again."),
+        (
+            after.status == 0 and not _did_it(after) and '"blocked": true' in after.stdout,
+            "With the guard it is blocked, on the very input of the incident.",
+        ),
+        (
+            after.stderr.startswith("autochron: as planned") and "≠ model[3]" in after.stderr,
+            "What follows from it is marked (≠) and fails nothing: the model is told something else than then.",
+        ),
+    )
+
+
+def _did_it(run: Run) -> bool:
+    return _REFUNDED.search(run.stdout) is not None
 
 
 def _autochron(url: str, *arguments: str, key: str | None = None) -> Run:
@@ -95,6 +133,11 @@ def _crossings(folder: Path, store: str) -> int:
     return sum('"nth":' in line for line in file.read_text(encoding="utf-8").splitlines())
 
 
+def _tell(console: Console, facts: Facts) -> None:
+    for held, text in facts:
+        console.print(f"  [green]✓[/] {text}" if held else f"  [red]✗ not so:[/] {text}")
+
+
 def _show(console: Console, run: Run, title: str, colour: str) -> None:
     console.print(
         Panel(Text(run.stdout.rstrip()), title=f"{title}: what agent.py printed", border_style=colour)
@@ -105,8 +148,16 @@ def _show(console: Console, run: Run, title: str, colour: str) -> None:
         console.print(f"[red]ended with status {run.status}[/]")
 
 
-def _about_the_record(recorded: Run, crossings: int, calls: int) -> tuple[tuple[bool, str], ...]:
-    """Say what the agent did, as pairs of whether it holds and a newcomer's words."""
+def _draw(console: Console, run: Run, title: str, colour: str) -> None:
+    """Show the report of a replay: a line that sums it up, and the tree of what crossed."""
+    head, *tree = run.stderr.rstrip().splitlines() or [""]
+    drawn = Text("\n".join(tree), no_wrap=True, overflow="ellipsis")
+    console.print(Panel(drawn, title=title, border_style=colour))
+    console.print(Text(head, style="dim"))
+
+
+def _about_the_record(recorded: Run, crossings: int, calls: int) -> Facts:
+    """Say what the agent did."""
     failure = _REFUNDED.search(recorded.stdout)
     refunded = "refunded {} on an order of {}".format(*failure.groups()) if failure else "refunded nothing"
     untouched = "autochron" not in (REFUND / "agent.py").read_text(encoding="utf-8")
@@ -120,8 +171,8 @@ def _about_the_record(recorded: Run, crossings: int, calls: int) -> tuple[tuple[
     )
 
 
-def _about_the_replay(recorded: Run, replayed: Run, *, stopped: bool) -> tuple[tuple[bool, str], ...]:
-    """Say how the replay went, in the same form."""
+def _about_the_replay(recorded: Run, replayed: Run, *, stopped: bool) -> Facts:
+    """Say how the replay went."""
     same = recorded.stdout == replayed.stdout
     return (
         (stopped, "The model was stopped before the replay: it got 0 calls."),

@@ -191,6 +191,11 @@ def _ending(outcome: Outcome) -> str:
     return "was read to its end" if isinstance(outcome, Streamed) else "returned"
 
 
+def is_of_type(body: bytes, error: BaseException) -> bool:
+    """Tell whether an exception is of the type of a recorded one."""
+    return types.is_same(error_name(body), f"{type(error).__module__}:{type(error).__qualname__}")
+
+
 def error_name(body: bytes) -> str:
     """Give the type of a recorded exception, as `module:Name`."""
     tree = decode(body)

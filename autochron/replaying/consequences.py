@@ -48,13 +48,14 @@ class Consequences:
         self._live.add(envelope.seq)
         self._note(envelope.lane, envelope.seq, envelope.started, envelope.started + envelope.duration)
 
-    def happened_anew(self, lane: str, after: Envelope | None) -> None:
-        """Note that something live happened that was not recorded, after a crossing of its lane or as the first there."""
-        if after is None:
-            self._note(lane, 0, 0, 0)
-        else:
-            end = after.started + after.duration
-            self._note(lane, after.seq, end, end)
+    def happened_anew(self, lane: str, after: Envelope | None, around: Envelope | None) -> None:
+        """Note that something live happened that was not recorded, after a crossing of its lane or as the first there.
+
+        `around` is the latest of the lanes that its own was started from: as the first in its lane it came after that.
+        """
+        latest = around if after is None else after
+        end = 0 if latest is None else latest.started + latest.duration
+        self._note(lane, 0 if after is None else after.seq, end, end)
 
     def _note(self, lane: str, seq: int, started: int, ended: int) -> None:
         known = self._lanes.get(lane)

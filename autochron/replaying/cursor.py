@@ -156,6 +156,14 @@ class Cursor:
         """Give the furthest envelope of a recorded lane that was met."""
         return self._begun.get(lane)
 
+    def latest_around(self, lane: str) -> Envelope | None:
+        """Give the furthest envelope that was met of the nearest lane that one was started from."""
+        while "/" in lane:
+            lane = lane.rpartition("/")[0]
+            if lane in self._begun:
+                return self._begun[lane]
+        return None
+
     # --- meeting -----------------------------------------------------------------------------------------------------
 
     def is_met(self, envelope: Envelope) -> bool:

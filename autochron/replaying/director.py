@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import structs
@@ -15,10 +15,10 @@ from autochron.envelope.canonical import canonical
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, CodecError, DivergenceError
 from autochron.inputs import LARGE, inputs_of, observed, request_input, shaped_input
-from autochron.model import Divergence, Envelope, Mode, Raised, Replayed, Returned, Severity
+from autochron.model import Divergence, Envelope, Mode, Raised, Replayed, Returned, Severity, Streamed
 from autochron.ports import Serving
 from autochron.replaying import comparing
-from autochron.replaying.comparing import error_name
+from autochron.replaying.comparing import error_name, is_of_type
 from autochron.replaying.consequences import Consequences
 from autochron.replaying.cursor import Cursor, Turns
 from autochron.replaying.finding import Finder
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from autochron.ports import Record
 
 _getpid = _originals.getpid
+
+_LEAST_PATIENCE = 0.02
 
 _ENOUGH = 100
 """Extra crossings after which a program that goes on regardless is stopped."""
@@ -60,6 +62,11 @@ class Director:
         self.note = self.teller.note
         self.progress = 0
         self.log = Log(self.cursor.get, _originals.perf_counter_ns())
+        self.patience = 1.0
+        """Seconds without any progress after which a crossing no longer waits for its turn.
+
+        Less once that has happened: then the order is another, as where a pool's few workers got their tasks in another.
+        """
         self.live_now = 0
         """How many live crossings are open."""
         self._redactor = redactor
@@ -158,7 +165,8 @@ class Director:
         if mode == "live":
             self.live_now += 1
             if met.kind == "tool" and crossing.rule.state is None:
-                self.teller.hint_at_state(met.full_address)
+                lane = self.cursor.recorded_lane(crossing.root.lane)
+                self.teller.hint_at_state(met.full_address, lane)
         return running
 
     def _place_of(self, parent: Any) -> int | None:
@@ -204,10 +212,11 @@ class Director:
             return
         if crossing.boundary.outcome is not None:
             return  # what is on record is an argument, and not how the body ended
-        name = f"{type(error).__module__}:{type(error).__qualname__}"
-        recorded = error_name(envelope.outcome.error) if isinstance(envelope.outcome, Raised) else None
-        if recorded != name:
-            was = "it returned" if recorded is None else f"it raised {recorded}"
+        outcome = envelope.outcome
+        end = outcome.end if isinstance(outcome, Streamed) else outcome
+        if not (isinstance(end, Raised) and is_of_type(end.error, error)):
+            name = f"{type(error).__module__}:{type(error).__qualname__}"
+            was = f"it raised {error_name(end.error)}" if isinstance(end, Raised) else "it returned"
             message = f"{envelope.address} raised {name} ({error}); when it was recorded {was}"
             self._note_end(envelope, message)
 
@@ -310,12 +319,12 @@ class Director:
         """Tell whether nothing that should end before is still to be waited for; behind something live nothing is."""
         return self.turns.is_due(envelope) or self.consequences.include(envelope)
 
-    def wait_for_turn(self, envelope: Envelope, patience: float) -> None:
+    def wait_for_turn(self, envelope: Envelope) -> None:
         """Block until what ended earlier has ended, or until nothing has moved for a while."""
         patient = 0
         with self._changed:
             while not self.is_due(envelope):
-                if self._changed.wait(patience):
+                if self._changed.wait(self.patience):
                     continue
                 patient += 1
                 if not self.live_now or patient > LIVE_PATIENCE:
@@ -324,6 +333,7 @@ class Director:
     def give_up(self, envelope: Envelope) -> None:
         """Let a crossing go on although not all that should have ended before has."""
         with self._changed:
+            self.patience = max(self.patience / 10, _LEAST_PATIENCE)
             self.turns.give_up(envelope)
             self._changed.notify_all()
 
@@ -398,9 +408,21 @@ class Director:
         if self.record.size > 1 and not len(self.log):
             self.teller.nothing(self.record)
         else:
-            self.teller.missing(
-                each for each in self.cursor.missing() if not f"{each.lane}/".startswith(running)
-            )
+            overtaken = {each.nearest for each in self.divergences if each.kind == "reordered"}
+            never: set[str | None] = set()
+
+            def missing() -> Iterator[Envelope]:
+                for each in self.cursor.missing():
+                    if not f"{each.lane}/".startswith(running):
+                        if each.address in overtaken:
+                            never.add(each.address)
+                        yield each
+
+            self.teller.missing(missing())
+            # What came before something that never came is in no other order.
+            self.divergences[:] = [
+                each for each in self.divergences if each.kind != "reordered" or each.nearest not in never
+            ]
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
@@ -409,7 +431,7 @@ class Director:
         if not self._is_live_anew(crossing):
             raise self._extra_crossing(crossing)
         lane = self.cursor.recorded_lane(crossing.root.lane)
-        self.consequences.happened_anew(lane, self.cursor.latest(lane))
+        self.consequences.happened_anew(lane, self.cursor.latest(lane), self.cursor.latest_around(lane))
         running = self._run(crossing, "live", None, self._next_address(crossing.name))
         running.met.input = self._input(crossing, arguments)
         self.teller.live_anew(running.met.full_address)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 VALUES = 4096
 """Results of model calls that are kept as the objects that they were; of older ones there is what is on record."""
 
+_CHANGED = frozenset({dict, list, set, bytearray})
+
 NOTHING: Any = type("Nothing", (), {"__slots__": (), "__bool__": lambda _self: False})()
 """In the place of a value that was not kept, or is not there yet."""
 
@@ -76,7 +78,8 @@ class Met:
         """Keep the value."""
         self._ended(crossing)
         encoded = codec.encode(value)
-        if encoded.opaque or self.kind == "model":
+        # What a model's SDK gave is kept as it is. Plain data may be changed by the agent later, and is made again as it was.
+        if encoded.opaque or (self.kind == "model" and type(value) not in _CHANGED):
             self.value = value
         self._end_with(Returned(encoded.body))
 

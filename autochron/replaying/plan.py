@@ -100,7 +100,7 @@ def plan_for(
     if inputs is not None and inputs not in INPUTS:
         raise PlanError(f"inputs={inputs!r}: it is one of {', '.join(INPUTS)}")
     denied = frozenset(_reaches(deny))
-    selectors: Sequence[Selector] = [live] if isinstance(live, str) or callable(live) else list(live)
+    selectors = _selectors(live)
     if not selectors:
         return FULL if inputs is None and not denied else Plan(inputs=inputs, deny=denied)
     crossed = record.boundaries()
@@ -121,8 +121,23 @@ def plan_for(
     )
 
 
+def _selectors(live: Selector | Iterable[Selector]) -> Sequence[Selector]:
+    if isinstance(live, str) or callable(live):
+        return [live]
+    try:
+        return list(live)
+    except TypeError:
+        raise PlanError(
+            f"live={live!r}: give names, addresses, kind:KIND, after:ADDRESS or a function"
+        ) from None
+
+
 def _reaches(deny: str | Iterable[str]) -> Iterable[Reach]:
-    for each in deny.split(",") if isinstance(deny, str) else deny:
+    try:
+        names = deny.split(",") if isinstance(deny, str) else list(deny)
+    except TypeError:
+        raise PlanError(f"deny={deny!r}: what can be denied is {', '.join(REACHES)}") from None
+    for each in names:
         name = each.strip()
         if name not in REACHES:
             close = nearest(REACHES, name)
@@ -138,7 +153,11 @@ def _with(plan: Plan, selector: Selector, record: Record, crossed: Sequence[Cros
             raise PlanError(
                 f"live={selector!r}: give names, addresses, kind:KIND, after:ADDRESS or a function"
             )
-        return structs.replace(plan, seqs=plan.seqs | {each.seq for each in record if selector(each)})
+        chosen = {each.seq for each in record if selector(each)}
+        if not chosen:  # else all would be served, and nothing tried
+            name = getattr(selector, "__qualname__", repr(selector))
+            raise PlanError(f"live {name}: it is true of no crossing of the trace")
+        return structs.replace(plan, seqs=plan.seqs | chosen)
     head, colon, rest = selector.partition(":")
     if colon and head == "kind":
         return structs.replace(plan, kinds=plan.kinds | {_kind(selector, rest, crossed)})

@@ -15,14 +15,11 @@ from autochron.envelope import codec
 from autochron.errors import DivergenceError
 from autochron.model import Abandoned, Closed, Envelope, Raised, Returned, Streamed
 from autochron.replaying.changes import apply_changes
-from autochron.replaying.comparing import error_name
+from autochron.replaying.comparing import error_name, is_of_type
 
 if TYPE_CHECKING:
     from autochron.crossing.kernel import Crossing
     from autochron.replaying.director import Director
-
-_PATIENCE = 1.0
-"""Seconds without any progress after which a crossing no longer waits for its turn."""
 
 LIVE_PATIENCE = 20
 """How many times as long something that is live and should end before is waited for."""
@@ -107,7 +104,7 @@ class Served:
         if isinstance(end, Returned):
             return False
         if isinstance(end, Raised):
-            if error_name(end.error) != f"{type(error).__module__}:{type(error).__qualname__}":
+            if not is_of_type(end.error, error):
                 return False
             self._repeat(len(outcome.items))
         self._director.served(self)
@@ -175,7 +172,9 @@ class Served:
         if loop is None or not self._facts("handed").get("pending"):
             self._settle(future, loop)
         else:
-            self._settle_later(future, loop, _originals.perf_counter_ns() + int(_PATIENCE * 1e9))
+            self._settle_later(
+                future, loop, _originals.perf_counter_ns() + int(self._director.patience * 1e9)
+            )
         return future
 
     def _settle_later(self, future: Any, loop: Any, deadline: int) -> None:
@@ -317,7 +316,7 @@ class Served:
         """Wait until what ended before this crossing has ended."""
         # Not in an event loop: what is waited for may be another task of the same loop.
         if self._director.turns.parallel and _running_loop() is None:
-            self._director.wait_for_turn(self.envelope, _PATIENCE)
+            self._director.wait_for_turn(self.envelope)
 
     async def wait_async(self, *, whole: bool = True) -> None:
         """Wait in an event loop until what ended before this crossing has ended; for ever, where it was cancelled."""
@@ -329,15 +328,15 @@ class Served:
         director = self._director
         if not director.turns.parallel or not whole:
             return
-        seen, deadline = director.progress, _originals.perf_counter_ns() + int(_PATIENCE * 1e9)
+        seen, deadline = director.progress, _originals.perf_counter_ns() + int(director.patience * 1e9)
         pause, patient = 0.0, 0
         while not director.is_due(self.envelope):
             await asyncio.sleep(pause)
             now = _originals.perf_counter_ns()
             if director.progress != seen:
-                seen, deadline, pause = director.progress, now + int(_PATIENCE * 1e9), 0.0
+                seen, deadline, pause = director.progress, now + int(director.patience * 1e9), 0.0
             elif now > deadline and director.live_now and patient < LIVE_PATIENCE:
-                patient, deadline = patient + 1, now + int(_PATIENCE * 1e9)
+                patient, deadline = patient + 1, now + int(director.patience * 1e9)
             elif now > deadline:
                 director.give_up(self.envelope)
                 break

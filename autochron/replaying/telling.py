@@ -36,7 +36,8 @@ class Teller:
         """Where a child process tells the first one."""
         self._plan = plan
         self._consequences = consequences
-        self._served_tools: list[str] = []
+        self._served_tools: dict[str, list[str]] = {}
+        """The first served tools of each recorded lane."""
         self._is_hinted = False
         self._lock = _originals.RLock()
 
@@ -158,15 +159,21 @@ class Teller:
 
     def served_tool(self, envelope: Envelope) -> None:
         """Note that what a tool did is not there."""
-        if len(self._served_tools) < _NAMED:
-            self._served_tools.append(envelope.address)
+        served = self._served_tools.setdefault(envelope.lane, [])
+        if len(served) < _NAMED:
+            served.append(envelope.address)
 
-    def hint_at_state(self, address: str) -> None:
-        """Say once that what served tools did is not there for a live one."""
-        if self._is_hinted or not self._served_tools:
+    def hint_at_state(self, address: str, lane: str) -> None:
+        """Say once that what served tools did is not there for a live one that came after them, and not beside them."""
+        if self._is_hinted:
+            return
+        found = [
+            each for other, tools in self._served_tools.items() if _related(other, lane) for each in tools
+        ]
+        if not found:
             return
         self._is_hinted = True
-        served = ", ".join(self._served_tools) + (", …" if len(self._served_tools) == _NAMED else "")
+        served = ", ".join(found[:_NAMED]) + (", …" if len(found) >= _NAMED else "")
         message = (
             f"{address} runs live after tools that were served ({served}): what these did is not there; if it works on it,"
             " make them live, too (kind:tool), or give their rules the same `state`"
@@ -206,3 +213,8 @@ class Teller:
         elif envelope.seq == plan.after:
             message = f"the program no longer reaches {where}, after which all was to be live"
         self.note("missing", address, message, envelope=envelope)
+
+
+def _related(one: str, other: str) -> bool:
+    """Tell whether two lanes are one, or one was started in the other."""
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")

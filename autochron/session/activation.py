@@ -13,7 +13,7 @@ from autochron.crossing.lanes import LaneHooks
 from autochron.crossing.processes import ProcessHooks
 from autochron.model import Rules
 from autochron.session import network
-from autochron.session.loops import LOOPS, are_watched, watch_loops
+from autochron.session.loops import LOOPS, can_be_watched, watch_loops
 from autochron.session.planner import RulePlanner, program_paths
 from autochron.session.project import Project
 from autochron.session.runners import RUNNERS, Runners
@@ -138,7 +138,7 @@ class Activation:
 
     def _watch_loops(self) -> None:
         for module in LOOPS:
-            if module in sys.modules and not are_watched(module):
+            if can_be_watched(module):
                 self._undo.append(watch_loops(module))
 
     def uninstall(self) -> None:

@@ -53,6 +53,46 @@ def write(wanted: Wanted, tree: Sequence[str]) -> Incident:
         UnwovenToolError: the trace has tools that no rule wove, so that the test would run them for real.
     """
     record, folder = wanted.record, os.path.abspath(wanted.folder)
+    plan, footer = _settled(wanted, folder)
+    said = _Said(wanted, plan, folder, footer)
+    files = {
+        RULE_FILE: _rules_text(wanted.rules, said.root),
+        said.file: said.test(),
+        "README.md": said.readme(tree),
+    }
+    made = None
+    try:
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        made = tempfile.mkdtemp(prefix=".autochron-", dir=os.path.dirname(folder))
+        for name, text in files.items():
+            with open(os.path.join(made, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        write_stream(record.header, record, footer, os.path.join(made, TRACE))
+        os.chmod(made, 0o755)  # noqa: S103 - as any folder of a repository
+        if os.path.isdir(folder):
+            os.rmdir(folder)
+        os.rename(made, folder)
+    except BaseException as error:
+        if made is not None:
+            shutil.rmtree(made, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise UsageError(
+                f"{wanted.folder} can't be made ({error.strerror}); name another folder"
+            ) from error
+        raise
+    return Incident(
+        folder=wanted.folder,
+        trace=record.header.id,
+        files=(TRACE, *files),
+        test=os.path.join(wanted.folder, said.file),
+        waits=said.is_block,
+        warnings=tuple(_warnings(wanted, folder)),
+    )
+
+
+def _settled(wanted: Wanted, folder: str) -> tuple[Plan, Footer]:
+    """Refuse what can't become an incident; gives what is live, and how the recorded run ended."""
+    record = wanted.record
     if os.path.isfile(folder) or (os.path.isdir(folder) and os.listdir(folder)):
         raise UsageError(f"{wanted.folder} is there already and holds something; name a folder that is not")
     plan = plan_for(record, wanted.live, inputs=wanted.inputs)
@@ -63,38 +103,7 @@ def write(wanted: Wanted, tree: Sequence[str]) -> Incident:
         )
     refuse_unwoven(record, remedy="")
     refuse_uncovered(record, wanted.rules, remedy="")
-    said = _Said(wanted, plan, folder, record.footer)
-    parent = os.path.dirname(folder)
-    try:
-        os.makedirs(parent, exist_ok=True)
-        made = tempfile.mkdtemp(prefix=".autochron-", dir=parent)
-    except OSError as error:
-        raise UsageError(f"{wanted.folder} can't be made ({error.strerror}); name another folder") from error
-    try:
-        write_stream(record.header, record, record.footer, os.path.join(made, TRACE))
-        files = {
-            RULE_FILE: _rules_text(wanted.rules, said.root),
-            said.file: said.test(),
-            "README.md": said.readme(tree),
-        }
-        for name, text in files.items():
-            with open(os.path.join(made, name), "w", encoding="utf-8") as file:
-                file.write(text)
-        os.chmod(made, 0o755)  # noqa: S103 - as any folder of a repository
-        if os.path.isdir(folder):
-            os.rmdir(folder)
-        os.rename(made, folder)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
-    return Incident(
-        folder=wanted.folder,
-        trace=record.header.id,
-        files=(TRACE, *files),
-        test=os.path.join(wanted.folder, said.file),
-        waits=said.is_block,
-        warnings=tuple(_warnings(wanted, folder)),
-    )
+    return plan, record.footer
 
 
 def _warnings(wanted: Wanted, folder: str) -> list[str]:

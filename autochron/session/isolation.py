@@ -67,7 +67,7 @@ _TEMPORARY = {
 
 _DATABASE = "sqlite3.connect"
 
-_FILES = frozenset({"open", _DATABASE, *_CHANGES, *_TEMPORARY})
+_FILES = frozenset({"open", _BIND, _DATABASE, *_CHANGES, *_TEMPORARY})
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
@@ -92,7 +92,7 @@ _DENIED: dict[Reach, str] = {
 
 
 class Reached(NamedTuple):
-    """What is reached for: in a word of the plan's, and in a phrase such as `connects to 127.0.0.1:80`."""
+    """What is reached for: in a word of the plan's, and in a phrase such as `reaches for 127.0.0.1:80`."""
 
     reach: Reach
     says: str
@@ -122,7 +122,8 @@ class Isolation:
         """Say what an event reaches for, where that is denied. `frame` is where it was raised."""
         if "network" in self.deny and event in _EVENTS["network"]:
             says = _connection(event, arguments)
-            return None if says is None else Reached("network", says)
+            if says is not None:
+                return Reached("network", says)
         if "subprocess" in self.deny and event in _PROCESSES:
             says = started(event, arguments)
             return None if says is None else Reached("subprocess", says)
@@ -157,8 +158,12 @@ class Isolation:
 
     def _change(self, event: str, arguments: tuple[Any, ...]) -> str | None:
         if event == "open":
-            path, mode, flags = arguments
-            return self._opening(path, mode, flags)
+            given: tuple[Any, ...] = (*arguments, None, None)  # anyone may raise an event of that name
+            return self._opening(given[0], given[1], given[2] or 0)
+        if event == _BIND:
+            path = _path(arguments, 1)
+            is_made = path and not path.startswith("\0") and not os.path.lexists(path)
+            return f"makes the socket {self._name(path)}" if is_made else None
         if event == _DATABASE:
             return self._database(arguments[0])
         if event in _TEMPORARY:
@@ -299,7 +304,7 @@ def _is_housekeeping(frame: FrameType | None) -> bool:
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
-        if file.startswith("<frozen importlib"):
+        if file.startswith("<frozen importlib._bootstrap"):
             return True
         if code.co_name == "<module>":
             return False

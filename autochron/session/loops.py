@@ -68,10 +68,10 @@ def watch_loops(module: str) -> Callable[[], None]:
     return undo_all
 
 
-def are_watched(module: str) -> bool:
-    """Tell whether they are told of."""
-    owner = getattr(sys.modules[module], LOOPS[module])
-    return hasattr(owner.create_connection, "_autochron_told")
+def can_be_watched(module: str) -> bool:
+    """Tell whether a module has come to its end and is not watched yet."""
+    owner = getattr(sys.modules.get(module), LOOPS[module], None)
+    return owner is not None and not hasattr(owner.create_connection, "_autochron_told")
 
 
 def _told(owner: Any, name: str, event_of: Callable[..., Event | None]) -> Callable[[], None]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-import re
 import sys
 import threading
 from collections.abc import Callable
@@ -42,8 +41,6 @@ CHILDREN = frozenset(
 )
 
 _ALWAYS = EVENTS | CHILDREN
-
-_ASSIGNS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 _HARMLESS = frozenset({"ldconfig", "lsb_release", "uname"})
 """What the standard library and SDKs ask about the machine."""
@@ -173,7 +170,12 @@ def words_of(line: str) -> list[str]:
         words = shlex.split(line)
     except ValueError:  # the shell's own error, or a syntax that only it knows
         words = line.split()
-    return list(itertools.dropwhile(_ASSIGNS.match, words))
+    return list(itertools.dropwhile(_assigns, words))
+
+
+def _assigns(word: str) -> bool:
+    name, equals, _ = word.partition("=")
+    return bool(equals) and name.isidentifier()
 
 
 def is_network(event: str) -> bool:

@@ -21,6 +21,7 @@ from autochron.session.surroundings import set_environment
 from autochron.session.swapping import swaps_for, with_swaps
 from autochron.store import open_store
 from autochron.store.whole import WholeRecord
+from autochron.weaving import gate
 
 if TYPE_CHECKING:
     from autochron.replaying.plan import Inputs, Reach, Selector
@@ -78,10 +79,12 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         self._crossings: tuple[int, Crossings] | None = None
         self.is_over = False
         """Whether it has begun and ended."""
+        self._ran = False
+        """Whether it was to take place in another process."""
 
     def __repr__(self) -> str:
         trace = self._reference
-        named = trace.header.id if isinstance(trace, Trace) else os.fspath(trace)
+        named = trace.header.id if isinstance(trace, Trace) else str(trace)
         return f"<replay of {named}>"
 
     def __enter__(self) -> Self:
@@ -96,6 +99,8 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             refuse_uncovered(record, rules, activation)
         elif not plan.is_full:
             refuse_uncovered(record, rules, activation, live=plan)
+        # All of an earlier time, for a replay may be begun again; else this one would not be ended.
+        self.is_over, self._ran, self._rerun, self._crossings = False, False, None, None
         self._session = Replaying(activation, record, Redactor(), plan, swaps=swaps)
         self._put_back = set_environment(record, plan)
         self._session.begin()
@@ -109,15 +114,38 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             return
         self.is_over = True
         self._put_back()
+        if self._ran:
+            gate.switch_off()
+        whole = kind is None or self._is_end(kind, session)
         if self._rerun is None:
-            session.finish(whole=kind is None)
-        if self._check and kind is None:
+            session.finish(whole=whole)
+        if self._check and whole:
             self.verify()
+        elif self._check and error is not None:
+            self._note_in(error)
+
+    @staticmethod
+    def _is_end(kind: type[BaseException], session: Replaying) -> bool:
+        """Tell whether a program ends so: it exits, or what it raises is what the record ended with."""
+        footer = session.record.footer
+        return issubclass(kind, SystemExit) or (footer is not None and footer.error == kind.__qualname__)
+
+    def _note_in(self, error: BaseException) -> None:
+        """Say in what the block raised that replay and record disagreed: it may be why, and is not raised itself."""
+        errors = [each for each in self.divergences if each.severity == "error"]
+        if errors and not isinstance(error, DivergenceError):
+            more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
+            error.add_note(f"autochron: replay and record disagree: {errors[0].message}{more}")
 
     def _open(self, rules: Rules) -> Record:
         if isinstance(self._reference, Trace):
             return WholeRecord(self._reference)
-        reference = os.fspath(self._reference)
+        try:
+            reference = os.fsdecode(self._reference)
+        except TypeError:
+            raise UsageError(
+                f"replay({self._reference!r}): give a trace, its name or id, `last`, or the path of a trace file"
+            ) from None
         if reference.endswith(".jsonl"):
             if not os.path.exists(reference):
                 raise StoreError(
@@ -156,23 +184,28 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         Raises:
             UsageError: something crossed in this process already, or the replay could not begin.
         """
-        from autochron.session.rerunning import run_again  # lazy: most tests run in process
+        from autochron.session.rerunning import Refusing, run_again  # lazy: most tests run in process
 
         session = self._begun
         if len(session.director.log):
             raise UsageError("replay.run() after the agent was called in this process; do one or the other")
-        if self._rerun is None:
+        if not self._ran:
             session.stop()
         session.put_away()
-        self._rerun = run_again(
-            session.record,
-            session.activation.rules.file,
-            session.plan,
-            session.swaps,
-            command,
-            allow_unwoven=self._allow_unwoven,
-            timeout=timeout,
-        )
+        gate.switch_off()
+        self._ran = True
+        try:
+            self._rerun = run_again(
+                session.record,
+                session.activation.rules.file,
+                session.plan,
+                session.swaps,
+                command,
+                allow_unwoven=self._allow_unwoven,
+                timeout=timeout,
+            )
+        finally:
+            gate.switch_on(Refusing())
         return self._rerun
 
     def assert_not_again(self, *addresses: str) -> None:

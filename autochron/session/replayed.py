@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from msgspec.json import decode
+from msgspec.json import decode, encode
 
 from autochron.envelope import bodies, codec
 from autochron.errors import CodecError, NotCrossedError, UsageError
 from autochron.model import (
+    KINDS,
     Abandoned,
     Closed,
     Divergence,
@@ -137,11 +138,25 @@ class ReplayedCrossing:
         if isinstance(end, Returned) and not (envelope.reenters or end.argument):
             return codec.decode(end.value)
         if isinstance(end, Returned) and end.argument:
-            return self.input.get(end.argument.partition(".")[0])
+            return self._argument(end.argument)
         if envelope.reenters and envelope.exchanges:
             return bodies.read_body(envelope.exchanges[-1].body)
         state = "was closed" if isinstance(end, Closed) else "has not ended"
         raise CodecError(f"{self.address} gave no result: its stream {state}; ask for its `.items`")
+
+    def _argument(self, path: str) -> Any:
+        """Give an argument that was returned: as it was when it was, so with what the call changed in it."""
+        name, _, member = path.partition(".")
+        changed = {} if self._envelope.changed is None else decode(self._envelope.changed)
+        if name in changed:
+            value = codec.decode(encode(changed[name]))
+        elif name in self.input:
+            value = self.input[name]
+        else:
+            raise CodecError(f"{self.address} returned its argument {name}, which is not on record")
+        if not member:
+            return value
+        return value[member] if isinstance(value, dict) else value[int(member)]
 
     @property
     def items(self) -> list[Any]:
@@ -155,8 +170,8 @@ class ReplayedCrossing:
             return [codec.decode(item) for item in outcome.items]
         if self._envelope.exchanges:
             body = bodies.read_body(self._envelope.exchanges[-1].body)
-            if isinstance(body, list):
-                return body
+            if isinstance(body, dict) and isinstance(body.get("events"), list):
+                return [each.get("data", each) for each in body["events"]]
         raise UsageError(f"{self.address} is no stream; ask for its `.result`")
 
 
@@ -195,7 +210,9 @@ class Crossings(tuple[ReplayedCrossing, ...]):
         name: str | None = None,
         live: bool | None = None,
     ) -> Crossings:
-        """Give those of a kind or a name, or those that were live or were not."""
+        """Give those of a kind or a name, or those that were live or were not; UsageError for what is no kind."""
+        if kind is not None and kind not in KINDS:  # else a slip would pass where none is expected
+            raise UsageError(f"only(kind={kind!r}): a kind is one of {', '.join(KINDS)}")
         return Crossings(
             each
             for each in self

@@ -10,6 +10,7 @@ from msgspec.json import encode
 
 from autochron import _originals
 from autochron.crossing.lanes import CHILD
+from autochron.errors import StoreError
 from autochron.model import Trace
 from autochron.replaying.plan import Plan
 from autochron.replaying.reports import Told, read_reports, remove
@@ -36,7 +37,13 @@ class ReplayFolder:
         # Not tempfile: it draws random numbers, and costs 5 ms at the start of every replay.
         place = os.path.abspath(_originals.environ.get("TMPDIR") or "/tmp")  # noqa: S108 - its name is drawn by chance
         self.path = os.path.join(place, f"autochron-{chance}")
-        os.mkdir(self.path, 0o700)
+        try:
+            os.mkdir(self.path, 0o700)
+        except OSError as error:
+            raise StoreError(
+                f"{place} takes no folder for the processes of a replay ({error.strerror}); set TMPDIR to one that can be"
+                " written"
+            ) from None
         self._record = record
         self._plan = plan
         self._is_filled = False

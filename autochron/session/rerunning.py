@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from autochron.ports import Record
     from autochron.replaying.plan import Plan
     from autochron.session.swapping import Swap
+    from autochron.weaving.gate import Point
 
 
 class Report(Struct, frozen=True):
@@ -47,6 +48,17 @@ class Rerun(Struct, frozen=True):
     stderr: str
     summary: ReplaySummary
     crossings: Crossings
+
+
+class Refusing:
+    """What woven code calls once a replay took place in another process: here nothing would be served, and all be done."""
+
+    def enter(self, point: Point, _arguments: tuple[Any, ...]) -> None:
+        """Refuse a call of a boundary; UsageError."""
+        if any(rule.kind != "ambient" for rule in point.rules):
+            raise UsageError(
+                f"{point.module}:{point.called} was called after replay.run(), and would run for real; do one or the other"
+            )
 
 
 def write_report(path: str, summary: ReplaySummary, replayed: Iterable[Replayed]) -> None:

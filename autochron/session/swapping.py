@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any
@@ -108,6 +108,9 @@ class Swap:
                 except PlanError as error:
                     self.fault = str(error)
                     raise
+                except Exception as error:  # its module raised
+                    self.fault = f"swap {self.old}={self.new}: {type(error).__name__}: {error}"
+                    raise
                 finally:
                     for name, module in lent.items():
                         if sys.modules.get(name) is module:
@@ -149,7 +152,12 @@ class Swap:
         assert spec is not None and spec.loader is not None  # noqa: S101, PT018 - of a `.py` file that is there
         made = importlib.util.module_from_spec(spec)
         sys.modules.setdefault(name, made)
-        spec.loader.exec_module(made)
+        try:
+            spec.loader.exec_module(made)
+        except BaseException:  # as an import does: else the next call would find half of it
+            if sys.modules.get(name) is made:
+                del sys.modules[name]
+            raise
         return made
 
     def never_called(self) -> str:
@@ -175,8 +183,19 @@ def swaps_for(
     wanted: Mapping[str, str | Callable[..., Any]] | Iterable[tuple[str, Any]], rules: Rules
 ) -> tuple[Swap, ...]:
     """Settle what is swapped; PlanError where something means nothing."""
-    pairs = wanted.items() if isinstance(wanted, Mapping) else wanted
-    return tuple(Swap(old, new, rules.root or os.getcwd()) for old, new in pairs)
+    pairs = list(wanted.items()) if isinstance(wanted, Mapping) else wanted
+    found: dict[str, Swap] = {}
+    for pair in pairs:
+        given: Sequence[Any] = pair  # what a caller really gave
+        if len(given) != 2 or not isinstance(given[0], str):
+            raise PlanError(f"swap={wanted!r}: give what to swap as {{'module:name': 'module:name'}}")
+        old, new = pair
+        if not (isinstance(new, str) or callable(new)):
+            raise PlanError(f"swap {old}: {new!r} is no function; give one, or its module:name")
+        if old in found:
+            raise PlanError(f"swap {old}: it is swapped twice, for {found[old].new} and {new}")
+        found[old] = Swap(old, new, rules.root or os.getcwd())
+    return tuple(found.values())
 
 
 def with_swaps(rules: Rules, swaps: tuple[Swap, ...]) -> Rules:
@@ -226,21 +245,24 @@ class Swapping:
 class Swapped:
     """A call of the old function that is one of the new. It is false, which tells woven code not to run the body."""
 
-    __slots__ = ("_args", "_kwargs", "_stream", "_swap", "_thrown", "_token")
+    __slots__ = ("_arguments", "_point", "_stream", "_swap", "_thrown", "_token")
 
     def __init__(self, swap: Swap, token: Crossing | None, point: Point, arguments: tuple[Any, ...]) -> None:
         self._swap = swap
         self._token = token
         self._stream: Any = None
         self._thrown: BaseException | None = None
-        self._args, self._kwargs = _call_of(swap, point, arguments)
+        self._point, self._arguments = point, arguments
 
     def __bool__(self) -> bool:
         return False
 
     def _call(self) -> Any:
+        """Call the new function. What is wrong with it is raised here, where the crossing is ended with it."""
+        function = self._swap.function()
+        positional, keywords = _call_of(self._swap, self._point, self._arguments)
         self._swap.calls += 1
-        return self._swap.function()(*self._args, **self._kwargs)
+        return function(*positional, **keywords)
 
     def outcome(self) -> tuple[BaseException | None, Any]:
         """Give (error, value) for a plain function."""
@@ -316,23 +338,38 @@ class Swapped:
 
 
 def _call_of(swap: Swap, point: Point, arguments: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any]]:
-    """Give how the new function is called: as the old one was, by keyword only where it must be."""
+    """Give how the new function is called: by name where it can be, else in the order of the old one's parameters.
+
+    By name, since tools are called so, and since its parameters may stand in another order. PlanError where neither goes.
+    """
     import inspect  # lazy: 10 ms, and child processes import this module
 
+    given = dict(zip(point.parameters, arguments, strict=False))
+    rest, extra = (given.pop(name) if name else () for name in point.variadic)
+    values = [*given.values(), *rest]
     try:
-        named = inspect.signature(swap.function()).parameters
-    except (TypeError, ValueError):
-        named = {}  # type: ignore[assignment]
-    positional: list[Any] = []
-    keywords: dict[str, Any] = {}
-    rest, extra = point.variadic
-    for name, value in zip(point.parameters, arguments, strict=False):
-        if name == extra:
-            keywords.update(value)
-        elif name == rest:
-            positional.extend(value)
-        elif name in named and named[name].kind is inspect.Parameter.KEYWORD_ONLY:
-            keywords[name] = value
+        signature = inspect.signature(swap.function())
+    except (TypeError, ValueError):  # a callable of C's that doesn't tell
+        return values, dict(extra)
+    kinds = [parameter.kind for parameter in signature.parameters.values()]
+    leading = kinds.count(inspect.Parameter.POSITIONAL_ONLY)
+    last = {
+        name: value
+        for name, value in given.items()
+        if name in signature.parameters and signature.parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
+    }
+    by_name = (values[:leading], dict(list(given.items())[leading:]) | dict(extra))
+    by_place = (
+        [*(value for name, value in given.items() if name not in last), *rest],
+        last | dict(extra),
+    )
+    why: TypeError | None = None
+    for call in (by_place,) if rest else (by_name, by_place):
+        try:
+            signature.bind(*call[0], **call[1])
+        except TypeError as error:
+            why = error
         else:
-            positional.append(value)
-    return positional, keywords
+            return call
+    swap.fault = f"swap {swap.old}={swap.new}: it can't be called as the old one was: {why}"
+    raise PlanError(swap.fault)

@@ -28,7 +28,7 @@ def try_test(incident: Incident) -> Tried:
     with tempfile.TemporaryDirectory(prefix="autochron-") as folder:
         notes = os.path.join(folder, "notes.jsonl")
         # -P: as the command pytest is, which has not the working folder on its path.
-        words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", witness.__name__]
+        words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", witness.__name__]
         environment = {key: value for key, value in os.environ.items() if key != VARIABLE}
         done = subprocess.run(
             [*words, incident.test],
@@ -42,7 +42,8 @@ def try_test(incident: Incident) -> Tried:
         ends: list[tuple[str, str]] = []
         if os.path.exists(notes):
             with open(notes, encoding="utf-8") as file:
-                ends = [tuple(json.loads(line)) for line in file]
+                # Once each: a worker of pytest-xdist and what started it both tell.
+                ends = list(dict.fromkeys(tuple(json.loads(line)) for line in file))
     return _judged(incident, ends, (done.stdout + done.stderr).strip()[-_LAST:])
 
 

@@ -124,6 +124,11 @@ def check(fresh, folder, lanes, *, known=True, **more):
             [("0/child:worker.py.1", 7)],
             marks=pytest.mark.slow,
         ),
+        pytest.param(  # what is set before a command may be a secret, and lanes are stored
+            "os.system(f'KEY=\"a b\" {sys.executable} worker.py 7')",
+            [("0/child:worker.py.1", 7)],
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             "subprocess.run(f'{sys.executable} worker.py 7; {sys.executable} worker.py 8', shell=True)",
             [("0/child:sh.1/child:?worker.py.1", 7), ("0/child:sh.1/child:?worker.py.2", 8)],

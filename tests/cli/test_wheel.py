@@ -55,6 +55,11 @@ def test_the_wheel_holds_the_packs_and_nothing_from_outside_the_package(wheel):
     packs = {os.path.basename(name) for name in names if name.startswith("autochron/packs/")}
     assert packs == {os.path.basename(path) for path in glob.glob(os.path.join(ROOT, "rules", "*.toml"))}
     assert "autochron/envelope/secrets.toml" in names
+    templates = {name for name in names if name.startswith("autochron/session/templates/")}
+    assert templates == {
+        f"autochron/session/templates/{name}"
+        for name in os.listdir(os.path.join(ROOT, "autochron", "session", "templates"))
+    }
     assert {name.partition("/")[0] for name in names} == {
         "autochron",
         "autochron_children.pth",
@@ -85,6 +90,14 @@ def test_the_installed_wheel_records_and_replays_the_demos_agent(installed, tmp_
     assert "openai.chat" in rules.stdout
     assert "issue_refund" in rules.stdout
     run(tool, "traces", "export", "last", "t.jsonl", cwd=tmp_path, env=env)
+    said = run(tool, "incident", "new", "t.jsonl", "refund", cwd=tmp_path, env=env).stdout
+    assert "pytest is not installed here, so nobody has seen the test fail yet" in said
+    assert sorted(os.listdir(tmp_path / "refund")) == [
+        "README.md",
+        "autochron.toml",
+        "test_refund.py",
+        "trace.jsonl",
+    ]
     assert (
         run(installed / "python", "-m", "autochron", "replay", "t.jsonl", cwd=tmp_path, env=env).stdout
         == recorded.stdout

@@ -2,7 +2,9 @@
 
 import os
 import re
+import shlex
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -17,13 +19,18 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+def section(title: str) -> str:
+    """What stands under a heading, with what stands under lesser ones there."""
+    return README.split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def blocks(language: str, text: str = README) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
 def commands() -> list[str]:
-    """The commands of the tour, in order."""
-    lines = [line for block in blocks("console") for line in block.splitlines()]
+    """The commands below the tour, in order."""
+    lines = [line for block in blocks("console", section("Commands")) for line in block.splitlines()]
     found = [line.removeprefix("$ ").partition("  #")[0].strip() for line in lines if line.startswith("$ ")]
     return [command for command in found if command.startswith("autochron ")]
 
@@ -52,7 +59,7 @@ def test_every_make_target_is_there():
     assert {target for target in named if f"\n{target}:" in makefile} == named - {"but"}
 
 
-def test_the_tour(tmp_path):
+def test_each_command(tmp_path):
     for name in ("agent.py", "autochron.toml", "provider.json"):
         shutil.copy(ROOT / "incidents" / "refund" / name, tmp_path)
     said = {}
@@ -76,6 +83,101 @@ def test_the_tour(tmp_path):
     assert "issue_refund ×1, look_up_order ×1, model ×4, send_reply ×1" in said[first].stderr
     assert "7 crossings" in said["autochron replay last"].stderr
     assert "agent.py" in said["autochron rules"].stdout
+
+
+EDIT = """
+import sys
+file, old, new = sys.argv[1:]
+text = open(file).read()
+assert text.count(old) == 1
+open(file, "w").write(text.replace(old, new))
+"""
+WAIT = "until (exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null; do sleep 0.05; done"
+
+
+class Tour:
+    """The tour as a script of bash, every command as it is written, and what the README says that each of them prints."""
+
+    def __init__(self, folder: Path, port: int) -> None:
+        self.lines: list[str] = []
+        self.said: list[str] = []
+        self._folder = folder
+        self._port = port
+        python = iter((self._fix, self._expect))
+        for language, text in re.findall(
+            r"^```(\w+)\n(.*?)^```", section("The tour"), re.DOTALL | re.MULTILINE
+        ):
+            if language == "console":
+                self._run(text)
+            else:
+                next(python)(text)
+        assert not list(python)
+
+    def _run(self, text: str) -> None:
+        for command, said in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE):
+            if command.startswith("pip install"):
+                continue
+            changed = command.replace("/tmp/shop", f"{self._folder}/shop").replace("8642", str(self._port))
+            self.lines += [changed, "status=$?"]
+            if command.endswith("&"):
+                self.lines.append(WAIT.format(port=self._port))
+            self.lines.append(f"echo; echo ::{len(self.said)}:$status")
+            self.said.append(said)
+
+    def _fix(self, text: str) -> None:
+        """Put the guard in: the lines that the function of the README has more than that of the agent."""
+        self._edit("agent.py", text.partition("    if amount")[0], text.partition("    ...")[0])
+
+    def _expect(self, text: str) -> None:
+        """Replace the check that the test begins with, and see that all else of the README stands there."""
+        last = text.splitlines()[-1].strip()
+        self._edit("incidents/refund/test_refund.py", 'replay.assert_not_again("issue_refund[1]")', last)
+        for line in text.splitlines():
+            self.lines.append(
+                f"grep -qF {shlex.quote(line.strip())} incidents/refund/test_refund.py || echo missing"
+            )
+        self._run("$ pytest incidents/refund\n1 passed\n")
+
+    def _edit(self, file: str, old: str, new: str) -> None:
+        self.lines.append(shlex.join(["python", "-c", EDIT, file, old, new]))
+
+
+@pytest.mark.slow
+def test_the_tour(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    tour = Tour(tmp_path, port)
+    removed = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "PYTEST_ADDOPTS")
+    kept = {name: value for name, value in os.environ.items() if name not in removed}
+    path = os.pathsep.join((os.path.dirname(sys.executable), os.environ["PATH"]))
+    done = subprocess.run(
+        ["bash", "-c", "\n".join(tour.lines)],
+        cwd=ROOT,
+        env={**kept, "PATH": path, "NO_PROXY": "127.0.0.1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        timeout=100,
+        check=False,
+    )
+    parts = re.split(r"^::(\d+):(\d+)\n", done.stdout, flags=re.MULTILINE)
+    printed, statuses = parts[0::3], [int(status) for status in parts[2::3]]
+    assert len(statuses) == len(tour.said), done.stdout
+    assert "missing" not in done.stdout
+    red = [said.strip().endswith("failed") for said in tour.said]
+    assert statuses == [int(each) for each in red], done.stdout
+    assert red.count(True) == 1
+    for said, text in zip(tour.said, printed, strict=False):
+        at, plain = 0, _plain(text)
+        for piece in said.split("..."):
+            found = plain.find(_plain(piece), at)
+            assert found >= 0, f"{_plain(piece)!r} is not in {plain!r}"
+            at = found
+
+
+def _plain(text: str) -> str:
+    """Leave out how a text is broken into lines, and which trace it is about."""
+    return " ".join(re.sub(r"\b[0-9A-HJKMNP-TV-Z]{26}\b", "ID", text).split())
 
 
 JUDGE = "autochron judge "

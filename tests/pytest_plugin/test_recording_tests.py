@@ -295,3 +295,10 @@ def test_an_agent_on_an_sdk_is_recorded_and_replayed_without_a_key(tmp_path):
         assert told.status == 0, told.text
     told = project.pytest(unset=("OPENAI_API_KEY",))
     assert (told.status, len(told.outcomes)) == (0, 3), told.text
+
+
+def test_what_is_denied_may_be_said_for_all_tests(project):
+    test = 'import pytest, agent\n@pytest.mark.autochron("trace.jsonl", live="refund")\ndef test_it():\n    agent.run()\n'
+    told = project.write(test_it=test).pytest("--autochron-deny=network,files")
+    assert (told.outcomes, project.ran()) == ({"test_it": "FAILED"}, []), told.text
+    assert "(denied)" in told.text

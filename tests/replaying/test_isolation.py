@@ -348,6 +348,11 @@ def descriptor(path, flags):
     os.close(os.open(path, flags))
 
 
+def in_unix_folder():
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("new")
+
+
 CHANGES = {
     "write": (lambda: open("new", "w"), "opens new for writing"),
     "append": (lambda: open("old", "a"), "opens old for writing"),
@@ -369,6 +374,7 @@ CHANGES = {
     "utime": (lambda: os.utime("old"), "changes the times of old"),
     "mkfifo": (lambda: os.mkfifo("new"), "makes the pipe new"),
     "mknod": (lambda: os.mknod("new"), "makes the file new"),
+    "socket": (in_unix_folder, "makes the socket new"),
     "touch": (lambda: pathlib.Path("new").touch(), "opens new for writing"),
     "copy": (lambda: shutil.copy("old", "new"), "opens new for writing"),
     "move": (lambda: shutil.move("old", "new"), "renames old to new"),
@@ -473,6 +479,7 @@ LET_BE = {
     "a database in memory": in_memory,
     "a database that is read": reads_database,
     "a database that is read only": reads_only,
+    "an event of someone else's": lambda: sys.audit("open", "old"),
     "an event loop": lambda: asyncio.run(asyncio.sleep(0)),
 }
 

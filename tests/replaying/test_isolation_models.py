@@ -42,7 +42,9 @@ def test_a_live_model_is_refused_the_network_and_named(recorded):
     done, calls = replay(recorded, "--deny", "network")
     assert (calls, done.status) == (0, 1), done.stderr
     report = done.stderr.partition("autochron: diverged")[2]
-    assert report.count("model[1] reaches for 127.0.0.1:") == 1, report  # however often the SDK tries again
+    assert report.count("first: model[1] reaches for 127.0.0.1:") == 1, (
+        report
+    )  # however often the SDK tries again
     assert "APIConnectionError" in done.stderr
     assert "denied to what is live" in done.stderr
     assert "outside every live crossing" not in done.stderr

@@ -1,0 +1,372 @@
+"""`autochron incident new`: what it writes, that its test is red until the fix and green after, and what it refuses."""
+
+import os
+import re
+import sys
+
+import pytest
+import tomli
+
+import autochron
+from autochron.errors import AgainError, NotCrossedError
+from autochron.rules import load_rules
+from autochron.session import trying
+from autochron.store import open_store
+from autochron.store.tracefile import read_trace, write_trace
+from tests.cli.processes import autochron as command
+from tests.cli.processes import python, write
+
+pytestmark = pytest.mark.slow
+
+SHOP = """
+import json
+import sys
+
+def price(item):
+    return {"item": item, "cents": 250}
+
+def charge(item, cents):
+    return {"item": item, "charged": cents * 100}
+
+def main():
+    found = price("mug")
+    print(json.dumps(charge(**found)))
+
+if __name__ == "__main__":
+    main()
+"""
+RULES = 'version = 1\npacks = []\n\n[[boundary]]\nname = "{__name__}"\nkind = "tool"\ndefine = "shop:*"\nexclude = ["main"]\n'
+GUARDED = SHOP.replace('"charged": cents * 100', '"charged": cents')
+
+
+@pytest.fixture
+def shop(tmp_path):
+    """Give a folder with a small program and its rules."""
+    write(tmp_path, {"shop.py": SHOP, "autochron.toml": RULES})
+    return tmp_path
+
+
+def record(folder, *words, status=0):
+    done = command(folder, "run", *(words or ("shop.py",)))
+    assert done.status == status, done.said
+
+
+def new(folder, *words, status=0):
+    done = command(folder, "incident", "new", *words)
+    assert done.status == status, done.text + done.said
+    return done.said if status == 2 else done.text
+
+
+def run_test(folder, place):
+    done = python(folder, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", place)
+    return done.status, done.text
+
+
+# --- from red to green -----------------------------------------------------------------------------------------------------
+
+
+def test_the_demos_incident_is_red_until_the_guard_is_in(project):
+    said = new(project, "refund.jsonl", "incidents/refund")
+    assert "incidents/refund/test_refund.py fails as it should on today's code:" in said
+    assert "issue_refund[1] (issue_refund, agent.py:46)" in said
+    status, text = run_test(project, "incidents/refund")
+    assert (status, "AgainError: all 3 live crossings did again" in text) == (1, True)
+    agent = project / "agent.py"
+    refund = "    refund = Refund(order_id"
+    guard = '    if amount_cents > order["paid_cents"]:\n        return {"blocked": True}\n'
+    agent.write_text(agent.read_text("utf-8").replace(refund, guard + refund), encoding="utf-8")
+    assert run_test(project, "incidents/refund")[0] == 0
+
+
+def test_one_that_is_named_has_to_go_otherwise(shop):
+    record(shop)
+    said = new(shop, "last", "--live", "charge[1]", "incidents/charge")
+    assert "charge[1] did again what it did in the incident:" in said
+    assert 'it was given cents: 250, item: "mug"' in said
+    assert 'and gave {item: "mug", charged: 25000}' in said
+    line = 1 + SHOP[: SHOP.index("def charge")].count("\n")
+    assert f"the fix goes into charge, shop.py:{line}, or into what calls it" in said
+    write(shop, {"shop.py": SHOP.replace('"cents": 250', '"cents": 251')})
+    assert run_test(shop, "incidents/charge")[0] == 1  # another tool goes otherwise, and is served
+    write(shop, {"shop.py": GUARDED})
+    assert run_test(shop, "incidents/charge")[0] == 0
+
+
+def test_that_it_does_not_happen_any_more_is_enough(shop):
+    record(shop)
+    new(shop, "last", "--no-try", "incidents/charge")
+    new(shop, "last", "--no-try", "--live", "charge[1]", "incidents/reached")
+    write(shop, {"shop.py": SHOP.replace("print(json.dumps(charge(**found)))", 'print("no")')})
+    assert run_test(shop, "incidents/charge")[0] == 0
+    # Where one crossing alone is live, a program that does not come to it shows nothing.
+    status, text = run_test(shop, "incidents/reached")
+    assert (status, "no longer reaches charge[1]" in text) == (1, True)
+
+
+@pytest.mark.parametrize("words", [("-m", "shop", "a b", 'c"d`e'), ("shop.py", "a b", 'c"d`e')])
+def test_modules_and_arguments(shop, words):
+    record(shop, *words)
+    new(shop, "last", "it's/the one")
+    assert os.listdir(shop / "it's") == ["the one"]
+    assert run_test(shop, "it's/the one/test_the_one.py")[0] == 1
+
+
+def test_a_program_that_failed_has_to_end_well(shop):
+    broken = SHOP.replace("charge(**found)", 'charge(**found)["total"]')
+    write(shop, {"shop.py": broken})
+    record(shop, status=1)
+    said = new(shop, "last", "incidents/total")
+    assert "the program ended with status 1; in the incident with 1. It said last:" in said
+    assert "KeyError: 'total'" in said
+    assert "This fails while the program fails." in (shop / "incidents/total/README.md").read_text("utf-8")
+    write(shop, {"shop.py": GUARDED})
+    assert run_test(shop, "incidents/total")[0] == 0
+
+
+def test_a_block_waits_for_the_call_of_the_agent(shop):
+    write(shop, {"block.py": 'import autochron, shop\nwith autochron.record("b"):\n    shop.main()\n'})
+    assert python(shop, "block.py").status == 0
+    said = new(shop, "b", "incidents/b")
+    assert "incidents/b/test_b.py fails, and waits for you:" in said
+    assert "call the agent here as it was called when this was recorded: test_b.py, in test_b" in said
+    file = shop / "incidents/b/test_b.py"
+    text = re.sub(r"    pytest\.fail\(.*\n", "    shop.main()\n", file.read_text("utf-8"))
+    write(
+        shop,
+        {
+            "conftest.py": "",
+            "incidents/b/test_b.py": text.replace("import pytest", "import pytest\nimport shop"),
+        },
+    )
+    done = python(shop, "-m", "pytest", "-q", "-p", "no:cacheprovider", "incidents/b")
+    assert (done.status, "AgainError: all 2 live crossings did again" in done.text) == (1, True)
+    write(shop, {"shop.py": GUARDED})
+    done = python(shop, "-m", "pytest", "-q", "-p", "no:cacheprovider", "incidents/b")
+    assert done.status == 0, done.text
+
+
+# --- what is written ---------------------------------------------------------------------------------------------------
+
+
+def test_the_folder(shop):
+    record(shop)
+    new(shop, "last", "--live", "kind:tool", "--inputs", "warn", "--no-try", "incidents/charge")
+    folder = shop / "incidents" / "charge"
+    assert sorted(os.listdir(folder)) == ["README.md", "autochron.toml", "test_charge.py", "trace.jsonl"]
+    assert read_trace(str(folder / "trace.jsonl")) == open_store(str(shop / ".autochron/traces.db")).load(
+        "last"
+    )
+    made = load_rules(folder / "autochron.toml")
+    assert (made.root, made.digest) == (str(shop), load_rules(shop / "autochron.toml").digest)
+    assert (
+        '"trace.jsonl", live="kind:tool", inputs="warn", deny="network")'
+        in (folder / "test_charge.py").read_text()
+    )
+    readme = (folder / "README.md").read_text("utf-8")
+    assert "`autochron run shop.py` was recorded on " in readme
+    assert '├─ price[1] tool  item: "mug" → {item: "mug", cents: 250}' in readme
+    assert '- `charge[1]`: charge, shop.py:8. It was given `cents: 250, item: "mug"`' in readme
+    assert "--live kind:tool --swap shop.py:price=fix.py:price" in readme
+    assert max(map(len, (folder / "test_charge.py").read_text("utf-8").splitlines())) <= 100
+
+
+def test_what_the_readme_says_to_try_works(shop):
+    record(shop)
+    new(shop, "last", "--live", "charge[1]", "--no-try", "incidents/charge")
+    write(shop, {"fix.py": "def charge(item, cents):\n    return {'item': item, 'charged': cents}\n"})
+    readme = (shop / "incidents/charge/README.md").read_text("utf-8")
+    (line,) = re.findall(r"^\$ autochron (replay .*)$", readme, re.MULTILINE)
+    done = command(shop, *line.replace("'", "").split())
+    assert (done.status, done.text) == (0, '{"item": "mug", "charged": 250}\n')
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"autochron.toml": "# ours\n" + RULES.replace("version = 1\n", 'version = 1\nproject = ["."]\n')},
+        {
+            "pyproject.toml": '[project]\nname = "shop"\n\n[tool.autochron]\n'
+            + RULES.replace("[[", "[[tool.autochron.")
+        },
+        {"rules/autochron.toml": 'root = ".."\n' + RULES},
+        {},
+    ],
+    ids=["autochron.toml", "pyproject.toml", "with a root", "none"],
+)
+def test_rules_that_mean_the_same(tmp_path, files):
+    marked = SHOP.replace("def charge", "import autochron\n\n@autochron.boundary\ndef charge")
+    write(tmp_path, {"shop.py": SHOP if files else marked, **files})
+    given = ("--rules", next(iter(files))) if files else ()
+    record(tmp_path, *given, "--store", "t.db", "shop.py")
+    said = new(tmp_path, "last", *given, "--store", "t.db", "a/b")
+    assert "fails as it should" in said
+    assert "other-rules" not in said
+    text = (tmp_path / "a/b/autochron.toml").read_text("utf-8")
+    assert tomli.loads(text)["root"] == "../.."
+    assert ("# ours" in text) == ("autochron.toml" in files)
+    assert load_rules(tmp_path / "a/b/autochron.toml").root == str(tmp_path)
+
+
+def test_an_incident_of_an_incident(shop):
+    record(shop)
+    new(shop, "last", "--no-try", "incidents/one")
+    said = new(shop, "incidents/one/trace.jsonl", "--live", "charge[1]", "two")
+    assert "two/test_two.py fails as it should" in said
+    assert load_rules(shop / "two/autochron.toml").root == str(shop)
+
+
+def test_rules_that_have_changed_since_are_told(shop):
+    record(shop)
+    write(shop, {"autochron.toml": RULES.replace('"main"', '"main", "nothing"')})
+    said = new(shop, "last", "incidents/charge")
+    assert "the trace was not recorded with the rules that autochron.toml holds today" in said
+    assert "fails as it should" in said
+
+
+# --- what is not claimed -------------------------------------------------------------------------------------------------
+
+
+def test_a_test_that_passes_on_todays_code_is_said_to(shop):
+    write(shop, {"shop.py": SHOP.replace('"charged": cents * 100', '"charged": __import__("os").getpid()')})
+    record(shop)
+    said = new(shop, "last", "--live", "charge[1]", "incidents/charge", status=1)
+    assert "the test passes on today's code, though it should fail" in said
+    assert "fails as it should" not in said
+
+
+def test_a_tool_that_needs_the_network_is_kept_from_it(shop):
+    reaches = """def charge(item, cents):
+    import socket
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()):
+        pass
+"""
+    write(shop, {"shop.py": SHOP.replace("def charge(item, cents):\n", reaches)})
+    record(shop)
+    said = new(shop, "last", "incidents/charge", status=1)
+    assert "does not fail as it should on today's code:" in said
+    assert "127.0.0.1" in said
+
+
+def test_without_pytest_nothing_is_claimed(shop, monkeypatch):
+    monkeypatch.setattr(trying.importlib.util, "find_spec", lambda name: None)
+    tried = trying.try_test(None)
+    assert (tried.outcome, tried.is_right) == ("untried", True)
+    assert tried.said == "pytest is not installed here, so nobody has seen the test fail yet"
+
+
+@pytest.mark.parametrize("options", ["-n 1", "--lf --strict-config --maxfail=1"])
+def test_the_projects_own_way_to_run_tests(shop, options):
+    lines = (
+        "[tool.pytest.ini_options]",
+        f'addopts = "{options}"',
+        'cache_dir = ".cache"',
+        'filterwarnings = ["error"]',
+    )
+    ini = "\n".join((*lines, 'asyncio_default_fixture_loop_scope = "function"\n'))
+    write(shop, {"pyproject.toml": ini})
+    record(shop)
+    assert "fails as it should" in new(shop, "last", "incidents/charge")
+    write(shop, {"shop.py": GUARDED})
+    said = new(shop, "last", "incidents/again", status=1)
+    assert "the test passes on today's code" in said
+
+
+def test_a_test_that_can_not_be_run_is_broken(shop):
+    record(shop)
+    write(shop, {"conftest.py": "raise RuntimeError('no tests here')\n"})
+    said = new(shop, "last", "incidents/charge", status=1)
+    assert "does not fail as it should on today's code:" in said
+    assert "no tests here" in said
+
+
+# --- what is refused -------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_refused(shop):
+    record(shop)
+    write(shop, {"full/there": "", "file": ""})
+    refusals = {
+        ("last", "full"): "full is there already and holds something; name a folder that is not (usage)",
+        ("last", "file"): "file is there already and holds something; name a folder that is not (usage)",
+        ("last", "file/below"): "file/below can't be made",
+        ("nosuch", "x"): "(no-such-trace)",
+        (
+            "last",
+            "--live",
+            "chargé",
+            "x",
+        ): "live chargé: the trace has no crossing chargé; did you mean charge?",
+        (
+            "last",
+            "--live",
+            "kind:model",
+            "x",
+        ): "the trace has no crossing of kind model; it has tool (bad-plan)",
+        ("last", "--inputs", "often", "x"): "inputs='often'",
+        ("last",): "autochron incident new wants a trace and a folder after it",
+        ("last", "x", "--lve", "y"): "autochron incident has no option --lve; did you mean --live? (usage)",
+    }
+    said = {words: new(shop, *words, status=2) for words in refusals}
+    assert {words: text for words, text in said.items() if refusals[words] not in text} == {}
+    assert not (shop / "x").exists()
+    assert os.listdir(shop / "full") == ["there"]
+    assert "incident does new" in command(shop, "incident", "old").said
+
+
+def test_a_trace_that_was_cut_off(shop):
+    record(shop)
+    trace = open_store(str(shop / ".autochron/traces.db")).load("last")
+    write_trace(type(trace)(trace.header, trace.envelopes, None), str(shop / "cut.jsonl"))
+    assert "was cut off before its end" in new(shop, "cut.jsonl", "x", status=2)
+    assert not (shop / "x").exists()
+
+
+def test_tools_that_no_rule_weaves(project):
+    rules = project / "autochron.toml"
+    text = rules.read_text("utf-8")
+    rules.write_text(text.replace('"answer"', '"answer", "issue_refund"'), encoding="utf-8")
+    said = new(project, "refund.jsonl", "x", status=2)
+    assert (
+        "issue_refund (agent.py:issue_refund) crossed a boundary when it was recorded, and by today's rules"
+        in said
+    )
+    assert "--allow-unwoven" not in said
+    trace = read_trace(str(project / "refund.jsonl"))
+    footer = type(trace.footer)(status=0, unwoven_tools=("issue_refund",))
+    write_trace(type(trace)(trace.header, trace.envelopes, footer), str(project / "unwoven.jsonl"))
+    said = new(project, "unwoven.jsonl", "x", status=2)
+    assert "the model asked for issue_refund, which no boundary covers" in said
+    assert "--allow-unwoven" not in said
+    assert not (project / "x").exists()
+
+
+def test_an_empty_folder_is_taken(shop):
+    record(shop)
+    (shop / "x").mkdir()
+    new(shop, "last", "--no-try", "x")
+    assert len(os.listdir(shop / "x")) == 4
+
+
+# --- asking ----------------------------------------------------------------------------------------------------------------
+
+
+def test_what_may_be_asked(shop, monkeypatch):
+    record(shop)
+    monkeypatch.syspath_prepend(str(shop))
+    monkeypatch.chdir(shop)
+    sys.modules.pop("shop", None)
+    import shop as module
+
+    try:
+        with autochron.replay("last", live="kind:tool") as replay:
+            module.main()
+        with pytest.raises(AgainError, match=r"all 2 live crossings did again"):
+            replay.assert_not_again()
+        with pytest.raises(
+            NotCrossedError, match=r"no crossing charge, such as place_order\[1\]; did you mean charge"
+        ):
+            replay.assert_not_again("charge")
+        with pytest.raises(NotCrossedError, match=r"no crossing charge\[2\]"):
+            replay.assert_not_again("charge[2]")
+    finally:
+        del sys.modules["shop"]

@@ -1,0 +1,393 @@
+"""Cut-points where a replay might pass in silence, fail without need, or do for real what was to be served."""
+
+import importlib
+import random
+import sys
+import threading
+
+import openai
+import pytest
+
+import autochron
+from autochron import provider
+from autochron.errors import DivergenceError, PlanError, StoreError, UsageError
+from tests.agents.workshop import Block, Fresh, write
+
+ran = []
+
+
+@autochron.boundary
+def look_up(key):
+    ran.append(("look_up", key))
+    return {"key": key}
+
+
+@autochron.boundary
+def refund(order, cents=10):
+    ran.append(("refund", order, cents))
+    return {"order": order, "cents": cents}
+
+
+@autochron.boundary(kind="model")
+def ask(question):
+    ran.append(("ask", question))
+    return {"words": [question]}
+
+
+@autochron.boundary
+def step(state, by, *rest):
+    state["steps"].append(by)
+    return rest[0] if rest else state
+
+
+class Shop:
+    sold = 0
+
+    @autochron.boundary
+    def open(self):
+        return self
+
+
+@pytest.fixture(autouse=True)
+def nothing_ran():
+    ran.clear()
+
+
+def in_thread(function, *arguments):
+    thread = threading.Thread(target=function, args=arguments)
+    thread.start()
+    thread.join()
+
+
+def told(replaying, kind):
+    return [(each.severity, each.address) for each in replaying.divergences if each.kind == kind]
+
+
+# --- what was live, and what follows from it
+
+
+def test_what_is_missing_before_a_live_call_in_a_new_thread_is_no_consequence_of_it(block):
+    def recorded():
+        in_thread(look_up, 1)
+        ask("what")
+        refund(1)
+
+    def with_another_thread():
+        ask("what")
+        refund(1)
+        in_thread(refund, 2)
+
+    _, trace = block.record(recorded)
+    replaying = autochron.replay(trace, rules=block.rules, live="refund")
+    with pytest.raises(DivergenceError, match=r"look_up\[1\] .* did not happen"), replaying:
+        with_another_thread()
+    assert told(replaying, "missing") == [("error", "look_up[1]")]
+    assert told(replaying, "extra") == [("consequence", "refund[2]")]
+
+
+def test_what_follows_a_live_call_in_a_new_thread_is_a_consequence_of_it(block):
+    def recorded():
+        ask("what")
+        refund(1)
+        look_up(1)
+
+    def with_another_thread():
+        ask("what")
+        in_thread(refund, 2)
+        refund(1)
+
+    _, trace = block.record(recorded)
+    with autochron.replay(trace, rules=block.rules, live="refund") as replaying:
+        with_another_thread()
+    assert told(replaying, "missing") == [("consequence", "look_up[1]")]
+
+
+# --- how a block ends
+
+
+def agent(*asked, end=None):
+    for question in asked:
+        ask(question)
+    refund(1)
+    if end is not None:
+        raise end
+
+
+def test_a_block_that_exits_is_judged(block):
+    _, trace = block.record(lambda: agent("a", "b"))
+    with (
+        pytest.raises(DivergenceError, match="ask"),
+        autochron.replay(trace, rules=block.rules, live="refund"),
+    ):
+        agent("b", end=SystemExit(0))
+    with pytest.raises(SystemExit), autochron.replay(trace, rules=block.rules, live="refund"):
+        agent("a", "b", end=SystemExit(0))
+
+
+def test_a_block_that_raises_as_it_was_recorded_is_judged(block):
+    with pytest.raises(LookupError), autochron.record(store="memory:", rules=block.rules) as recording:
+        agent("a", "b", end=LookupError("none"))
+    with (
+        pytest.raises(DivergenceError, match="ask"),
+        autochron.replay(recording.trace(), rules=block.rules, live="refund"),
+    ):
+        agent("b", end=LookupError("none"))
+    with pytest.raises(LookupError), autochron.replay(recording.trace(), rules=block.rules, live="refund"):
+        agent("a", "b", end=LookupError("none"))
+
+
+def test_what_a_block_raises_otherwise_tells_of_what_diverged(block):
+    _, trace = block.record(lambda: agent("a", "b"))
+    with (
+        pytest.raises(ZeroDivisionError) as raised,
+        autochron.replay(trace, rules=block.rules, live="refund", inputs="strict"),
+    ):
+        agent("x", "b", end=ZeroDivisionError())
+    (note,) = raised.value.__notes__
+    assert note.startswith("autochron: replay and record disagree: ask[1] was given another input")
+    with (
+        pytest.raises(ZeroDivisionError) as raised,
+        autochron.replay(trace, rules=block.rules, live="refund"),
+    ):
+        agent("a", "b", end=ZeroDivisionError())
+    assert not hasattr(raised.value, "__notes__")
+
+
+def test_a_replay_that_is_begun_again_is_judged_again_and_ends(block):
+    _, trace = block.record(lambda: agent("a"))
+    replaying = autochron.replay(trace, rules=block.rules, live="refund")
+    with replaying:
+        agent("a")
+    with pytest.raises(DivergenceError), replaying:
+        ask("a")
+    with replaying:
+        agent("a")
+    assert replaying.sequence() == ["ask[1]", "refund[1]"]
+    ran.clear()
+    ask("outside")
+    assert ran == [("ask", "outside")]
+
+
+# --- what a plan means
+
+
+@pytest.mark.parametrize("answer", [None, False, 0, ""])
+def test_a_function_that_chooses_nothing_is_refused(block, answer):
+    _, trace = block.record(lambda: agent("a"))
+    with (
+        pytest.raises(PlanError, match="true of no crossing"),
+        autochron.replay(trace, rules=block.rules, live=lambda _: answer),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"live": None},
+        {"live": 5},
+        {"live": b"ask"},
+        {"deny": None},
+        {"deny": 5},
+        {"swap": ["ab"]},
+        {"swap": "a:b=c:d"},
+        {"swap": {5: refund}},
+        {"swap": {"shop:refund": None}},
+        {"swap": {"shop:refund": 5}},
+        {"swap": [("shop:refund", "shop:one"), ("shop:refund", "shop:other")]},
+    ],
+)
+def test_what_means_nothing_is_refused_in_words(block, wrong):
+    _, trace = block.record(lambda: agent("a"))
+    with pytest.raises(PlanError), autochron.replay(trace, rules=block.rules, **wrong):
+        pass
+
+
+@pytest.mark.parametrize("wrong", [None, 5, 1.5])
+def test_what_is_no_trace_is_refused_in_words(block, wrong):
+    with pytest.raises(UsageError, match="give a trace"), autochron.replay(wrong, rules=block.rules):
+        pass
+
+
+def test_a_temporary_folder_that_cannot_be_written_is_named(block, tmp_path, monkeypatch):
+    with autochron.record(store=f"sqlite:///{tmp_path}/traces.db", rules=block.rules) as recording:
+        agent("a")
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
+    with (
+        pytest.raises(StoreError, match="set TMPDIR"),
+        autochron.replay(recording.trace(), rules=block.rules),
+    ):
+        pass
+
+
+# --- what is asked
+
+
+def test_a_returned_argument_is_as_it_was_when_it_was_returned(block):
+    def run():
+        state = {"steps": []}
+        step(step(state, 1), 2)
+        step(state, 3, "kept")
+        Shop().open()
+
+    _, trace = block.record(run)
+    with autochron.replay(trace, rules=block.rules) as replaying:
+        run()
+    assert [replaying[f"step[{nth}]"].result for nth in (1, 2, 3)] == [
+        {"steps": [1]},
+        {"steps": [1, 2]},
+        "kept",
+    ]
+    with pytest.raises(autochron.errors.CodecError, match="returned its argument self"):
+        _ = replaying["open"].result
+
+
+def test_plain_data_of_a_live_model_is_as_it_was_when_it_was_returned(block):
+    def run():
+        ask("a")["words"].append("later")
+
+    _, trace = block.record(run)
+    with autochron.replay(trace, rules=block.rules, live="ask") as replaying:
+        run()
+    assert replaying["ask"].result == {"words": ["a"]}
+
+
+def test_the_items_of_a_streamed_model_are_the_events_that_it_sent(tmp_path, monkeypatch):
+    file = tmp_path / "autochron.toml"
+    file.write_text('version = 1\npacks = ["openai"]\n', encoding="utf-8")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.setenv("NO_PROXY", "*")
+
+    def run():
+        client = openai.OpenAI(base_url=model.url)
+        asked = [{"role": "user", "content": "Where is my mug?"}]
+        stream = client.chat.completions.create(model="gpt-4.1-mini", messages=asked, stream=True)
+        return [choice.delta.content or "" for chunk in stream for choice in chunk.choices]
+
+    with provider.serve() as model:
+        said, trace = Block(str(file)).record(run)
+        with autochron.replay(trace, rules=str(file)) as replaying:
+            run()
+    events = [each for each in replaying["model"].items if isinstance(each, dict)]
+    assert [choice["delta"].get("content") or "" for each in events for choice in each["choices"]] == said
+
+
+def test_what_is_no_kind_is_refused(block):
+    _, trace = block.record(lambda: agent("a"))
+    with autochron.replay(trace, rules=block.rules) as replaying:
+        agent("a")
+    assert not replaying.only(kind="router")
+    with pytest.raises(UsageError, match="a kind is one of"):
+        replaying.only(kind="tools")
+
+
+# --- swapping
+
+SHOP = """
+ran = []
+def refund(order, cents, *, note="", limit=5):
+    ran.append(order)
+    return [order, cents, note]
+def look_up(order):
+    return {"order": order}
+def main(**given):
+    try:
+        refund(1, **given)
+    except Exception as error:
+        print(type(error).__name__)
+    return look_up(1)
+"""
+CANDIDATES = {
+    "def refund(cents, order, limit, note): return [order, cents, note]": [1, 7, "n"],
+    "def refund(order, cents, limit, note): return [order, cents, note]": [1, 7, "n"],
+    "def refund(number, sum_, *, note, limit): return [number, sum_, note]": [1, 7, "n"],
+    "def refund(order, /, cents, **more): return [order, cents, more['note']]": [1, 7, "n"],
+    "def refund(**more): return [more['order'], more['cents'], more['note']]": [1, 7, "n"],
+}
+
+
+@pytest.fixture
+def shop(block, tmp_path, monkeypatch):
+    """Give a fresh module of a shop, and rules for it."""
+    name = f"shop_{random.randrange(10**9)}"
+    (tmp_path / f"{name}.py").write_text(SHOP, encoding="utf-8")
+    (tmp_path / "autochron.toml").write_text(
+        f'version = 1\npacks = []\n[[boundary]]\nname = "{{__name__}}"\nkind = "tool"\ndefine = "{name}:*"\n'
+        'exclude = ["main"]\n',
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield importlib.import_module(name)
+    del sys.modules[name]
+
+
+@pytest.mark.parametrize("candidate", CANDIDATES)
+def test_a_candidate_gets_each_argument_by_its_name(block, shop, candidate):
+    def run():
+        return shop.main(cents=7, note="n")
+
+    _, trace = block.record(run)
+    names = {}
+    exec(candidate, names)
+    swap = {f"{shop.__name__}:refund": names["refund"]}
+    with autochron.replay(trace, rules=block.rules, live="refund", swap=swap) as replaying:
+        run()
+    assert replaying["refund"].result == CANDIDATES[candidate]
+
+
+BROKEN = {
+    "def refund(order): return order": "can't be called as the old one was",
+    "def refund(order, cents, note, limit, reason): return order": "missing a required argument",
+    "raise RuntimeError('not today')": "RuntimeError: not today",
+    "refund = 5": "is not callable",
+    "def other(): pass": "has no refund",
+}
+
+
+@pytest.mark.parametrize("candidate", BROKEN)
+def test_a_candidate_that_cannot_be_called_is_an_error_although_the_agent_catches_it(
+    block, shop, tmp_path, candidate
+):
+    _, trace = block.record(lambda: shop.main(cents=7))
+    new = f"fixed_{random.randrange(10**9)}"
+    (tmp_path / f"{new}.py").write_text(candidate, encoding="utf-8")
+    replaying = autochron.replay(
+        trace, rules=block.rules, live="refund", swap={f"{shop.__name__}:refund": f"{new}.py:refund"}
+    )
+    with pytest.raises(DivergenceError, match=BROKEN[candidate]), replaying:
+        shop.main(cents=7)
+    # The crossing was ended, so that what comes next is not inside it, and the old one did not run.
+    assert replaying["look_up"].replayed.envelope.parent is None
+    assert not told(replaying, "extra")
+    assert shop.ran == [1]
+    if candidate.startswith("raise"):
+        assert new not in sys.modules
+
+
+# --- another process
+
+PROGRAM = """
+def refund(order):
+    print("refunding", order)
+    return order
+
+if __name__ == "__main__":
+    refund(1)
+"""
+
+
+@pytest.mark.slow
+def test_nothing_runs_for_real_after_a_replay_in_another_process(tmp_path, monkeypatch):
+    name = f"program_{random.randrange(10**9)}"
+    folder = write(tmp_path, PROGRAM, "refund", name=name)
+    assert Fresh().run(folder, "run", f"{name}.py").status == 0
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(str(folder))
+    with autochron.replay("last") as replaying:
+        assert replaying.run().status == 0
+        program = importlib.import_module(name)
+        with pytest.raises(UsageError, match=r"after replay\.run\(\)"):
+            program.refund(2)
+        assert replaying.run().status == 0
+    assert replaying.sequence() == ["refund[1]"]
+    assert program.refund(3) == 3
