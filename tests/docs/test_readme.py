@@ -186,7 +186,7 @@ JUDGE = "autochron judge "
 def test_a_test_of_pytest(tmp_path):
     for name in ("agent.py", "autochron.toml", "provider.json"):
         shutil.copy(ROOT / "incidents" / "refund" / name, tmp_path)
-    (snippet,) = [block for block in blocks("python") if "pytest.mark" in block]
+    (snippet,) = [block for block in blocks("python") if "def test_refund_is_capped" in block]
     (tmp_path / "test_refund.py").write_text(snippet)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     environment = {
