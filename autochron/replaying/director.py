@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import structs
 
 from autochron import _originals
+from autochron.crossing import streams
 from autochron.crossing.kernel import Crossing
 from autochron.crossing.lanes import MAIN, process_of
-from autochron.envelope import codec, exchange
+from autochron.envelope import codec, exchange, shapes
 from autochron.envelope.canonical import canonical
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, CodecError, DivergenceError
@@ -252,6 +253,14 @@ class Director:
         if not isinstance(running, Running) or crossing.boundary.runs:
             return False
         return running.mode == "live" or not running.served
+
+    def follows_object(self, crossing: Crossing, value: Any) -> bool:
+        """Follow what is live, and what sends its request when it is first read."""
+        cls = type(value)
+        return shapes.kind_of(cls) == "none" and self.follows(crossing) and streams.can_follow(cls)
+
+    def looked(self, crossing: Crossing, value: Any, *, at_end: bool = False) -> None:
+        """Nothing: what is live is in its own state."""
 
     def transport(self, current: Any, point: Any, arguments: tuple[Any, ...]) -> Any:
         """Serve a request inside a model crossing that runs again."""
