@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 _getpid = _originals.getpid
 
+PATIENCE = 1.0
+"""Seconds without any progress after which a crossing no longer waits for its turn."""
+
 _LEAST_PATIENCE = 0.02
 
 _ENOUGH = 100
@@ -63,11 +66,8 @@ class Director:
         self.note = self.teller.note
         self.progress = 0
         self.log = Log(self.cursor.get, _originals.perf_counter_ns())
-        self.patience = 1.0
-        """Seconds without any progress after which a crossing no longer waits for its turn.
-
-        Less once that has happened: then the order is another, as where a pool's few workers got their tasks in another.
-        """
+        self.patience = PATIENCE
+        """Less once it has run out: then the order is another, as where a pool's few workers got their tasks in another."""
         self.live_now = 0
         """How many live crossings are open."""
         self._redactor = redactor
