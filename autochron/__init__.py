@@ -1,6 +1,7 @@
 """Record a Python agent at its boundaries without touching its source, and replay it without a model.
 
-Importing this module does nothing: what it offers is imported when it is first used.
+Importing this module does nothing: what it offers is imported when it is first used. PYTEST_DONT_REWRITE: pytest would
+warn that it can't rewrite our assertions where we were imported before it, as in `autochron run -m pytest`.
 """
 
 from __future__ import annotations

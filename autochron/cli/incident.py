@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from autochron.cli.options import FLAG, MANY, VALUE, parse
-from autochron.errors import UsageError
+from autochron.errors import PlanError, UsageError
 from autochron.session.running import Options, load_record
 
 HELP = """\
@@ -52,10 +52,15 @@ def incident(arguments: list[str]) -> int:
         Options(parsed.values.get("--rules"), parsed.values.get("--store")), reference
     )
     live = tuple(parsed.lists.get("--live", _LIVE))
-    made = incidents.write(
-        incidents.Wanted(record, rules, live, parsed.values.get("--inputs"), folder),
-        draw_trace(record, record.get).lines(),
-    )
+    try:
+        made = incidents.write(
+            incidents.Wanted(record, rules, live, parsed.values.get("--inputs"), folder),
+            draw_trace(record, record.get).lines(),
+        )
+    except PlanError as error:
+        if "--live" in parsed.lists:
+            raise
+        raise PlanError(f"{error.message}; say with --live what is to run for real") from None
     tried = None if "--no-try" in parsed.flags else trying.try_test(made)
     write_incident(made, tried, sys.stdout)
     return 0 if tried is None or tried.is_right else 1

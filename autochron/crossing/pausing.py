@@ -47,6 +47,17 @@ def replace_variable(name: str, value: str) -> None:
     os.environ[name] = value
 
 
+def put_back_variable(name: str) -> None:
+    """Set an environment variable back to what it was before a replay, unless the program has set it since."""
+    before, value = _replaced.pop(name, (None, None))
+    if value is None or os.environ.get(name) != value:
+        return
+    if before is None:
+        del os.environ[name]
+    else:
+        os.environ[name] = before
+
+
 def surroundings() -> Surroundings:
     """Give the environment without what a session put there; what the program has set since stays."""
     found = dict(os.environ)

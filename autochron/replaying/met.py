@@ -217,8 +217,11 @@ class Log:
         changes: dict[str, Any] = {"seq": met.place, "parent": met.parent}
         if met.input is not None:
             changes["input"] = met.input
-        if met.outcome is not None:
-            changes["outcome"] = masked(met.outcome, mask)
+        outcome = met.outcome
+        if outcome is None and met.mode == "live":  # it has not ended, whatever the recorded one came to
+            outcome = Streamed(tuple(met.items or ()), Abandoned())
+        if outcome is not None:
+            changes["outcome"] = masked(outcome, mask)
             changes |= {"exchanges": (), "reenters": False, "changed": None, "form": met.form}
         if met.mode != "served":
             changes |= {"started": met.started - self._began, "duration": met.duration}

@@ -23,7 +23,9 @@ _CLAIM = ".lane"
 class Told(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line."""
 
-    kind: Literal["began", "crossed", "replayed", "met", "released", "closed", "note", "problem", "ended"]
+    kind: Literal[
+        "began", "crossed", "replayed", "met", "released", "closed", "note", "problem", "swapped", "ended"
+    ]
     seq: int = 0
     lane: str = ""
     process: int = 0

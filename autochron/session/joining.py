@@ -23,9 +23,10 @@ from autochron.session.activation import Activation, activate
 from autochron.session.children import UNKNOWN, Handing, read_handing
 from autochron.session.program import Program, end_process
 from autochron.session.recording import Joined, Recording
-from autochron.session.replayfolder import PLAN, TRACE
+from autochron.session.replayfolder import PLAN, SWAPS, TRACE
 from autochron.session.replaying import Replaying, Serving
 from autochron.session.running import weave_into
+from autochron.session.swapping import Swap, read_swaps, with_swaps
 from autochron.store import open_store
 
 
@@ -39,6 +40,7 @@ class Joining:
         self._label = "" if is_own else f"{UNKNOWN}{label}"
         """The name of our lane below the one that was given on; empty where that is ours, and not that of a shell."""
         self._activation: Activation
+        self._swaps: tuple[Swap, ...] = ()
         self._program: Program | None = None
         self._status: int | None = None
         self._process = _originals.getpid()
@@ -59,6 +61,9 @@ class Joining:
         rules = load_rules(handing.rules, root=handing.root or None)
         if handing.mode == "record" and rules.digest != handing.digest:
             raise StoreError(f"the rules in {handing.rules} are others than when the run began")
+        if handing.mode == "replay":
+            self._swaps = read_swaps(os.path.join(handing.place, SWAPS), rules)
+            rules = with_swaps(rules, self._swaps)
         self._activation = activate(rules, handing.program)
 
     def run(self, event: str, path: Any) -> None:
@@ -133,7 +138,7 @@ class Joining:
         record = open_store(os.path.join(handing.place, TRACE)).record("last")
         plan = read_plan(os.path.join(handing.place, PLAN))
         serving = Serving(lane, self._own(lane), handing.parent)
-        return Replaying(self._activation, record, Redactor(), plan, serving)
+        return Replaying(self._activation, record, Redactor(), plan, serving, swaps=self._swaps)
 
     def _flush(self, status: int | None) -> None:
         """Write what waits before the process ends without clean-up."""

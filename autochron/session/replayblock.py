@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -17,6 +18,7 @@ from autochron.session.block import refuse_second, refuse_unwoven, rules_for, st
 from autochron.session.coverage import refuse_uncovered
 from autochron.session.replayed import Called, Crossings, ReplayedCrossing, crossing_at, gathered
 from autochron.session.replaying import SHORT, Replaying
+from autochron.session.surroundings import set_environment
 from autochron.session.swapping import swaps_for, with_swaps
 from autochron.store import open_store
 from autochron.store.whole import WholeRecord
@@ -77,13 +79,13 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         self._rerun: Rerun | None = None
         self._crossings: tuple[int, Crossings] | None = None
         self.is_over = False
+        """Whether it has begun and ended."""
         self._ran = False
         """Whether it was to take place in another process."""
-        """Whether it has begun and ended."""
 
     def __repr__(self) -> str:
         trace = self._reference
-        named = trace.header.id if isinstance(trace, Trace) else os.fspath(trace)
+        named = trace.header.id if isinstance(trace, Trace) else str(trace)
         return f"<replay of {named}>"
 
     def __enter__(self) -> Self:
@@ -101,6 +103,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         # All of an earlier time, for a replay may be begun again; else this one would not be ended.
         self.is_over, self._ran, self._rerun, self._crossings = False, False, None, None
         self._session = Replaying(activation, record, Redactor(), plan, swaps=swaps)
+        self._put_back = set_environment(record, plan)
         self._session.begin()
         return self
 
@@ -111,6 +114,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         if session is None or self.is_over:
             return
         self.is_over = True
+        self._put_back()
         if self._ran:
             gate.switch_off()
         whole = kind is None or self._is_end(kind, session)
@@ -132,7 +136,8 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         errors = [each for each in self.divergences if each.severity == "error"]
         if errors and not isinstance(error, DivergenceError):
             more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
-            error.add_note(f"autochron: replay and record disagree: {errors[0].message}{more}")
+            with suppress(Exception):  # what an exception of the program's own makes of it
+                error.add_note(f"autochron: replay and record disagree: {errors[0].message}{more}")
 
     def _open(self, rules: Rules) -> Record:
         if isinstance(self._reference, Trace):

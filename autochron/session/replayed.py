@@ -141,8 +141,9 @@ class ReplayedCrossing:
             return self._argument(end.argument)
         if envelope.reenters and envelope.exchanges:
             return bodies.read_body(envelope.exchanges[-1].body)
-        state = "was closed" if isinstance(end, Closed) else "has not ended"
-        raise CodecError(f"{self.address} gave no result: its stream {state}; ask for its `.items`")
+        if isinstance(end, Closed):
+            raise CodecError(f"{self.address} gave no result: its stream was closed; ask for its `.items`")
+        raise CodecError(f"{self.address} gave no result: it has not ended; of a stream ask for its `.items`")
 
     def _argument(self, path: str) -> Any:
         """Give an argument that was returned: as it was when it was, so with what the call changed in it."""

@@ -19,9 +19,12 @@ from autochron.session.children import Handing
 
 if TYPE_CHECKING:
     from autochron.ports import Record
+    from autochron.session.swapping import Swap
 
 TRACE = "trace.jsonl"
 PLAN = "plan.json"
+SWAPS = "swaps.json"
+"""What runs in the place of what, by name; None where it has none, so that it can't be had in another process."""
 
 PATIENCE = 2_000_000_000
 """Nanoseconds to wait for a process that is still at work, as long as none tells anything new."""
@@ -32,7 +35,7 @@ _PAUSE = 0.005
 class ReplayFolder:
     """Made when a replay begins, filled when the first process starts, and removed when it ends."""
 
-    def __init__(self, record: Record, plan: Plan) -> None:
+    def __init__(self, record: Record, plan: Plan, swaps: Sequence[Swap] = ()) -> None:
         chance = _originals.urandom(8).hex()
         # Not tempfile: it draws random numbers, and costs 5 ms at the start of every replay.
         place = os.path.abspath(_originals.environ.get("TMPDIR") or "/tmp")  # noqa: S108 - its name is drawn by chance
@@ -46,6 +49,7 @@ class ReplayFolder:
             ) from None
         self._record = record
         self._plan = plan
+        self._swaps = [(each.old, each.new if isinstance(each.new, str) else None) for each in swaps]
         self._is_filled = False
         if any(f"/{CHILD}" in envelope.lane for envelope in record):
             self.fill()  # also for those that are started past every hook
@@ -73,6 +77,9 @@ class ReplayFolder:
             record = self._record
             with open(os.path.join(self.path, PLAN), "wb") as file:
                 file.write(encode(self._plan))
+            if self._swaps:
+                with open(os.path.join(self.path, SWAPS), "wb") as file:
+                    file.write(encode(self._swaps))
             write_trace(Trace(record.header, tuple(record), record.footer), os.path.join(self.path, TRACE))
 
     def gather(self, expected: Sequence[str]) -> tuple[list[list[Told]], list[str]]:

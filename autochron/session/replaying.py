@@ -84,7 +84,7 @@ class Replaying(Session):
         if joined is not None:
             self.children = Children(self, joined.handing, parent_of, self._forked)
         elif record.header.children and activation.rules.children:
-            self._folder = ReplayFolder(record, plan)
+            self._folder = ReplayFolder(record, plan, swaps)
             handing = self._folder.handing(activation, record)
             self.children = Children(self, handing, parent_of, self._forked)
             self.children.before_first = self._folder.fill
@@ -150,6 +150,11 @@ class Replaying(Session):
         if self._report is not None:
             for problem in self.problems:
                 self._report.tell(Told(kind="problem", text=problem))
+            for swap in self.swaps:
+                if swap.fault:
+                    self.director.note("missing", swap.old, swap.fault, severity="error")
+                if swap.calls:
+                    self._report.tell(Told(kind="swapped", text=swap.old))
             if self.children is not None:
                 self._note_strangers(self.children.started, read_lanes(self.children.handing.place))
             self._report.tell(Told(kind="ended"))
@@ -186,6 +191,8 @@ class Replaying(Session):
             for each in told:
                 if each.kind == "problem":
                     self.problem(each.text)
+                for swap in self.swaps if each.kind == "swapped" else ():
+                    swap.calls += swap.old == each.text
         self._note_strangers(children.started, {told[0].lane for told in reports})
         for lane in running:
             message = f"the process of lane {lane} was still running when the program ended, so its rest was not compared"

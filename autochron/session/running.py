@@ -13,12 +13,11 @@ from msgspec import structs
 
 from autochron import _originals
 from autochron.config import default_store, find_rule_file
-from autochron.crossing.pausing import PLACEHOLDER, replace_variable
 from autochron.envelope import bodies
-from autochron.envelope.redaction import MASK, Redactor
+from autochron.envelope.redaction import Redactor
 from autochron.errors import RuleError, StoreError, UsageError
 from autochron.model import Command, ReplaySummary, Rules, RunSummary, Severity
-from autochron.replaying.plan import Plan, plan_for, read_plan
+from autochron.replaying.plan import plan_for, read_plan
 from autochron.rules import load_rules
 from autochron.session import exits, facts, streams
 from autochron.session.activation import Activation, activate
@@ -28,6 +27,7 @@ from autochron.session.program import Program, end_process, say_exit
 from autochron.session.progress import shown_on
 from autochron.session.recording import Recording
 from autochron.session.replaying import Replaying
+from autochron.session.surroundings import set_environment
 from autochron.session.swapping import swaps_for, with_swaps
 from autochron.store import open_store
 
@@ -304,7 +304,7 @@ def run_replayed(
     _enter_folder(rules, record.header.command)
     program = Program(given)
     redactor = Redactor()
-    _set_environment(record, plan)
+    set_environment(record, plan)
     activation = activate(rules, program.own, aliases={"__main__": program.aliases})
     replaying = Replaying(activation, record, redactor, plan, swaps=swaps)
     capture = Capture()
@@ -424,19 +424,3 @@ def _enter_folder(rules: Rules, command: Command) -> None:
     )
     if command.mode != "block" and os.path.isdir(folder):
         os.chdir(folder)
-
-
-def _set_environment(record: Record, plan: Plan) -> None:
-    """Set what changed the recorded SDKs' calls, and placeholders for the credentials that they had.
-
-    Where a model is live, what is set today goes before what was set then: it says where the model is.
-    """
-    footer = record.footer
-    if footer is None:
-        return
-    for name, value in footer.environment:
-        if MASK not in value and not (plan.models and name in os.environ):
-            replace_variable(name, value)
-    for name in footer.credentials:
-        if name not in os.environ:
-            replace_variable(name, PLACEHOLDER)

@@ -10,6 +10,7 @@ from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
+from msgspec.json import decode
 
 from autochron._relay import Relay
 from autochron.crossing.kernel import Crossing
@@ -145,8 +146,17 @@ class Swap:
         for loaded in list(sys.modules.values()):
             if getattr(loaded, "__file__", None) and os.path.realpath(loaded.__file__ or "") == path:
                 return loaded
-        name = os.path.splitext(os.path.basename(path))[0]
         import importlib.util  # lazy: as above
+
+        names = module_names(path)
+        dotted, name = names[0], names[-1]
+        if "." in dotted:  # in a package it may import from that
+            try:
+                found = importlib.util.find_spec(dotted)
+            except ImportError:  # of the package, which is found from elsewhere
+                found = None
+            if found is not None and os.path.realpath(found.origin or "") == path:
+                return importlib.import_module(dotted)
 
         spec = importlib.util.spec_from_file_location(name, path)
         assert spec is not None and spec.loader is not None  # noqa: S101, PT018 - of a `.py` file that is there
@@ -196,6 +206,22 @@ def swaps_for(
             raise PlanError(f"swap {old}: it is swapped twice, for {found[old].new} and {new}")
         found[old] = Swap(old, new, rules.root or os.getcwd())
     return tuple(found.values())
+
+
+def read_swaps(path: str, rules: Rules) -> tuple[Swap, ...]:
+    """Give the swaps of the replay that this process takes part in."""
+    if not os.path.exists(path):
+        return ()
+    with open(path, "rb") as file:
+        pairs = decode(file.read())
+    return swaps_for({old: _unnamed(old) if new is None else new for old, new in pairs}, rules)
+
+
+def _unnamed(old: str) -> Callable[..., Any]:
+    def refuse(*_args: Any, **_kwargs: Any) -> Any:
+        raise PlanError(f"swap {old}: in another process the new function must be named as module:name")
+
+    return refuse
 
 
 def with_swaps(rules: Rules, swaps: tuple[Swap, ...]) -> Rules:
@@ -262,7 +288,11 @@ class Swapped:
         function = self._swap.function()
         positional, keywords = _call_of(self._swap, self._point, self._arguments)
         self._swap.calls += 1
-        return function(*positional, **keywords)
+        try:
+            return function(*positional, **keywords)
+        except PlanError as error:  # it can't be had here
+            self._swap.fault = str(error)
+            raise
 
     def outcome(self) -> tuple[BaseException | None, Any]:
         """Give (error, value) for a plain function."""

@@ -183,6 +183,40 @@ def _plain(text: str) -> str:
 JUDGE = "autochron judge "
 
 
+def test_a_test_of_pytest(tmp_path):
+    for name in ("agent.py", "autochron.toml", "provider.json"):
+        shutil.copy(ROOT / "incidents" / "refund" / name, tmp_path)
+    (snippet,) = [block for block in blocks("python") if "def test_refund_is_capped" in block]
+    (tmp_path / "test_refund.py").write_text(snippet)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    environment = {
+        **os.environ,
+        "NO_PROXY": "127.0.0.1",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTEST_ADDOPTS": "",
+    }
+    with provider.serve(script=tmp_path / "provider.json") as model:
+        known = {**environment, "OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "sk-tour"}
+        for command in ('run agent.py "where is my order?"', "traces export last refund.jsonl"):
+            assert _run(f"autochron {command}", tmp_path, known).returncode == 0
+    environment.pop("OPENAI_API_KEY", None)
+    said = []
+    for _ in range(2):
+        words = [sys.executable, "-m", "pytest", "-p", "autochron.pytest_plugin", "-p", "no:cacheprovider"]
+        done = subprocess.run(
+            words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+        said.append(done.stdout)
+        agent = (tmp_path / "agent.py").read_text()
+        capped = 'refund = Refund(order_id, min(amount_cents, order["paid_cents"])'
+        (tmp_path / "agent.py").write_text(agent.replace("refund = Refund(order_id, amount_cents", capped))
+    assert ("1 failed" in said[0], "● issue_refund[1]" in said[0], "1 passed" in said[1]) == (
+        True,
+        True,
+        True,
+    ), said
+
+
 def test_judging(tmp_path):
     (command,) = [command for command in commands() if command.startswith(JUDGE)]
     labels = next(block for block in blocks("json") if '"label"' in block)

@@ -313,6 +313,16 @@ def test_what_is_refused(shop):
     assert "incident does new" in command(shop, "incident", "old").said
 
 
+def test_a_trace_without_tools(shop):
+    write(shop, {"autochron.toml": RULES.replace('kind = "tool"', 'kind = "router"')})
+    record(shop)
+    assert new(shop, "last", "x", status=2) == (
+        "autochron: live kind:tool: the trace has no crossing of kind tool; it has router; say with --live what is to run for"
+        " real (bad-plan)\n"
+    )
+    assert "fails as it should" in new(shop, "last", "--live", "kind:router", "x")
+
+
 def test_a_trace_that_was_cut_off(shop):
     record(shop)
     trace = open_store(str(shop / ".autochron/traces.db")).load("last")

@@ -131,7 +131,7 @@ class Project:
         (self.folder / "ran").unlink(missing_ok=True)
         return self
 
-    def pytest(self, *words, plugins=(), env=None, autoload=False):
+    def pytest(self, *words, plugins=(), env=None, autoload=False, unset=()):
         """Run pytest with these plugins and ours."""
         own = {"NO_COLOR": "1", "COLUMNS": "200", **(env or {})}
         if not autoload:
@@ -139,6 +139,8 @@ class Project:
             plugins = ("autochron.pytest_plugin", *plugins)
         load = [word for plugin in plugins for word in ("-p", plugin)]
         command = [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider", *load, *words]
+        if unset:
+            command = ["env", *(word for name in unset for word in ("-u", name)), *command]
         done = finish(start(command, self.folder, env=own))
         outcomes = {name.rpartition("::")[2]: outcome for outcome, name in _OUTCOME.findall(done.text)}
         return Told(done.status, done.text + done.said, outcomes)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from autochron import provider
 from tests.pytest_plugin.projects import AGENT, CROSSED, RULES, Project
 
 TESTS = """
@@ -248,3 +249,56 @@ def test_a_bad_rule_file_stops_pytest_with_its_place(project):
     assert (told.status, "autochron.toml:" in told.text, "Traceback" in told.text) == (4, True, False), (
         told.text
     )
+
+
+KEYLESS = """
+import pytest
+import agent
+
+@pytest.mark.autochron("new.jsonl")
+def test_without_a_key(replay):
+    said = agent.ask("hello")
+    assert replay["model[1]"].result.choices[0].message.content == said
+    assert agent.ask_anew("again")
+
+@pytest.mark.autochron("new.jsonl", live="model", deny="network", check=False)
+def test_denied(replay):
+    with pytest.raises(Exception):
+        agent.ask("hello")
+    assert "denied" in [each.kind for each in replay.divergences]
+
+def test_no_key_is_left():
+    import os
+    assert "OPENAI_API_KEY" not in os.environ
+"""
+SDK = """
+from openai import OpenAI
+
+client = OpenAI(max_retries=0)
+
+def ask(text, client=client):
+    messages = [{"role": "user", "content": text}]
+    return client.chat.completions.create(model="gpt-4.1-mini", messages=messages).choices[0].message.content
+
+def ask_anew(text):
+    return ask(text, OpenAI())
+"""
+
+
+@pytest.mark.slow
+def test_an_agent_on_an_sdk_is_recorded_and_replayed_without_a_key(tmp_path):
+    project = Project(tmp_path).write(agent=SDK, test_it=KEYLESS, **{"pytest.ini": "[pytest]\n"})
+    (tmp_path / "autochron.toml").write_text("version = 1\n")
+    with provider.serve() as model:
+        env = {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "sk-test", "NO_PROXY": "*"}
+        told = project.pytest("--autochron=record", "-k", "without", env=env)
+        assert told.status == 0, told.text
+    told = project.pytest(unset=("OPENAI_API_KEY",))
+    assert (told.status, len(told.outcomes)) == (0, 3), told.text
+
+
+def test_what_is_denied_may_be_said_for_all_tests(project):
+    test = 'import pytest, agent\n@pytest.mark.autochron("trace.jsonl", live="refund")\ndef test_it():\n    agent.run()\n'
+    told = project.write(test_it=test).pytest("--autochron-deny=network,files")
+    assert (told.outcomes, project.ran()) == ({"test_it": "FAILED"}, []), told.text
+    assert "(denied)" in told.text

@@ -171,6 +171,8 @@ FIXED = "def refund(order, cents):\n    return 'fixed'\n"
 
 FAILING = """
 import sys
+import unittest
+
 import pytest
 import agent
 
@@ -237,6 +239,15 @@ def test_no_such(replay):
 def test_leaves():
     agent.look_up("A1")
     sys.exit(3)
+
+class TestUnit(unittest.TestCase):
+    @mark(TRACE)
+    def test_unit(self):
+        agent.run(factor=31)
+
+    @mark([TRACE])
+    def test_unit_of_several(self):
+        agent.run()
 
 @mark(TRACE)
 def test_after_all():
@@ -384,8 +395,11 @@ def failed(recorded, tmp_path_factory):
 
 
 def test_what_fails_fails_in_the_call(failed):
-    outcomes = dict.fromkeys(failed.outcomes, "FAILED") | {"test_after_all": "PASSED"}
-    assert (failed.outcomes, len(outcomes), failed.status) == (outcomes, 13, 1), failed.text
+    outcomes = dict.fromkeys(failed.outcomes, "FAILED") | {
+        "test_after_all": "PASSED",
+        "test_unit_of_several": "ERROR",
+    }
+    assert (failed.outcomes, len(outcomes), failed.status) == (outcomes, 15, 1), failed.text
 
 
 @pytest.mark.parametrize(
@@ -403,6 +417,7 @@ def test_what_fails_fails_in_the_call(failed):
         ("test_result", ["not expected, first at content:", "gave      'answer 3'", "expected  'another'"]),
         ("test_no_such", ["no crossing refnd[1] in this replay"]),
         ("test_leaves", ["SystemExit: 3"]),
+        ("TestUnit.test_unit", ["refund[1] was given another input"]),
     ],
 )  # fmt: skip
 def test_a_failed_test_says_what_differed(failed, test, said):

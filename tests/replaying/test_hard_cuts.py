@@ -10,7 +10,7 @@ import pytest
 
 import autochron
 from autochron import provider
-from autochron.errors import DivergenceError, PlanError, StoreError, UsageError
+from autochron.errors import CodecError, DivergenceError, PlanError, StoreError, UsageError
 from tests.agents.workshop import Block, Fresh, write
 
 ran = []
@@ -238,7 +238,7 @@ def test_a_returned_argument_is_as_it_was_when_it_was_returned(block):
         {"steps": [1, 2]},
         "kept",
     ]
-    with pytest.raises(autochron.errors.CodecError, match="returned its argument self"):
+    with pytest.raises(CodecError, match="returned its argument self"):
         _ = replaying["open"].result
 
 
@@ -250,6 +250,25 @@ def test_plain_data_of_a_live_model_is_as_it_was_when_it_was_returned(block):
     with autochron.replay(trace, rules=block.rules, live="ask") as replaying:
         run()
     assert replaying["ask"].result == {"words": ["a"]}
+
+
+def test_what_is_live_and_has_not_ended_has_no_result_of_the_record(block):
+    seen, under_way = [], []
+
+    @autochron.boundary
+    def asks():
+        for replaying in under_way:
+            with pytest.raises(CodecError, match="has not ended"):
+                _ = replaying["asks"].result
+            seen.append(replaying["asks"].live)
+        return "recorded"
+
+    _, trace = block.record(asks)
+    with autochron.replay(trace, rules=block.rules, live="asks") as replaying:
+        under_way.append(replaying)
+        asks()
+    assert seen == [True]
+    assert replaying["asks"].result == "recorded"
 
 
 def test_the_items_of_a_streamed_model_are_the_events_that_it_sent(tmp_path, monkeypatch):
@@ -364,6 +383,21 @@ def test_a_candidate_that_cannot_be_called_is_an_error_although_the_agent_catche
         assert new not in sys.modules
 
 
+def test_a_candidate_in_the_file_of_a_package_imports_from_the_package(block, shop, tmp_path):
+    package = f"package_{random.randrange(10**9)}"
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text("LIMIT = 3\n", encoding="utf-8")
+    (tmp_path / package / "fixed.py").write_text(
+        "from . import LIMIT\n\ndef refund(order, cents, *, note, limit):\n    return min(cents, LIMIT)\n",
+        encoding="utf-8",
+    )
+    _, trace = block.record(lambda: shop.main(cents=7))
+    swap = {f"{shop.__name__}:refund": f"{package}/fixed.py:refund"}
+    with autochron.replay(trace, rules=block.rules, live="refund", swap=swap) as replaying:
+        shop.main(cents=7)
+    assert replaying["refund"].result == 3
+
+
 # --- another process
 
 PROGRAM = """
@@ -391,3 +425,28 @@ def test_nothing_runs_for_real_after_a_replay_in_another_process(tmp_path, monke
         assert replaying.run().status == 0
     assert replaying.sequence() == ["refund[1]"]
     assert program.refund(3) == 3
+
+
+PARENT = """
+import subprocess, sys
+print(subprocess.run([sys.executable, "child.py"], capture_output=True, text=True).stdout)
+"""
+
+
+@pytest.mark.slow
+def test_a_swap_holds_in_the_processes_that_the_program_starts(tmp_path):
+    folder = write(
+        tmp_path, "def refund(order):\n    print('for real')\n    return order\n", "refund", name="shop"
+    )
+    (folder / "agent.py").write_text(PARENT, encoding="utf-8")
+    (folder / "child.py").write_text("import shop\nprint(shop.refund(1))\n", encoding="utf-8")
+    (folder / "fixed.py").write_text("def refund(order):\n    return -order\n", encoding="utf-8")
+    fresh = Fresh()
+    assert fresh.run(folder, "run", "agent.py").status == 0
+    replayed = fresh.run(folder, "replay", "last", "--live", "refund", "--swap", "shop:refund=fixed:refund")
+    assert replayed.stdout.split() == [b"-1"], replayed.stderr
+    assert replayed.status == 0, replayed.stderr
+    replayed = fresh.run(folder, "replay", "last", "--live", "refund", "--swap", "shop:refund=fixed:other")
+    assert b"for real" not in replayed.stdout
+    assert replayed.status == 1
+    assert "fixed has no other" in replayed.stderr

@@ -1,0 +1,50 @@
+"""The environment that a replay gives to SDKs: what changed their calls when they were recorded, and keys that are none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from autochron.crossing.pausing import PLACEHOLDER, put_back_variable, replace_variable
+from autochron.envelope.redaction import MASK
+
+if TYPE_CHECKING:
+    from autochron.ports import Record
+    from autochron.replaying.plan import Plan
+
+
+def set_environment(record: Record, plan: Plan) -> Callable[[], None]:
+    """Set what changed the recorded SDKs' calls, and placeholders for the credentials that they had; give the undo.
+
+    Where a model is live, what is set today goes before what was set then: it says where the model is.
+    """
+    footer = record.footer
+    if footer is None:
+        return lambda: None
+    wanted = {
+        name: value
+        for name, value in footer.environment
+        if MASK not in value and not (plan.models and name in os.environ)
+    }
+    return _replace(wanted | _unset(footer.credentials))
+
+
+def fill_in(credentials: Iterable[str]) -> Callable[[], None]:
+    """Set placeholders for those of these variables that are not set; give the undo."""
+    return _replace(_unset(credentials))
+
+
+def _unset(names: Iterable[str]) -> dict[str, str]:
+    return {name: PLACEHOLDER for name in names if name not in os.environ}
+
+
+def _replace(wanted: dict[str, str]) -> Callable[[], None]:
+    for name, value in wanted.items():
+        replace_variable(name, value)
+
+    def undo() -> None:
+        for name in wanted:
+            put_back_variable(name)
+
+    return undo
