@@ -15,7 +15,7 @@ Kind: TypeAlias = Literal["model", "tool", "router", "ambient"]
 
 KINDS: tuple[Kind, ...] = ("model", "tool", "router", "ambient")
 
-Form: TypeAlias = Literal["value", "awaitable", "iterator", "async_iterator", "future"]
+Form: TypeAlias = Literal["value", "awaitable", "iterator", "async_iterator", "object", "future"]
 """The shape of what a call handed to its caller, so that a replay hands out the same.
 
 `value` is the plain case, and also that of coroutine functions and generators, whose shape their code gives.

@@ -83,6 +83,12 @@ class CrossingHandler(Protocol):
     def follows(self, crossing: Any) -> bool:
         """Tell whether an iterator that a call hands out is to be followed item by item."""
 
+    def follows_object(self, crossing: Any, value: Any) -> bool:
+        """Tell whether an object that a call hands out is to be followed step by step."""
+
+    def looked(self, crossing: Any, value: Any, *, at_end: bool = False) -> None:
+        """Note the state of such an object after a step, or at its end."""
+
 
 class Sink(Protocol):
     """Where the envelopes of one trace go. Thread-safe; raises StoreError."""

@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Generator
 from typing import TYPE_CHECKING, Any
 
 from autochron._relay import Relay
+from autochron.crossing import streams
 from autochron.crossing.iterators import LAZY, Steps
 
 if TYPE_CHECKING:
@@ -44,6 +45,13 @@ def adapt(crossing: Crossing, value: Any) -> Any:
         crossing.form = "iterator"
         crossing.handed = {"type": f"{kind.__module__}.{kind.__qualname__}"}
         return LAZY[kind](Steps(crossing, value)) if crossing.handler.follows(crossing) else None
+    if (hasattr(kind, "__next__") or hasattr(kind, "__anext__")) and crossing.handler.follows_object(
+        crossing, value
+    ):
+        crossing.form = "object"
+        streams.follow(value, streams.LiveSteps(crossing))
+        crossing.handler.looked(crossing, value)
+        return value
     if _is_future(kind):
         crossing.form = "future"
         crossing.handed = {"task": hasattr(kind, "get_coro"), "pending": not value.done()}

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from autochron import _originals
+from autochron.crossing import streams
 from autochron.crossing.adapters import PLAIN, adapt
 from autochron.crossing.arguments import Reader, bound, reader
 from autochron.crossing.conditions import Condition, condition, http_condition
@@ -46,11 +47,13 @@ class Crossing:
         done: whether its end was told.
         form: the shape of what the call handed out.
         handed: facts about that object which its shape does not tell, as JSON data: its name, or that it was pending.
+        is_stepping: whether a method of the object that it handed out is running.
         record: what the handler keeps with it.
     """
 
     __slots__ = (
-        "_counts", "boundary", "collapses", "done", "form", "handed", "handler", "name", "nth", "parent", "point",
+        "_counts", "boundary", "collapses", "done", "form", "handed", "handler", "is_stepping",
+        "name", "nth", "parent", "point",
         "previous", "record", "root", "rule", "seq", "within",
     )  # fmt: skip
 
@@ -82,6 +85,7 @@ class Crossing:
         self.record: Any = None
         self.form: Form = "value"
         self.handed: dict[str, Any] | None = None
+        self.is_stepping = False
 
     @property
     def counts(self) -> dict[str, int]:
@@ -276,6 +280,8 @@ class Kernel:
             current = self.current()
             if current is PAUSE:
                 return None
+        if point.step:
+            return streams.enter(point, arguments)
         if point.transport and self.transport is not None:
             around = current.parent if current is current.root else current
             request = None if around is None else self.transport(around, point, arguments)

@@ -66,12 +66,13 @@ class Draft:
         wires: requests and responses beneath.
         prints: what was printed inside, in pieces, each with the number of items that had been handed out.
         items: how many items were handed out.
+        states: attributes of the object that was handed out, as they changed, by the number of items before.
         steps: arguments that were changed in place before an item, by the number of items before it.
     """
 
     __slots__ = (
         "arguments", "changed", "end", "ended", "given", "input", "inputs", "items", "opaque", "outcome", "prints",
-        "started", "steps", "streamed", "watch", "wires",
+        "started", "states", "steps", "streamed", "watch", "wires",
     )  # fmt: skip
 
     def __init__(self, started: int, arguments: tuple[Any, ...]) -> None:
@@ -91,6 +92,7 @@ class Draft:
         self.prints: list[tuple[int, str]] | None = None
         self.items = 0
         self.steps: dict[int, bytes] | None = None
+        self.states: dict[str, dict[str, bytes]] | None = None
 
     def add_opaque(self, entries: Iterable[str]) -> None:
         """Note parts that can't be rebuilt."""
@@ -103,6 +105,16 @@ class Draft:
         if changed is not None and changed != next(reversed(steps.values()), None):
             self.steps = {**steps, self.items: changed}
         self.items += 1
+
+    def look(self, at: str, attributes: dict[str, bytes]) -> None:
+        """Note the attributes of the object that was handed out, where they are others than before."""
+        before: dict[str, bytes] = {}
+        for state in (self.states or {}).values():
+            before |= state
+        changed = {key: body for key, body in attributes.items() if before.get(key) != body}
+        if changed:
+            states = self.states or {}
+            self.states = {**states, at: {**states.get(at, {}), **changed}}
 
     def let_go(self) -> None:
         """Let go of the program's objects: it may be long until the writer gets here."""
@@ -212,7 +224,12 @@ class Editor:
         """Give what a replay needs beside the outcome: facts about what was handed out, prints, and changes between items."""
         found: dict[str, Any] = {}
         if crossing.handed is not None:
-            found["handed"] = crossing.handed
+            found["handed"] = {**crossing.handed}
+        if draft.states is not None:
+            found["handed"]["states"] = {
+                at: {key: Raw(self._mask(body, rule)[0]) for key, body in state.items()}
+                for at, state in draft.states.items()
+            }
         if draft.prints and not draft.streamed:
             found["printed"] = self._redactor.mask_text("".join(text for _, text in draft.prints))
         steps: dict[int, dict[str, Any]] = {}

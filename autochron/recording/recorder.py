@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from autochron import _originals
+from autochron.crossing import streams
 from autochron.crossing.kernel import Crossing
 from autochron.crossing.lanes import CURRENT
-from autochron.envelope import codec
+from autochron.envelope import codec, shapes, types
 from autochron.envelope.canonical import canonical, screened_snapshot, snapshot
 from autochron.inputs import LARGE, Inputs, inputs_of, observed
 from autochron.interrupts import is_interruption
@@ -204,6 +205,36 @@ class Recorder:
             self._begin_stream(crossing, draft)
         # Else it may send its request when it is first read, and then the exchange says all.
         return True
+
+    def follows_object(self, crossing: Crossing, value: Any) -> bool:
+        """Follow objects that are no values, and can be named."""
+        cls, draft = type(value), crossing.record
+        if shapes.kind_of(cls) != "none" or draft.left_to_exchanges or crossing.boundary.runs:
+            return False
+        try:
+            name = types.name_of(cls)
+        except types.UnnamedError:
+            return False
+        if not streams.can_follow(cls) or not self.follows(crossing):
+            return False
+        crossing.handed = {"object": name}
+        return True
+
+    def looked(self, crossing: Crossing, value: Any, *, at_end: bool = False) -> None:
+        """Note what of an object's attributes is another than before."""
+        draft: Draft = crossing.record
+        try:
+            held = shapes.attributes(value, shapes.slots_of(type(value)))
+            draft.look(
+                "end" if at_end else str(draft.items),
+                {key: codec.encode(each).body for key, each in held.items()},
+            )
+            if crossing.done:  # closed after it had ended
+                self._submit(crossing)
+        except Exception as error:
+            if is_interruption(error):
+                raise
+            self._fault(crossing, error)
 
     # --- HTTP ------------------------------------------------------------------------------------------------------
 

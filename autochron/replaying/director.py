@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import structs
 
 from autochron import _originals
+from autochron.crossing import streams
 from autochron.crossing.kernel import Crossing
 from autochron.crossing.lanes import MAIN, process_of
-from autochron.envelope import codec, exchange
+from autochron.envelope import codec, exchange, shapes
 from autochron.envelope.canonical import canonical
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, CodecError, DivergenceError
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from autochron.ports import Record
 
 _getpid = _originals.getpid
+
+PATIENCE = 1.0
+"""Seconds without any progress after which a crossing no longer waits for its turn."""
 
 _LEAST_PATIENCE = 0.02
 
@@ -62,11 +66,8 @@ class Director:
         self.note = self.teller.note
         self.progress = 0
         self.log = Log(self.cursor.get, _originals.perf_counter_ns())
-        self.patience = 1.0
-        """Seconds without any progress after which a crossing no longer waits for its turn.
-
-        Less once that has happened: then the order is another, as where a pool's few workers got their tasks in another.
-        """
+        self.patience = PATIENCE
+        """Less once it has run out: then the order is another, as where a pool's few workers got their tasks in another."""
         self.live_now = 0
         """How many live crossings are open."""
         self._redactor = redactor
@@ -252,6 +253,14 @@ class Director:
         if not isinstance(running, Running) or crossing.boundary.runs:
             return False
         return running.mode == "live" or not running.served
+
+    def follows_object(self, crossing: Crossing, value: Any) -> bool:
+        """Follow what is live, and what sends its request when it is first read."""
+        cls = type(value)
+        return shapes.kind_of(cls) == "none" and self.follows(crossing) and streams.can_follow(cls)
+
+    def looked(self, crossing: Crossing, value: Any, *, at_end: bool = False) -> None:
+        """Nothing: what is live is in its own state."""
 
     def transport(self, current: Any, point: Any, arguments: tuple[Any, ...]) -> Any:
         """Serve a request inside a model crossing that runs again."""

@@ -13,7 +13,7 @@ from autochron import _originals
 from autochron.crossing.arguments import capture
 from autochron.crossing.iterators import BY_NAME
 from autochron.envelope import codec
-from autochron.errors import DivergenceError
+from autochron.errors import CodecError, DivergenceError
 from autochron.model import Abandoned, Closed, Envelope, Raised, Returned, Streamed
 from autochron.replaying.changes import apply_changes
 from autochron.replaying.comparing import error_name, is_of_type
@@ -62,6 +62,8 @@ class Served:
         if form == "iterator":
             make = BY_NAME.get(self._facts("handed").get("type"))
             return None, self._named(self.iterator()) if make is None else make(_Steps(self))
+        if form == "object":
+            return self._object()
         if form == "async_iterator":
             return None, self._named(self._async_iterator())
         return None, self._task() if self._facts("handed").get("task") else self._future()
@@ -203,6 +205,15 @@ class Served:
             future.set_exception(error)
         else:
             future.set_result(value)
+
+    def _object(self) -> tuple[BaseException | None, Any]:
+        from autochron.replaying.objects import made_again  # lazy: it is rare, and knows this module
+
+        try:
+            return None, made_again(self, self._facts("handed"))
+        except CodecError as error:
+            self._director.not_rebuilt(self.envelope, error)
+            return error, None
 
     def _task(self) -> Any:
         # Not by `create_task`: it is no lane of the program's.

@@ -77,6 +77,7 @@ class Point:
         replaced: the index of the parameter that a token may give another value for, before the body runs; -1: none.
         compiled: what the handler made of the rules, so that the next session need not make it again; opaque to weaving.
         trace: whether each call of it has a trace of its own.
+        step: for a method of objects that are followed step by step, its name; it is no boundary.
         called: for a call site, the qualified name of what it calls; its own `qualname` says where it stands.
         captured: for a call site, what names need of its metavariables: by rule id, and then by field of the name.
     """
@@ -84,7 +85,7 @@ class Point:
     __slots__ = (
         "called", "captured", "compiled", "file", "function", "line", "module", "parameters", "passer", "qualname",
         "replaced", "rules",
-        "signature", "trace", "transport", "variadic",
+        "signature", "step", "trace", "transport", "variadic",
     )  # fmt: skip
 
     def __init__(
@@ -111,6 +112,7 @@ class Point:
         self.replaced = -1
         self.passer: Point | None = None
         self.trace = False
+        self.step = ""
         self.signature: Any = None
         self.called = qualname
         self.captured: dict[str, dict[str, Any]] = {}

@@ -643,7 +643,7 @@ def read(stream, count):
     return [next(stream) for _ in range(count)]
 
 
-@case("stream object", "returned", "pages", unequal=FOLLOWED)
+@case("stream object", "returned", "pages")
 def a_stream_object():
     stream = shaped.pages(2)
     facts = (
@@ -664,40 +664,40 @@ def a_stream_object():
     )
 
 
-@case("stream object", "returned", "pages", unequal=FOLLOWED)
+@case("stream object", "returned", "pages")
 def a_stream_object_in_a_context():
     with shaped.pages(2) as stream:
         found = [item["page"] for item in stream]
     return found, stream.closed, shaped.pages(3).rest()
 
 
-@case("stream object", "raised", "pages", unequal=FOLLOWED)
+@case("stream object", "raised", "pages")
 def a_stream_object_that_raises():
     stream = shaped.pages(1, refuses=True)
     return next(stream), attempt(lambda: next(stream)), stream.read, stream.closed
 
 
-@case("stream object", "closed early", "pages", unequal=FOLLOWED)
+@case("stream object", "closed early", "pages")
 def a_stream_object_that_is_closed():
     with shaped.pages(3) as stream:
         first = next(stream)
     return first, stream.closed, attempt(lambda: next(stream))
 
 
-@case("stream object", "closed early", "pages", unequal=FOLLOWED)
+@case("stream object", "closed early", "pages")
 def a_stream_object_that_is_left():
     stream = shaped.pages(3)
     return read(stream, 2), stream.closed
 
 
-@case("async stream object", "returned", "cursor", unequal=FOLLOWED)
+@case("async stream object", "returned", "cursor")
 async def an_async_stream_object():
     stream = shaped.cursor(2)
     facts = type(stream) is shaped.Cursor, stream.number, stream.closed
     return facts, [item async for item in stream], await attempt_later(stream.__anext__())
 
 
-@case("async stream object", "raised", "cursor", unequal=FOLLOWED)
+@case("async stream object", "raised", "cursor")
 async def an_async_stream_object_that_raises():
     stream, found = shaped.cursor(1, refuses=True), []
     try:
@@ -707,7 +707,7 @@ async def an_async_stream_object_that_raises():
         return found, look(error), stream.closed
 
 
-@case("async stream object", "closed early", "cursor", unequal=FOLLOWED)
+@case("async stream object", "closed early", "cursor")
 async def an_async_stream_object_that_is_closed():
     async with shaped.cursor(3) as stream:
         first = await anext(stream)

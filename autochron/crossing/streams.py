@@ -1,0 +1,154 @@
+"""Objects of classes written in Python that are iterators: their methods are woven, and each that is handed out is followed.
+
+The object stays itself, and so do its type and its attributes. Only classes whose items all pass through `__next__` or
+`__anext__`: with an `__iter__` that is a generator of its own some would not be seen.
+"""
+
+from __future__ import annotations
+
+import inspect
+import weakref
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from autochron.weaving.ledger import Ledger
+from autochron.weaving.weave import Mark, is_woven, weave_function
+
+if TYPE_CHECKING:
+    from autochron.crossing.kernel import Crossing
+    from autochron.weaving.gate import Point
+
+STEPS = ("__next__", "__anext__")
+ENDS = ("close", "aclose")
+
+_BEYOND = ("__del__", "send", "asend", "throw", "athrow")
+"""What would run on an object that was never whole, or hand out items past the steps."""
+
+_GENERATORS = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+
+_classes: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
+_followed: dict[int, tuple[Any, Any]] = {}
+"""By identity, a weak reference, since such objects need not be hashable, and what is asked of each step."""
+
+
+def can_follow(cls: type) -> bool:
+    """Tell whether the objects of a class can be followed; its methods are woven then."""
+    found = _classes.get(cls)
+    if found is None:
+        found = _classes[cls] = _is_stream(cls) and _weave(cls)
+    return found
+
+
+def _is_stream(cls: type) -> bool:
+    if not any(hasattr(cls, name) for name in STEPS) or not cls.__weakrefoffset__:
+        return False
+    if any(hasattr(cls, name) for name in _BEYOND):
+        return False
+    try:
+        object.__new__(cls)  # as a replay makes one
+    except TypeError:
+        return False
+    for name in ("__iter__", "__aiter__"):
+        code = getattr(getattr(cls, name, None), "__code__", None)
+        if code is not None and code.co_flags & _GENERATORS:
+            return False
+    return all(
+        isinstance(_held(cls, name), FunctionType) for name in (*STEPS, *ENDS) if _held(cls, name) is not None
+    )
+
+
+def _held(cls: type, name: str) -> Any:
+    return next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
+
+
+def _weave(cls: type) -> bool:
+    for name in (*STEPS, *ENDS):
+        function = _held(cls, name)
+        if function is None:
+            continue
+        ledger = Ledger()
+        if is_woven(function.__code__) or weave_function(function, Mark(()), ledger) is None:
+            point = next(
+                (each for each in function.__code__.co_consts if type(each).__name__ == "Point"), None
+            )
+            if point is None or point.step != name:
+                return False  # a boundary of its own
+        for point in ledger.points:
+            point.step = name
+    return True
+
+
+def follow(value: Any, steps: Any) -> None:
+    """Have what is called of an object from now on told to `steps`."""
+    key = id(value)
+    _followed[key] = (weakref.ref(value, lambda _gone: _followed.pop(key, None)), steps)
+
+
+def enter(point: Point, arguments: tuple[Any, ...]) -> Any:
+    """Begin a call of a followed object's method; None where it is another's, or one inside such a call."""
+    found = _followed.get(id(arguments[0]))
+    return None if found is None or found[0]() is not arguments[0] else found[1].enter(point, arguments[0])
+
+
+class LiveSteps:
+    """The steps of an object that runs, told to its crossing. It is the token of each."""
+
+    __slots__ = ("_crossing",)
+
+    def __init__(self, crossing: Crossing) -> None:
+        self._crossing = crossing
+
+    def enter(self, point: Point, value: Any) -> _LiveStep | None:
+        """Begin a step."""
+        crossing = self._crossing
+        if crossing.is_stepping or (crossing.done and point.step in STEPS):
+            return None
+        crossing.is_stepping = True
+        crossing.resumed()
+        return _LiveStep(crossing, point, value)
+
+
+class _LiveStep:
+    __slots__ = ("_crossing", "_point", "_value")
+
+    def __init__(self, crossing: Crossing, point: Point, value: Any) -> None:
+        self._crossing = crossing
+        self._point = point
+        self._value = value
+
+    def returned(self, item: Any) -> Any:
+        if self._point.function == "sync" and self._point.step in ("__anext__", "aclose"):
+            return self._awaited(item)
+        self._end(item, None)
+        return item
+
+    def raised(self, error: BaseException) -> None:
+        self._end(None, error)
+
+    async def _awaited(self, awaitable: Any) -> Any:
+        try:
+            item = await awaitable
+        except BaseException as error:
+            self._end(None, error)
+            raise
+        self._end(item, None)
+        return item
+
+    def _end(self, item: Any, error: BaseException | None) -> None:
+        crossing, value = self._crossing, self._value
+        crossing.is_stepping = False
+        if self._point.step in STEPS and error is None:
+            crossing.yielded(item)
+            crossing.handler.looked(crossing, value)
+            return
+        crossing.handler.looked(crossing, value, at_end=True)
+        if isinstance(error, StopIteration | StopAsyncIteration):
+            crossing.ended(None)
+        else:  # an object that was closed, or read to its end before, is in another state now
+            crossing.raised(GeneratorExit() if error is None else error)
+
+    def yielded(self, item: Any) -> None:
+        """Nothing: a step is no generator."""
+
+    def resumed(self) -> None:
+        """Nothing: a step is no generator."""
