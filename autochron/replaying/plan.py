@@ -37,6 +37,8 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     seqs: frozenset[int] = frozenset()
     """Crossings by their place in the record."""
+    chosen: bool = False
+    """Whether a function chose among them, so that none was asked for by its address."""
     singled: frozenset[str] = frozenset()
     """The names of these."""
     names: frozenset[str] = frozenset()
@@ -157,7 +159,7 @@ def _with(plan: Plan, selector: Selector, record: Record, crossed: Sequence[Cros
         if not chosen:  # else all would be served, and nothing tried
             name = getattr(selector, "__qualname__", repr(selector))
             raise PlanError(f"live {name}: it is true of no crossing of the trace")
-        return structs.replace(plan, seqs=plan.seqs | chosen)
+        return structs.replace(plan, seqs=plan.seqs | chosen, chosen=True)
     head, colon, rest = selector.partition(":")
     if colon and head == "kind":
         return structs.replace(plan, kinds=plan.kinds | {_kind(selector, rest, crossed)})

@@ -206,13 +206,16 @@ class Teller:
         address, plan = envelope.address, self._plan
         where = f"{address} ({envelope.site})"
         message = f"{where} was recorded and did not happen"
-        if plan.is_live(envelope) and not self._consequences.include(envelope):
+        severity: Severity | None = None
+        is_named = envelope.seq in plan.seqs and not plan.chosen
+        if plan.is_live(envelope) and (is_named or not self._consequences.include(envelope)):
+            severity = "error"  # also behind something live: it was asked for by its address
             message = f"the program no longer reaches {where}, which was to be live"
             if self.divergences:
                 message += f"; first, {self.divergences[0].message}"
         elif envelope.seq == plan.after:
             message = f"the program no longer reaches {where}, after which all was to be live"
-        self.note("missing", address, message, envelope=envelope)
+        self.note("missing", address, message, envelope=envelope, severity=severity)
 
 
 def _related(one: str, other: str) -> bool:

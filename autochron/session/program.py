@@ -27,6 +27,7 @@ class Program:
         command: what a trace keeps of it.
         path: the file that its `__main__` comes from, where that is known before it is loaded.
         aliases: other names of the module that runs as `__main__`.
+        uncaught: the type of what it ended by, where that was no SystemExit.
         exit: what it left by, where it left by SystemExit, for Python to act upon.
     """
 
@@ -35,6 +36,7 @@ class Program:
         self.path: str | None = None
         self.aliases: tuple[str, ...] = ()
         self.exit: SystemExit | None = None
+        self.uncaught: str | None = None
         if command.mode == "script":
             self._find_script()
         elif command.mode == "console":
@@ -50,6 +52,7 @@ class Program:
         if not isinstance(error, SystemExit):
             ended = _show(error)
             if ended is None:
+                self.uncaught = type(error).__qualname__
                 return INTERRUPTED if type(error) is KeyboardInterrupt else 1
             error = ended
         self.exit = error

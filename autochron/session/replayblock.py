@@ -158,6 +158,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
 
     def verify(self) -> None:
         """Raise DivergenceError where replay and record disagree so far."""
+        _ = self._begun  # what has not begun is not judged
         errors = [each for each in self.divergences if each.severity == "error"]
         if errors:
             raise DivergenceError(errors[0].message, errors, self.tree())

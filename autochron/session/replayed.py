@@ -132,6 +132,8 @@ class ReplayedCrossing:
 
     def _returned(self) -> Any:
         met, envelope = self._met, self._envelope
+        if self._is_streamed_by_http():
+            raise CodecError(f"{self.address} gave a stream, which the agent has read; ask for its `.items`")
         if met is not None and met.value is not NOTHING:
             return met.value
         end = _end_of(envelope)
@@ -144,6 +146,10 @@ class ReplayedCrossing:
         if isinstance(end, Closed):
             raise CodecError(f"{self.address} gave no result: its stream was closed; ask for its `.items`")
         raise CodecError(f"{self.address} gave no result: it has not ended; of a stream ask for its `.items`")
+
+    def _is_streamed_by_http(self) -> bool:
+        exchanges = self._envelope.exchanges or (() if self.recorded is None else self.recorded.exchanges)
+        return bool(exchanges) and exchanges[-1].body.startswith(_STREAMS)
 
     def _argument(self, path: str) -> Any:
         """Give an argument that was returned: as it was when it was, so with what the call changed in it."""
@@ -174,6 +180,10 @@ class ReplayedCrossing:
             if isinstance(body, dict) and isinstance(body.get("events"), list):
                 return [each.get("data", each) for each in body["events"]]
         raise UsageError(f"{self.address} is no stream; ask for its `.result`")
+
+
+_STREAMS = (b'{"events":', b'{"lines":', b'{"frames":')
+"""How the stored bodies of streams begin."""
 
 
 def _end_of(envelope: Envelope) -> Returned | Raised | Abandoned | Closed:
@@ -274,6 +284,8 @@ def crossing_at(
     Raises:
         NotCrossedError: there is none, or more than one; it says what there is.
     """
+    if not isinstance(address, str):
+        raise UsageError(f"replay[{address!r}]: give an address, such as 'issue_refund[1]', or a name")
     parts = split_address(address)
     named = crossings.only(name=address if parts is None else parts[0])
     found = [each for each in named if parts is None or each.nth == parts[1]]

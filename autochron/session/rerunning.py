@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -95,23 +96,39 @@ def run_again(
         words += ["--allow-unwoven"] if allow_unwoven else []
         words += ["--", *command] if command else []
         environment = {key: value for key, value in os.environ.items() if key != VARIABLE}
-        done = subprocess.run(
-            words,
-            env={**environment, REPORT: report, PLAN: settled},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            timeout=timeout,
-        )
-        stdout, stderr = (stream.decode("utf-8", "replace") for stream in (done.stdout, done.stderr))
+        status, *streams = _finished(words, {**environment, REPORT: report, PLAN: settled}, timeout)
+        stdout, stderr = (stream.decode("utf-8", "replace") for stream in streams)
         if not os.path.exists(report):
             raise UsageError(
-                f"the replay ended with status {done.returncode} and told nothing: {stderr.strip()[-2000:]}"
+                f"the replay ended with status {status} and told nothing: {stderr.strip()[-2000:]}"
             )
         with open(report, "rb") as file:
             told = msgspec.json.decode(file.read(), type=Report)
     crossings = gathered(((each, None) for each in told.replayed), told.summary.divergences)
     return Rerun(told.summary.status, stdout, stderr, told.summary, crossings)
+
+
+def _finished(
+    words: list[str], environment: dict[str, str], timeout: float | None
+) -> tuple[int, bytes, bytes]:
+    """Run a command to its end; with what it has started it is killed where that takes too long."""
+    with subprocess.Popen(
+        words,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        try:
+            stdout, stderr = process.communicate(timeout=timeout)
+        except BaseException:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except OSError:
+                process.kill()
+            raise
+    return process.returncode, stdout, stderr
 
 
 def _named(swap: Swap) -> str:

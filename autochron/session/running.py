@@ -328,7 +328,7 @@ def run_replayed(
     threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
     atexit._run_exitfuncs()  # noqa: SLF001
     undo()
-    return ending.finish(status)
+    return ending.finish(status, program.uncaught)
 
 
 class _ReplayEnding:
@@ -348,12 +348,15 @@ class _ReplayEnding:
         self._report = report
         self._process = _originals.getpid()
 
-    def finish(self, status: int | None) -> int:
-        """Compare and tell; gives 0 where all was the same, else 1. None is the status of what exec replaced."""
+    def finish(self, status: int | None, uncaught: str | None = None) -> int:
+        """Compare and tell; gives 0 where all was the same, else 1. None is the status of what exec replaced.
+
+        `uncaught` is the type of the exception that ended the program, if one did.
+        """
         replaying = self._replaying
         self._capture.stop()
         replaying.finish()
-        compare_ending(replaying, status, self._capture.stdout.data)
+        compare_ending(replaying, status, self._capture.stdout.data, uncaught)
         summary = replaying.summary(status or 0)
         if self._told is not None:
             from autochron.session.rerunning import write_report  # lazy: only for who asks
@@ -376,20 +379,24 @@ class _ReplayEnding:
         _originals.immediate_exit(result)
 
 
-def compare_ending(replaying: Replaying, status: int | None, stdout: bytes) -> None:
+def compare_ending(
+    replaying: Replaying, status: int | None, stdout: bytes, uncaught: str | None = None
+) -> None:
     """Note where exit status or output are not as they were."""
     footer = replaying.record.footer
     if footer is None:
         return
     director = replaying.director
-    # What a program says in the end follows from what was live in it; that it fails should be seen.
+    # What a program says in the end follows from what was live in it; but that it breaks now is no fix.
     severity: Severity = "error" if replaying.plan.is_full else "consequence"
-    failed: Severity = "error" if replaying.plan.is_full else "warning"
+    breaks = uncaught is not None and not footer.status
+    failed: Severity = "error" if replaying.plan.is_full or breaks else "warning"
+    by = f", by an uncaught {uncaught}" if uncaught else ""
     if footer.status is not None and footer.status != status:
         director.note(
             "status",
             "exit status",
-            f"the program ended with status {status}; when it was recorded, with {footer.status}",
+            f"the program ended with status {status}{by}; when it was recorded, with {footer.status}",
             severity=failed,
             recorded=str(footer.status),
             replayed=str(status),
