@@ -37,7 +37,9 @@ class Case:
 
 CASES = {}
 
-FOLLOWED = "an object of the program's own that is an iterator is not followed; it is refused and named when it is recorded"
+NO_STREAM = (
+    "an object that is only a context manager is not followed; it is refused and named when it is recorded"
+)
 OF_ITS_OWN_TYPE = (
     "an object of its type can't be made to give other items; it is refused and named when it is recorded"
 )
@@ -569,6 +571,12 @@ async def a_late_door_that_lets_an_error_through():
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(door)
         raise LookupError(str(door.state))
+
+
+@case("returns a context manager", "returned", "opened", unequal=NO_STREAM)
+def a_context_that_is_handed_out():
+    with shaped.opened("a") as session:
+        return session.name
 
 
 # --- methods
