@@ -24,12 +24,13 @@ from autochron.replaying.consequences import Consequences
 from autochron.replaying.cursor import Cursor, Turns
 from autochron.replaying.finding import Finder
 from autochron.replaying.met import Log, Met, masked
-from autochron.replaying.plan import FULL, Plan, counts_of
+from autochron.replaying.plan import FULL, Plan
 from autochron.replaying.reports import Report, Told
 from autochron.replaying.requests import Running, ServedRequest
 from autochron.replaying.serving import LIVE_PATIENCE, Served
 from autochron.replaying.states import States
 from autochron.replaying.telling import Teller
+from autochron.replaying.unrecorded import Unrecorded
 
 if TYPE_CHECKING:
     from autochron.ports import Record
@@ -40,13 +41,6 @@ PATIENCE = 1.0
 """Seconds without any progress after which a crossing no longer waits for its turn."""
 
 _LEAST_PATIENCE = 0.02
-
-_ENOUGH = 100
-"""Extra crossings after which a program that goes on regardless is stopped."""
-
-
-class ReplayStoppedError(BaseException):
-    """Ends a program that swallows every divergence and goes on; no `except Exception` catches it."""
 
 
 class Director:
@@ -74,8 +68,7 @@ class Director:
         self._problem = problem
         self._lock = _originals.RLock()
         self._changed = _originals.Condition(self._lock)
-        self._extra = 0
-        self._extras: dict[str, int] = {}
+        self._unrecorded = Unrecorded(record, plan, self.cursor, self.teller)
         self._process = _originals.getpid()
         self._report: Report | None = None
         self._finder = Finder(self.cursor, self._input)
@@ -368,7 +361,7 @@ class Director:
             self.turns.add(envelope)
         self.teller.begin_anew(report)
         self.log = Log(self.cursor.get, _originals.perf_counter_ns())
-        self._extra = self.live_now = 0
+        self.live_now = 0
         self._finder.unasked.clear()
 
     def _tell(self, kind: Literal["met", "released", "closed"], seq: int) -> None:
@@ -437,38 +430,13 @@ class Director:
 
     def _begin_extra(self, crossing: Crossing, arguments: tuple[Any, ...]) -> None:
         """Let a crossing run that was not recorded, where the plan says so, or refuse it."""
-        if not self._is_live_anew(crossing):
-            raise self._extra_crossing(crossing)
+        if not self._unrecorded.is_live(crossing):
+            raise self._unrecorded.refused(crossing)
         lane = self.cursor.recorded_lane(crossing.root.lane)
         self.consequences.happened_anew(lane, self.cursor.latest(lane), self.cursor.latest_around(lane))
-        running = self._run(crossing, "live", None, self._next_address(crossing.name))
+        running = self._run(crossing, "live", None, self._unrecorded.next_address(crossing.name))
         running.met.input = self._input(crossing, arguments)
         self.teller.live_anew(running.met.full_address)
-
-    def _is_live_anew(self, crossing: Crossing) -> bool:
-        plan = self.plan
-        if plan.is_full:
-            return False
-        if plan.after is not None and self.cursor.is_met(self.cursor.get(plan.after)):
-            return True
-        return crossing.name in plan.names or crossing.rule.kind in plan.kinds or crossing.rule.observe
-
-    def _next_address(self, name: str) -> tuple[str, int]:
-        """Give the next address of a name after those that were recorded."""
-        if name not in self._extras:
-            self._extras[name] = counts_of(self.record.boundaries()).get(name, 0)
-        self._extras[name] += 1
-        return name, self._extras[name]
-
-    def _extra_crossing(self, crossing: Crossing) -> BaseException:
-        nearest = self.cursor.nearest(crossing.name)
-        message = self.teller.unrecorded(
-            crossing.address, crossing.name, crossing.rule.kind, crossing.root.lane, nearest
-        )
-        self._extra += 1
-        if self._extra > _ENOUGH:
-            return ReplayStoppedError(message)
-        return DivergenceError(message)
 
     def _raw_input(self, crossing: Crossing, arguments: tuple[Any, ...]) -> bytes:
         inputs = inputs_of(crossing)

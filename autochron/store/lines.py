@@ -25,7 +25,11 @@ from autochron.model import (
 )
 from autochron.store import patches
 
-FORMAT = 1
+FORMAT = 2
+"""What is written: 2 knows streams that are objects (`form`), and what they handed out between items (`meta`)."""
+
+READ = frozenset({1, FORMAT})
+"""What is read."""
 
 BOUNDARIES = 256
 """Boundaries (name and lane) whose last input and request are kept to be patched."""

@@ -27,6 +27,7 @@ from autochron.model import Child, Envelope, Footer, Header, Trace, TraceSummary
 from autochron.store import lookup, patches
 from autochron.store.lines import (
     FORMAT,
+    READ,
     DigestLine,
     HeaderLine,
     LineReader,
@@ -228,7 +229,7 @@ class TraceFileStore:
         if not line.endswith(b"\n"):
             self._refuse(1, "the file is truncated" if line else "the file is empty", remedy)
         with contextlib.suppress(msgspec.DecodeError):
-            if (found := _head.decode(line)).autochron == FORMAT:
+            if (found := _head.decode(line)).autochron in READ:
                 return found.header
         try:
             version = _version.decode(line).get("autochron")
@@ -238,7 +239,7 @@ class TraceFileStore:
         if number > FORMAT:
             newer = f"format {number} was made by a newer autochron (this one knows {FORMAT})"
             self._refuse(1, newer, "upgrade autochron")
-        if number != FORMAT:
+        if number not in READ:
             self._refuse(1, "this is no autochron trace: no known version", "give the path of a trace file")
         try:
             return _head.decode(line).header

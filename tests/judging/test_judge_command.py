@@ -209,7 +209,7 @@ def test_help_tells_the_options(run, capsys):
         assert f"  {option} " in out or f"  {option}\n" in out
     with pytest.raises(SystemExit):
         main(["--help"])
-    assert "judge   how far a model's judgement agrees with labels" in capsys.readouterr().out
+    assert "judge     how far a model's judgement agrees with labels" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -1,0 +1,59 @@
+"""Crossings that have no record: run where a plan says so, and refused elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autochron.errors import DivergenceError
+from autochron.replaying.plan import counts_of
+
+if TYPE_CHECKING:
+    from autochron.crossing.kernel import Crossing
+    from autochron.ports import Record
+    from autochron.replaying.cursor import Cursor
+    from autochron.replaying.plan import Plan
+    from autochron.replaying.telling import Teller
+
+_ENOUGH = 100
+"""Refused crossings after which a program that goes on regardless is stopped."""
+
+
+class ReplayStoppedError(BaseException):
+    """Ends a program that swallows every divergence and goes on; no `except Exception` catches it."""
+
+
+class Unrecorded:
+    """Decides what becomes of them, and gives those that run an address."""
+
+    def __init__(self, record: Record, plan: Plan, cursor: Cursor, teller: Teller) -> None:
+        self._record = record
+        self._plan = plan
+        self._cursor = cursor
+        self._teller = teller
+        self._refused = 0
+        self._counts: dict[str, int] = {}
+
+    def is_live(self, crossing: Crossing) -> bool:
+        """Tell whether a plan lets it run."""
+        plan = self._plan
+        if plan.is_full:
+            return False
+        if plan.after is not None and self._cursor.is_met(self._cursor.get(plan.after)):
+            return True
+        return crossing.name in plan.names or crossing.rule.kind in plan.kinds or crossing.rule.observe
+
+    def next_address(self, name: str) -> tuple[str, int]:
+        """Give the next address of a name after those that were recorded."""
+        if name not in self._counts:
+            self._counts[name] = counts_of(self._record.boundaries()).get(name, 0)
+        self._counts[name] += 1
+        return name, self._counts[name]
+
+    def refused(self, crossing: Crossing) -> BaseException:
+        """Note one that can't be served; give what is raised in its place."""
+        nearest = self._cursor.nearest(crossing.name)
+        message = self._teller.unrecorded(
+            crossing.address, crossing.name, crossing.rule.kind, crossing.root.lane, nearest
+        )
+        self._refused += 1
+        return ReplayStoppedError(message) if self._refused > _ENOUGH else DivergenceError(message)
