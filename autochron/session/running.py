@@ -391,12 +391,12 @@ def compare_ending(
     severity: Severity = "error" if replaying.plan.is_full else "consequence"
     breaks = uncaught is not None and not footer.status
     failed: Severity = "error" if replaying.plan.is_full or breaks else "warning"
-    by = f", by an uncaught {uncaught}" if uncaught else ""
+    by = f"; it broke on an uncaught {uncaught}" if uncaught else ""
     if footer.status is not None and footer.status != status:
         director.note(
             "status",
             "exit status",
-            f"the program ended with status {status}{by}; when it was recorded, with {footer.status}",
+            f"the program ended with status {status}; when it was recorded, with {footer.status}{by}",
             severity=failed,
             recorded=str(footer.status),
             replayed=str(status),

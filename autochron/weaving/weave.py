@@ -157,12 +157,21 @@ def weave_functions(
 
 
 def pairs_of(woven: CodeType, original: CodeType) -> Iterable[tuple[CodeType, CodeType]]:
-    """Give each woven code object with what it was before, also the nested ones."""
+    """Give each woven code object with what it was before, also the nested ones.
+
+    What stands elsewhere by now is left out: a source may have been changed since.
+    """
     yield woven, original
-    # Not strict: weaving adds constants at the end.
-    for inner, before in zip(woven.co_consts, original.co_consts, strict=False):
-        if inner is not before and isinstance(inner, CodeType):
-            yield from pairs_of(inner, before)
+    former = [each for each in original.co_consts if isinstance(each, CodeType)]
+    for inner in woven.co_consts:
+        if not isinstance(inner, CodeType):
+            continue
+        place = (inner.co_qualname, inner.co_firstlineno)
+        at = next(
+            (at for at, each in enumerate(former) if (each.co_qualname, each.co_firstlineno) == place), None
+        )
+        if at is not None and former[at] is not inner:
+            yield from pairs_of(inner, former.pop(at))
 
 
 def functions_of(module: str) -> Iterable[FunctionType]:

@@ -168,7 +168,7 @@ import os, sys
 import autochron
 from autochron.weaving import hook
 
-weave = hook.Hook._weave
+weave = hook.Hook._try_to_weave
 def slowly(self, name, file, code):
     if name == "desk" and sys.argv[1:] == ["change"]:
         with open(file) as source:
@@ -177,7 +177,7 @@ def slowly(self, name, file, code):
             source.write(text.replace("amount * 2", "amount * 5"))
         os.utime(file, (10**9, 10**9))
     return weave(self, name, file, code)
-hook.Hook._weave = slowly
+hook.Hook._try_to_weave = slowly
 with autochron.record(store="memory:"):
     import desk
     desk.work()

@@ -121,7 +121,10 @@ def same_again(way, inputs, block, times, order=shuffled):
         assert Counter(again) == Counter(given)
 
 
-@pytest.mark.parametrize("inputs", [DIFFERENT, ALIKE], ids=["different", "alike"])
+@pytest.mark.parametrize(
+    "inputs",
+    [pytest.param(DIFFERENT, id="different"), pytest.param(ALIKE, id="alike", marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("way", WAYS)
 def test_case_1_each_of_64_calls_is_served_its_own_record(way, inputs, block):
     same_again(way, inputs, block, 2)
