@@ -6,6 +6,8 @@ A frame is `[file, line, function]`, then the three columns of the caret line wh
 from __future__ import annotations
 
 import ast
+import os
+import sys
 import types
 from collections.abc import Sequence
 from itertools import islice
@@ -34,11 +36,39 @@ def describe(traceback: types.TracebackType | None, below: types.FrameType) -> l
 
 def _describe_entry(entry: types.TracebackType) -> list[Any]:
     code = entry.tb_frame.f_code
-    described: list[Any] = [relative_file(code.co_filename), entry.tb_lineno or 0, code.co_name]
+    described: list[Any] = [_label(code.co_filename), entry.tb_lineno or 0, code.co_name]
     positions = next(islice(code.co_positions(), entry.tb_lasti // 2, None), None)
     if positions is not None and positions[0] == entry.tb_lineno and None not in positions:
         described.extend(positions[1:])
     return described
+
+
+_STDLIB = "{stdlib}"
+_PACKAGES = "{site-packages}"
+_FOLDERS = ("/site-packages/", "/dist-packages/")
+
+
+def _label(file: str) -> str:
+    """Name a frame's file so that it means the same on every machine, and says nothing of this one."""
+    named = relative_file(file)
+    for folder in _FOLDERS:
+        _, found, inner = named.rpartition(folder)
+        if found:
+            return f"{_PACKAGES}/{inner}"
+    library = os.path.dirname(os.__file__).replace(os.sep, "/")
+    return f"{_STDLIB}{named.removeprefix(library)}" if named.startswith(f"{library}/") else named
+
+
+def _found(label: str) -> str:
+    """Give the file that a label means here; of a library that is not here, where it would be."""
+    base, _, inner = label.partition("/")
+    if base == _STDLIB:
+        return os.path.join(os.path.dirname(os.__file__), inner)
+    if base != _PACKAGES:
+        return absolute_file(label)
+    folders = [each for each in sys.path if f"{each}/".replace(os.sep, "/").endswith(_FOLDERS)]
+    files = [os.path.join(each, inner) for each in folders]
+    return next((each for each in files if os.path.exists(each)), files[0] if files else label)
 
 
 def with_traceback_frames(error: BaseException, frames: Sequence[Sequence[Any]]) -> BaseException:
@@ -59,9 +89,7 @@ def _entry(described: Sequence[Any]) -> types.TracebackType | None:
     file, line, function = described[:3]
     if not (isinstance(file, str) and isinstance(line, int) and isinstance(function, str)):
         return None
-    code = _code(absolute_file(file), max(line, 1), described[3:]).replace(
-        co_name=function, co_qualname=function
-    )
+    code = _code(_found(file), max(line, 1), described[3:]).replace(co_name=function, co_qualname=function)
     try:
         exec(code, {"__builtins__": {}, "__name__": "?"})  # noqa: S102 - the name above and nothing else
     except NameError as caught:

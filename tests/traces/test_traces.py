@@ -1,6 +1,7 @@
 """Traces that were recorded by older versions of Python and of an SDK replay on those that run the tests."""
 
 import os
+import re
 import shutil
 
 import openai
@@ -37,6 +38,15 @@ def test_they_are_what_their_names_say():
         "openai_2_python_3.11.jsonl": ({"openai": "2.54.0"}, "3.11", 12),
         "openai_3_python_3.11.jsonl": ({"openai": "3.52.0"}, "3.11", 12),
     }
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_they_say_nothing_of_the_machine_that_they_were_recorded_on(name):
+    with open(os.path.join(HERE, name), encoding="utf-8") as file:
+        text = file.read()
+    frames = re.findall(r'\["([^"]+)",\d+,"', text)
+    assert frames
+    assert {frame.partition("/")[0] for frame in frames} <= {"{stdlib}", "{site-packages}", "agent.py"}
 
 
 @pytest.mark.parametrize("name", TRACES)
