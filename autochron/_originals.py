@@ -17,6 +17,16 @@ sleep = time.sleep
 
 urandom = os.urandom
 getpid = os.getpid
+process = [os.getpid()]
+"""The id of this process: to ask for it is a system call, too much for each crossing."""
+
+if hasattr(os, "register_at_fork"):
+
+    def _forked() -> None:
+        process[0] = getpid()
+
+    os.register_at_fork(after_in_child=_forked)
+
 fork = getattr(os, "fork", None)
 immediate_exit = os._exit
 environ = os.environ

@@ -132,6 +132,9 @@ class Record(Protocol):
     def boundaries(self) -> Sequence[Crossed]:
         """Tell what was crossed: each name, kind and site once, in order of first start."""
 
+    def sites(self) -> Collection[str]:
+        """Tell where: the sites that rules are for, each once, in order of first start."""
+
     def parents(self, names: Collection[str], kinds: Collection[str], after: int | None = None) -> set[int]:
         """Give the seqs of what encloses, at any depth, a crossing of one of these names or kinds, or one after `after`."""
 

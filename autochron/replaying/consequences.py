@@ -88,6 +88,10 @@ class Consequences:
         return moment.ended <= began
 
 
+NOTHING_LIVE = Consequences()
+"""Those of a replay in which nothing is live: none."""
+
+
 def _shared(one: str, other: str) -> int:
     """Count the steps that two lanes begin with alike."""
     count = 0

@@ -27,16 +27,17 @@ class Cursor:
     def __init__(self, record: Record, on_read: Callable[[Envelope], object]) -> None:
         self.window = Window(record)
         self._is_short = record.size <= SHORT
-        self._on_read = on_read
+        self.on_read = on_read
         """Told of each envelope as it is read, in order of start."""
-        self._by_place: dict[tuple[str, int | None, str, int], Envelope] = {}
+        self._places: dict[Key, list[Envelope | None]] = {}
+        """What a lane crossed of a name under a parent, in order; None for what can't be met, or was let go."""
         self._nth: dict[int, int] = {}
-        self._siblings: dict[Key, dict[int, Envelope]] = {}
-        self._first_lane: dict[Key, str] = {}
+        """Of a long record: the place under its parent of each envelope, by which it is let go."""
+        self._siblings: dict[Key, dict[int, Envelope]] | None = None
+        """What lanes that were started alike have crossed: by key, and there by seq. None as long as nobody has asked."""
         self._wide: set[Key] = set()
         self._lanes: dict[str, deque[Envelope]] = {}
         """What was not met yet of each lane, in order of start."""
-        self._counts: dict[Key, int] = {}
         self._above: dict[int, int] = {}
         self._identity: dict[str, str] = {}
         self._met = marks(record.size)
@@ -58,41 +59,72 @@ class Cursor:
     def _take_in(self, envelope: Envelope) -> None:
         lane, parent, name, seq = envelope.lane, envelope.parent, envelope.name, envelope.seq
         key = (lane, parent, name)
-        nth = self._nth[seq] = self._counts[key] = self._counts.get(key, 0) + 1
+        places = self._places.get(key)
+        if places is None:
+            places = self._places[key] = []
+        if not self._is_short:
+            self._nth[seq] = len(places)
         if parent is not None:
             self._above[seq] = parent
             if self._is_inside_closed(envelope):
+                places.append(None)
                 self.window.let_go(envelope)
                 return
-        self._by_place[lane, parent, name, nth] = envelope
+        places.append(envelope)
         self._left += 1
         queue = self._lanes.get(lane)
         if queue is None:
             queue = self._lanes[lane] = deque()
         queue.append(envelope)
-        alike = (_family(lane), parent, name)
-        siblings = self._siblings.get(alike)
-        if siblings is None:
-            siblings = self._siblings[alike] = {}
-            self._first_lane[alike] = lane
-        siblings[seq] = envelope
-        if self._first_lane[alike] != lane:
-            self._wide.add(alike)
-        self._on_read(envelope)
+        if self._siblings is not None:
+            self._add_sibling(self._siblings, envelope)
+        self.on_read(envelope)
+
+    def _every_sibling(self) -> dict[Key, dict[int, Envelope]]:
+        if self._siblings is None:
+            self._siblings = {}
+            at_hand = [each for places in self._places.values() for each in places if each is not None]
+            for envelope in sorted(at_hand, key=lambda each: each.seq):
+                self._add_sibling(self._siblings, envelope)
+        return self._siblings
+
+    def _add_sibling(self, siblings: dict[Key, dict[int, Envelope]], envelope: Envelope) -> None:
+        key = (_family(envelope.lane), envelope.parent, envelope.name)
+        known = siblings.setdefault(key, {})
+        if key not in self._wide and known and next(iter(known.values())).lane != envelope.lane:
+            self._wide.add(key)
+        known[envelope.seq] = envelope
 
     # --- finding -----------------------------------------------------------------------------------------------------
 
     def has_likes(self, lane: str, parent: int | None, name: str) -> bool:
         """Tell whether a name was recorded in several lanes that were started alike: a cheap question before `alike`."""
-        return bool(self._wide) and (_family(lane), parent, name) in self._wide
+        if len(self._lanes) < 2:
+            return False
+        self._every_sibling()
+        return (_family(lane), parent, name) in self._wide
+
+    def sure(self, lane: str, parent: int | None, name: str, nth: int) -> Envelope | None:
+        """Give the envelope at a place where nothing else can be meant: one lane was recorded, and this is it.
+
+        None where it takes more to tell: a cheap question before all others.
+        """
+        if self._identity or len(self._lanes) != 1:
+            return None
+        places = self._places.get((lane, parent, name))
+        if places is None or nth > len(places):
+            return None
+        envelope = places[nth - 1]
+        return None if envelope is None or envelope.seq in self._met else envelope
 
     def at(self, lane: str, parent: int | None, name: str, nth: int) -> Envelope | None:
         """Give the envelope recorded at a place, unless it was met and let go."""
-        return self._by_place.get((lane, parent, name, nth))
+        places = self._places.get((lane, parent, name))
+        return places[nth - 1] if places is not None and 0 < nth <= len(places) else None
 
     def alike(self, lane: str, parent: int | None, name: str) -> list[Envelope]:
         """Give what was recorded under a name in the lanes that were started alike, that of this very lane first."""
-        family = self._siblings.get((_family(lane), parent, name), {}).values()
+        family = self._every_sibling().get((_family(lane), parent, name), {}).values()
         return sorted(family, key=lambda envelope: envelope.lane != lane)
 
     def get(self, seq: int) -> Envelope:
@@ -217,8 +249,9 @@ class Cursor:
         lane, parent, name, seq = envelope.lane, envelope.parent, envelope.name, envelope.seq
         nth = self._nth.pop(seq, None)
         if nth is not None:
-            del self._by_place[lane, parent, name, nth]
-            del self._siblings[_family(lane), parent, name][seq]
+            self._places[lane, parent, name][nth] = None
+            if self._siblings is not None:
+                del self._siblings[_family(lane), parent, name][seq]
 
     def merge(self, met: Collection[int], closed: Collection[int]) -> None:
         """Note what another process met and closed."""
@@ -227,9 +260,14 @@ class Cursor:
         for seq in closed:
             self._closed.add(seq)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether all of the record has been met."""
+        return self.window.is_whole and not self._left
+
     def missing(self) -> Iterator[Envelope]:
         """Give what was recorded and never met, without what lies inside a served crossing or in a daemon's lane."""
-        if self.window.is_whole and not self._left:
+        if self.is_over:
             return
         for envelope in sorted(self.window.by_seq.values(), key=lambda each: each.seq):
             if self._is_missing(envelope):
@@ -237,7 +275,7 @@ class Cursor:
         for envelope in self.window.rest():
             if envelope.parent is not None:
                 self._above[envelope.seq] = envelope.parent
-            self._on_read(envelope)
+            self.on_read(envelope)
             if self._is_missing(envelope):
                 yield envelope
 

@@ -12,30 +12,30 @@ from autochron.crossing import streams
 from autochron.crossing.kernel import Crossing
 from autochron.crossing.lanes import MAIN, process_of
 from autochron.envelope import codec, exchange, shapes
-from autochron.envelope.canonical import canonical
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, CodecError, DivergenceError
-from autochron.inputs import LARGE, inputs_of, observed, request_input, shaped_input
+from autochron.inputs import observed, request_input, shaped_input
 from autochron.model import Divergence, Envelope, Mode, Raised, Replayed, Returned, Severity, Streamed
 from autochron.ports import Serving
 from autochron.replaying import comparing
 from autochron.replaying.comparing import error_name, is_of_type
-from autochron.replaying.consequences import Consequences
+from autochron.replaying.consequences import NOTHING_LIVE, Consequences
 from autochron.replaying.cursor import Cursor, Turns
 from autochron.replaying.finding import Finder
+from autochron.replaying.given import Given
 from autochron.replaying.met import Log, Met, masked
 from autochron.replaying.plan import FULL, Plan
 from autochron.replaying.reports import Report, Told
 from autochron.replaying.requests import Running, ServedRequest
 from autochron.replaying.serving import LIVE_PATIENCE, Served
-from autochron.replaying.states import States
+from autochron.replaying.states import States, stateless
 from autochron.replaying.telling import Teller
 from autochron.replaying.unrecorded import Unrecorded
 
 if TYPE_CHECKING:
     from autochron.ports import Record
 
-_getpid = _originals.getpid
+_process = _originals.process
 
 PATIENCE = 1.0
 """Seconds without any progress after which a crossing no longer waits for its turn."""
@@ -47,16 +47,24 @@ class Director:
     """A `CrossingHandler` that serves a record but for what its plan says is live."""
 
     def __init__(
-        self, record: Record, redactor: Redactor, problem: Callable[[str], None], plan: Plan = FULL
+        self,
+        record: Record,
+        redactor: Redactor,
+        plan: Plan = FULL,
+        state_of: Callable[[Envelope], str | None] = stateless,
     ) -> None:
+        """Take `state_of`, which gives the `state` that a recorded crossing shares with others."""
+        # None of these knows the director: a replay that is let go is freed at once, and not when garbage is collected.
         self.record = record
         self.plan = plan
         self._is_full = plan.is_full
-        self.consequences = Consequences()
-        self.states = States()
-        self.turns = Turns(process_of(MAIN))
-        self.cursor = Cursor(record, self._read)
-        self.teller = Teller(plan, self.consequences)
+        self._lock = _originals.RLock()
+        self.given = Given(redactor)
+        self.consequences = NOTHING_LIVE if self._is_full else Consequences()
+        self.states = States(state_of)
+        self.turns = Turns(MAIN)
+        self.cursor = Cursor(record, self._reading())
+        self.teller = Teller(plan, self.consequences, self._lock)
         self.note = self.teller.note
         self.progress = 0
         self.log = Log(self.cursor.get, _originals.perf_counter_ns())
@@ -64,33 +72,37 @@ class Director:
         """Less once it has run out: then the order is another, as where a pool's few workers got their tasks in another."""
         self.live_now = 0
         """How many live crossings are open."""
-        self._redactor = redactor
-        self._problem = problem
-        self._lock = _originals.RLock()
-        self._changed = _originals.Condition(self._lock)
+        self._moved: Any = None
+        """The condition on which crossings wait for their turn; None until one does."""
         self._unrecorded = Unrecorded(record, plan, self.cursor, self.teller)
-        self._process = _originals.getpid()
+        self._process = _process[0]
         self._report: Report | None = None
-        self._finder = Finder(self.cursor, self._input)
+        self._finder = Finder(self.cursor, self.given.input)
 
     @property
     def divergences(self) -> list[Divergence]:
         """Where replay and record disagree, in the order in which it was noticed."""
         return self.teller.divergences
 
-    def _read(self, envelope: Envelope) -> None:
-        """Hear of an envelope of the record, in order of start."""
-        self.turns.add(envelope)
-        if not self._is_full:
-            is_live = self.plan.is_live(envelope)
-            self.consequences.read(envelope, is_live=is_live)
-            self.states.read(envelope, is_live=is_live)
+    def _reading(self) -> Callable[[Envelope], None]:
+        """Give what hears of each envelope of the record, in order of start."""
+        turns, plan, consequences, states = self.turns, self.plan, self.consequences, self.states
+        if self._is_full:
+            return turns.add
+
+        def read(envelope: Envelope) -> None:
+            turns.add(envelope)
+            is_live = plan.is_live(envelope)
+            consequences.read(envelope, is_live=is_live)
+            states.read(envelope, is_live=is_live)
+
+        return read
 
     # --- told by the kernel ----------------------------------------------------------------------------------------
 
     def begin(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Serving | None:
         """Find the record of a crossing and serve it, or let it run."""
-        if _getpid() != self._process:  # before the lock, which another thread may have held at the fork
+        if _process[0] != self._process:  # before the lock, which another thread may have held at the fork
             raise self._refuse_child(crossing.address)
         with self._lock:
             envelope = self._finder.find(crossing, arguments)
@@ -109,20 +121,20 @@ class Director:
         if envelope.reenters:  # what it was asked is known with its first request
             serves = mode != "live" and crossing.point.transport
             return self._request(crossing, crossing.point, arguments) if serves else None
-        given = self._raw_input(crossing, arguments)
+        given = self.given.raw(crossing, arguments)
         if given != envelope.input:  # else it needs no masking: what was recorded was masked
-            given = self._redactor.mask_input((crossing.name, crossing.root.lane), given)
+            given = self.given.masked(crossing, given)
             self.teller.compare_input(envelope, given, crossing.rule)
         if mode != "served":
             if given != envelope.input:
                 crossing.record.met.input = given
             return None
         self.cursor.close(envelope)
-        with self._changed:
+        with self._lock:
             self._note_served(crossing, envelope, given)
             # Nobody may wait for what was recorded inside until this is served: it may be waiting for them.
-            if self.turns.close(envelope):
-                self._changed.notify_all()
+            if self.turns.close(envelope) and self._moved is not None:
+                self._moved.notify_all()
         return Served(self, crossing, arguments, envelope)
 
     def _note_served(self, crossing: Crossing, envelope: Envelope, given: bytes) -> None:
@@ -187,7 +199,9 @@ class Director:
             message = f"{envelope.address} returned; when it was recorded it raised {name}"
             self._note_end(envelope, message)
         elif crossing.rule.observe:
-            self.teller.compare_observed(envelope, self.mask(observed(crossing.rule, value)), crossing.rule)
+            self.teller.compare_observed(
+                envelope, self.given.mask(observed(crossing.rule, value)), crossing.rule
+            )
         return value
 
     def raised(self, crossing: Crossing, error: BaseException) -> None:
@@ -264,7 +278,7 @@ class Director:
             self.compare_request(running, point.transport.sent(point.parameters, arguments), current)
         if not running.answers:
             return None
-        if _getpid() != self._process:
+        if _process[0] != self._process:
             raise self._refuse_child(current.address)
         return self._request(current, point, arguments)
 
@@ -281,15 +295,15 @@ class Director:
 
     def served(self, serving: Served) -> None:
         """Note that a crossing has ended."""
-        with self._changed:
+        with self._lock:
             self._finish(serving.envelope)
 
     def _finish(self, envelope: Envelope) -> None:
         self.turns.finish(envelope)
         self.cursor.let_go(envelope)
         self.progress += 1
-        if self.turns.parallel:
-            self._changed.notify_all()
+        if self._moved is not None:
+            self._moved.notify_all()
 
     def ended(self, crossing: Crossing) -> Running | None:
         """Note that a crossing whose body ran has ended; give what was kept with it."""
@@ -297,7 +311,7 @@ class Director:
         if not isinstance(running, Running):
             return None
         envelope = running.envelope
-        with self._changed:
+        with self._lock:
             if running.mode == "live":
                 self.live_now -= 1
             if envelope is None:
@@ -314,7 +328,7 @@ class Director:
     def _tell_of(self, running: Running) -> None:
         """Tell the first process of a crossing that did not go as it was recorded."""
         if self._report is not None:
-            replayed = self.log.replayed_at(running.met, self.mask)
+            replayed = self.log.replayed_at(running.met, self.given.mask)
             self._report.tell(Told(kind="replayed", replayed=replayed))
 
     def is_due(self, envelope: Envelope) -> bool:
@@ -324,9 +338,12 @@ class Director:
     def wait_for_turn(self, envelope: Envelope) -> None:
         """Block until what ended earlier has ended, or until nothing has moved for a while."""
         patient = 0
-        with self._changed:
+        with self._lock:
+            moved = self._moved
+            if moved is None:
+                moved = self._moved = _originals.Condition(self._lock)
             while not self.is_due(envelope):
-                if self._changed.wait(self.patience):
+                if moved.wait(self.patience):
                     continue
                 patient += 1
                 if not self.live_now or patient > LIVE_PATIENCE:
@@ -334,10 +351,11 @@ class Director:
 
     def give_up(self, envelope: Envelope) -> None:
         """Let a crossing go on although not all that should have ended before has."""
-        with self._changed:
+        with self._lock:
             self.patience = max(self.patience / 10, _LEAST_PATIENCE)
             self.turns.give_up(envelope)
-            self._changed.notify_all()
+            if self._moved is not None:
+                self._moved.notify_all()
 
     def not_rebuilt(self, envelope: Envelope, error: Exception) -> None:
         """Note that an outcome can't be served, whatever is live."""
@@ -352,14 +370,15 @@ class Director:
         After a fork, too: then locks may be held by threads that are gone, and what was noted is the parent's.
         """
         self._lock = _originals.RLock()
-        self._changed = _originals.Condition(self._lock)
-        self._process = _originals.getpid()
+        self._moved = None
+        self._process = _process[0]
         self._report = report
         self.cursor.tell = self._tell
         self.turns = Turns(process_of(lane))
+        self.cursor.on_read = self._reading()
         for envelope in self.cursor.window.by_seq.values():
             self.turns.add(envelope)
-        self.teller.begin_anew(report)
+        self.teller.begin_anew(report, self._lock)
         self.log = Log(self.cursor.get, _originals.perf_counter_ns())
         self.live_now = 0
         self._finder.unasked.clear()
@@ -400,6 +419,8 @@ class Director:
 
         `running` are the lanes of processes that may still come to it, each with a slash behind.
         """
+        if self.cursor.is_over and not self.divergences:
+            return
         for index, each in enumerate(self.divergences):
             if (
                 each.kind == "reordered"
@@ -435,29 +456,8 @@ class Director:
         lane = self.cursor.recorded_lane(crossing.root.lane)
         self.consequences.happened_anew(lane, self.cursor.latest(lane), self.cursor.latest_around(lane))
         running = self._run(crossing, "live", None, self._unrecorded.next_address(crossing.name))
-        running.met.input = self._input(crossing, arguments)
+        running.met.input = self.given.input(crossing, arguments)
         self.teller.live_anew(running.met.full_address)
-
-    def _raw_input(self, crossing: Crossing, arguments: tuple[Any, ...]) -> bytes:
-        inputs = inputs_of(crossing)
-        names, values = inputs.read(arguments)
-        if inputs.large:
-            return inputs.growing(crossing.root.lane).canonical(names, values)
-        raw = canonical(names, values)
-        inputs.large = len(raw) > LARGE
-        return raw
-
-    def _input(self, crossing: Crossing, arguments: tuple[Any, ...]) -> bytes:
-        raw = self._raw_input(crossing, arguments)
-        return self._redactor.mask_input((crossing.name, crossing.root.lane), raw)
-
-    def mask(self, body: bytes) -> bytes:
-        """Mask what is to leave the process, as it is when it is recorded."""
-        return self._redactor.mask_outcome(body)[0]
-
-    def path_of(self, wire: exchange.Wire) -> str:
-        """Give the path of a request, masked as it was recorded."""
-        return exchange.path_of(self._redactor.mask_url(wire.url))
 
     def compare_request(self, running: Running, wire: exchange.Wire, crossing: Crossing) -> None:
         """Compare what the provider would get with what it got."""
@@ -467,7 +467,7 @@ class Director:
         envelope = running.envelope
         given = request_input(wire)
         if envelope is None or given != envelope.input:
-            given = self._redactor.mask_input((crossing.name, crossing.root.lane), given)
+            given = self.given.masked(crossing, given)
             given = shaped_input(given, crossing.rule, from_wire=True)
         if envelope is None or not envelope.reenters:
             running.met.input = given
@@ -485,10 +485,10 @@ class Director:
         """Compare how a crossing ended that ran."""
         envelope, outcome = running.envelope, running.met.outcome
         if envelope is not None and outcome is not None and outcome != envelope.outcome:
-            outcome, live = masked(outcome, self.mask), running.mode == "live"
+            outcome, live = masked(outcome, self.given.mask), running.mode == "live"
             self.teller.compare_live(envelope, outcome, crossing.rule, live=live)
 
     def replayed(self) -> list[tuple[Replayed, Met | None]]:
         """Give the crossings as they were in the replay, and what more is kept of each."""
         with self._lock:
-            return list(self.log.replayed(self.mask))
+            return list(self.log.replayed(self.given.mask))

@@ -37,6 +37,9 @@ class Finder:
     def find(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Envelope | None:
         """Give the envelope that a crossing is the replay of; None where it was not recorded."""
         parent, lane = parent_of(crossing.parent), crossing.root.lane
+        found = self._cursor.sure(lane, parent, crossing.name, crossing.within)
+        if found is not None:
+            return found
         if lane not in self._mixed:
             found = self._find_in_lane(crossing, arguments, parent)
         else:  # how many of a name it has crossed says nothing of how many the recorded lane had

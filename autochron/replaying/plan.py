@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from msgspec import Struct, structs
+from msgspec import Struct
 from msgspec.json import decode
 
 from autochron.errors import PlanError
@@ -99,6 +99,8 @@ def plan_for(
     Raises:
         PlanError: a selector means nothing, or nothing that was recorded; it names what is near.
     """
+    if live == () and deny == () and inputs is None:
+        return FULL
     if inputs is not None and inputs not in INPUTS:
         raise PlanError(f"inputs={inputs!r}: it is one of {', '.join(INPUTS)}")
     denied = frozenset(_reaches(deny))
@@ -106,21 +108,82 @@ def plan_for(
     if not selectors:
         return FULL if inputs is None and not denied else Plan(inputs=inputs, deny=denied)
     crossed = record.boundaries()
-    plan = Plan(inputs=inputs, deny=denied)
+    live_parts = _Parts()
     for selector in selectors:
-        plan = _with(plan, selector, record, crossed)
-    single = [record.get(seq) for seq in plan.seqs]
-    kinds = {
-        *plan.kinds,
-        *(each.kind for each in crossed if each.name in plan.names),
-        *(each.kind for each in single),
-    }
-    return structs.replace(
-        plan,
-        singled=frozenset(each.name for each in single),
-        opened=frozenset(_opened(plan, record)),
-        models="model" in kinds or plan.after is not None,
-    )
+        live_parts.add(selector, record, crossed)
+    return live_parts.plan(record, crossed, inputs, denied)
+
+
+class _Parts:
+    """What selectors have said so far."""
+
+    def __init__(self) -> None:
+        self.seqs: set[int] = set()
+        self.chosen = False
+        self.names: set[str] = set()
+        self.kinds: set[Kind] = set()
+        self.after: int | None = None
+
+    def add(self, selector: Selector, record: Record, crossed: Sequence[Crossed]) -> None:
+        """Take in a selector; PlanError where it means nothing."""
+        if not isinstance(selector, str):
+            self._choose(selector, record)
+            return
+        head, colon, rest = selector.partition(":")
+        if colon and head == "kind":
+            self.kinds.add(_kind(selector, rest, crossed))
+        elif colon and head == "after":
+            point = _found(selector, rest, record, crossed).seq
+            self.after = point if self.after is None else min(point, self.after)
+        elif any(each.name == selector for each in crossed):
+            self.names.add(selector)
+        else:
+            self.seqs.add(_found(selector, selector, record, crossed).seq)
+
+    def _choose(self, selector: Any, record: Record) -> None:
+        if not callable(selector):
+            raise PlanError(
+                f"live={selector!r}: give names, addresses, kind:KIND, after:ADDRESS or a function"
+            )
+        chosen = {each.seq for each in record if selector(each)}
+        if not chosen:  # else all would be served, and nothing tried
+            name = getattr(selector, "__qualname__", repr(selector))
+            raise PlanError(f"live {name}: it is true of no crossing of the trace")
+        self.seqs |= chosen
+        self.chosen = True
+
+    def plan(self, record: Record, crossed: Sequence[Crossed], inputs: Any, denied: frozenset[Reach]) -> Plan:
+        """Settle the plan."""
+        single = [record.get(seq) for seq in self.seqs]
+        kinds = {*self.kinds, *[each.kind for each in single]}
+        if self.names:
+            kinds.update(each.kind for each in crossed if each.name in self.names)
+        return Plan(
+            seqs=frozenset(self.seqs),
+            chosen=self.chosen,
+            singled=frozenset([each.name for each in single]),
+            names=frozenset(self.names),
+            kinds=frozenset(self.kinds),
+            after=self.after,
+            opened=frozenset(self._opened(record)),
+            models="model" in kinds or self.after is not None,
+            inputs=inputs,
+            deny=denied,
+        )
+
+    def _opened(self, record: Record) -> set[int]:
+        """Give what encloses something live, at any depth. What is live itself may be among it."""
+        found: set[int] = set()
+        if self.names or self.kinds or self.after is not None:
+            found = record.parents(self.names, self.kinds, self.after)
+        if self.after is not None:  # it is served, so what was recorded inside does not happen
+            found.discard(self.after)
+        for seq in self.seqs:
+            parent = record.get(seq).parent
+            while parent is not None and parent not in found:
+                found.add(parent)
+                parent = record.get(parent).parent
+        return found
 
 
 def _selectors(live: Selector | Iterable[Selector]) -> Sequence[Selector]:
@@ -147,28 +210,6 @@ def _reaches(deny: str | Iterable[str]) -> Iterable[Reach]:
             near = f"; did you mean {close}?" if name and close else ""
             raise PlanError(f"what can be denied is {', '.join(REACHES)}; {wrong}{near}")
         yield name
-
-
-def _with(plan: Plan, selector: Selector, record: Record, crossed: Sequence[Crossed]) -> Plan:
-    if not isinstance(selector, str):
-        if not callable(selector):
-            raise PlanError(
-                f"live={selector!r}: give names, addresses, kind:KIND, after:ADDRESS or a function"
-            )
-        chosen = {each.seq for each in record if selector(each)}
-        if not chosen:  # else all would be served, and nothing tried
-            name = getattr(selector, "__qualname__", repr(selector))
-            raise PlanError(f"live {name}: it is true of no crossing of the trace")
-        return structs.replace(plan, seqs=plan.seqs | chosen, chosen=True)
-    head, colon, rest = selector.partition(":")
-    if colon and head == "kind":
-        return structs.replace(plan, kinds=plan.kinds | {_kind(selector, rest, crossed)})
-    if colon and head == "after":
-        point = _found(selector, rest, record, crossed).seq
-        return structs.replace(plan, after=point if plan.after is None else min(point, plan.after))
-    if any(each.name == selector for each in crossed):
-        return structs.replace(plan, names=plan.names | {selector})
-    return structs.replace(plan, seqs=plan.seqs | {_found(selector, selector, record, crossed).seq})
 
 
 def _kind(selector: str, kind: str, crossed: Sequence[Crossed]) -> Kind:
@@ -218,16 +259,3 @@ def nearest_names(name: str, crossed: Iterable[Crossed]) -> str:
     if not counts:
         return "it has none at all"
     return f"it has {', '.join(f'{each} ({count}×)' for each, count in list(counts.items())[:12])}"
-
-
-def _opened(plan: Plan, record: Record) -> set[int]:
-    """Give what encloses something live, at any depth. What is live itself may be among it."""
-    found = record.parents(plan.names, plan.kinds, plan.after)
-    if plan.after is not None:  # it is served, so what was recorded inside does not happen
-        found.discard(plan.after)
-    for seq in plan.seqs:
-        parent = record.get(seq).parent
-        while parent is not None and parent not in found:
-            found.add(parent)
-            parent = record.get(parent).parent
-    return found

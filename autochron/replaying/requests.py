@@ -123,7 +123,7 @@ class ServedRequest:
 
     def _found(self, wire: exchange.Wire) -> tuple[BaseException | None, Any]:
         envelope = self._envelope
-        path = self._director.path_of(wire)
+        path = self._director.given.path_of(wire)
         found = self._running.next(wire.method, path)
         if found is None:
             message = f"{envelope.address} sends {wire.method} {path}, which was not recorded"

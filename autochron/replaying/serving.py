@@ -27,6 +27,8 @@ LIVE_PATIENCE = 20
 
 _CANCELLED = ("asyncio.exceptions:CancelledError", "concurrent.futures._base:CancelledError")
 
+_NOTHING_BESIDE = b"{}"
+
 _ROUNDS = 32
 """Turns of an event loop, at most, in which what another crossing's end set off may come to an end."""
 
@@ -244,10 +246,11 @@ class Served:
 
     def _repeat(self, items: int) -> None:
         """Print and change what the body did before its end, however it ended."""
-        self._step(items)
         envelope = self.envelope
-        if b'"printed":' in envelope.meta:
-            sys.stdout.write(decode_json(envelope.meta).get("printed", ""))
+        if envelope.meta != _NOTHING_BESIDE:
+            self._step(items)
+            if b'"printed":' in envelope.meta:
+                sys.stdout.write(decode_json(envelope.meta).get("printed", ""))
         if envelope.changed is not None:
             self._change(envelope.changed)
 

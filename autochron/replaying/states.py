@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from autochron.model import Envelope
 
 
+def stateless(_envelope: Envelope) -> None:
+    """Say of every crossing that it shares no state."""
+
+
 class States:
     """Tells which recorded crossings run because a later live one is of the same state.
 
@@ -17,8 +21,8 @@ class States:
             with the import of what it fits.
     """
 
-    def __init__(self) -> None:
-        self.state_of: Callable[[Envelope], str | None] = lambda _envelope: None
+    def __init__(self, state_of: Callable[[Envelope], str | None]) -> None:
+        self.state_of = state_of
         self._live: list[Envelope] = []
         self._inside: dict[int, list[Envelope]] = {}
 

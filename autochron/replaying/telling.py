@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from autochron import _originals
 from autochron.inputs import OUTCOME
 from autochron.model import Divergence, Returned, Severity
 from autochron.replaying import comparing
@@ -30,7 +29,8 @@ _LISTED = 100
 class Teller:
     """Notes divergences. What follows from something live is a consequence; all else is an error unless it says otherwise."""
 
-    def __init__(self, plan: Plan, consequences: Consequences) -> None:
+    def __init__(self, plan: Plan, consequences: Consequences, lock: Any) -> None:
+        """Take the lock under which divergences are added, one that may be taken again by who has it."""
         self.divergences: list[Divergence] = []
         self.report: Report | None = None
         """Where a child process tells the first one."""
@@ -39,13 +39,13 @@ class Teller:
         self._served_tools: dict[str, list[str]] = {}
         """The first served tools of each recorded lane."""
         self._is_hinted = False
-        self._lock = _originals.RLock()
+        self._lock = lock
 
-    def begin_anew(self, report: Report) -> None:
+    def begin_anew(self, report: Report, lock: Any) -> None:
         """Tell in a child process from now on."""
         self.report = report
         self.divergences = []
-        self._lock = _originals.RLock()
+        self._lock = lock
 
     def note(
         self,

@@ -14,6 +14,7 @@ from autochron.crossing.processes import ProcessHooks
 from autochron.model import Rules
 from autochron.session import network
 from autochron.session.loops import LOOPS, can_be_watched, watch_loops
+from autochron.session.marking import marked
 from autochron.session.planner import RulePlanner, program_paths
 from autochron.session.project import Project
 from autochron.session.runners import RUNNERS, Runners
@@ -23,6 +24,7 @@ from autochron.weaving.plans import Plans, default_folder, version_of_code
 from autochron.weaving.weave import has_woven
 
 if TYPE_CHECKING:
+    from autochron.model import Envelope
     from autochron.weaving.gate import Point
 
 _PROCESSES = "multiprocessing.process"
@@ -67,11 +69,30 @@ class Activation:
     def points_at(self, site: str) -> Sequence[Point]:
         """Give what is woven at a site, as a trace names it."""
         points = self.ledger.points
-        for point in points[self._sited :]:
-            file = self.project.name(point.file) if self.project.owns(point.file) else point.module
-            self._sites.setdefault(f"{file}:{point.qualname}", []).append(point)
-        self._sited = len(points)
+        if len(points) > self._sited:
+            for point in points[self._sited :]:
+                file = self.project.name(point.file) if self.project.owns(point.file) else point.module
+                self._sites.setdefault(f"{file}:{point.qualname}", []).append(point)
+            self._sited = len(points)
         return self._sites.get(site, ())
+
+    def state_of(self, envelope: Envelope) -> str | None:
+        """Give the state that today's rules say a recorded crossing shares with others."""
+        site = envelope.site
+        points = self._marked_at(site) if site.startswith("@") else self.points_at(site)
+        states = (rule.state for point in points for rule in point.rules)
+        return next((state for state in states if state is not None), None)
+
+    def _marked_at(self, site: str) -> list[Point]:
+        """Give what is marked by hand at a site."""
+        project, qualname = self.project, site.rpartition(":")[2]
+        return [
+            point
+            for point in marked.points
+            if point.qualname == qualname
+            and site[1:]
+            == f"{project.name(point.file) if project.owns(point.file) else point.module}:{qualname}"
+        ]
 
     def is_by(self, rules: Rules, program: str | None) -> bool:
         """Tell whether this is what the same rules would weave, for the same program."""

@@ -33,7 +33,10 @@ def rules_for(rules: Rules | str | os.PathLike[str] | None) -> Rules:
     if isinstance(rules, Rules):
         return rules
     file = os.fspath(rules) if rules is not None else _nearest_rule_file()
-    changed = 0 if file is None else os.stat(file).st_mtime_ns if os.path.exists(file) else -1
+    try:
+        changed = 0 if file is None else os.stat(file).st_mtime_ns
+    except (OSError, ValueError):  # it is said when they are loaded
+        changed = -1
     key = (file, changed, "" if file is not None and os.path.isabs(file) else os.getcwd())
     found = _rules.get(key)
     if found is None:

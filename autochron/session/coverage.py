@@ -41,14 +41,21 @@ def refuse_uncovered(
     Raises:
         UnwovenToolError: names such boundaries and where they were.
     """
-    crossed = [each for each in record.boundaries() if live is None or live.means(each)]
+    crossed_at = (
+        record.sites()
+        if live is None
+        else dict.fromkeys(each.ruled for each in record.boundaries() if live.means(each))
+    )
     # What is marked by hand in the program's source needs no rule.
-    sites = dict.fromkeys(each.ruled for each in crossed if not each.ruled.startswith("@"))
-    if activation is not None:
-        sites = dict.fromkeys(site for site in sites if not activation.points_at(site))
+    sites = [
+        site
+        for site in crossed_at
+        if not (site.startswith("@") or (activation is not None and activation.points_at(site)))
+    ]
     missing = uncovered(sites, rules) if sites else set()
     if not missing:
         return
+    crossed = [each for each in record.boundaries() if live is None or live.means(each)]
     named = {each.site: f"{each.name} ({each.site})" for each in crossed if each.ruled in missing}
     other = "" if record.header.rules == rules.digest else "; the trace was recorded with other rules"
     where = rules.file or f"no rule file was found from {rules.root} upward"

@@ -109,6 +109,8 @@ class Isolation:
     @property
     def events(self) -> frozenset[str]:
         """The events to hear of."""
+        if not self.deny:
+            return frozenset()
         found = set[str]().union(*(_EVENTS[each] for each in self.deny))
         found |= {"os.exec"} if self.is_partial else set()
         return frozenset(found)

@@ -99,7 +99,7 @@ def watch(
     `more` are events that the first is told of, too: each costs a call wherever it comes from, and `open` comes often.
     """
     global _installed, _on_code, _on_exec, _watched, _watcher  # noqa: PLW0603 - an audit hook belongs to the process
-    _watcher, _on_exec, _on_code, _watched = watcher, on_exec, on_code, _ALWAYS | more
+    _watcher, _on_exec, _on_code, _watched = watcher, on_exec, on_code, _ALWAYS | more if more else _ALWAYS
     if not _installed:
         _installed = True
         sys.addaudithook(_hook)

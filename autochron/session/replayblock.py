@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from autochron.envelope.redaction import Redactor
-from autochron.errors import DivergenceError, StoreError, UsageError
+from autochron.errors import DivergenceError, UsageError
 from autochron.model import Divergence, Rules, Trace
 from autochron.ports import Record, Store
 from autochron.replaying.plan import plan_for
@@ -93,8 +93,8 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         rules = rules_for(self._given)
         record = self._open(rules)
         plan = plan_for(record, self._live, inputs=self._inputs, deny=self._deny)
-        swaps = swaps_for(self._swap, rules)
-        activation = activate(with_swaps(rules, swaps))
+        swaps = swaps_for(self._swap, rules) if self._swap else ()
+        activation = activate(with_swaps(rules, swaps) if swaps else rules)
         if not self._allow_unwoven:
             refuse_unwoven(record)
             refuse_uncovered(record, rules, activation)
@@ -149,10 +149,6 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
                 f"replay({self._reference!r}): give a trace, its name or id, `last`, or the path of a trace file"
             ) from None
         if reference.endswith(".jsonl"):
-            if not os.path.exists(reference):
-                raise StoreError(
-                    f"there is no trace file {reference}; `autochron traces export TRACE FILE` makes one"
-                )
             return open_store(reference).record("last")
         return store_for(self._store, rules).record(reference)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from autochron.crossing.lanes import CURRENT, Remote, Root
 from autochron.envelope.redaction import Redactor
 from autochron.errors import DeniedError, NetworkRefusedError, UnwovenToolError
-from autochron.model import Envelope, ReplaySummary
+from autochron.model import ReplaySummary
 from autochron.replaying.director import Director
 from autochron.replaying.finding import parent_of
 from autochron.replaying.plan import FULL, Plan
@@ -20,7 +20,6 @@ from autochron.session import databases, isolation, network
 from autochron.session.activation import Activation
 from autochron.session.children import Children, Handing, Started, find_line, strangers
 from autochron.session.facts import other_versions
-from autochron.session.marking import marked
 from autochron.session.replayfolder import ReplayFolder
 from autochron.session.session import Session
 from autochron.session.swapping import Swap, Swapping
@@ -69,8 +68,7 @@ class Replaying(Session):
         self.record = record
         self.redactor = redactor
         self.plan = plan
-        self.director = Director(record, redactor, self.problem, plan)
-        self.director.states.state_of = self._state_of
+        self.director = Director(record, redactor, plan, activation.state_of)
         self.swaps = swaps
         """Functions in whose place others run."""
         self.isolation = isolation.Isolation(plan.deny, activation.project)
@@ -213,24 +211,6 @@ class Replaying(Session):
 
     def _is_recorded(self, lane: str) -> bool:
         return any(f"{each.lane}/".startswith(f"{lane}/") for each in self.record)
-
-    def _state_of(self, envelope: Envelope) -> str | None:
-        """Give the state that today's rules say a recorded crossing shares with others."""
-        site = envelope.site
-        points = self._marked_at(site) if site.startswith("@") else self.activation.points_at(site)
-        states = (rule.state for point in points for rule in point.rules)
-        return next((state for state in states if state is not None), None)
-
-    def _marked_at(self, site: str) -> list[Point]:
-        """Give what is marked by hand at a site."""
-        project, qualname = self.activation.project, site.rpartition(":")[2]
-        return [
-            point
-            for point in marked.points
-            if point.qualname == qualname
-            and site[1:]
-            == f"{project.name(point.file) if project.owns(point.file) else point.module}:{qualname}"
-        ]
 
     def _note_strangers(self, started: Iterable[Started], lanes: Collection[str]) -> None:
         for each in strangers(started, lanes):

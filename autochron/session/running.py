@@ -15,7 +15,7 @@ from autochron import _originals
 from autochron.config import default_store, find_rule_file
 from autochron.envelope import bodies
 from autochron.envelope.redaction import Redactor
-from autochron.errors import RuleError, StoreError, UsageError
+from autochron.errors import RuleError, UsageError
 from autochron.model import Command, ReplaySummary, Rules, RunSummary, Severity
 from autochron.replaying.plan import plan_for, read_plan
 from autochron.rules import load_rules
@@ -254,10 +254,6 @@ def load_record(options: Options, reference: str) -> tuple[Record, Rules]:
     beside = find_rule_file(os.path.abspath(reference)) if file and options.rules is None else None
     rules = load_rules(beside) if beside else options.load_rules(os.getcwd())
     if file:
-        if not os.path.exists(reference):
-            raise StoreError(
-                f"there is no trace file {reference}; `autochron traces export TRACE FILE` makes one"
-            )
         return open_store(reference).record("last"), rules
     return open_store(options.store or default_store(rules.file)).record(reference), rules
 

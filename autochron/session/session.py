@@ -22,12 +22,27 @@ if TYPE_CHECKING:
     from autochron.session.swapping import Swapping
 
 
+class Problems(list[str]):
+    """What is wrong on our side, each once.
+
+    An object of its own: those who are given `note` keep no session alive, so a session is freed as soon as it is let go.
+    """
+
+    __slots__ = ()
+
+    def note(self, message: str) -> None:
+        """Note a problem, in one line."""
+        if message not in self:
+            self.append(message)
+
+
 class Session:
     """What recording and replaying share: a kernel in force, lanes, and an eye on the network."""
 
     def __init__(self, activation: Activation) -> None:
         self.activation = activation
-        self.problems: list[str] = []
+        self.problems = Problems()
+        self.problem = self.problems.note
         self.connections: dict[Connection, None] = {}
         self.kernel: Kernel
         self.watched: frozenset[str] = frozenset()
@@ -35,11 +50,6 @@ class Session:
         self.children: Children | None = None
         """Who tells the processes that the program starts; None where they are strangers."""
         self._token: Any = None
-
-    def problem(self, message: str) -> None:
-        """Note what is wrong on our side, once."""
-        if message not in self.problems:
-            self.problems.append(message)
 
     def start(
         self,
@@ -113,6 +123,7 @@ class Session:
         lanes.carry(None)
         if self.children is not None:
             self.children.end()
+        self.kernel.base.kernel = None  # nothing holds the other in a ring: what is let go is free at once
         if self._token is None:
             CURRENT.set(None)
             return
@@ -120,6 +131,7 @@ class Session:
             CURRENT.reset(self._token)
         except (ValueError, RuntimeError):  # ended in another context than it began in
             CURRENT.set(None)
+        self._token = None
 
     def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Hear of a network event."""

@@ -21,7 +21,7 @@ def set_environment(record: Record, plan: Plan) -> Callable[[], None]:
     """
     footer = record.footer
     if footer is None:
-        return lambda: None
+        return _nothing
     wanted = {
         name: value
         for name, value in footer.environment
@@ -39,7 +39,13 @@ def _unset(names: Iterable[str]) -> dict[str, str]:
     return {name: PLACEHOLDER for name in names if name not in os.environ}
 
 
+def _nothing() -> None:
+    """Put back nothing."""
+
+
 def _replace(wanted: dict[str, str]) -> Callable[[], None]:
+    if not wanted:
+        return _nothing
     for name, value in wanted.items():
         replace_variable(name, value)
 

@@ -148,10 +148,12 @@ class Latest:
 
     def keep(self, key: tuple[str, str, str], base: Base, body: bytes) -> None:
         """Make a body the last one of its boundary."""
-        self._kept.pop(key, None)
-        self._kept[key] = (base, body)
-        if len(self._kept) > BOUNDARIES:
-            del self._kept[next(iter(self._kept))]
+        kept = self._kept
+        if key in kept:
+            del kept[key]  # it is put at the end
+        elif len(kept) >= BOUNDARIES:
+            del kept[next(iter(kept))]
+        kept[key] = (base, body)
 
 
 def header_line(header: Header) -> bytes:
@@ -286,13 +288,21 @@ class LineReader:
 
     def envelope(self, line: bytes) -> Envelope:
         """Give the envelope of a line."""
-        fields = _crossing.decode(line)
+        return self._envelope(_crossing.decode(line))
+
+    def envelopes(self, lines: bytes) -> list[Envelope]:
+        """Give the envelopes of several lines."""
+        return [self._envelope(fields) for fields in _crossing.decode_lines(lines)]
+
+    def _envelope(self, fields: CrossingLine) -> Envelope:
         name, lane, seq = fields.name, fields.lane, fields.seq
-        key = ("request", name, lane)
         given = self._whole(("input", name, lane), seq, fields.input)
-        exchanges = [
-            self._exchange(key, (seq, place), item) for place, item in enumerate(fields.exchanges, 1)
-        ]
+        exchanges: tuple[Exchange, ...] = ()
+        if fields.exchanges:
+            key = ("request", name, lane)
+            exchanges = tuple(
+                [self._exchange(key, (seq, place), item) for place, item in enumerate(fields.exchanges, 1)]
+            )
         return Envelope(
             seq=seq,
             name=name,
@@ -304,10 +314,10 @@ class LineReader:
             input=given,
             outcome=self._outcome(fields.outcome),
             form=fields.form,
-            exchanges=tuple(exchanges),
+            exchanges=exchanges,
             reenters=fields.reenters,
-            changed=self._optional(fields.changed),
-            meta=self._optional(fields.meta) or b"{}",
+            changed=None if fields.changed is ABSENT else self._body(fields.changed),
+            meta=b"{}" if fields.meta is ABSENT else self._body(fields.meta),
             started=fields.started,
             duration=fields.duration,
             masked=fields.masked,
@@ -352,6 +362,8 @@ class LineReader:
 
     def _outcome(self, fields: Ending) -> Outcome:
         if fields.streamed is UNSET:
+            if fields.raised is ABSENT and fields.end is ABSENT and fields.returned is not ABSENT:
+                return Returned(self._body(fields.returned), fields.argument)
             return self._plain(fields)
         if bytes(fields.returned) or bytes(fields.raised) or fields.argument is not None:
             raise patches.PatchError("an outcome is one of returned, raised and streamed")

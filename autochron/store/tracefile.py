@@ -48,6 +48,11 @@ _digest = msgspec.json.Decoder(DigestLine)
 SMALL = 1 << 20
 """Bytes of a file that is read at once, and kept: what was checked is then what is read, however often."""
 
+_FOOTER = b'{"footer"'
+
+_AT_ONCE = 1 << 14
+"""Bytes of a file that are read without asking for its size."""
+
 _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
 EDITED = "edited? `autochron traces import FILE --reseal` accepts it"
@@ -120,7 +125,7 @@ class TraceFileStore:
         self._reseal = reseal
         self._lines = 0
         self._text = self._read_if_small()
-        self.header = self._header(next(self._every_line(), b""))
+        self.header = self._header(self._first_line())
         self._verify()
 
     def begin(self, header: Header) -> Sink:
@@ -169,6 +174,9 @@ class TraceFileStore:
     def load(self, reference: str) -> Trace:
         """Read the trace whole."""
         self.find(reference)
+        whole = self._whole()
+        if whole is not None:
+            return whole
         envelopes: list[Envelope] = []
         footer = None
         for found in self._read():
@@ -176,6 +184,27 @@ class TraceFileStore:
                 footer = found
             else:
                 envelopes.append(found)
+        return Trace(self.header, tuple(envelopes), footer)
+
+    def _whole(self) -> Trace | None:
+        """Read a small file at once; None where it is another, or something is wrong, which is told line by line."""
+        text = self._text
+        if text is None or self._reseal:
+            return None
+        start, end = text.index(b"\n") + 1, text.rfind(b"\n", 0, len(text) - 1) + 1
+        last = text.rfind(b"\n", start, end - 1) + 1 or start
+        has_footer = text.startswith(_FOOTER, last)
+        reader = LineReader()
+        try:
+            envelopes = reader.envelopes(text[start : last if has_footer else end])
+            footer = reader.footer(text[last:end]) if has_footer else None
+        except (msgspec.MsgspecError, patches.PatchError, RecursionError):
+            return None
+        seq = 0
+        for each in envelopes:
+            if each.seq <= seq:
+                return None
+            seq = each.seq
         return Trace(self.header, tuple(envelopes), footer)
 
     def record(self, reference: str) -> Record:
@@ -196,15 +225,23 @@ class TraceFileStore:
                 self.path, _READ
             )  # not a file object: of a small file that costs as much as the reading
             try:
+                text = os.read(file, _AT_ONCE)
+                if len(text) < _AT_ONCE:  # of a file on a disk that is all
+                    return text
                 size = os.fstat(file).st_size
                 if size > SMALL:
                     return None
-                text = os.read(file, size + 1)
+                text += os.read(file, size + 1)
                 return text if len(text) == size else None  # one that grows is none to keep
             finally:
                 os.close(file)
         except OSError as error:
             raise self._unreadable(error) from error
+
+    def _first_line(self) -> bytes:
+        if self._text is None:
+            return next(self._read_lines(), b"")
+        return self._text[: self._text.find(b"\n") + 1] or self._text
 
     def _every_line(self) -> Iterator[bytes]:
         return self._read_lines() if self._text is None else iter(io.BytesIO(self._text))
@@ -218,7 +255,9 @@ class TraceFileStore:
 
     def _unreadable(self, error: OSError) -> StoreError:
         if isinstance(error, FileNotFoundError):
-            return StoreError(f"there is no trace file {self.path}; make one with `autochron traces export`")
+            return StoreError(
+                f"there is no trace file {self.path}; `autochron traces export TRACE FILE` makes one"
+            )
         return StoreError(f"{self.path} can't be read ({error.strerror}); give another path")
 
     def _refuse(self, line: int, what: str, remedy: str) -> NoReturn:
@@ -300,7 +339,7 @@ class TraceFileStore:
                 return
             if ended:
                 self._refuse(number, "a line follows the footer", remedy)
-            ended = line.startswith(b'{"footer"')
+            ended = line.startswith(_FOOTER)
             found: Envelope | Footer
             try:
                 found = reader.footer(line) if ended else reader.envelope(line)

@@ -38,6 +38,10 @@ class WholeRecord:
                 return envelope
         return None
 
+    def sites(self) -> Collection[str]:
+        """Tell where: the sites that rules are for, each once, in order of first start."""
+        return dict.fromkeys([ruled(each) for each in self._envelopes])
+
     def boundaries(self) -> Sequence[Crossed]:
         """Tell what was crossed: each name, kind and site once, in order of first start."""
         if self._boundaries is not None:
@@ -53,9 +57,9 @@ class WholeRecord:
 
     def parents(self, names: Collection[str], kinds: Collection[str], after: int | None = None) -> set[int]:
         """Give the seqs of what encloses, at any depth, a crossing of one of these names or kinds, or a later one."""
-        above = {each.seq: each.parent for each in self._envelopes}
+        above = {each.seq: each.parent for each in self._envelopes if each.parent is not None}
         found: set[int] = set()
-        for each in self._envelopes:
+        for each in self._envelopes if above else ():
             if each.parent is None:
                 continue
             if each.name in names or each.kind in kinds or (after is not None and each.seq > after):
@@ -68,7 +72,7 @@ class WholeRecord:
 
 def ruled(envelope: Envelope) -> str:
     """Give the site that a rule is for: what was passed as an argument is woven where it was passed to."""
-    return ruled_by(envelope.site, envelope.meta)
+    return envelope.site if envelope.meta == b"{}" else ruled_by(envelope.site, envelope.meta)
 
 
 def ruled_by(site: str, meta: bytes) -> str:
