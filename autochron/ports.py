@@ -132,6 +132,9 @@ class Record(Protocol):
     def boundaries(self) -> Sequence[Crossed]:
         """Tell what was crossed: each name, kind and site once, in order of first start."""
 
+    def names(self) -> Collection[str]:
+        """Tell by which names."""
+
     def sites(self) -> Collection[str]:
         """Tell where: the sites that rules are for, each once, in order of first start."""
 

@@ -71,6 +71,8 @@ def _screen(value: Any, depth: int = 2) -> None:
     """Raise _UnsafeError where a value holds something that only the walk may read."""
     items: Any = value.values() if type(value) is dict else value
     screened = _screened
+    if depth <= 0 and _flat.issuperset(map(type, items)) and not _looks_deep():
+        return
     if len(items) > _NEAR and not _looks_deep():
         # Long, so not looked into; but what it holds itself is told by the types, at the speed of C.
         if any(kind not in _OPEN and _is_unsafe(kind) for kind in set(map(type, items)) - _screened):
@@ -85,6 +87,10 @@ def _screen(value: Any, depth: int = 2) -> None:
                 raise _UnsafeError
         elif item and (depth > 0 or (depth > -_MAX_DEPTH and _looks_deep())):
             _screen(item, depth - 1)
+
+
+_flat = frozenset({*_screened, *_OPEN})
+"""Types of which nothing is to be known but what is deeper than is looked."""
 
 
 def _looks_deep() -> bool:

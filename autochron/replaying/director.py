@@ -94,7 +94,8 @@ class Director:
             turns.add(envelope)
             is_live = plan.is_live(envelope)
             consequences.read(envelope, is_live=is_live)
-            states.read(envelope, is_live=is_live)
+            if is_live or envelope.parent is not None:
+                states.read(envelope, is_live=is_live)
 
         return read
 

@@ -107,57 +107,57 @@ def plan_for(
     selectors = _selectors(live)
     if not selectors:
         return FULL if inputs is None and not denied else Plan(inputs=inputs, deny=denied)
-    crossed = record.boundaries()
-    live_parts = _Parts()
+    parts = _Parts(record)
     for selector in selectors:
-        live_parts.add(selector, record, crossed)
-    return live_parts.plan(record, crossed, inputs, denied)
+        parts.add(selector)
+    return parts.plan(inputs, denied)
 
 
 class _Parts:
     """What selectors have said so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, record: Record) -> None:
+        self._record = record
         self.seqs: set[int] = set()
         self.chosen = False
         self.names: set[str] = set()
         self.kinds: set[Kind] = set()
         self.after: int | None = None
 
-    def add(self, selector: Selector, record: Record, crossed: Sequence[Crossed]) -> None:
+    def add(self, selector: Selector) -> None:
         """Take in a selector; PlanError where it means nothing."""
         if not isinstance(selector, str):
-            self._choose(selector, record)
+            self._choose(selector)
             return
         head, colon, rest = selector.partition(":")
         if colon and head == "kind":
-            self.kinds.add(_kind(selector, rest, crossed))
+            self.kinds.add(_kind(selector, rest, self._record.boundaries()))
         elif colon and head == "after":
-            point = _found(selector, rest, record, crossed).seq
+            point = _found(selector, rest, self._record).seq
             self.after = point if self.after is None else min(point, self.after)
-        elif any(each.name == selector for each in crossed):
+        elif selector in self._record.names():
             self.names.add(selector)
         else:
-            self.seqs.add(_found(selector, selector, record, crossed).seq)
+            self.seqs.add(_found(selector, selector, self._record).seq)
 
-    def _choose(self, selector: Any, record: Record) -> None:
+    def _choose(self, selector: Any) -> None:
         if not callable(selector):
             raise PlanError(
                 f"live={selector!r}: give names, addresses, kind:KIND, after:ADDRESS or a function"
             )
-        chosen = {each.seq for each in record if selector(each)}
+        chosen = {each.seq for each in self._record if selector(each)}
         if not chosen:  # else all would be served, and nothing tried
             name = getattr(selector, "__qualname__", repr(selector))
             raise PlanError(f"live {name}: it is true of no crossing of the trace")
         self.seqs |= chosen
         self.chosen = True
 
-    def plan(self, record: Record, crossed: Sequence[Crossed], inputs: Any, denied: frozenset[Reach]) -> Plan:
+    def plan(self, inputs: Any, denied: frozenset[Reach]) -> Plan:
         """Settle the plan."""
-        single = [record.get(seq) for seq in self.seqs]
+        single = [self._record.get(seq) for seq in self.seqs]
         kinds = {*self.kinds, *[each.kind for each in single]}
         if self.names:
-            kinds.update(each.kind for each in crossed if each.name in self.names)
+            kinds.update(each.kind for each in self._record.boundaries() if each.name in self.names)
         return Plan(
             seqs=frozenset(self.seqs),
             chosen=self.chosen,
@@ -165,14 +165,15 @@ class _Parts:
             names=frozenset(self.names),
             kinds=frozenset(self.kinds),
             after=self.after,
-            opened=frozenset(self._opened(record)),
+            opened=frozenset(self._opened()),
             models="model" in kinds or self.after is not None,
             inputs=inputs,
             deny=denied,
         )
 
-    def _opened(self, record: Record) -> set[int]:
+    def _opened(self) -> set[int]:
         """Give what encloses something live, at any depth. What is live itself may be among it."""
+        record = self._record
         found: set[int] = set()
         if self.names or self.kinds or self.after is not None:
             found = record.parents(self.names, self.kinds, self.after)
@@ -221,13 +222,15 @@ def _kind(selector: str, kind: str, crossed: Sequence[Crossed]) -> Kind:
     return kind
 
 
-def _found(selector: str, wanted: str, record: Record, crossed: Sequence[Crossed]) -> Envelope:
+def _found(selector: str, wanted: str, record: Record) -> Envelope:
     """Give the envelope of an address; PlanError names what is near."""
     address = split_address(wanted)
     if address is not None:
         found = record.find(*address)
         if found is not None:
             return found
+    crossed = record.boundaries()
+    if address is not None:
         counts = counts_of(crossed)
         if address[0] in counts:
             last = counts[address[0]]

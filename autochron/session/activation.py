@@ -97,6 +97,8 @@ class Activation:
     def is_by(self, rules: Rules, program: str | None) -> bool:
         """Tell whether this is what the same rules would weave, for the same program."""
         own = self._given
+        if own is rules and self.program == program:
+            return True
         return (own.digest, own.root, own.file, own.project, own.children, own.swaps, self.program) == (
             rules.digest,
             rules.root,

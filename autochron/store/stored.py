@@ -119,6 +119,10 @@ class StoredRecord:
             row = self._execute(_FIND[nth * 2 <= count], (*self._bounds, name, nth)).fetchone()
             return None if row is None else self.get(row[0] & _MASK)
 
+    def names(self) -> Collection[str]:
+        """Tell by which names it was crossed."""
+        return {each.name for each in self.boundaries()}
+
     def sites(self) -> Collection[str]:
         """Tell where: the sites that rules are for, each once."""
         return dict.fromkeys(each.ruled for each in self.boundaries())

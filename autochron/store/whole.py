@@ -38,6 +38,10 @@ class WholeRecord:
                 return envelope
         return None
 
+    def names(self) -> Collection[str]:
+        """Tell by which names it was crossed."""
+        return {each.name for each in self._envelopes}
+
     def sites(self) -> Collection[str]:
         """Tell where: the sites that rules are for, each once, in order of first start."""
         return dict.fromkeys([ruled(each) for each in self._envelopes])
