@@ -646,3 +646,79 @@ class Comparison(Struct, frozen=True, kw_only=True):
     that is missing or extra isn't listed."""
     run: tuple[Difference, ...] = ()
     """What is of the run as a whole."""
+
+
+# --- findings ------------------------------------------------------------------------------------------------------
+
+Category: TypeAlias = Literal[
+    "clock",
+    "random",
+    "uuid",
+    "env",
+    "host",
+    "files",
+    "network",
+    "subprocess",
+    "ordering",
+    "set-order",
+    "identity",
+    "native",
+]
+"""What a non-deterministic call depends on."""
+
+CATEGORIES: tuple[Category, ...] = (
+    "clock",
+    "random",
+    "uuid",
+    "env",
+    "host",
+    "files",
+    "network",
+    "subprocess",
+    "ordering",
+    "set-order",
+    "identity",
+    "native",
+)
+
+Tier: TypeAlias = Literal["direct", "library"]
+"""`direct`: the project's own line makes the call; `library`: a library does that the line called."""
+
+Covered: TypeAlias = Literal["boundary", "recorded", "ignored"]
+"""Why a non-deterministic call is no gap: it is inside a boundary, its value is recorded, or a rule says so."""
+
+
+class Site(Struct, frozen=True):
+    """A line of project code."""
+
+    file: str
+    """Relative to the rules' root where it lies below it."""
+    line: int
+    """From 1."""
+    qualname: str
+    """Of the definition that it stands in; `<module>` for a module's own body."""
+    hash: str
+    """Of the stripped line: the first 12 hex digits of its SHA-256, so that it is found again when code moves; empty where
+    there is no source."""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """A non-deterministic call at a site: outside every boundary, unless `covered` says otherwise."""
+
+    site: Site
+    category: Category
+    call: str
+    """The callable as the catalogue names it: `datetime.datetime.now`."""
+    count: int
+    """How often it ran."""
+    tier: Tier
+    via: str | None = None
+    """The library function that the project's line called: `requests.api.get`."""
+    ran: bool = True
+    """False for one that only the scan of the source saw."""
+    covered: Covered | None = None
+    impact: str | None = None
+    """What became of the run when the value was another one, where that was tried."""
