@@ -91,7 +91,6 @@ def _clock() -> Iterator[Source]:
     yield from _of("email.utils", "clock", "formatdate", given=Argument(0, "timeval"))
     yield from _of("email.utils", "clock", "make_msgid")
     yield from _of("wsgiref.handlers", "clock", "format_date_time", given=_FIRST)
-    yield from _of("os", "clock", "times", "direct")
     yield from _of("resource", "clock", "getrusage", "direct")
     yield from _of("timeit", "clock", "timeit repeat")
     yield Source("numpy.datetime64", "clock", words=("now", "today"))
@@ -163,7 +162,7 @@ def _host() -> Iterator[Source]:
         "os",
         "host",
         "getpid getppid cpu_count process_cpu_count getcwd getcwdb uname getlogin getloadavg getuid geteuid getgid getegid "
-        "getgroups getpgid getpgrp getsid getresuid getresgid getpriority sched_getaffinity get_terminal_size ctermid "
+        "times getgroups getpgid getpgrp getsid getresuid getresgid getpriority sched_getaffinity get_terminal_size ctermid "
         "ttyname sysconf confstr umask",
         "direct",
     )
