@@ -15,6 +15,37 @@ Kind: TypeAlias = Literal["model", "tool", "router", "ambient"]
 
 KINDS: tuple[Kind, ...] = ("model", "tool", "router", "ambient")
 
+Category: TypeAlias = Literal[
+    "clock",
+    "random",
+    "uuid",
+    "env",
+    "host",
+    "files",
+    "network",
+    "subprocess",
+    "ordering",
+    "set-order",
+    "identity",
+    "native",
+]
+"""What a non-deterministic call depends on."""
+
+CATEGORIES: tuple[Category, ...] = (
+    "clock",
+    "random",
+    "uuid",
+    "env",
+    "host",
+    "files",
+    "network",
+    "subprocess",
+    "ordering",
+    "set-order",
+    "identity",
+    "native",
+)
+
 Form: TypeAlias = Literal["value", "awaitable", "iterator", "async_iterator", "object", "future"]
 """The shape of what a call handed to its caller, so that a replay hands out the same.
 
@@ -154,13 +185,20 @@ class SwapRule(Struct, frozen=True):
 
 
 class IgnoreRule(Struct, frozen=True):
-    """One `[[ignore]]` table: a finding that is meant to be there."""
+    """One `[[ignore]]` table: a finding that is meant to be there.
 
-    call: str
+    Of `call` and `category` one is given, or both.
+    """
+
+    call: str | None
+    """The dotted callable: `time.perf_counter`, also with `()` behind it."""
     site: str
+    """`shop/agent.py:31`, or the file alone; relative to the rules' root."""
     reason: str
     place: Place
     hash: str | None = None
+    """Of the line, or how that begins: then it is found wherever it moves to in its file."""
+    category: Category | None = None
 
 
 class Pack(Struct, frozen=True):
@@ -649,37 +687,6 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 # --- findings ------------------------------------------------------------------------------------------------------
-
-Category: TypeAlias = Literal[
-    "clock",
-    "random",
-    "uuid",
-    "env",
-    "host",
-    "files",
-    "network",
-    "subprocess",
-    "ordering",
-    "set-order",
-    "identity",
-    "native",
-]
-"""What a non-deterministic call depends on."""
-
-CATEGORIES: tuple[Category, ...] = (
-    "clock",
-    "random",
-    "uuid",
-    "env",
-    "host",
-    "files",
-    "network",
-    "subprocess",
-    "ordering",
-    "set-order",
-    "identity",
-    "native",
-)
 
 Tier: TypeAlias = Literal["direct", "library"]
 """`direct`: the project's own line makes the call; `library`: a library does that the line called."""
