@@ -729,3 +729,25 @@ class Finding(Struct, frozen=True, kw_only=True):
     covered: Covered | None = None
     impact: str | None = None
     """What became of the run when the value was another one, where that was tried."""
+
+
+class Unread(Struct, frozen=True):
+    """A file that the scan could make nothing of."""
+
+    file: str
+    line: int
+    reason: str
+
+
+class Checked(Struct, frozen=True, kw_only=True):
+    """What a check came to."""
+
+    findings: tuple[Finding, ...]
+    """In order of files and lines, with those that a boundary or an ignore covers."""
+    called: frozenset[tuple[str, int, str]] = frozenset()
+    """(file, line, call) of those that a rule for a call fits: they are made there, by a name that an import gives."""
+    unread: tuple[Unread, ...] = ()
+    stale: tuple[str, ...] = ()
+    """What is wrong with ignores, a line each."""
+    files: int = 0
+    lines: int = 0

@@ -30,9 +30,6 @@ from autochron.detect.values import Bound, Held, Instance, Known, Routine, Type,
 from autochron.detect.walking import read
 from autochron.model import Category, Tier
 
-VERSION = 1
-"""Of what the scan makes of a source: one more with each change of that."""
-
 
 class Seen(Struct, frozen=True, gc=False, array_like=True):
     """One finding in a source."""
@@ -43,6 +40,8 @@ class Seen(Struct, frozen=True, gc=False, array_like=True):
     tier: Tier
     via: str | None
     qualname: str
+    is_call: bool
+    """Whether the callable is called here by a name that an import gives it."""
     within: tuple[tuple[str, int], ...]
     """The functions around it from the inside out: qualified name and first line, as code objects have them."""
 
@@ -106,7 +105,7 @@ class _Scan:
             _is_determined(source, call, skip) for call, skip in _arguments(node, bound)
         ):
             return
-        self._note(_line_of(node), source, value.name, spot)
+        self._note(_line_of(node), source, value.name, spot, is_call=value.at is node.func)
 
     def _made(self, scope: Scope, node: ast.Call, spot: Spot) -> None:
         """Look at what making an instance of a class of this module calls."""
@@ -223,13 +222,25 @@ class _Scan:
 
     # --- findings -----------------------------------------------------------------------------------------------------
 
-    def _note(self, line: int, source: Source | Through, name: str, spot: Spot) -> None:
+    def _note(
+        self, line: int, source: Source | Through, name: str, spot: Spot, *, is_call: bool = False
+    ) -> None:
         if isinstance(source, Through):
             self._add(line, source.category, source.call, "library", name, spot)
         else:
-            self._add(line, source.category, source.call, "direct", None, spot)
+            self._add(line, source.category, source.call, "direct", None, spot, is_call=is_call)
 
-    def _add(self, line: int, category: Category, call: str, tier: Tier, via: str | None, spot: Spot) -> None:
+    def _add(
+        self,
+        line: int,
+        category: Category,
+        call: str,
+        tier: Tier,
+        via: str | None,
+        spot: Spot,
+        *,
+        is_call: bool = False,
+    ) -> None:
         within, qualname = [], "<module>"
         scope: Scope | None = spot.scope
         while scope is not None:
@@ -240,7 +251,7 @@ class _Scan:
             scope = scope.outer
         key = (line, category, call)
         if key not in self._found:
-            self._found[key] = Seen(line, category, call, tier, via, qualname, tuple(within))
+            self._found[key] = Seen(line, category, call, tier, via, qualname, is_call, tuple(within))
 
 
 def source_of(name: str) -> Source | Through | None:

@@ -400,7 +400,7 @@ class Walk:
     def _compare(self, node: ast.Compare, position: Position, *, free: bool) -> None:
         self.expression(node.left, "operand")
         for operator, each in zip(node.ops, node.comparators, strict=True):
-            held = isinstance(operator, ast.In | ast.NotIn)
+            held = isinstance(operator, ast.In | ast.NotIn)  # codespell:ignore notin
             self.expression(each, "subscript" if held else "operand")
 
     def _subscript(self, node: ast.Subscript, position: Position, *, free: bool) -> None:
