@@ -751,3 +751,5 @@ class Checked(Struct, frozen=True, kw_only=True):
     """What is wrong with ignores, a line each."""
     files: int = 0
     lines: int = 0
+    autochron: str = ""
+    """Version of autochron."""

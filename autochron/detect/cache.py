@@ -98,8 +98,6 @@ def _version() -> str:
             if name.endswith(".py"):
                 with open(os.path.join(folder, name), "rb") as file:
                     digest.update(file.read())
-    except OSError:  # in an archive
-        from autochron import __version__
-
-        digest.update(__version__.encode())
+    except OSError:  # in an archive, whose place has the version in it more often than not
+        digest.update(folder.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()

@@ -12,7 +12,6 @@ from typing import Any, TextIO
 import msgspec
 import tomlkit
 
-from autochron import __version__
 from autochron.model import CATEGORIES, Category, Checked, Finding
 from autochron.report.text import Page, plural
 
@@ -175,7 +174,7 @@ def sarif(checked: Checked) -> dict[str, Any]:
         }
         for category in CATEGORIES
     ]
-    driver = {"name": "autochron", "version": __version__, "rules": rules}
+    driver = {"name": "autochron", "version": checked.autochron, "rules": rules}
     notifications = [
         {
             "level": "error",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Sequence
 
+from autochron import __version__
 from autochron.detect.cache import Cache, key_of
 from autochron.detect.ignoring import ignored
 from autochron.detect.lines import hash_of
@@ -50,6 +51,7 @@ def check(
         stale=tuple(stale),
         files=len(work.read) + len(work.unread),
         lines=work.lines,
+        autochron=__version__,
     )
 
 
