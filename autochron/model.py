@@ -15,6 +15,37 @@ Kind: TypeAlias = Literal["model", "tool", "router", "ambient"]
 
 KINDS: tuple[Kind, ...] = ("model", "tool", "router", "ambient")
 
+Category: TypeAlias = Literal[
+    "clock",
+    "random",
+    "uuid",
+    "env",
+    "host",
+    "files",
+    "network",
+    "subprocess",
+    "ordering",
+    "set-order",
+    "identity",
+    "native",
+]
+"""What a non-deterministic call depends on."""
+
+CATEGORIES: tuple[Category, ...] = (
+    "clock",
+    "random",
+    "uuid",
+    "env",
+    "host",
+    "files",
+    "network",
+    "subprocess",
+    "ordering",
+    "set-order",
+    "identity",
+    "native",
+)
+
 Form: TypeAlias = Literal["value", "awaitable", "iterator", "async_iterator", "object", "future"]
 """The shape of what a call handed to its caller, so that a replay hands out the same.
 
@@ -154,13 +185,20 @@ class SwapRule(Struct, frozen=True):
 
 
 class IgnoreRule(Struct, frozen=True):
-    """One `[[ignore]]` table: a finding that is meant to be there."""
+    """One `[[ignore]]` table: a finding that is meant to be there.
 
-    call: str
+    Of `call` and `category` one is given, or both.
+    """
+
+    call: str | None
+    """The dotted callable: `time.perf_counter`, also with `()` behind it."""
     site: str
+    """`shop/agent.py:31`, or the file alone; relative to the rules' root."""
     reason: str
     place: Place
     hash: str | None = None
+    """Of the line, or how that begins: then it is found wherever it moves to in its file."""
+    category: Category | None = None
 
 
 class Pack(Struct, frozen=True):
@@ -646,3 +684,72 @@ class Comparison(Struct, frozen=True, kw_only=True):
     that is missing or extra isn't listed."""
     run: tuple[Difference, ...] = ()
     """What is of the run as a whole."""
+
+
+# --- findings ------------------------------------------------------------------------------------------------------
+
+Tier: TypeAlias = Literal["direct", "library"]
+"""`direct`: the project's own line makes the call; `library`: a library does that the line called."""
+
+Covered: TypeAlias = Literal["boundary", "recorded", "ignored"]
+"""Why a non-deterministic call is no gap: it is inside a boundary, its value is recorded, or a rule says so."""
+
+
+class Site(Struct, frozen=True):
+    """A line of project code."""
+
+    file: str
+    """Relative to the rules' root where it lies below it."""
+    line: int
+    """From 1."""
+    qualname: str
+    """Of the definition that it stands in; `<module>` for a module's own body."""
+    hash: str
+    """Of the stripped line: the first 12 hex digits of its SHA-256, so that it is found again when code moves; empty where
+    there is no source."""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """A non-deterministic call at a site: outside every boundary, unless `covered` says otherwise."""
+
+    site: Site
+    category: Category
+    call: str
+    """The callable as the catalogue names it: `datetime.datetime.now`."""
+    count: int
+    """How often it ran."""
+    tier: Tier
+    via: str | None = None
+    """The library function that the project's line called: `requests.api.get`."""
+    ran: bool = True
+    """False for one that only the scan of the source saw."""
+    covered: Covered | None = None
+    impact: str | None = None
+    """What became of the run when the value was another one, where that was tried."""
+
+
+class Unread(Struct, frozen=True):
+    """A file that the scan could make nothing of."""
+
+    file: str
+    line: int
+    reason: str
+
+
+class Checked(Struct, frozen=True, kw_only=True):
+    """What a check came to."""
+
+    findings: tuple[Finding, ...]
+    """In order of files and lines, with those that a boundary or an ignore covers."""
+    called: frozenset[tuple[str, int, str]] = frozenset()
+    """(file, line, call) of those that a rule for a call fits: they are made there, by a name that an import gives."""
+    unread: tuple[Unread, ...] = ()
+    stale: tuple[str, ...] = ()
+    """What is wrong with ignores, a line each."""
+    files: int = 0
+    lines: int = 0
+    autochron: str = ""
+    """Version of autochron."""

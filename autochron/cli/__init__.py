@@ -18,13 +18,14 @@ usage: autochron COMMAND ...
   replay    run it again from a trace:  autochron replay last
   incident  make a regression test:     autochron incident new last incidents/refund
   traces    list | show TRACE | diff TRACE TRACE | export TRACE FILE | import FILE | prune
+  check     calls that escape a record:  autochron check src
   rules     which rule matches what
   judge     how far a model's judgement agrees with labels
 
 autochron COMMAND --help says more. TRACE is a name, an id or its prefix, `last`, or an exported file.
 """
 
-_COMMANDS = ("run", "replay", "incident", "traces", "rules", "judge")
+_COMMANDS = ("run", "replay", "incident", "traces", "check", "rules", "judge")
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -69,6 +70,10 @@ def _dispatch(given: list[str]) -> int:
         from autochron.cli.incident import incident
 
         return incident(given[1:])
+    if command == "check":
+        from autochron.cli.check import check
+
+        return check(given[1:])
     if command == "rules":
         from autochron.cli.rules import rules
 

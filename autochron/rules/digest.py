@@ -24,7 +24,7 @@ def digest(rules: Rules, packs: Iterable[tuple[str, str]]) -> str:
         _VERSION,
         [_said(rule) for rule in rules.boundaries],
         [str(rule.target) for rule in rules.traces],
-        [(rule.call, rule.site, rule.hash) for rule in rules.ignores],
+        [(rule.call, rule.category, rule.site, rule.hash) for rule in rules.ignores],
         rules.project,
         rules.auto,
         sorted(rules.disable),

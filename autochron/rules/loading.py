@@ -10,7 +10,7 @@ import msgspec
 
 from autochron.config import PROJECT_FILE
 from autochron.errors import RuleError
-from autochron.model import IgnoreRule, Pack, Rules, TraceRule
+from autochron.model import CATEGORIES, Category, IgnoreRule, Pack, Rules, TraceRule
 from autochron.rules.boundaries import read_boundaries
 from autochron.rules.digest import digest
 from autochron.rules.nearest import hint
@@ -54,7 +54,7 @@ def load_rules(path: str | os.PathLike[str] | None, *, root: str | os.PathLike[s
         disable=disable,
         project=_project(table, folder),
         traces=tuple(_trace(inner) for inner in table.tables("trace", "[[trace]]")),
-        ignores=_ignores(table),
+        ignores=tuple(_ignore(inner) for inner in table.tables("ignore", "[[ignore]]")),
         children=table.flag("children", default=True),
         root=folder,
         file=file,
@@ -159,26 +159,45 @@ def _trace(table: Table) -> TraceRule:
     return TraceRule(table.parsed("target", text, parse_target), table.place)
 
 
-def _ignores(table: Table) -> tuple[IgnoreRule, ...]:
-    """Read what is to be ignored; refused whole as long as nothing looks for findings."""
-    tables = table.tables("ignore", "[[ignore]]")
-    ignores = tuple(_ignore(inner) for inner in tables)
-    for inner in tables:
-        inner.refuse(None, "[[ignore]] is not supported yet; take it out")
-    return ignores
-
-
 def _ignore(table: Table) -> IgnoreRule:
-    table.check_keys(("call", "site", "hash", "reason"))
-    call = table.required("call", "write the call, such as `time.perf_counter()`")
+    table.check_keys(("call", "category", "site", "hash", "reason"))
+    if "call" not in table and "category" not in table:
+        table.refuse(
+            None,
+            "[[ignore]] has no `call`; write the call, such as `time.perf_counter()`, or a category, such as `clock`",
+        )
     site = table.required("site", "write path:line, such as `shop/agent.py:31`")
     reason = table.required("reason", "say why the finding is meant to be there")
-    if not is_dotted(call.partition("(")[0]) or ("(" in call and not call.endswith(")")):
-        table.refuse("call", f"`call` `{call}` is not a call, such as `time.perf_counter()`")
     path, colon, line = site.rpartition(":")
     if colon and not (path and line.isdecimal() and int(line)):
         table.refuse("site", f"`site` `{site}` is not of the form path:line")
+    named = path if colon else site
+    if os.path.isabs(named) or named.startswith("..") or "\\" in named or not named.strip("./"):
+        remedy = "write it from the rules' root, with `/`, such as `shop/agent.py:31`"
+        table.refuse("site", f"`site` `{site}` names no file of the project; {remedy}")
     line_hash = table.text("hash")
     if line_hash is not None and (len(line_hash) < 8 or set(line_hash) - set("0123456789abcdef")):
         table.refuse("hash", f"`hash` `{line_hash}` is not 8 or more hexadecimal digits")
-    return IgnoreRule(call=call, site=site, reason=reason, place=table.place, hash=line_hash)
+    return IgnoreRule(
+        call=_ignored_call(table) if "call" in table else None,
+        site=site,
+        reason=reason,
+        place=table.place,
+        hash=line_hash,
+        category=_category(table) if "category" in table else None,
+    )
+
+
+def _ignored_call(table: Table) -> str:
+    call = table.required("call", "write the call, such as `time.perf_counter()`")
+    if not is_dotted(call.partition("(")[0]) or ("(" in call and not call.endswith(")")):
+        table.refuse("call", f"`call` `{call}` is not a call, such as `time.perf_counter()`")
+    return call
+
+
+def _category(table: Table) -> Category:
+    given = table.required("category", "write one, such as `clock`")
+    known = next((category for category in CATEGORIES if category == given), None)
+    if known is None:
+        table.refuse("category", f"`category` is `{given}`{hint(CATEGORIES, given)}")
+    return known

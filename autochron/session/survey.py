@@ -25,7 +25,7 @@ def survey(rules: Rules, folder: str, crossed: Crossed | None = None) -> list[Su
     every = (*rules.boundaries, *(rule for pack in packs for rule in pack.boundaries))
     fits: dict[tuple[str, str], list[Fit]] = {}
     matcher = Matcher(rules)
-    for path in _files(rules.project or (os.path.abspath(folder),)):
+    for path in python_files(rules.project or (os.path.abspath(folder),)):
         if project.owns(path) and (code := compiled(path)) is not None:
             names_of = module_names(path)
             found = matcher.find(names_of[0], code, read_source(path), is_project=True, aliases=names_of[1:])
@@ -101,7 +101,8 @@ def _library_file(module: str) -> str | None:
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "venv"})
 
 
-def _files(paths: tuple[str, ...]) -> Iterator[str]:
+def python_files(paths: tuple[str, ...]) -> Iterator[str]:
+    """Give the Python files among paths and below folders, without hidden folders and those of libraries."""
     for path in paths:
         if path.endswith(".py"):
             yield path

@@ -370,8 +370,19 @@ BAD = [
         "6: `state` is empty; name the state that tools share",
     ),
     (
-        HEAD + '[[ignore]]\ncall = "a()"\nsite = "a.py:1"\nreason = "r"\n',
-        "2: [[ignore]] is not supported yet; take it out",
+        HEAD + '[[ignore]]\nsite = "a.py:1"\nreason = "r"\n',
+        "2: [[ignore]] has no `call`; write the call, such as `time.perf_counter()`, or a category, such as `clock`",
+    ),
+    (
+        HEAD + '[[ignore]]\ncategory = "clok"\nsite = "a.py:1"\nreason = "r"\n',
+        "3: `category` is `clok`; nearest is `clock`",
+    ),
+    (
+        HEAD + '[[ignore]]\ncall = "a()"\nsite = "../a.py:1"\nreason = "r"\n',
+        (
+            "4: `site` `../a.py:1` names no file of the project; "
+            "write it from the rules' root, with `/`, such as `shop/agent.py:31`"
+        ),
     ),
     (
         HEAD + '[[ignore]]\ncall = "a()"\nsite = "a.py:1"\n',
@@ -387,6 +398,19 @@ BAD = [
     ),
     (HEAD + "[[trace]]\n", "2: [[trace]] has no `target`; write module:qualname"),
 ]
+
+
+def test_ignores_are_read(tmp_path):
+    rules = load(
+        tmp_path,
+        HEAD
+        + '[[ignore]]\ncall = "time.time()"\nsite = "a.py:3"\nhash = "0123456789ab"\nreason = "for the log"\n'
+        + '[[ignore]]\ncategory = "env"\nsite = "a.py"\nreason = "settings"\n',
+    )
+    assert [(rule.call, rule.category, rule.site, rule.hash, rule.reason) for rule in rules.ignores] == [
+        ("time.time()", None, "a.py:3", "0123456789ab", "for the log"),
+        (None, "env", "a.py", None, "settings"),
+    ]
 
 
 @pytest.mark.parametrize(("text", "message"), BAD)

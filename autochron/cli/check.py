@@ -1,0 +1,84 @@
+"""`autochron check`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import cast
+
+from autochron.cli.options import FLAG, MANY, VALUE, Parsed, parse
+from autochron.config import default_store, find_rule_file
+from autochron.errors import UsageError
+from autochron.model import CATEGORIES, Category
+from autochron.rules import load_rules
+
+HELP = """\
+usage: autochron check PATH ... [OPTION ...]
+
+Find non-deterministic calls outside every boundary, without running anything: clocks, chance, the environment, files, the
+network, the order of sets, and so on. 0: there are none; 1: there are; 2: a file doesn't parse, or the command is wrong.
+
+  --format FORM       text, json, sarif or github; default text
+  --category NAME     only this one; may be given several times
+  --fail-under N      1 only where less than N percent of the calls are covered by boundaries and ignores
+  --rules FILE        the rules; default autochron.toml or [tool.autochron], found upward from the first PATH
+
+What was found in a file is kept in .autochron/ beside the rules, so that only what changed is read again.
+"""
+
+_OPTIONS = {
+    "--format": VALUE, "--category": MANY, "--fail-under": VALUE, "--rules": VALUE, "--help": FLAG, "-h": FLAG,
+}  # fmt: skip
+
+
+def check(arguments: list[str]) -> int:
+    """Scan files and folders, and write what was found."""
+    parsed = parse("check", arguments, _OPTIONS, stop=False)
+    if parsed.flags & {"-h", "--help"}:
+        sys.stdout.write(HELP)
+        return 0
+    paths = [word for word in parsed.rest if word != "--"]
+    if not paths:
+        raise UsageError("autochron check wants a file or a folder, such as autochron check src")
+    from autochron.report.findings import FORMS, percent, shown, write_checked
+    from autochron.session.checking import check as scan
+
+    form = _choice(parsed.values.get("--format", "text"), FORMS, "--format")
+    categories = [
+        cast("Category", _choice(given, CATEGORIES, "--category"))
+        for given in parsed.lists.get("--category", ())
+    ]
+    least = _percentage(parsed)
+    file = parsed.values.get("--rules") or find_rule_file(paths[0])
+    rules = load_rules(file)
+    checked = scan(paths, rules, categories=categories, cache=os.path.dirname(default_store(rules.file)))
+    write_checked(checked, sys.stdout, form=form)
+    if form == "json":
+        for unread in checked.unread:
+            sys.stderr.write(f"autochron: {unread.file}:{unread.line} {unread.reason}\n")
+    if checked.unread:
+        return 2
+    if least is not None:
+        return int(percent(checked.findings) < least)
+    return int(bool(shown(checked)))
+
+
+def _choice(given: str, known: tuple[str, ...], option: str) -> str:
+    if given in known:
+        return given
+    from autochron.rules.nearest import hint  # lazy: difflib
+
+    raise UsageError(f"autochron check: {option} is {given}{hint(known, given)}")
+
+
+def _percentage(parsed: Parsed) -> float | None:
+    given = parsed.values.get("--fail-under")
+    if given is None:
+        return None
+    try:
+        least = float(given)
+    except ValueError:
+        least = -1.0
+    if not 0 <= least <= 100:
+        raise UsageError(f"autochron check: --fail-under takes a percentage from 0 to 100, not {given}")
+    return least

@@ -1,0 +1,472 @@
+"""The sources of non-determinism, as data: what the watch patches and what the scan of source looks for.
+
+Nothing that is named here is imported. A source whose module isn't imported, or which this Python or this version of a
+library doesn't have, is passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
+
+from autochron.model import Category
+
+
+class Argument(NamedTuple):
+    """A parameter, by its position without `self` and by its name; None for one that has no name."""
+
+    position: int
+    name: str | None = None
+
+
+class Source(NamedTuple):
+    """One callable whose value isn't determined by the program."""
+
+    call: str
+    """As it is named in findings, and as source resolves to it through imports."""
+    category: Category
+    tier: Literal["any", "direct"] = "any"
+    """`direct`: it counts only where the project's own line makes the call."""
+    places: tuple[str, ...] = ()
+    """Where it is patched: `module:qualname`. Of these, all that are there."""
+    events: tuple[str, ...] = ()
+    """Audit events that tell of it instead."""
+    given: Argument | None = None
+    """With this argument, and that not None, its value is determined."""
+    words: tuple[str, ...] = ()
+    """If any: only with one of these as its first argument its value is not determined."""
+    harmless: tuple[str, ...] = ()
+    """With one of these as its first argument its value is determined."""
+    mode: Argument | None = None
+    """Where it says how a file is opened: one that is only written gives nothing that isn't determined."""
+    aliases: tuple[str, ...] = ()
+    """Other names by which source reaches the same callable."""
+
+
+def _of(
+    module: str,
+    category: Category,
+    names: str,
+    tier: Literal["any", "direct"] = "any",
+    *,
+    home: str | None = None,
+    given: Argument | None = None,
+) -> Iterator[Source]:
+    """Give sources named `module.name`; `home` is the module that holds them, where that is another one."""
+    for name in names.split():
+        yield Source(f"{module}.{name}", category, tier, (f"{home or module}:{name}",), given=given)
+
+
+def _events(category: Category, names: str, tier: Literal["any", "direct"] = "any") -> Iterator[Source]:
+    """Give sources whose audit event has the callable's own name."""
+    for name in names.split():
+        yield Source(name, category, tier, events=(name,))
+
+
+def _unseen(category: Category, names: str, tier: Literal["any", "direct"] = "any") -> Iterator[Source]:
+    """Give sources that nothing can watch, for the scan alone."""
+    for name in names.split():
+        yield Source(name, category, tier)
+
+
+_FIRST = Argument(0)
+_DRAWS = (
+    "random uniform triangular randint choice randrange sample shuffle choices normalvariate lognormvariate expovariate "
+    "vonmisesvariate gammavariate gauss betavariate binomialvariate paretovariate weibullvariate getrandbits randbytes"
+)
+
+
+def _clock() -> Iterator[Source]:
+    plain = "time monotonic perf_counter process_time thread_time"
+    yield from _of("time", "clock", " ".join(f"{name} {name}_ns" for name in plain.split()))
+    yield from _of("time", "clock", "clock_gettime clock_gettime_ns")
+    yield from _of("time", "clock", "localtime gmtime ctime", given=_FIRST)
+    yield from _of("time", "clock", "asctime", given=_FIRST)
+    yield from _of("time", "clock", "strftime", given=Argument(1))
+    yield from _of("datetime", "clock", "datetime.now datetime.utcnow datetime.today date.today")
+    yield Source(
+        "asyncio.AbstractEventLoop.time", "clock", "direct", ("asyncio.base_events:BaseEventLoop.time",)
+    )
+    yield from _of("email.utils", "clock", "localtime", given=Argument(0, "dt"))
+    yield from _of("email.utils", "clock", "formatdate", given=Argument(0, "timeval"))
+    yield from _of("email.utils", "clock", "make_msgid")
+    yield from _of("wsgiref.handlers", "clock", "format_date_time", given=_FIRST)
+    yield from _of("resource", "clock", "getrusage", "direct")
+    yield from _of("timeit", "clock", "timeit repeat")
+    yield Source("numpy.datetime64", "clock", words=("now", "today"))
+    stamp = "pandas._libs.tslibs.timestamps:Timestamp"
+    for name in ("now", "utcnow", "today"):
+        yield Source(f"pandas.Timestamp.{name}", "clock", places=(f"{stamp}.{name}",))
+
+
+def _random() -> Iterator[Source]:
+    yield from _of("random", "random", _DRAWS)
+    yield from _of("random", "random", "seed", given=Argument(0, "a"))
+    yield Source("random.Random", "random", places=("random:Random.__init__",), given=Argument(0, "x"))
+    yield Source("random.Random.seed", "random", places=("random:Random.seed",), given=Argument(0, "a"))
+    for name in _DRAWS.split():
+        yield Source(
+            f"random.SystemRandom.{name}",
+            "random",
+            places=(f"random:SystemRandom.{name}",),
+            aliases=(f"secrets.SystemRandom.{name}",),
+        )
+    yield from _of("secrets", "random", "token_bytes token_hex token_urlsafe choice randbelow randbits")
+    yield from _of("os", "random", "urandom getrandom")
+    yield from _of("ssl", "random", "RAND_bytes")
+
+
+def _numpy() -> Iterator[Source]:
+    draws = (
+        "beta binomial bytes chisquare choice dirichlet exponential f gamma geometric gumbel hypergeometric laplace logistic "
+        "lognormal logseries multinomial multivariate_normal negative_binomial noncentral_chisquare noncentral_f normal "
+        "pareto permutation poisson power rand randint randn random random_integers random_sample ranf rayleigh sample "
+        "shuffle standard_cauchy standard_exponential standard_gamma standard_normal standard_t triangular uniform vonmises "
+        "wald weibull zipf"
+    )
+    yield from _of("numpy.random", "random", draws)
+    yield from _of("numpy.random", "random", "seed", given=Argument(0, "seed"))
+    # Types of Cython, whose constructors nothing can stand in front of: without a seed, all of them draw their entropy by
+    # this one function.
+    yield Source("numpy.random.SeedSequence", "random", places=("numpy.random.bit_generator:randbits",))
+    for name in ("default_rng", "RandomState", "PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"):
+        yield Source(f"numpy.random.{name}", "random", given=Argument(0, "seed"))
+    yield from _unseen("random", "torch.rand torch.randn torch.randint torch.randperm torch.seed")
+
+
+def _uuid() -> Iterator[Source]:
+    yield from _of("uuid", "uuid", "uuid1 uuid4 uuid6 uuid7 getnode")
+    yield from _of("uuid", "uuid", "uuid8", given=Argument(0, "a"))
+    yield from _of("fastuuid", "uuid", "uuid1 uuid4 uuid7")
+    yield from _of("uuid_utils", "uuid", "uuid1 uuid4 uuid6 uuid7 getnode")
+    yield from _of("ulid", "uuid", "ULID.from_datetime ULID.generate")
+
+
+def _environment() -> Iterator[Source]:
+    reads = "__getitem__ __iter__ __len__ __contains__ get copy keys values items pop popitem setdefault __or__ __ror__"
+    yield Source(
+        "os.environ",
+        "env",
+        "direct",
+        tuple(f"os:_Environ.{name}" for name in reads.split()),
+        aliases=("os.environb",),
+    )
+    yield from _of("os", "env", "getenv getenvb get_exec_path", "direct")
+    for name in ("expanduser", "expandvars"):
+        yield Source(f"os.path.{name}", "env", "direct", (f"posixpath:{name}", f"ntpath:{name}"))
+    yield from _of("pathlib", "env", "Path.home Path.expanduser", "direct")
+
+
+def _host() -> Iterator[Source]:
+    yield from _of(
+        "os",
+        "host",
+        "getpid getppid cpu_count process_cpu_count getcwd getcwdb uname getlogin getloadavg getuid geteuid getgid getegid "
+        "times getgroups getpgid getpgrp getsid getresuid getresgid getpriority sched_getaffinity get_terminal_size ctermid "
+        "ttyname sysconf confstr umask",
+        "direct",
+    )
+    yield from _of(
+        "platform",
+        "host",
+        "platform system node release version machine processor uname architecture python_version python_implementation "
+        "python_build python_compiler libc_ver mac_ver win32_ver freedesktop_os_release",
+        "direct",
+    )
+    yield from _of("socket", "host", "gethostname getfqdn if_nameindex", "direct")
+    yield from _of("getpass", "host", "getuser", "direct")
+    yield from _of("multiprocessing", "host", "cpu_count", "direct")
+    yield from _of("locale", "host", "getlocale getdefaultlocale getpreferredencoding getencoding", "direct")
+    yield from _of("shutil", "host", "disk_usage get_terminal_size which", "direct")
+    yield from _of("pathlib", "host", "Path.cwd", "direct")
+    yield from _of("pwd", "host", "getpwuid getpwnam getpwall", "direct")
+    yield from _of("sysconfig", "host", "get_platform", "direct")
+    yield from _of(
+        "psutil",
+        "host",
+        "cpu_percent cpu_times cpu_count virtual_memory swap_memory disk_usage net_io_counters boot_time pids users",
+        "direct",
+    )
+
+
+def _files() -> Iterator[Source]:
+    mode = Argument(1, "mode")
+    yield Source(
+        "open",
+        "files",
+        events=("open",),
+        mode=mode,
+        aliases=("io.open", "builtins.open", "_io.open", "io.FileIO"),
+    )
+    yield Source("os.open", "files", events=("open",))
+    yield from _events("files", "os.listdir os.scandir")
+    yield from _of("os", "files", "stat lstat fstat access readlink statvfs walk fwalk getxattr listxattr")
+    asked = "exists lexists isfile isdir islink ismount getmtime getatime getctime getsize samefile realpath"
+    for name in asked.split():
+        yield Source(
+            f"os.path.{name}", "files", places=(f"genericpath:{name}", f"posixpath:{name}", f"ntpath:{name}")
+        )
+    yield from _of(
+        "pathlib",
+        "files",
+        "Path.stat Path.lstat Path.exists Path.is_file Path.is_dir Path.is_symlink Path.is_mount Path.samefile Path.iterdir "
+        "Path.glob Path.rglob Path.walk Path.read_text Path.read_bytes Path.readlink Path.resolve Path.owner Path.group",
+    )
+    yield Source("pathlib.Path.open", "files", places=("pathlib:Path.open",), mode=Argument(0, "mode"))
+    yield from _of("glob", "files", "glob iglob")
+    for name in ("gzip", "bz2", "lzma", "codecs", "tarfile"):
+        yield Source(f"{name}.open", "files", places=(f"{name}:open",), mode=mode)
+    yield from _of("filecmp", "files", "cmp cmpfiles")
+    yield from _of("linecache", "files", "getline getlines", "direct")
+    yield from _of(
+        "tempfile", "files", "mkstemp mkdtemp mktemp NamedTemporaryFile TemporaryFile gettempdir gettempdirb"
+    )
+    for name in ("SpooledTemporaryFile", "TemporaryDirectory"):
+        yield Source(f"tempfile.{name}", "files", places=(f"tempfile:{name}.__init__",))
+    yield from _of("dbm", "files", "open")
+    yield from _of("shelve", "files", "open")
+    yield Source(
+        "sqlite3.connect",
+        "files",
+        events=("sqlite3.connect",),
+        harmless=(":memory:",),
+        aliases=("sqlite3.dbapi2.connect",),
+    )
+    yield from _of("duckdb", "files", "connect")
+
+
+def _network() -> Iterator[Source]:
+    yield Source(
+        "socket.socket.connect", "network", events=("socket.connect",), aliases=("socket.socket.connect_ex",)
+    )
+    yield Source("socket.socket.sendto", "network", events=("socket.sendto",))
+    yield Source("socket.socket.sendmsg", "network", events=("socket.sendmsg",))
+    yield Source(
+        "socket.gethostbyname",
+        "network",
+        events=("socket.gethostbyname",),
+        aliases=("socket.gethostbyname_ex",),
+    )
+    yield from _events("network", "socket.getaddrinfo socket.gethostbyaddr socket.getnameinfo")
+    # By name only: each reaches one of the above, and that is what a watch reports, with this as what it went through.
+    yield from _unseen(
+        "network",
+        "socket.create_connection urllib.request.urlopen urllib.request.urlretrieve http.client.HTTPConnection.request "
+        "requests.get requests.post requests.put requests.patch requests.delete requests.head requests.options "
+        "requests.request requests.Session.get requests.Session.post requests.Session.request httpx.get httpx.post httpx.put "
+        "httpx.patch httpx.delete httpx.head httpx.request httpx.stream httpx.Client.get httpx.Client.post "
+        "httpx.Client.request httpx.AsyncClient.get httpx.AsyncClient.post httpx.AsyncClient.request "
+        "aiohttp.ClientSession.get aiohttp.ClientSession.post aiohttp.ClientSession.request aiohttp.request "
+        "asyncio.open_connection asyncio.open_unix_connection smtplib.SMTP ftplib.FTP poplib.POP3 imaplib.IMAP4 "
+        "urllib3.request urllib3.PoolManager.request",
+    )
+    drivers = "psycopg psycopg2 pymysql MySQLdb mysql.connector asyncpg oracledb pyodbc snowflake.connector"
+    for module in drivers.split():
+        yield from _of(module, "network", "connect")
+
+
+def _subprocess() -> Iterator[Source]:
+    yield Source("subprocess.Popen", "subprocess", places=("subprocess:Popen.__init__",))
+    yield from _of("subprocess", "subprocess", "run call check_call check_output getoutput getstatusoutput")
+    yield from _events("subprocess", "os.system os.fork os.forkpty")
+    yield Source("os.posix_spawn", "subprocess", events=("os.posix_spawn",), aliases=("os.posix_spawnp",))
+    yield from _of(
+        "os", "subprocess", "popen spawnl spawnle spawnlp spawnlpe spawnv spawnve spawnvp spawnvpe"
+    )
+    yield from _of("pty", "subprocess", "fork spawn")
+    yield Source(
+        "asyncio.create_subprocess_exec", "subprocess", places=("asyncio.subprocess:create_subprocess_exec",)
+    )
+    yield Source(
+        "asyncio.create_subprocess_shell",
+        "subprocess",
+        places=("asyncio.subprocess:create_subprocess_shell",),
+    )
+    yield Source(
+        "multiprocessing.Process.start",
+        "subprocess",
+        places=("multiprocessing.process:BaseProcess.start",),
+    )
+
+
+def _ordering() -> Iterator[Source]:
+    yield Source(
+        "concurrent.futures.as_completed", "ordering", places=("concurrent.futures._base:as_completed",)
+    )
+    yield Source("concurrent.futures.wait", "ordering", places=("concurrent.futures._base:wait",))
+    yield Source("asyncio.as_completed", "ordering", places=("asyncio.tasks:as_completed",))
+    yield Source("asyncio.wait", "ordering", places=("asyncio.tasks:wait",))
+    yield Source(
+        "threading.Thread.start",
+        "ordering",
+        places=("threading:Thread.start",),
+        aliases=("threading.Timer.start",),
+    )
+    yield from _of("_thread", "ordering", "start_new_thread start_new")
+    yield from _of("select", "ordering", "select", "direct")
+    yield Source(
+        "multiprocessing.pool.Pool.imap_unordered",
+        "ordering",
+        places=("multiprocessing.pool:Pool.imap_unordered",),
+    )
+    yield Source(
+        "multiprocessing.connection.wait", "ordering", "direct", ("multiprocessing.connection:wait",)
+    )
+
+
+def _identity() -> Iterator[Source]:
+    # `id` and `hash` are left to the scan: libraries call them far too often, and a key in a dict is no harm.
+    yield from _unseen(
+        "identity", "id hash object.__repr__ object.__hash__ weakref.ref weakref.finalize", "direct"
+    )
+    yield from _unseen(
+        "identity", "weakref.WeakSet weakref.WeakKeyDictionary weakref.WeakValueDictionary", "direct"
+    )
+    yield from _of(
+        "gc", "identity", "collect get_objects get_count get_stats get_referrers get_freeze_count", "direct"
+    )
+    yield from _of("weakref", "identity", "getweakrefcount getweakrefs", "direct")
+    yield from _of("threading", "identity", "get_ident get_native_id active_count enumerate", "direct")
+    yield from _of("sys", "identity", "getrefcount getallocatedblocks", "direct")
+    yield from _of(
+        "tracemalloc", "identity", "get_traced_memory take_snapshot get_tracemalloc_memory", "direct"
+    )
+
+
+def _native() -> Iterator[Source]:
+    yield Source(
+        "ctypes.CDLL",
+        "native",
+        places=("ctypes:CDLL.__init__",),
+        aliases=(
+            "ctypes.PyDLL",
+            "ctypes.cdll.LoadLibrary",
+            "ctypes.pydll.LoadLibrary",
+            "ctypes.WinDLL",
+            "ctypes.OleDLL",
+        ),
+    )
+
+
+def _all() -> Iterable[Source]:
+    for part in (
+        _clock, _random, _numpy, _uuid, _environment, _host, _files, _network, _subprocess, _ordering, _identity, _native
+    ):  # fmt: skip
+        yield from part()
+
+
+SOURCES: tuple[Source, ...] = tuple(_all())
+
+SHIELDS: tuple[str, ...] = ("random:SystemRandom.__init__",)
+"""What inherits a source and is none: making a SystemRandom draws nothing."""
+
+BY_NAME: dict[str, Source] = {name: source for source in SOURCES for name in (*source.aliases, source.call)}
+"""Each source by the names that source code may resolve to."""
+
+INFRASTRUCTURE: tuple[str, ...] = (
+    "_pytest",
+    "_strptime",
+    "agents",
+    "aiohttp",
+    "anthropic",
+    "anyio",
+    "asyncio",
+    "boto3",
+    "botocore",
+    "certifi",
+    "charset_normalizer",
+    "concurrent.futures",
+    "cohere",
+    "encodings",
+    "google.auth",
+    "google.genai",
+    "groq",
+    "grpc",
+    "h11",
+    "h2",
+    "http.client",
+    "http.cookiejar",
+    "http.cookies",
+    "httpcore",
+    "httpcore2",
+    "httpx",
+    "httpx2",
+    "importlib",
+    "inspect",
+    "jiter",
+    "langchain",
+    "langchain_anthropic",
+    "langchain_core",
+    "langchain_openai",
+    "langgraph",
+    "langsmith",
+    "linecache",
+    "litellm",
+    "logfire",
+    "logging",
+    "loguru",
+    "mcp",
+    "mistralai",
+    "multiprocessing",
+    "ollama",
+    "openai",
+    "opentelemetry",
+    "pkgutil",
+    "pluggy",
+    "prometheus_client",
+    "pydantic_ai",
+    "pydantic_graph",
+    "pytest",
+    "queue",
+    "requests",
+    "rich",
+    "sched",
+    "selectors",
+    "sentry_sdk",
+    "smolagents",
+    "sniffio",
+    "socketserver",
+    "ssl",
+    "starlette",
+    "structlog",
+    "tenacity",
+    "threading",
+    "tokenize",
+    "tqdm",
+    "traceback",
+    "trio",
+    "unittest",
+    "urllib3",
+    "uvicorn",
+    "uvloop",
+    "warnings",
+    "weakref",
+    "websockets",
+    "zipfile",
+    "zipimport",
+    "zoneinfo",
+)
+"""Packages that are plumbing: of what goes through them only network and subprocess is told."""
+
+NEVER_EXCUSED: frozenset[Category] = frozenset({"network", "subprocess"})
+"""The categories that no infrastructure excuses."""
+
+TRANSPARENT: tuple[str, ...] = (
+    "_collections_abc",
+    "_pydantic_core",
+    "abc",
+    "attr",
+    "attrs",
+    "cattrs",
+    "collections",
+    "contextlib",
+    "dataclasses",
+    "enum",
+    "functools",
+    "itertools",
+    "pydantic",
+    "pydantic_core",
+    "runpy",
+    "typing",
+)
+"""Packages that have nothing of their own to ask the world: they call what they were handed, on behalf of their caller."""

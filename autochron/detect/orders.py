@@ -1,0 +1,195 @@
+"""Where the order of a set, or the place of an object in memory, reaches what a program does: from source."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from autochron.detect.evaluation import Evaluation, Values
+from autochron.detect.libraries import ORDERED, ORDERED_METHODS, SHOWING
+from autochron.detect.names import Program, Scope, Spot, Use
+from autochron.detect.values import NUMBERS, Instance, Known, Made, Plain, Set, Text, Type, Unknown
+from autochron.model import Category
+
+_KEYS = frozenset({"add", "discard", "remove", "get", "setdefault", "pop", "append"})
+"""Methods to which an identity is a key and nothing more."""
+_PLAIN_BASES = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
+
+
+class Order(NamedTuple):
+    """One such place."""
+
+    line: int
+    category: Category
+    call: str
+    spot: Spot
+
+
+class Orders:
+    """One module."""
+
+    def __init__(self, program: Program, evaluation: Evaluation) -> None:
+        self._program = program
+        self._evaluation = evaluation
+
+    def found(self) -> Iterator[Order]:
+        """Give every such place."""
+        for use in self._program.iterated:
+            if not use.free and self._is_unordered(use.node, use.spot) and not _loses_order(use.body):
+                yield Order(use.node.lineno, "set-order", "set.__iter__", use.spot)
+        for use in self._program.shown:
+            yield from self._shown(use.node, use.spot, use.node.lineno)
+        for use in self._program.calls:
+            assert isinstance(use.node, ast.Call)  # noqa: S101 - they are calls
+            yield from self._call(use, use.node)
+        for use in self._program.references:
+            if use.position == "argument":
+                yield from self._passed(use)
+
+    # --- calls --------------------------------------------------------------------------------------------------------
+
+    def _call(self, use: Use, node: ast.Call) -> Iterator[Order]:
+        spot, line = use.spot, node.lineno
+        called = node.func
+        names = [value.name for value in self._evaluation.values(called, spot) if isinstance(value, Known)]
+        if isinstance(called, ast.Attribute):
+            line = called.end_lineno or line
+            if called.attr == "pop" and not node.args and self._is_unordered(called.value, spot):
+                yield Order(line, "set-order", "set.pop", spot)
+            is_ordered = called.attr in ORDERED_METHODS and not names
+            is_ordered = is_ordered or (called.attr == "join" and len(node.args) == 1)
+        else:
+            is_ordered = False
+        is_ordered = is_ordered or any(name in ORDERED or name.startswith("itertools.") for name in names)
+        if is_ordered and not use.free:
+            for argument in node.args:
+                if not isinstance(argument, ast.Starred) and self._is_unordered(argument, spot):
+                    yield Order(line, "set-order", "set.__iter__", spot)
+        for name in names:
+            if name in SHOWING:
+                for argument in node.args[: None if name == "builtins.print" else 1]:
+                    yield from self._placed(argument, spot, line)
+            elif name == "builtins.id":
+                if not _is_key(use):
+                    yield Order(line, "identity", "id", spot)
+            elif name == "builtins.hash" and node.args and not spot.scope.qualname.endswith("__hash__"):
+                yield from self._hash(node.args[0], spot, line)
+
+    def _passed(self, use: Use) -> Iterator[Order]:
+        """Look at `id` and `hash` as callables that are handed on."""
+        for value in self._evaluation.values(use.node, use.spot):
+            if isinstance(value, Known) and value.name == "builtins.hash":
+                yield Order(use.node.lineno, "set-order", "hash", use.spot)
+
+    def _hash(self, node: ast.expr, spot: Spot, line: int) -> Iterator[Order]:
+        if isinstance(node, ast.Tuple):
+            found = [order for each in node.elts for order in self._hash(each, spot, line)]
+            yield from found[:1]
+            return
+        values = self._evaluation.values(node, spot)
+        if any(isinstance(value, Text) for value in values):
+            yield Order(line, "set-order", "hash", spot)
+        elif any(self._is_placed(value) for value in values):
+            yield Order(line, "identity", "hash", spot)
+        elif any(isinstance(value, Unknown | Set) for value in values) and not any(
+            isinstance(value, Plain) and value.type in NUMBERS for value in values
+        ):
+            yield Order(line, "set-order", "hash", spot)
+
+    # --- text ---------------------------------------------------------------------------------------------------------
+
+    def _shown(self, node: ast.expr, spot: Spot, line: int) -> Iterator[Order]:
+        if self._is_unordered(node, spot):
+            yield Order(line, "set-order", "set.__repr__", spot)
+        yield from self._placed(node, spot, line)
+
+    def _placed(self, node: ast.expr, spot: Spot, line: int) -> Iterator[Order]:
+        """Look for a value whose text is its address."""
+        if any(self._is_placed(value) for value in self._evaluation.values(node, spot)):
+            yield Order(line, "identity", "object.__repr__", spot)
+
+    def _is_placed(self, value: object) -> bool:
+        if isinstance(value, Made):
+            return value.name == "builtins.object"
+        return isinstance(value, Instance) and self._is_bare(value.scope, set())
+
+    def _is_bare(self, scope: Scope, seen: set[int]) -> bool:
+        """Tell whether a class has nothing but what `object` gives: its text and hash are those of an address."""
+        node = scope.node
+        assert isinstance(node, ast.ClassDef)  # noqa: S101 - a class's scope has its node
+        if node.decorator_list or node.keywords or id(scope) in seen:
+            return False
+        if any(
+            name in scope.bindings for name in ("__repr__", "__str__", "__hash__", "__eq__", "__format__")
+        ):
+            return False
+        seen.add(id(scope))
+        return all(
+            self._is_bare(base.scope, seen) if isinstance(base, Type) else _is_plain(base)
+            for base in self._evaluation.bases(scope)
+        )
+
+    # --- sets ---------------------------------------------------------------------------------------------------------
+
+    def _is_unordered(self, node: ast.expr, spot: Spot) -> bool:
+        if (
+            isinstance(node, ast.Set)
+            and len(node.elts) < 2
+            and not any(isinstance(each, ast.Starred) for each in node.elts)
+        ):
+            return False
+        return _may_be_unordered(self._evaluation.values(node, spot))
+
+
+def _may_be_unordered(values: Values) -> bool:
+    sets = [value for value in values if isinstance(value, Set) and not value.is_stable]
+    if not sets:
+        return False
+    # `found = index.get(key) or set()` says nothing of what is in the index.
+    return not (all(value.is_empty for value in sets) and any(isinstance(value, Unknown) for value in values))
+
+
+def _is_plain(base: object) -> bool:
+    return isinstance(base, Known) and base.name in _PLAIN_BASES
+
+
+def _is_key(use: Use) -> bool:
+    """Tell whether an identity is only compared or looked up."""
+    if use.position in ("operand", "subscript"):
+        return True
+    around = use.call.func if use.call is not None else None
+    return isinstance(around, ast.Attribute) and around.attr in _KEYS
+
+
+def _loses_order(body: Sequence[ast.stmt]) -> bool:
+    """Tell whether what a loop does with each element comes to the same in any order."""
+    return bool(body) and all(_is_orderless(statement) for statement in body)
+
+
+def _is_orderless(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Pass() | ast.Continue() | ast.Assert() | ast.Raise() | ast.Delete():
+            return True
+        case ast.Return(value=value):
+            return value is None or isinstance(value, ast.Constant)
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name))):
+            return name in ("add", "discard", "remove", "update", "pop")
+        case ast.Expr(value=value):
+            return isinstance(value, ast.Constant)
+        case ast.AugAssign(op=operator, value=value):
+            return isinstance(operator, ast.BitOr | ast.BitAnd | ast.BitXor) or _is_count(value)
+        case ast.If(body=body, orelse=other):
+            return _each([*body, *other])
+        case _:
+            return False
+
+
+def _each(statements: Iterable[ast.stmt]) -> bool:
+    return all(_is_orderless(statement) for statement in statements)
+
+
+def _is_count(value: ast.expr) -> bool:
+    if isinstance(value, ast.Call):
+        return isinstance(value.func, ast.Name) and value.func.id in ("len", "int", "ord")
+    return isinstance(value, ast.Constant) and isinstance(value.value, int | float)

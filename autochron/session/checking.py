@@ -1,0 +1,154 @@
+"""`autochron check`: the calls that escape a record, without running anything."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Sequence
+
+from autochron import __version__
+from autochron.detect.cache import Cache, key_of
+from autochron.detect.ignoring import ignored
+from autochron.detect.lines import hash_of
+from autochron.detect.scan import Seen, scan
+from autochron.errors import UsageError
+from autochron.matching import Matcher
+from autochron.model import Category, Checked, Finding, Rules, Site, Unread
+from autochron.session.project import Project, module_names, read_source
+from autochron.session.survey import compiled, python_files
+
+
+def check(
+    paths: Sequence[str], rules: Rules, *, categories: Collection[Category] = (), cache: str | None = None
+) -> Checked:
+    """Scan files and folders.
+
+    Args:
+        paths: as they were given; a file that is named is read whatever its name.
+        rules: what is a boundary, and what is ignored.
+        categories: those that are asked for; none for all.
+        cache: the folder in which what was found is kept.
+
+    Raises:
+        UsageError: a path isn't there.
+        RuleError: two rules claim one definition.
+    """
+    for path in paths:
+        if not os.path.exists(path):
+            raise UsageError(f"autochron check: there is no {path}; name files or folders")
+    kept = Cache(cache)
+    work = _Work(rules, Project(tuple(os.path.abspath(path) for path in paths), rules.root), kept)
+    for path in dict.fromkeys(os.path.normpath(path) for path in _files(paths)):
+        work.file(os.path.abspath(path))
+    kept.write()
+    findings, stale = ignored(work.findings, rules, work.read.__contains__)
+    if categories:
+        findings = [finding for finding in findings if finding.category in categories]
+        stale = []  # an ignore may be for a category that isn't asked for
+    return Checked(
+        findings=tuple(findings),
+        called=frozenset(work.called),
+        unread=tuple(work.unread),
+        stale=tuple(stale),
+        files=len(work.read) + len(work.unread),
+        lines=work.lines,
+        autochron=__version__,
+    )
+
+
+def _files(paths: Iterable[str]) -> Iterable[str]:
+    for path in paths:
+        yield from [path] if os.path.isfile(path) else python_files((path,))
+
+
+class _Work:
+    """One check."""
+
+    def __init__(self, rules: Rules, project: Project, cache: Cache) -> None:
+        self._rules = rules
+        self._project = project
+        self._cache = cache
+        self._matcher = Matcher(rules)
+        self.findings: list[Finding] = []
+        self.called: set[tuple[str, int, str]] = set()
+        self.unread: list[Unread] = []
+        self.read: set[str] = set()
+        self.lines = 0
+
+    def file(self, path: str) -> None:
+        """Scan a file, or take what was found in it before."""
+        name, source = self._project.name(path), read_source(path)
+        if source is None:
+            self.unread.append(Unread(name, 1, "can't be read"))
+            return
+        self.lines += source.count(b"\n")
+        package = _package(path)
+        key = key_of(source, package)
+        seen = self._cache.get(key)
+        if seen is None:
+            try:
+                seen = scan(source, package)
+            except SyntaxError as error:
+                self.unread.append(Unread(name, error.lineno or 1, f"doesn't parse ({error.msg})"))
+                return
+            except (ValueError, RecursionError, MemoryError) as error:
+                self.unread.append(Unread(name, 1, f"doesn't parse ({error})"))
+                return
+            self._cache.put(key, seen)
+        self.read.add(name)
+        if seen:
+            self._add(path, name, source, seen)
+
+    def _add(self, path: str, name: str, source: bytes, seen: list[Seen]) -> None:
+        woven, called = self._boundaries(path, source)
+        texts = _texts(source)
+        for each in seen:
+            text = texts[each.line - 1] if each.line <= len(texts) else ""
+            last = each.call.rpartition(".")[2]
+            is_covered = any(function in woven for function in each.within) or any(
+                line == each.line and callee.rpartition(".")[2] in (last, each.call)
+                for line, callee in called
+            )
+            if each.is_call:
+                self.called.add((name, each.line, each.call))
+            self.findings.append(
+                Finding(
+                    site=Site(name, each.line, each.qualname, hash_of(text)),
+                    category=each.category,
+                    call=each.call,
+                    count=0,
+                    tier=each.tier,
+                    via=each.via,
+                    ran=False,
+                    covered="boundary" if is_covered else None,
+                )
+            )
+
+    def _boundaries(self, path: str, source: bytes) -> tuple[set[tuple[str, int]], list[tuple[int, str]]]:
+        """Give the functions of a file that are boundaries whatever they are called with, and the calls that are."""
+        names = module_names(path)
+        if not any(self._matcher.may_match(name, is_project=True) for name in (*names, "__main__")):
+            return set(), []
+        code = compiled(path)
+        if code is None:
+            return set(), []
+        found = self._matcher.find(names[0], code, source, is_project=True, aliases=names[1:])
+        functions = {(match.qualname, match.firstlineno) for match in found.matches if not match.rule.when}
+        sites = [(site, site.rule.selector) for site in found.calls if not site.rule.when]
+        return functions, [(site.line, _callee(str(selector), site.source)) for site, selector in sites]
+
+
+def _callee(pattern: str, source: str) -> str:
+    """Name what a pattern of a call calls, where it spells that out; else as the source does."""
+    name = pattern.partition("(")[0]
+    return name if name.replace(".", "").replace("_", "").isalnum() else source
+
+
+def _package(path: str) -> str:
+    """Give the package that relative imports of a file start from."""
+    module = module_names(path)[0]
+    return module if os.path.basename(path) == "__init__.py" else module.rpartition(".")[0]
+
+
+def _texts(source: bytes) -> list[str]:
+    # As Python counts lines: not at form feeds, as splitlines of a str does.
+    return source.replace(b"\r\n", b"\n").replace(b"\r", b"\n").decode("utf-8", "surrogateescape").split("\n")

@@ -1,0 +1,375 @@
+"""`autochron check` as it is called: findings, rules that cover them, forms of output, exit status, the cache."""
+
+import json
+import os
+import tomllib
+
+import jsonschema
+import pytest
+
+from autochron.cli import main
+from autochron.detect.cache import NAME
+from autochron.detect.lines import hash_of
+from autochron.rules import load_rules
+
+AGENT = """\
+import time
+from uuid import uuid4
+
+
+def act(name):
+    return name, time.time(), uuid4()
+
+
+def show(tags: set[str]):
+    return ", ".join(tags)
+"""
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "agent.py").write_text(AGENT)
+    (tmp_path / "autochron.toml").write_text("version = 1\n")
+    return tmp_path
+
+
+@pytest.fixture
+def check(project, capsys):
+    def run(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main(["check", *arguments])
+        said = capsys.readouterr()
+        return ended.value.code, said.out, said.err
+
+    return run
+
+
+def rules(project, text):
+    (project / "autochron.toml").write_text("version = 1\n" + text)
+
+
+def sites(out):
+    return [
+        (each["site"]["file"], each["site"]["line"], each["category"], each["call"])
+        for each in json.loads(out)["findings"]
+    ]
+
+
+ALL = [
+    ("agent.py", 6, "clock", "time.time"),
+    ("agent.py", 6, "uuid", "uuid.uuid4"),
+    ("agent.py", 10, "set-order", "set.__iter__"),
+]
+
+
+def test_findings_are_named_with_their_place_and_the_status_is_1(check):
+    status, out, err = check("agent.py", "--format=json")
+    assert (status, sites(out), err) == (1, ALL, "")
+    said = json.loads(out)
+    assert (said["version"], said["files"], said["lines"]) == (1, 1, 10)
+    assert said["coverage"] == {"covered": 0, "total": 3, "percent": 0.0}
+    first = said["findings"][0]
+    assert first["site"]["qualname"] == "act"
+    assert first["site"]["hash"] == hash_of("return name, time.time(), uuid4()")
+    assert (first["ran"], first["tier"], first["count"]) == (False, "direct", 0)
+
+
+def test_nothing_to_find_is_nothing_said(check, project):
+    (project / "agent.py").write_text("def add(a, b):\n    return a + b\n")
+    assert check(".") == (0, "", "")
+
+
+def test_text_gives_a_line_for_each_and_rules_that_load_and_cover_it(check, project):
+    status, out, _ = check("agent.py")
+    assert status == 1
+    assert [line for line in out.splitlines() if not line.startswith(" ")] == [
+        "agent.py:6  clock  time.time  direct",
+        "agent.py:6  uuid  uuid.uuid4  direct",
+        "agent.py:10  set-order  set.__iter__  direct",
+        "3 unmarked calls in 1 file; 0 of 3 covered (0 %)",
+    ]
+    rules(project, "\n".join(line[4:] for line in out.splitlines() if line.startswith(" ")))
+    assert check("agent.py") == (0, "", "")
+    assert len(load_rules("autochron.toml").boundaries) == 2
+
+
+def test_what_is_printed_twice_is_pasted_once(check, project):
+    (project / "agent.py").write_text("import time\na = time.time()\nb = time.time()\n")
+    _, out, _ = check("agent.py")
+    assert (
+        len(tomllib.loads("\n".join(line for line in out.splitlines() if line.startswith(" ")))["boundary"])
+        == 1
+    )
+
+
+def test_a_function_that_is_a_boundary_covers_what_it_calls(check, project):
+    rules(project, '[[boundary]]\nname = "act"\nkind = "tool"\ntarget = "agent:act"\n')
+    status, out, _ = check("agent.py", "--format", "json")
+    assert (status, sites(out)) == (1, ALL[2:])
+    assert json.loads(out)["coverage"]["percent"] == 66.67
+
+
+def test_a_boundary_for_some_calls_only_covers_none(check, project):
+    rules(
+        project,
+        '[[boundary]]\nname = "act"\nkind = "tool"\ntarget = "agent:act"\nwhen = { name = "x" }\n',
+    )
+    assert sites(check("agent.py", "--format=json")[1]) == ALL
+
+
+def test_a_call_that_is_a_boundary_is_covered_and_its_neighbour_is_not(check, project):
+    rules(project, '[[boundary]]\nname = "id"\nkind = "ambient"\ncall = "uuid.uuid4()"\n')
+    assert sites(check("agent.py", "--format=json")[1]) == [ALL[0], ALL[2]]
+
+
+def test_categories_narrow_it(check):
+    assert sites(check("agent.py", "--format=json", "--category=uuid")[1]) == ALL[1:2]
+    status, out, _ = check("agent.py", "--category", "network", "--category", "native")
+    assert (status, out) == (0, "")
+
+
+@pytest.mark.parametrize(("least", "status"), [("0", 0), ("33.3", 0), ("34", 1), ("100", 1)])
+def test_fail_under_is_a_percentage_of_what_is_covered(check, project, least, status):
+    rules(project, '[[ignore]]\ncategory = "clock"\nsite = "agent.py:6"\nreason = "for the log"\n')
+    assert check("agent.py", "--fail-under", least)[0] == status
+
+
+# --- ignores ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_ignore_with_a_hash_holds_when_the_code_moves(check, project):
+    line = "    return name, time.time(), uuid4()"
+    rules(
+        project,
+        f'[[ignore]]\ncall = "time.time()"\nsite = "agent.py:6"\nhash = "{hash_of(line)}"\nreason = "for the log"\n',
+    )
+    assert sites(check("agent.py", "--format=json")[1]) == ALL[1:]
+    (project / "agent.py").write_text("# moved\n\n" + AGENT)
+    status, out, _ = check("agent.py", "--format=json")
+    assert (status, json.loads(out)["stale"]) == (1, [])
+    assert [site[1] for site in sites(out)] == [8, 12]
+
+
+@pytest.mark.parametrize(
+    ("ignore", "reason"),
+    [
+        ('call = "time.time"\nsite = "gone.py:3"', "there is no file gone.py"),
+        ('call = "time.time"\nsite = "agent.py:99"', "agent.py has only 10 lines"),
+        ('call = "time.time"\nsite = "agent.py:6"\nhash = "0123456789ab"', "agent.py has no line with the hash 0123456789ab"),
+        ('call = "time.monotonic()"\nsite = "agent.py:6"', "agent.py:6 has no `time.monotonic()` to ignore"),
+        ('category = "env"\nsite = "agent.py"', "agent.py has no `env` to ignore"),
+    ],
+)  # fmt: skip
+def test_a_stale_ignore_is_named_and_ignores_nothing(check, project, ignore, reason):
+    rules(project, f'[[ignore]]\n{ignore}\nreason = "r"\n')
+    status, out, _ = check("agent.py", "--format=json")
+    assert (status, sites(out)) == (1, ALL)
+    assert json.loads(out)["stale"] == [
+        f"autochron.toml:2: [[ignore]] is stale: {reason}; correct it or take it out (stale-ignore)"
+    ]
+
+
+def test_an_ignore_of_a_file_that_was_not_looked_at_is_not_stale(check, project):
+    (project / "other.py").write_text("import time\nprint(time.time())\n")
+    rules(project, '[[ignore]]\ncall = "time.monotonic"\nsite = "other.py:2"\nreason = "r"\n')
+    assert json.loads(check("agent.py", "--format=json")[1])["stale"] == []
+    assert len(json.loads(check(".", "--format=json")[1])["stale"]) == 1
+
+
+def test_a_stale_ignore_alone_is_a_warning(check, project):
+    (project / "agent.py").write_text("a = 1\n")
+    rules(project, '[[ignore]]\ncall = "time.time"\nsite = "agent.py:1"\nreason = "r"\n')
+    status, out, _ = check("agent.py")
+    assert (status, "stale-ignore" in out) == (0, True)
+
+
+# --- other forms ------------------------------------------------------------------------------------------------------
+
+SARIF = {
+    # What SARIF 2.1.0 requires of what is written here, and the types of the rest of it.
+    "type": "object",
+    "required": ["version", "runs"],
+    "properties": {
+        "version": {"const": "2.1.0"},
+        "$schema": {"type": "string", "format": "uri"},
+        "runs": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["tool"],
+                "properties": {
+                    "tool": {
+                        "type": "object",
+                        "required": ["driver"],
+                        "properties": {
+                            "driver": {
+                                "type": "object",
+                                "required": ["name"],
+                                "properties": {
+                                    "name": {"type": "string"},
+                                    "version": {"type": "string"},
+                                    "rules": {"type": "array", "items": {"type": "object", "required": ["id"]}},
+                                },
+                            }
+                        },
+                    },
+                    "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+                    "invocations": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "required": ["executionSuccessful"],
+                            "properties": {
+                                "toolExecutionNotifications": {"type": "array", "items": {"$ref": "#/$defs/told"}},
+                            },
+                        },
+                    },
+                    "results": {"type": "array", "items": {"$ref": "#/$defs/result"}},
+                },
+                "additionalProperties": False,
+            },
+        },
+    },
+    "additionalProperties": False,
+    "$defs": {
+        "message": {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}},
+        "location": {
+            "type": "object",
+            "required": ["physicalLocation"],
+            "properties": {
+                "physicalLocation": {
+                    "type": "object",
+                    "required": ["artifactLocation", "region"],
+                    "properties": {
+                        "artifactLocation": {"type": "object", "required": ["uri"]},
+                        "region": {
+                            "type": "object",
+                            "properties": {"startLine": {"type": "integer", "minimum": 1}},
+                            "required": ["startLine"],
+                        },
+                    },
+                }
+            },
+        },
+        "told": {
+            "type": "object",
+            "required": ["message"],
+            "properties": {
+                "message": {"$ref": "#/$defs/message"},
+                "level": {"enum": ["none", "note", "warning", "error"]},
+                "locations": {"type": "array", "items": {"$ref": "#/$defs/location"}},
+            },
+            "additionalProperties": False,
+        },
+        "result": {
+            "type": "object",
+            "required": ["message", "ruleId", "ruleIndex"],
+            "properties": {
+                "ruleId": {"type": "string"},
+                "ruleIndex": {"type": "integer", "minimum": 0},
+                "message": {"$ref": "#/$defs/message"},
+                "level": {"enum": ["none", "note", "warning", "error"]},
+                "locations": {"type": "array", "items": {"$ref": "#/$defs/location"}},
+                "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
+            },
+            "additionalProperties": False,
+        },
+    },
+}  # fmt: skip
+
+
+def test_sarif_is_valid_and_says_the_same(check, project):
+    (project / "broken.py").write_text("def f(:\n")
+    status, out, _ = check(".", "--format=sarif")
+    log = json.loads(out)
+    jsonschema.validate(log, SARIF)
+    run = log["runs"][0]
+    named = [
+        (
+            result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"],
+            result["locations"][0]["physicalLocation"]["region"]["startLine"],
+            run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"],
+        )
+        for result in run["results"]
+    ]
+    assert (status, named) == (2, [site[:3] for site in ALL])
+    assert run["invocations"][0]["executionSuccessful"] is False
+
+
+def test_github_gets_annotations_with_what_must_be_escaped(check, project):
+    os.rename("agent.py", "my,agent.py")
+    status, out, _ = check(".", "--format=github")
+    assert status == 1
+    assert out.splitlines()[0] == (
+        "::warning file=my%2Cagent.py,line=6,title=autochron clock::"
+        "time.time depends on the time and is outside every boundary"
+    )
+    assert len(out.splitlines()) == 3
+
+
+# --- bad input ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_that_does_not_parse_is_named_and_the_rest_is_checked(check, project):
+    (project / "a_broken.py").write_text("x = 1\ndef f(:\n    pass\n")
+    (project / "null.py").write_bytes(b"x = '\0'\n")
+    status, out, _ = check(".")
+    assert status == 2
+    assert "a_broken.py:2 doesn't parse (" in out
+    assert "null.py:1 doesn't parse (" in out
+    assert "agent.py:6  clock  time.time  direct" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "autochron check wants a file or a folder, such as autochron check src"),
+        (["no-such.py"], "autochron check: there is no no-such.py; name files or folders"),
+        (["agent.py", "--format=jsn"], "autochron check: --format is jsn; nearest is `json`"),
+        (["agent.py", "--category=clocks"], "autochron check: --category is clocks; nearest is `clock`"),
+        (["agent.py", "--fail-under=x"], "autochron check: --fail-under takes a percentage from 0 to 100, not x"),
+        (["agent.py", "--fail-under=101"], "autochron check: --fail-under takes a percentage from 0 to 100, not 101"),
+    ],
+)  # fmt: skip
+def test_what_is_asked_wrongly_is_refused(check, arguments, said):
+    assert check(*arguments) == (2, "", f"autochron: {said} (usage)\n")
+
+
+# --- the cache ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_found_is_kept_and_a_change_is_seen(check, project, monkeypatch):
+    check("agent.py")
+    kept = project / ".autochron" / NAME
+    before = kept.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr("autochron.session.checking.scan", None)  # to call it would fail
+        assert sites(check("agent.py", "--format=json")[1]) == ALL
+    assert kept.read_bytes() == before
+    (project / "agent.py").write_text(AGENT.replace("time.time()", "1"))
+    assert sites(check("agent.py", "--format=json")[1]) == ALL[1:]
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", b"\x81\xa7version\xa1x", b"\xc1" * 100])
+def test_a_broken_cache_is_as_good_as_none(check, project, content):
+    check("agent.py")
+    kept = project / ".autochron" / NAME
+    whole = kept.read_bytes()
+    kept.write_bytes(content)
+    assert sites(check("agent.py", "--format=json")[1]) == ALL
+    assert kept.read_bytes() == whole
+    assert os.listdir(kept.parent) == [NAME]
+
+
+def test_a_cache_that_cannot_be_written_is_no_fault(check, project):
+    (project / ".autochron").write_text("a file")
+    assert sites(check("agent.py", "--format=json")[1]) == ALL
+
+
+def test_a_relative_import_means_something_else_in_another_package(check, project):
+    for name in ("one", "two"):
+        (project / name).mkdir()
+        (project / name / "__init__.py").write_text("")
+        (project / name / "agent.py").write_text("from .time import time\ntime()\n")
+    assert [site[0] for site in sites(check(".", "--format=json")[1])] == ["agent.py"] * 3
