@@ -74,6 +74,7 @@ class Kind(IntEnum):
     NESTED = 5
     OURS = 6
     RUNNER = 7
+    HANDING_ON = 8
 
 
 class Record:
@@ -330,10 +331,16 @@ class Attribution:
                 return self._record(source, _origin_of(frame), _name_of(via))
             if kind is Kind.TRANSPARENT or handed:
                 pass
+            elif kind is Kind.HANDING_ON:
+                if direct_only:
+                    return None  # what is asked of the machine, it asks for itself
             elif kind is Kind.LIBRARY:
                 if direct_only or _goes_on(known, source):
                     return None
-                via = frame
+                if (
+                    not source.events or _name_of(frame) != source.call
+                ):  # an event may come from within its source
+                    via = frame
             elif kind is Kind.RUNNER:
                 origin = self._handed_by(frame, known, direct=via is None)
                 if origin is not None:
@@ -402,7 +409,7 @@ class Attribution:
         if (module, code.co_qualname) in RUNNERS:
             return Kind.RUNNER
         if _is_in(module, _TRANSPARENT):
-            return Kind.TRANSPARENT
+            return Kind.HANDING_ON
         return Kind.INFRASTRUCTURE if _is_in(module, _INFRASTRUCTURE) else Kind.LIBRARY
 
 
