@@ -140,7 +140,7 @@ _ONE |= {
     "standard_t": "1",
     "zipf": "2",
 }
-_ONE |= {name: "1" for name in ("chisquare", "pareto", "power", "weibull")}
+_ONE |= dict.fromkeys(("chisquare", "pareto", "power", "weibull"), "1")
 ARGUMENTS |= {f"numpy.random.{name}": arguments for name, arguments in _ONE.items()}
 
 EXPRESSIONS = {

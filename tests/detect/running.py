@@ -42,3 +42,9 @@ def run(
     found, problems = json.loads(last)
     ended.stdout = said
     return found, problems, ended
+
+
+def cases(name: str) -> dict[str, str]:
+    """Give the programs of a file of cases by what each is about."""
+    text = (Path(__file__).parent / "cases" / f"{name}.txt").read_text()
+    return {about: program for about, _, program in (part.partition("\n") for part in text.split("=== ")[1:])}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.detect.running import run
+from tests.detect.running import cases, run
 
 LIBRARY = """
 import os, threading, time, uuid, random
@@ -42,82 +42,7 @@ def told(folder, program, **files):
     return was, sorted(marked)
 
 
-CASES = {
-    "a plain call": "import time\ntime.time()  # → time.time",
-    "an imported name": "from time import time as now\nnow()  # → time.time",
-    "a name of a class": "import time\nclass A:\n    clock = time.time\nA().clock()  # → time.time",
-    "a call by partial": "import time, functools\nfunctools.partial(time.time)()  # → time.time",
-    "a call by map": "import time\nlist(map(time.localtime, [None]))  # → time.localtime",
-    "a key function": "import random\nsorted([1], key=lambda _: random.random())  # → random.random",
-    "a default factory": (
-        "import uuid, dataclasses\n@dataclasses.dataclass\nclass A:\n    a: str = dataclasses.field(default_factory=uuid.uuid4)\n"
-        "A()  # → uuid.uuid4"
-    ),
-    "a default dict": "import time, collections\ncollections.defaultdict(time.time)[1]  # → time.time",
-    "a generator's line": "import time\ndef g():\n    yield time.time()  # → time.time\nlist(g())",
-    "a comprehension": "import time\n[time.time() for _ in range(3)]  # → time.time",
-    "code of a string": "exec('import time; time.time()')  # → time.time",
-    "the constructor of a model": (
-        "import uuid, pydantic\nclass A(pydantic.BaseModel):\n"
-        "    a: uuid.UUID = pydantic.Field(default_factory=uuid.uuid4)\nA()  # → uuid.uuid4"
-    ),
-    "an attribute of attrs": (
-        "import time, attrs\n@attrs.define\nclass A:\n    a = attrs.field(factory=time.time)\nA()  # → time.time"
-    ),
-    "getattr": "import time\ngetattr(time, 'time')()  # → time.time",
-    "a subclass": "import datetime\nclass D(datetime.datetime): pass\nD.now()  # → datetime.datetime.now",
-    "one call for several": "import datetime\ndatetime.date.today()  # → datetime.date.today",
-    "no call for a seed": (
-        "import random, time\nrandom.Random(42).random(), time.localtime(0), time.strftime('%Y', time.gmtime(0)), time.gmtime(secs)\n"
-    ).replace(", time.gmtime(secs)", ""),
-    "no call for SystemRandom": "import random\nr = random.SystemRandom()\nr.choice([1])  # → random.SystemRandom.choice",
-    "a file that is only written": "open('out', 'w').close()\nopen('out').close()  # → open",
-    "a database in memory": "import sqlite3\nsqlite3.connect(':memory:').close()",
-    "folders that are made": "import os, shutil\nos.makedirs('a/b', exist_ok=True)\nshutil.rmtree('a')\nos.path.realpath('x')",
-    "a generator beneath a source": "import os\nfor _ in os.walk('.'):  # → os.walk\n    pass",
-    "a thread": (
-        "import threading, time\nt = threading.Thread(target=time.time)  # → time.time\nt.start()  # → threading.Thread.start\nt.join()"
-    ),
-    "a timer": (
-        "import threading, uuid\nt = threading.Timer(0, uuid.uuid4)  # → uuid.uuid4\nt.start()  # → threading.Thread.start\nt.join()"
-    ),
-    "a pool": (
-        "import time\nfrom concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor(1) as pool:\n"
-        "    pool.submit(time.time)  # → time.time\n    list(pool.map(time.localtime, [None]))  # → time.localtime"
-    ),
-    "a callback of a loop": (
-        "import asyncio, time, uuid\nasync def main():\n    loop = asyncio.get_running_loop()\n"
-        "    loop.call_soon(time.time)  # → time.time\n    loop.call_later(0, uuid.uuid4)  # → uuid.uuid4\n"
-        "    await asyncio.sleep(0.01)\nasyncio.run(main())"
-    ),
-    "a task": (
-        "import asyncio, time\nasync def now():\n    time.time()  # → time.time\nasync def main():\n"
-        "    await asyncio.gather(now(), asyncio.create_task(now()))\nasyncio.run(main())"
-    ),
-    "another thread of a loop": (
-        "import asyncio, time, uuid\nasync def main():\n    await asyncio.to_thread(time.time)  # → time.time\n"
-        "    await asyncio.get_running_loop().run_in_executor(None, uuid.uuid4)  # → uuid.uuid4\nasyncio.run(main())"
-    ),
-    "a library": "import library\nlibrary.stamp()  # → time.time via library\nlibrary.key()  # → uuid.uuid4 via library",
-    "what a library is handed": (
-        "import library, time\nlibrary.call(lambda: time.time())  # → time.time\nlibrary.call(time.time)  # → time.time via library"
-    ),
-    "a library in a thread": (
-        "import library, threading\nt = threading.Thread(target=library.stamp)\nt.start()  # → threading.Thread.start, time.time via library\n"
-        "t.join()"
-    ),
-    "a library in a pool": (
-        "import library\nfrom concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor(1) as pool:\n"
-        "    pool.submit(library.stamp)  # → time.time via library"
-    ),
-    "a library's thread": "import library\nlibrary.start(library.stamp)  # → threading.Thread.start via library",
-    "a library's environment": "import library\nlibrary.read()",
-    "a library's network": (
-        "import library\ntry:\n    library.connect()  # → socket.socket.connect via library\nexcept OSError:\n    pass"
-    ),
-    "logging": "import logging, sys\nlogging.basicConfig(stream=sys.stdout, format='%(asctime)s')\nlogging.warning('x')",
-    "an import within": "def f():\n    import library\nf()",
-}
+CASES = cases("told")
 
 
 @pytest.mark.parametrize("case", CASES)
