@@ -74,6 +74,7 @@ class Kind(IntEnum):
     NESTED = 5
     OURS = 6
     RUNNER = 7
+    HANDING_ON = 8
 
 
 class Record:
@@ -328,23 +329,18 @@ class Attribution:
             kind = known.kind
             if kind is Kind.PROJECT:
                 return self._record(source, _origin_of(frame), _name_of(via))
-            if kind is Kind.TRANSPARENT or handed:
-                pass
-            elif kind is Kind.LIBRARY:
-                if direct_only or _goes_on(known, source):
-                    return None
-                via = frame
-            elif kind is Kind.RUNNER:
+            if kind is Kind.RUNNER and not handed:
                 origin = self._handed_by(frame, known, direct=via is None)
                 if origin is not None:
                     return None if direct_only and via else self._record(source, origin, _name_of(via))
                 if not never_excused and known.module != "multiprocessing.process":
                     return None
                 handed = True
-            elif kind in _STOPPING or not never_excused:
-                return None
-            else:
-                via = frame
+            elif kind is not Kind.TRANSPARENT and not handed:
+                between = _is_between(frame, known, source)
+                if between is None:
+                    return None
+                via = frame if between else via
             frame = frame.f_back
         return None
 
@@ -402,7 +398,7 @@ class Attribution:
         if (module, code.co_qualname) in RUNNERS:
             return Kind.RUNNER
         if _is_in(module, _TRANSPARENT):
-            return Kind.TRANSPARENT
+            return Kind.HANDING_ON
         return Kind.INFRASTRUCTURE if _is_in(module, _INFRASTRUCTURE) else Kind.LIBRARY
 
 
@@ -423,6 +419,20 @@ _HOMES: dict[str, frozenset[str]] = {
     for category in CATEGORIES
 }
 """By category, the packages that sources live in."""
+
+
+def _is_between(frame: FrameType, known: Known, source: Source) -> bool | None:
+    """Tell whether this makes a call one of a library; None where it excuses the call."""
+    kind = known.kind
+    if kind is Kind.HANDING_ON:
+        # What it asks of the machine, it asks for itself.
+        return None if source.tier == "direct" else False
+    if kind is not Kind.LIBRARY:
+        return None if kind in _STOPPING or source.category not in NEVER_EXCUSED else True
+    if source.tier == "direct" or _goes_on(known, source):
+        return None
+    # An event may come from within its own source.
+    return not (source.events and _name_of(frame) == source.call)
 
 
 def _goes_on(known: Known, source: Source) -> bool:

@@ -153,6 +153,13 @@ class Patcher:
         if spot is not None and function and not spot.own:
             self._insert(spot.owner, spot.name, copy_of(function))
 
+    def quiet(self, place: str) -> None:
+        """Have nothing counted beneath a function."""
+        spot = find(place)
+        function = spot and function_of(spot.value)
+        if function:
+            self._attribution.nest(function.__code__)
+
     def adopt(self, module: ModuleType) -> None:
         """Put stand-ins where a module of the project holds what they stand for under names of its own."""
         for name, value in list(vars(module).items()):
@@ -218,7 +225,8 @@ class Patcher:
         if known is not None and known.autochron_source is source:
             return known
         beneath = (
-            not isinstance(original, BuiltinFunctionType) and source.call.rpartition(".")[0] not in _HIDDEN
+            not isinstance(original, BuiltinFunctionType)
+            and source.places[0].partition(":")[0] not in _HIDDEN
         )
         if source.given or source.mode or beneath:
             stand: Stand = Framed(original, source, self._framed(source))
@@ -345,7 +353,7 @@ def class_method(original: Any, hit: Hook) -> classmethod[Any, ..., Any]:
         original.__qualname__,
         original.__doc__,
     )
-    method.__module__ = original.__objclass__.__module__
+    method.__module__ = None  # type: ignore[assignment]  # as methods of C have it
     method.__text_signature__ = original.__text_signature__  # type: ignore[attr-defined]
     method.__wrapped__ = original  # type: ignore[attr-defined]
     return classmethod(method)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from autochron.detect.attribution import Attribution, Record
-from autochron.detect.catalogue import BY_NAME, SHIELDS, SOURCES, Source
+from autochron.detect.catalogue import BY_NAME, QUIET, SHIELDS, SOURCES, Source
 from autochron.detect.lines import line_hash
 from autochron.detect.patching import Patcher, only_writes
 from autochron.model import Covered, Finding, Site
@@ -54,9 +54,9 @@ class Watch:
         for source in SOURCES:
             for place in source.places:
                 self._pending.setdefault(place.partition(":")[0], []).append((source, place))
-        for name in (*_CARRIERS, *SHIELDS):
+        for name in (*_CARRIERS, *SHIELDS, *QUIET):
             self._pending.setdefault(name.partition(":")[0], [])
-        for name in [name for name in self._pending if name in modules]:
+        for name in [name for name in self._pending if name in modules and _is_complete(name)]:
             self._patch(name)
         for module in list(modules.values()):
             file = getattr(module, "__file__", None)
@@ -68,7 +68,7 @@ class Watch:
         """Patch what a module that has just been imported brought with it."""
         package = name.partition(".")[0]
         for module in list(self._pending):
-            if module.partition(".")[0] == package and module in sys.modules:
+            if module == name or (module.partition(".")[0] == package and _is_complete(module)):
                 self._patch(module)
 
     def off(self) -> None:
@@ -85,6 +85,9 @@ class Watch:
         for place in SHIELDS:
             if place.startswith(f"{module}:"):
                 self._attempt(self._patcher.shield, place)
+        for place in QUIET:
+            if place.startswith(f"{module}:"):
+                self._attempt(self._patcher.quiet, place)
         for source, place in pending:
             self._attempt(self._patcher.put, source, place)
         for place, (method, parameters) in _CARRIERS.items():
@@ -146,6 +149,12 @@ class Watch:
     @staticmethod
     def _counts(record: Record) -> tuple[tuple[int, Covered | None], ...]:
         return ((record.outside, None), (record.inside, "boundary"))
+
+
+def _is_complete(module: str) -> bool:
+    """Tell whether a module is imported, and not just being imported: what it will have may not be there yet."""
+    there = sys.modules.get(module)
+    return there is not None and not getattr(getattr(there, "__spec__", None), "_initializing", False)
 
 
 _CARRIERS: dict[str, tuple[str, tuple[int, ...]]] = {
