@@ -380,6 +380,8 @@ class Header(Struct, frozen=True, kw_only=True):
     """Digest of the rules."""
     children: bool = False
     """Whether the processes that the program started were to be recorded with it."""
+    hash_seed: str = ""
+    """`PYTHONHASHSEED` of the run, by which sets have their order; empty where it was chance's."""
 
 
 class Connection(Struct, frozen=True):
@@ -425,6 +427,8 @@ class Footer(Struct, frozen=True, kw_only=True):
     """The credentials that were set; a replay fills in placeholders for these."""
     lost: int = 0
     """Envelopes that could not be written."""
+    findings: tuple[Finding, ...] = ()
+    """The non-deterministic calls that the watch saw, with those that a boundary or an ignore covers."""
 
 
 class ChildEnd(Struct, frozen=True, kw_only=True):
@@ -552,6 +556,8 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     """What went wrong on our side, in one line each."""
     kept: bool = True
     """Whether the trace is in the store; not where only those of failed runs are kept."""
+    stale: tuple[str, ...] = ()
+    """What is wrong with ignores, a line each."""
 
 
 class ReplaySummary(Struct, frozen=True, kw_only=True):

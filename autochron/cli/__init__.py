@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from autochron import _seed
 from autochron.errors import AutochronError, UsageError
 
 HELP = """\
@@ -31,6 +32,10 @@ _COMMANDS = ("run", "replay", "incident", "traces", "check", "rules", "judge")
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and exit: 2 for what was asked wrongly, else with the command's own status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is None:
+        _seed.take()
+        if given[:1] == ["run"] and not _seed.current() and "--no-watch" not in given:
+            _seed.start_again(_seed.choose())
     try:
         status = _dispatch(given)
         if given[:1] not in (["run"], ["replay"]):  # there it is the program's, and Python's to flush

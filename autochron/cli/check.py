@@ -6,7 +6,7 @@ import os
 import sys
 from typing import cast
 
-from autochron.cli.options import FLAG, MANY, VALUE, Parsed, parse
+from autochron.cli.options import FLAG, MANY, VALUE, parse, percentage
 from autochron.config import default_store, find_rule_file
 from autochron.errors import UsageError
 from autochron.model import CATEGORIES, Category
@@ -48,7 +48,7 @@ def check(arguments: list[str]) -> int:
         cast("Category", _choice(given, CATEGORIES, "--category"))
         for given in parsed.lists.get("--category", ())
     ]
-    least = _percentage(parsed)
+    least = percentage("check", parsed)
     file = parsed.values.get("--rules") or find_rule_file(paths[0])
     rules = load_rules(file)
     checked = scan(paths, rules, categories=categories, cache=os.path.dirname(default_store(rules.file)))
@@ -69,16 +69,3 @@ def _choice(given: str, known: tuple[str, ...], option: str) -> str:
     from autochron.rules.nearest import hint  # lazy: difflib
 
     raise UsageError(f"autochron check: {option} is {given}{hint(known, given)}")
-
-
-def _percentage(parsed: Parsed) -> float | None:
-    given = parsed.values.get("--fail-under")
-    if given is None:
-        return None
-    try:
-        least = float(given)
-    except ValueError:
-        least = -1.0
-    if not 0 <= least <= 100:
-        raise UsageError(f"autochron check: --fail-under takes a percentage from 0 to 100, not {given}")
-    return least

@@ -65,3 +65,17 @@ def _unknown(command: str, name: str, options: Mapping[str, str]) -> UsageError:
     near = nearest(options, name)
     hint = f"did you mean {near}?" if near else f"see autochron {command} --help"
     return UsageError(f"autochron {command} has no option {name}; {hint}")
+
+
+def percentage(command: str, parsed: Parsed) -> float | None:
+    """Read `--fail-under`; None where it isn't given."""
+    given = parsed.values.get("--fail-under")
+    if given is None:
+        return None
+    try:
+        least = float(given)
+    except ValueError:
+        least = -1.0
+    if not 0 <= least <= 100:
+        raise UsageError(f"autochron {command}: --fail-under takes a percentage from 0 to 100, not {given}")
+    return least

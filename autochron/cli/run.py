@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Literal
 
-from autochron.cli.options import FLAG, VALUE, parse
+from autochron.cli.options import FLAG, VALUE, parse, percentage
 from autochron.errors import UsageError
-from autochron.model import Command, RunSummary
+from autochron.model import Checked, Command, RunSummary
 from autochron.session.running import Options, run_recorded
 
 HELP = """\
@@ -20,8 +21,15 @@ Run a program as it is and record its crossings.
   --name NAME    a name for the trace
   --keep WHICH   all, or failed: then the trace of a run that ends with status 0 is dropped; default all
   --no-children  leave the processes that the program starts alone; they are named in the report
+  --no-watch     don't look for non-deterministic calls outside every boundary
+  --strict       end with status 4 where there is one on a line of the project's, and the program ended with 0
+  --fail-under N do so where less than N percent of them are inside a boundary, recorded or ignored
+  --report FILE  write what was found to a file, by its ending: .json, .sarif, .github (annotations) or .txt
   --quiet        no report at the end
 """
+
+UNMARKED = 4
+"""The status of a run in which a call escaped the record, where that is asked for."""
 
 _OPTIONS = {
     "--rules": VALUE,
@@ -29,6 +37,10 @@ _OPTIONS = {
     "--name": VALUE,
     "--keep": VALUE,
     "--no-children": FLAG,
+    "--no-watch": FLAG,
+    "--strict": FLAG,
+    "--fail-under": VALUE,
+    "--report": VALUE,
     "--quiet": FLAG,
     "-q": FLAG,
     "--help": FLAG,
@@ -36,6 +48,9 @@ _OPTIONS = {
 }
 
 KEEP = ("all", "failed")
+
+ENDINGS = (".json", ".sarif", ".github", ".txt")
+"""Of reports."""
 
 
 def run(arguments: list[str]) -> int:
@@ -54,16 +69,46 @@ def run(arguments: list[str]) -> int:
         parsed.values.get("--store"),
         children="--no-children" not in parsed.flags,
         quiet=quiet,
+        watch="--no-watch" not in parsed.flags,
     )
+    strict, least = "--strict" in parsed.flags, percentage("run", parsed)
+    file = _report_file(parsed.values.get("--report"))
+    if not options.watch and (strict or least is not None or file):
+        raise UsageError(
+            "autochron run: --no-watch finds nothing that --strict, --fail-under and --report could tell"
+        )
 
-    def report(summary: RunSummary) -> None:
+    def report(summary: RunSummary) -> int | None:
+        from autochron.report.run import write_run  # lazy: after the program
+
         if not quiet:
-            from autochron.report.run import write_run  # lazy: after the program
-
             write_run(summary, sys.stderr)
+        if not (strict or least is not None or file):
+            return None
+        from autochron import __version__
+        from autochron.report.findings import percent, write_file
+
+        found = summary.footer.findings
+        if file:
+            checked = Checked(findings=found, stale=summary.stale, autochron=__version__)
+            write_file(checked, file, sys.stderr)
+        escaped = strict and any(each.covered is None and each.tier == "direct" for each in found)
+        return UNMARKED if escaped or (least is not None and percent(found) < least) else None
 
     name = parsed.values.get("--name")
     return run_recorded(options, command, name, report, only_failed=keep == "failed")
+
+
+def _report_file(file: str | None) -> str | None:
+    """Give the absolute path of a report: the program may go to another folder."""
+    if file is None:
+        return None
+    if not file.endswith(ENDINGS):
+        raise UsageError(f"autochron run: --report {file}: its ending is one of {', '.join(ENDINGS)}")
+    folder = os.path.dirname(os.path.abspath(file))
+    if not os.path.isdir(folder):
+        raise UsageError(f"autochron run: --report {file}: there is no folder {os.path.dirname(file)}")
+    return os.path.abspath(file)
 
 
 def program_of(words: list[str], command: str) -> Command:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+from msgspec import structs
 
 from autochron.model import Finding
 
@@ -17,6 +19,17 @@ def merged(ran: Sequence[Finding], read: Sequence[Finding]) -> list[Finding]:
     return sorted(
         every, key=lambda finding: (finding.site.file, finding.site.line, finding.category, finding.call)
     )
+
+
+def combined(several: Iterable[Sequence[Finding]]) -> tuple[Finding, ...]:
+    """Add up what several processes found, in order of sites."""
+    found: dict[Finding, int] = {}
+    for findings in several:
+        for finding in findings:
+            key = structs.replace(finding, count=0)
+            found[key] = found.get(key, 0) + finding.count
+    every = [structs.replace(finding, count=count) for finding, count in found.items()]
+    return tuple(sorted(every, key=lambda each: (each.site.file, each.site.line, each.call, each.via or "")))
 
 
 def _key(finding: Finding) -> tuple[str, int, str]:

@@ -1,4 +1,4 @@
-"""What `autochron check` shows of findings: for people, for programs, for code scanning and for a forge's annotations.
+"""What is shown of findings: for people, for programs, for code scanning and for a forge's annotations.
 
 The JSON has `version` 1, `findings` (as `model.Finding`, without those that are covered), `unread` (file, line, reason),
 `stale` (a line each), `files`, `lines` and `coverage`: `covered` of `total` findings and the `percent` of that.
@@ -43,6 +43,16 @@ def write_checked(checked: Checked, stream: TextIO, *, form: str) -> None:
     _FORMS[form](checked, stream)
 
 
+def write_file(checked: Checked, file: str, told: TextIO) -> None:
+    """Write what was found to a file, in the form that its ending says; where it can't be written, that is told."""
+    form = {"txt": "text"}.get(file.rpartition(".")[2], file.rpartition(".")[2])
+    try:
+        with open(file, "w", encoding="utf-8") as stream:
+            write_checked(checked, stream, form=form)
+    except OSError as error:
+        told.write(f"autochron: {file} can't be written ({error.strerror}); give another path (no-report)\n")
+
+
 def shown(checked: Checked) -> tuple[Finding, ...]:
     """Give the findings that nothing covers."""
     return tuple(finding for finding in checked.findings if finding.covered is None)
@@ -55,8 +65,20 @@ def percent(findings: Sequence[Finding]) -> float:
     return 100 * sum(finding.covered is not None for finding in findings) / len(findings)
 
 
-def remedy(finding: Finding, *, is_call: bool) -> str:
-    """Give the TOML that would record a finding's value, or ignore it."""
+def how(finding: Finding) -> str:
+    """Say how often a call ran, whose it is, and what is known of its effect."""
+    parts = [f"×{finding.count}"] if finding.ran else []
+    parts.append("direct" if finding.via is None else f"via {finding.via}")
+    return "  ".join([*parts, *([finding.impact] if finding.impact else [])])
+
+
+def remedy(finding: Finding, *, is_call: bool | None = None) -> str:
+    """Give the TOML that would record a finding's value, or ignore it.
+
+    `is_call` tells whether the line itself calls it by a name that an import gives; None where that isn't known.
+    """
+    if is_call is None:
+        is_call = finding.tier == "direct"
     document = tomlkit.document()
     tables = tomlkit.aot()
     table = tomlkit.table()
@@ -96,7 +118,7 @@ def _write_text(checked: Checked, stream: TextIO) -> None:
             [
                 (str(finding.site), "bold"),
                 (f"  {finding.category}  {finding.call}", "yellow" if finding.tier == "direct" else None),
-                (f"  {_how(finding)}", None),
+                (f"  {how(finding)}", None),
             ]
         )
         table = remedy(finding, is_call=_is_call(checked, finding))
@@ -112,12 +134,6 @@ def _write_text(checked: Checked, stream: TextIO) -> None:
         page.line(line, "yellow")
     if found or checked.unread:
         page.line(_summary(checked, found))
-
-
-def _how(finding: Finding) -> str:
-    parts = [f"×{finding.count}"] if finding.ran else []
-    parts.append("direct" if finding.via is None else f"via {finding.via}")
-    return "  ".join([*parts, *([finding.impact] if finding.impact else [])])
 
 
 def _summary(checked: Checked, found: Sequence[Finding]) -> str:

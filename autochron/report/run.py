@@ -62,9 +62,44 @@ def _write(summary: RunSummary, page: Page) -> None:
             for each in footer.connections
         ],
     )
+    _write_findings(summary, page)
     if missing or footer.lost:
         page.line(f"  lost: {plural(missing or footer.lost, 'crossing')} could not be written (lost)", "red")
     _some(page, list(summary.problems))
+
+
+def _write_findings(summary: RunSummary, page: Page) -> None:
+    """Say which calls escaped the record, with what would mark the first ones."""
+    found = summary.footer.findings
+    escaped = [each for each in found if each.covered is None]
+    if escaped:
+        from autochron.report.findings import (
+            how,
+            percent,
+            remedy,
+        )  # lazy: tomlkit, and most runs of a marked agent find none
+
+        direct = [each for each in escaped if each.tier == "direct"]
+        page.line(
+            f"  {plural(len(escaped), 'non-deterministic call')} outside every boundary, which a replay makes for real;"
+            f" {percent(found):.0f} % of {len(found)} covered (unmarked-call)",
+            "yellow",
+        )
+        shown = [*direct, *(each for each in escaped if each.tier != "direct")][:_SITES]
+        for at, each in enumerate(shown):
+            page.line(f"    {each.site}  {each.category}  {each.call}  {how(each)}", "yellow")
+            for line in remedy(each).splitlines() if at < _TABLES else ():
+                page.line(f"        {line}", "dim")
+        if len(escaped) > len(shown):
+            page.line(f"    … and {len(escaped) - len(shown)} more: --report FILE.txt names all", "yellow")
+    _some(page, list(summary.stale))
+
+
+_SITES = 12
+"""So many calls are named at the end of a run."""
+
+_TABLES = 3
+"""Of these so many have the TOML that would mark or ignore them beside them."""
 
 
 def _entry(entry: Unwoven) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from autochron.detect.merging import combined
 from autochron.envelope import bodies
-from autochron.model import BoundaryRule, Child, Connection, Footer, Unwoven
+from autochron.model import BoundaryRule, Child, Connection, Finding, Footer, Unwoven
 from autochron.session.children import Started, strangers
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class Ending(NamedTuple):
     versions: tuple[tuple[str, str], ...]
     environment: tuple[tuple[str, str], ...]
     credentials: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
 
     def footer(
         self,
@@ -56,6 +58,9 @@ class Ending(NamedTuple):
             environment=self.environment,
             credentials=self.credentials,
             lost=lost,
+            findings=combined(
+                [self.findings, *(child.end.footer.findings for child in come if child.end is not None)]
+            ),
         )
 
 

@@ -7,7 +7,7 @@ import sys
 import time
 from functools import lru_cache
 
-from autochron import __version__, _originals
+from autochron import __version__, _originals, _seed
 from autochron.envelope.redaction import Redactor
 from autochron.model import UNTESTED, Command, Footer, Header, Rules, Unwoven
 from autochron.recording.drafts import version_of
@@ -29,6 +29,7 @@ def header(rules: Rules, command: Command, name: str | None = None, *, children:
         autochron=__version__,
         rules=rules.digest,
         children=children,
+        hash_seed=_seed.current(),
     )
 
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from types import CodeType, ModuleType, TracebackType
 
+from autochron import _originals
 from autochron.errors import AutochronError, RuleError, UsageError
 from autochron.model import Command
 from autochron.session import runners, streams
@@ -276,6 +277,16 @@ def say_exit(error: SystemExit | None) -> None:
     """Print what Python prints when a program leaves by something that is no status."""
     if error is not None and error.code is not None and not isinstance(error.code, int):
         _say(f"{error.code}\n")
+
+
+def end_with(status: int) -> None:
+    """End the process with another status than the program's own, at the end of all that Python does for it at exit."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):
+            pass
+    _originals.immediate_exit(status)
 
 
 def end_process(status: int) -> None:

@@ -44,6 +44,7 @@ from autochron.weaving import gate
 if TYPE_CHECKING:
     from autochron.crossing.kernels import Kernels
     from autochron.ports import Sink, Store
+    from autochron.session.watching import Watching
 
 _NOTHING: frozenset[object] = frozenset()
 
@@ -91,6 +92,8 @@ class Recording(Session):
         """Whether somebody sees to it that what waits is written before the process ends."""
         self.before_exec: Callable[[], None] | None = None
         """What is done before the process is replaced, in the place of `flush`."""
+        self.watching: Watching | None = None
+        """Who looks for calls that escape the record; None where nobody does."""
         self._store = store
         self._footer: Footer | None = None
         self._redactor = redactor or Redactor()
@@ -311,6 +314,7 @@ class Recording(Session):
             requests=self._count_requests(),
             masked=_all(tally.masked, [end.masked for end in ended]),
             problems=_all(self.problems, [end.problems for end in ended]),
+            stale=() if self.watching is None else self.watching.stale(),
         )
 
     def _count_requests(self) -> int:
@@ -372,6 +376,7 @@ class Recording(Session):
             facts.versions(rules),
             facts.environment(rules, self._redactor),
             facts.credentials(rules),
+            () if self.watching is None else self.watching.findings(),
         )
 
     def _make_footer(self, ending: Ending) -> Footer:

@@ -23,7 +23,7 @@ from autochron.session import exits, facts, streams
 from autochron.session.activation import Activation, activate
 from autochron.session.block import refuse_unwoven
 from autochron.session.coverage import refuse_uncovered
-from autochron.session.program import Program, end_process, say_exit
+from autochron.session.program import Program, end_process, end_with, say_exit
 from autochron.session.progress import shown_on
 from autochron.session.recording import Recording
 from autochron.session.replaying import Replaying
@@ -50,15 +50,23 @@ class Options:
         store: a store, or None for the default one.
         children: whether the processes that the program starts take part, where the rules don't say no.
         quiet: whether progress is not shown.
+        watch: whether calls are looked for that escape the record.
     """
 
     def __init__(
-        self, rules: str | None, store: str | None, *, children: bool = True, quiet: bool = False
+        self,
+        rules: str | None,
+        store: str | None,
+        *,
+        children: bool = True,
+        quiet: bool = False,
+        watch: bool = True,
     ) -> None:
         self.rules = rules
         self.store = store
         self.children = children
         self.quiet = quiet
+        self.watch = watch
 
     def load_rules(self, beside: str | None) -> Rules:
         """Read the rules: the given ones, or those found upward from the program."""
@@ -124,13 +132,14 @@ def run_recorded(
     options: Options,
     command: Command,
     name: str | None,
-    report: Callable[[RunSummary], None],
+    report: Callable[[RunSummary], int | None],
     *,
     only_failed: bool = False,
 ) -> int:
     """Record a program; gives its exit status. `report` is told at the very end, after threads and exit functions.
 
-    With `only_failed` the trace is dropped again where the program ended with status 0.
+    It may give a status in the place of a program's 0. With `only_failed` the trace is dropped again where the program ended
+    with status 0.
 
     Raises:
         UsageError, RuleError, StoreError: before the program starts.
@@ -168,6 +177,11 @@ def run_recorded(
     state.undo = undo
     capture.start(printed=recording.printed)
     recording.begin()
+    if options.watch:
+        from autochron.session.watching import Watching  # lazy: it may be switched off
+
+        recording.watching = Watching(recording)
+        recording.watching.begin()
     try:
         status = program.run(weave_into(activation, program))  # type: ignore[arg-type]
     except RuleError:
@@ -200,7 +214,7 @@ class _Ending:
         recording: Recording,
         capture: Capture,
         shown: str,
-        report: Callable[[RunSummary], None],
+        report: Callable[[RunSummary], int | None],
         *,
         only_failed: bool,
     ) -> None:
@@ -238,14 +252,18 @@ class _Ending:
         if self.undo is not None:
             self.undo()
         self.capture.stop()
+        if self.recording.watching is not None:
+            self.recording.watching.end()
         self.recording.finish(self.status, None, self.capture.stdout.data, self.capture.stdin.data)
         summary = self.recording.summary(self._shown)
         if self.status == 0 and self._only_failed:
             summary = structs.replace(
                 summary, kept=not self.recording.drop(), problems=tuple(self.recording.problems)
             )
-        self.report(summary)
+        status = self.report(summary)
         end_process(self.status)
+        if status and not self.status:
+            end_with(status)
 
 
 def load_record(options: Options, reference: str) -> tuple[Record, Rules]:

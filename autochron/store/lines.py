@@ -13,6 +13,7 @@ from autochron.model import (
     Connection,
     Envelope,
     Exchange,
+    Finding,
     Footer,
     Form,
     Header,
@@ -114,6 +115,7 @@ class FooterFields(Struct):
     environment: tuple[tuple[str, str], ...] = ()
     credentials: tuple[str, ...] = ()
     lost: int = 0
+    findings: tuple[Finding, ...] = ()
 
 
 class FooterLine(Struct, forbid_unknown_fields=True):
@@ -339,6 +341,7 @@ class LineReader:
             environment=fields.environment,
             credentials=fields.credentials,
             lost=fields.lost,
+            findings=fields.findings,
         )
 
     def _body(self, raw: Raw) -> bytes:

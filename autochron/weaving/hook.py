@@ -106,6 +106,8 @@ class Hook:
         self._is_blind = False
         self.progress: Progress | None = None
         """Told of each module that is looked through, because no plan of it was kept."""
+        self.on_executed: Callable[[str], None] | None = None
+        """Told of each module that has run, whatever rules mean to it."""
         self.passed: dict[str, bool] = {}
         """The files whose code came by, of modules that rules may mean something to; and whether something in it is woven."""
         self._given: dict[int, CodeType] = {}
@@ -335,6 +337,8 @@ class Hook:
                 _call_with_frames_removed(exec, self._checked(loader, name, code), vars(module))
             else:
                 original(loader, module)
+            if self.on_executed is not None:
+                self.on_executed(name)
             if self._planner.concerns(name, getattr(module, "__file__", None)):
                 self._planner.executed(sys.modules.get(name, module))
 

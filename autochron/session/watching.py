@@ -1,0 +1,42 @@
+"""A watch over the program of a session: which of its calls are not determined by it, and what the rules say of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autochron.detect.ignoring import ignored
+from autochron.detect.watch import Watch
+
+if TYPE_CHECKING:
+    from autochron.model import Finding
+    from autochron.session.session import Session
+
+
+class Watching:
+    """Watches from `begin` to `end`."""
+
+    def __init__(self, session: Session) -> None:
+        self._activation = session.activation
+        project = self._activation.project
+        self._watch = Watch(project.owns, project.name, session.problem, session.is_inside)
+
+    def begin(self) -> None:
+        """Begin to watch what is imported, and the rest as it is."""
+        self._activation.hook.on_executed = self._watch.imported
+        self._watch.on()
+
+    def end(self) -> None:
+        """Take every patch off."""
+        self._activation.hook.on_executed = None
+        self._watch.off()
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Give what was found so far; what is meant to be there is marked."""
+        return tuple(self._judged()[0])
+
+    def stale(self) -> tuple[str, ...]:
+        """Say what is wrong with ignores: a run does not come everywhere, so only what is gone from the source is."""
+        return tuple(self._judged()[1])
+
+    def _judged(self) -> tuple[list[Finding], list[str]]:
+        return ignored(self._watch.findings(), self._activation.rules, lambda _file: False)
