@@ -26,7 +26,8 @@ class Cursor:
 
     def __init__(self, record: Record, on_read: Callable[[Envelope], object]) -> None:
         self.window = Window(record)
-        self._is_short = record.size <= SHORT
+        self.is_short = record.size <= SHORT
+        """Whether all of it stays at hand, so that nothing is to be let go."""
         self.on_read = on_read
         """Told of each envelope as it is read, in order of start."""
         self._places: dict[Key, list[Envelope | None]] = {}
@@ -62,7 +63,7 @@ class Cursor:
         places = self._places.get(key)
         if places is None:
             places = self._places[key] = []
-        if not self._is_short:
+        if not self.is_short:
             self._nth[seq] = len(places)
         if parent is not None:
             self._above[seq] = parent
@@ -243,8 +244,6 @@ class Cursor:
 
     def let_go(self, envelope: Envelope) -> None:
         """Keep no longer what was met and has ended: a long record is never whole in memory."""
-        if self._is_short:
-            return
         self.window.let_go(envelope)
         lane, parent, name, seq = envelope.lane, envelope.parent, envelope.name, envelope.seq
         nth = self._nth.pop(seq, None)
@@ -344,7 +343,10 @@ class Turns:
 
     def finish(self, envelope: Envelope) -> None:
         """Note that a crossing has ended, and so has what was recorded inside, whether it happened again or not."""
-        self._end([envelope.seq])
+        if self._inside or self.parallel:
+            self._end([envelope.seq])
+        else:
+            self._open.pop(envelope.seq, None)
 
     def close(self, envelope: Envelope) -> bool:
         """Note that a crossing is served, so that what was recorded inside won't happen; tell whether anything was."""

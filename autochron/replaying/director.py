@@ -301,7 +301,8 @@ class Director:
 
     def _finish(self, envelope: Envelope) -> None:
         self.turns.finish(envelope)
-        self.cursor.let_go(envelope)
+        if not self.cursor.is_short:
+            self.cursor.let_go(envelope)
         self.progress += 1
         if self._moved is not None:
             self._moved.notify_all()

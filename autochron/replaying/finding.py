@@ -31,12 +31,15 @@ class Finder:
         self.unasked: dict[int, Running] = {}
         self._mixed: set[str] = set()
         """Lanes that go on with what was recorded in several."""
-        self._served_in: dict[str, set[str]] = {}
-        """The lanes in which the records of a recorded lane were met."""
+        self._own: set[str] = set()
+        """Recorded lanes of which something was met in a lane of the same name."""
+        self._others: dict[str, set[str]] = {}
+        """The other lanes in which the records of a recorded lane were met."""
 
     def find(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Envelope | None:
         """Give the envelope that a crossing is the replay of; None where it was not recorded."""
-        parent, lane = parent_of(crossing.parent), crossing.root.lane
+        above, lane = crossing.parent, crossing.root.lane
+        parent = None if above is None else parent_of(above)
         found = self._cursor.sure(lane, parent, crossing.name, crossing.within)
         if found is not None:
             return found
@@ -140,14 +143,17 @@ class Finder:
 
     def met_in(self, envelope: Envelope, lane: str) -> None:
         """Note the lane in which a record was met."""
-        lanes = self._served_in.get(envelope.lane)
-        if lanes is None:
-            lanes = self._served_in[envelope.lane] = set()
-        lanes.add(lane)
+        if envelope.lane == lane:
+            self._own.add(lane)
+        else:
+            self._others.setdefault(envelope.lane, set()).add(lane)
 
     def is_shared_out(self, address: str, record: Record) -> bool:
         """Tell whether the lane that a crossing was recorded in was met in several lanes: who did what was up to timing."""
-        return any(each.address == address and len(self._served_in.get(each.lane, ())) > 1 for each in record)
+        return any(each.address == address and self._lanes_of(each.lane) > 1 for each in record)
+
+    def _lanes_of(self, lane: str) -> int:
+        return len(self._others.get(lane, ())) + (lane in self._own)
 
 
 def parent_of(parent: Any) -> int | None:

@@ -57,7 +57,8 @@ class Served:
         """Give (error, value) for a plain function."""
         form = self.envelope.form
         if form == "value":
-            self.wait()
+            if self._director.turns.parallel:
+                self.wait()
             return self._end()
         if form == "awaitable":
             return None, self._named(self._awaitable())
@@ -261,9 +262,9 @@ class Served:
         envelope = self.envelope
         try:
             outcome = envelope.outcome
-            self._repeat(len(outcome.items) if isinstance(outcome, Streamed) else 0)
-            end = outcome.end if isinstance(outcome, Streamed) else outcome
-            return self._ended(end)
+            if envelope.meta != _NOTHING_BESIDE or envelope.changed is not None:
+                self._repeat(len(outcome.items) if isinstance(outcome, Streamed) else 0)
+            return self._ended(outcome.end if isinstance(outcome, Streamed) else outcome)
         except Exception as error:
             self._director.not_rebuilt(envelope, error)
             return error, None
