@@ -223,7 +223,7 @@ class Walk:
         self.body(node.finalbody)
 
     def _match(self, node: ast.Match) -> None:
-        self.expression(node.subject, "operand")
+        self.expression(node.subject, "subscript")
         for case in node.cases:
             for each in ast.walk(case.pattern):
                 name = getattr(each, "name", None) or getattr(each, "rest", None)
@@ -276,13 +276,16 @@ class Walk:
             for target, each in zip(targets, values, strict=True):
                 self._target(target, "value", each)
             return
-        if kind == "value" and value is not None:
+        # Of one element there is one order.
+        is_single = len(targets) == 1 and not isinstance(targets[0], ast.Starred)
+        if kind == "value" and value is not None and not is_single:
             self._program.iterated.append(Use(value, self._spot, "iterated"))
         for target in targets:
             self._target(target, "other", None)
 
     def _attribute(self, name: str, attribute: str, binding: Binding) -> None:
-        """Note what a method assigns to its `self`."""
+        """Note what a method assigns to its `self`, or anyone to an attribute."""
+        self._program.assigned.setdefault(attribute, []).append(binding)
         function = self._scope
         while function.kind == "comprehension" and function.outer is not None:
             function = function.outer
