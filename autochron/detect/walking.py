@@ -200,9 +200,14 @@ class Walk:
         self.body(node.orelse, block=self._inner())
 
     def _if(self, node: ast.If) -> None:
-        self.expression(node.test, "operand")
-        self.body(node.body, block=self._inner())
-        self.body(node.orelse, block=self._inner())
+        # A chain of `elif` is a nest of statements; it is as long as someone likes.
+        rest: list[ast.stmt] = [node]
+        while len(rest) == 1 and isinstance(rest[0], ast.If):
+            test = rest[0]
+            self.expression(test.test, "operand")
+            self.body(test.body, block=self._inner())
+            rest = test.orelse
+        self.body(rest, block=self._inner())
 
     def _with(self, node: ast.With | ast.AsyncWith) -> None:
         for item in node.items:
