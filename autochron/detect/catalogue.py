@@ -201,7 +201,7 @@ def _files() -> Iterator[Source]:
     yield Source("os.open", "files", events=("open",))
     yield from _events("files", "os.listdir os.scandir")
     yield from _of("os", "files", "stat lstat fstat access readlink statvfs walk fwalk getxattr listxattr")
-    asked = "exists lexists isfile isdir islink ismount getmtime getatime getctime getsize samefile realpath"
+    asked = "exists lexists isfile isdir islink ismount getmtime getatime getctime getsize samefile"
     for name in asked.split():
         yield Source(
             f"os.path.{name}", "files", places=(f"genericpath:{name}", f"posixpath:{name}", f"ntpath:{name}")
@@ -210,7 +210,7 @@ def _files() -> Iterator[Source]:
         "pathlib",
         "files",
         "Path.stat Path.lstat Path.exists Path.is_file Path.is_dir Path.is_symlink Path.is_mount Path.samefile Path.iterdir "
-        "Path.glob Path.rglob Path.walk Path.read_text Path.read_bytes Path.readlink Path.resolve Path.owner Path.group",
+        "Path.glob Path.rglob Path.walk Path.read_text Path.read_bytes Path.readlink Path.owner Path.group",
     )
     yield Source("pathlib.Path.open", "files", places=("pathlib:Path.open",), mode=Argument(0, "mode"))
     yield from _of("glob", "files", "glob iglob")
@@ -359,6 +359,23 @@ SOURCES: tuple[Source, ...] = tuple(_all())
 
 SHIELDS: tuple[str, ...] = ("random:SystemRandom.__init__",)
 """What inherits a source and is none: making a SystemRandom draws nothing."""
+
+QUIET: tuple[str, ...] = (
+    "os:makedirs",
+    "os:removedirs",
+    "pathlib:Path.mkdir",
+    "pathlib:Path.resolve",
+    "pathlib:Path.touch",
+    "posixpath:realpath",
+    "ntpath:realpath",
+    "shutil:copy",
+    "shutil:copy2",
+    "shutil:copyfile",
+    "shutil:copytree",
+    "shutil:move",
+    "shutil:rmtree",
+)
+"""Functions that look at files to do what they are told, and give nothing of what they see: beneath them nothing counts."""
 
 BY_NAME: dict[str, Source] = {name: source for source in SOURCES for name in (*source.aliases, source.call)}
 """Each source by the names that source code may resolve to."""

@@ -1,0 +1,384 @@
+"""Patches of sources in place: each put on and taken off on its own, and none changes what a source is.
+
+Four ways, by what stands at a place:
+
+- A Python function gets a call in front of its own code (`prologue`).
+- A callable of C in a module gets a stand-in: no descriptor, so that `class A: clock = time.time` goes on working. What it
+  calls is the original, by the interpreter itself.
+- A stand-in whose arguments decide, or beneath which other sources lie, calls the original from a frame of ours instead.
+- A method in the dict of a C type gets a wrapper in that dict. The type itself stays: a subclass in its place breaks
+  isinstance, pickling and pydantic, and replacing the C function itself is unsafe.
+
+What a class inherits is patched in the class alone, by a copy.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import gc
+import sys
+from collections.abc import Callable
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+from autochron.detect.attribution import Attribution
+from autochron.detect.catalogue import Argument, Source
+from autochron.detect.prologue import with_call
+
+Undo = Callable[[], None]
+Hook = Callable[..., None]
+
+_HIDDEN = frozenset({"random", "numpy.random"})
+"""Modules whose functions are methods of a hidden generator: beneath them lies no other source."""
+
+_MISSING = object()
+_ClassMethodDescriptor = type(dict.__dict__["fromkeys"])
+
+
+# What every class statement sets anew in the class's own dict, in front of what it would inherit.
+_DOC: Any = property(lambda self: self.autochron_original.__doc__)
+_MODULE: Any = property(lambda self: self.autochron_original.__module__)
+
+
+class Stand:  # noqa: D101 - it shows the original's
+    # Stands in the place of a callable in a module, and looks like it.
+
+    __slots__ = ("__weakref__", "autochron_original", "autochron_source")
+
+    def __init__(self, original: Any, source: Source) -> None:
+        self.autochron_original = original
+        self.autochron_source = source
+
+    __class__ = property(lambda self: type(self.autochron_original))
+    __doc__ = _DOC
+    __module__ = _MODULE
+    __wrapped__ = property(lambda self: self.autochron_original)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.autochron_original, name)
+
+    def __repr__(self) -> str:
+        return repr(self.autochron_original)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Stand):
+            return bool(self.autochron_original == other.autochron_original)
+        return bool(self.autochron_original == other)
+
+    def __hash__(self) -> int:
+        return hash(self.autochron_original)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        reduced = self.autochron_original.__reduce_ex__(protocol)
+        if isinstance(reduced, str) and not self._stands_as(reduced):
+            # By name pickle finds the original, which this isn't. A copy of a function of C is that function.
+            return copy.copy, (self.autochron_original,)
+        return reduced
+
+    def _stands_as(self, name: str) -> bool:
+        module = sys.modules.get(self.autochron_original.__module__ or "builtins")
+        return module is not None and getattr(module, name, None) is self
+
+
+class Framed(Stand):  # noqa: D101 - it shows the original's
+    # Calls the original from a frame of its own.
+
+    __slots__ = ("_hook",)
+
+    __doc__ = _DOC
+    __module__ = _MODULE
+
+    def __init__(self, original: Any, source: Source, hook: Hook) -> None:
+        super().__init__(original, source)
+        self._hook = hook
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self._hook(args, kwargs)
+        return self.autochron_original(*args, **kwargs)
+
+
+class Spot(NamedTuple):
+    """What holds an attribute, and what stands there: in its own dict, or inherited."""
+
+    owner: Any
+    name: str
+    own: bool
+    value: Any
+
+
+class Patcher:
+    """Puts patches on, and takes all of them off again."""
+
+    def __init__(self, attribution: Attribution) -> None:
+        self._attribution = attribution
+        self._undo: list[Undo] = []
+        self._counted: set[FunctionType] = set()
+        self._stands: dict[int, Stand] = {}
+        call_of = attribution.getter()
+        body = {"__slots__": (), "__doc__": _DOC, "__module__": _MODULE, "__call__": property(call_of)}
+        self._light: type[Stand] = type("Light", (Stand,), body)
+        attribution.nest(Framed.__call__.__code__)
+        attribution.nest(_METHOD_CODE)
+
+    def put(self, source: Source, place: str) -> bool:
+        """Patch a source where it stands; False where there is nothing of that name, or nothing that can be patched."""
+        spot = find(place)
+        if spot is None:
+            return False
+        if isinstance(spot.owner, type):
+            return self._put_on_type(source, spot)
+        function = function_of(spot.value)
+        if function is not None:
+            if function not in self._counted:  # one function may stand at several places
+                self._counted.add(function)
+                self._put_in_code(function, self._hook(source, function, 0))
+            return True
+        if not callable(spot.value) or isinstance(spot.value, type):
+            return False
+        self._replace(spot.owner, spot.name, self._stand_in(source, spot.value))
+        return True
+
+    def carry(self, place: str, hook: Hook, parameters: tuple[int, ...]) -> None:
+        """Have a hook called with some of its parameters before a function that hands something over runs."""
+        spot = find(place)
+        function = spot and function_of(spot.value)
+        if function:
+            self._put_in_code(function, hook, parameters)
+
+    def shield(self, place: str) -> None:
+        """Give a class a copy of its own of what it inherits, which stays as it was."""
+        spot = find(place)
+        function = spot and function_of(spot.value)
+        if spot is not None and function and not spot.own:
+            self._insert(spot.owner, spot.name, copy_of(function))
+
+    def quiet(self, place: str) -> None:
+        """Have nothing counted beneath a function."""
+        spot = find(place)
+        function = spot and function_of(spot.value)
+        if function:
+            self._attribution.nest(function.__code__)
+
+    def adopt(self, module: ModuleType) -> None:
+        """Put stand-ins where a module of the project holds what they stand for under names of its own."""
+        for name, value in list(vars(module).items()):
+            stand = self._stands.get(id(value))
+            if stand is not None and value is stand.autochron_original:
+                self._replace(module, name, stand)
+
+    def off(self) -> None:
+        """Take every patch off; what someone else has put on one since stays, and ours does nothing more."""
+        while self._undo:
+            self._undo.pop()()
+
+    # --- the ways ----------------------------------------------------------------------------------------------------
+
+    def _put_on_type(self, source: Source, spot: Spot) -> bool:
+        function = function_of(spot.value)
+        if function is not None:
+            if not spot.own:
+                function = copy_of(function)
+            self._put_in_code(
+                function, self._hook(source, function, int(not isinstance(spot.value, staticmethod)))
+            )
+            if not spot.own:
+                kind = type(spot.value)
+                self._insert(
+                    spot.owner, spot.name, kind(function) if kind in {classmethod, staticmethod} else function
+                )
+            return True
+        if isinstance(spot.value, _ClassMethodDescriptor):
+            self._insert(spot.owner, spot.name, class_method(spot.value, self._attribution.hit(source, 2)))
+            return True
+        return False
+
+    def _put_in_code(
+        self,
+        function: FunctionType,
+        hook: Hook | tuple[Hook, tuple[int, ...]],
+        parameters: tuple[int, ...] = (),
+    ) -> None:
+        if isinstance(hook, tuple):
+            hook, parameters = hook
+        before = function.__code__
+        code = with_call(before, hook, parameters)
+        self._attribution.nest(code)
+        function.__code__ = code
+
+        def undo() -> None:
+            if function.__code__ is code:
+                function.__code__ = before
+
+        self._undo.append(undo)
+
+    def _hook(self, source: Source, function: FunctionType, skipped: int) -> tuple[Hook, tuple[int, ...]]:
+        """Give what is called before a function, and the parameters which it is given."""
+        hit = self._attribution.hit(source)
+        argument = source.given or source.mode
+        index = None if argument is None else parameter_of(function.__code__, argument, skipped)
+        return (hit, ()) if index is None else (_unless(source, self._attribution.hit(source, 2)), (index,))
+
+    def _stand_in(self, source: Source, value: Any) -> Stand:
+        original = value.autochron_original if isinstance(value, Stand) else value
+        known = self._stands.get(id(original))
+        if known is not None and known.autochron_source is source:
+            return known
+        beneath = (
+            not isinstance(original, BuiltinFunctionType)
+            and source.places[0].partition(":")[0] not in _HIDDEN
+        )
+        if source.given or source.mode or beneath:
+            stand: Stand = Framed(original, source, self._framed(source))
+        else:
+            stand = self._light(original, source)
+        return self._stands.setdefault(id(original), stand) if known is None else stand
+
+    def _framed(self, source: Source) -> Hook:
+        argument = source.given or source.mode
+        if argument is None:
+            return self._attribution.hit(source, 2)
+        check = _unless(source, self._attribution.hit(source, 4))
+
+        def hook(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            position, name = argument
+            check(args[position] if len(args) > position else kwargs.get(name) if name else None)
+
+        return hook
+
+    # --- putting in and out ------------------------------------------------------------------------------------------
+
+    def _replace(self, module: Any, name: str, value: Any) -> None:
+        before = vars(module)[name]
+        setattr(module, name, value)
+
+        def undo() -> None:
+            if vars(module).get(name) is value:
+                setattr(module, name, before)
+
+        self._undo.append(undo)
+
+    def _insert(self, owner: type, name: str, value: Any) -> None:
+        before = owner.__dict__.get(name, _MISSING)
+        set_on_type(owner, name, value)
+
+        def undo() -> None:
+            if owner.__dict__.get(name) is value:
+                set_on_type(owner, name, before)
+
+        self._undo.append(undo)
+
+
+def _unless(source: Source, hit: Hook) -> Hook:
+    """Count only where the argument doesn't determine the value."""
+    if source.given is not None:
+
+        def check(value: Any) -> None:
+            if value is None:
+                hit()
+
+    else:
+
+        def check(value: Any) -> None:
+            if not only_writes(value):
+                hit()
+
+    return check
+
+
+def only_writes(mode: object) -> bool:
+    """Tell whether a file that is opened so can't be read."""
+    return isinstance(mode, str) and mode[:1] in {"w", "x", "a"} and "+" not in mode
+
+
+def find(place: str) -> Spot | None:
+    """Find what stands at `module:qualname`, in a module that is imported."""
+    module, _, qualname = place.partition(":")
+    owner: Any = sys.modules.get(module)
+    *path, name = qualname.split(".")
+    for part in path:
+        owner = getattr(owner, part, None)
+    if owner is None:
+        return None
+    if not isinstance(owner, type):
+        value = getattr(owner, "__dict__", {}).get(name, _MISSING)
+        return None if value is _MISSING else Spot(owner, name, own=True, value=value)
+    for base in owner.__mro__:
+        if name in base.__dict__:
+            return Spot(owner, name, own=base is owner, value=base.__dict__[name])
+    return None
+
+
+def function_of(value: Any) -> FunctionType | None:
+    """Give the Python function at the bottom of methods and wrappers; None where there is none."""
+    if isinstance(value, classmethod | staticmethod):
+        value = value.__func__
+    while type(value) is FunctionType and type(value.__dict__.get("__wrapped__")) is FunctionType:
+        value = value.__dict__["__wrapped__"]
+    return value if type(value) is FunctionType else None
+
+
+def copy_of(function: FunctionType) -> FunctionType:
+    """Copy a function, with code that can be changed apart."""
+    made = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    return functools.update_wrapper(made, function, updated=("__dict__",))  # type: ignore[return-value]
+
+
+def parameter_of(code: CodeType, argument: Argument, skipped: int) -> int | None:
+    """Give the index of a parameter among a function's locals."""
+    positional = code.co_varnames[: code.co_argcount]
+    named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    if argument.name in named:
+        return named.index(argument.name)
+    index = argument.position + skipped
+    return index if index < len(positional) else None
+
+
+def class_method(original: Any, hit: Hook) -> classmethod[Any, ..., Any]:
+    """Wrap a class method of C."""
+
+    def method(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
+        hit()
+        return original.__get__(None, cls)(*args, **kwargs)
+
+    method.__name__, method.__qualname__, method.__doc__ = (
+        original.__name__,
+        original.__qualname__,
+        original.__doc__,
+    )
+    method.__module__ = None  # type: ignore[assignment]  # as methods of C have it
+    method.__text_signature__ = original.__text_signature__  # type: ignore[attr-defined]
+    method.__wrapped__ = original  # type: ignore[attr-defined]
+    return classmethod(method)
+
+
+_METHOD_CODE = next(
+    constant for constant in class_method.__code__.co_consts if isinstance(constant, CodeType)
+)
+
+
+def set_on_type(owner: type, name: str, value: Any) -> None:
+    """Set an attribute of a type, or delete it, also of one of C, in its own dict."""
+    try:
+        if value is _MISSING:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, value)
+        return
+    except TypeError:
+        pass
+    entries = gc.get_referents(owner.__dict__)[0]
+    if value is _MISSING:
+        del entries[name]
+    else:
+        entries[name] = value
+    import ctypes  # lazy: for types of C alone, and it takes milliseconds
+
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(owner))

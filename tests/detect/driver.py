@@ -1,0 +1,81 @@
+"""Run a program under a watch, in a process of its own, and print what was found as JSON: `driver.py FOLDER PROGRAM`.
+
+The program's own output stays on standard output; the findings are its last line.
+"""
+
+import json
+import os
+import runpy
+import sys
+
+from autochron.detect.watch import Watch
+
+
+def main(folder: str, program: str) -> None:
+    """Print [line, call, count, tier, via, covered] of each finding, and the problems that were told."""
+    problems = []
+    inside = [False]
+    sys.path.insert(0, folder)
+    sys.modules["inside"] = inside  # what a program sets while it is in a boundary
+    watch = Watch(
+        lambda file: file.startswith(folder) and "site-packages" not in file,
+        lambda file: os.path.relpath(file, folder),
+        problems.append,
+        lambda: inside[0],
+    )
+    sys.modules["watch"] = watch
+    sys.meta_path.insert(0, Told(watch))
+    watch.on(sys.modules)
+    try:
+        runpy.run_path(os.path.join(folder, program), run_name="__main__")
+    finally:
+        watch.off()
+        found = [
+            [
+                finding.site.file,
+                finding.site.line,
+                finding.call,
+                finding.count,
+                finding.tier,
+                finding.via,
+                finding.covered,
+            ]
+            for finding in watch.findings()
+        ]
+        sys.stdout.flush()
+        print(json.dumps([found, problems]))
+
+
+class Told:
+    """Tells the watch of every import, once the module has run."""
+
+    def __init__(self, watch):
+        self.watch = watch
+        self.seeking = set()
+
+    def find_spec(self, name, path=None, target=None):
+        """Find it as all others do, and wrap its loader."""
+        import importlib.util
+
+        if name in self.seeking:
+            return None
+        self.seeking.add(name)
+        try:
+            spec = importlib.util.find_spec(name)
+        except (ImportError, AttributeError, ValueError):
+            spec = None
+        finally:
+            self.seeking.discard(name)
+        if spec is not None and hasattr(spec.loader, "exec_module"):
+            run = spec.loader.exec_module
+
+            def exec_module(module):
+                run(module)
+                self.watch.imported(name)
+
+            spec.loader.exec_module = exec_module
+        return spec
+
+
+if __name__ == "__main__":
+    main(os.path.realpath(sys.argv[1]), sys.argv[2])
