@@ -29,6 +29,8 @@ What was found in a file is kept in .autochron/ beside the rules, so that only w
 _OPTIONS = {
     "--format": VALUE, "--category": MANY, "--fail-under": VALUE, "--rules": VALUE, "--help": FLAG, "-h": FLAG,
 }  # fmt: skip
+_DEEP = 6_000
+"""Frames: an expression of a thousand terms is a nest of as many."""
 
 
 def check(arguments: list[str]) -> int:
@@ -51,7 +53,12 @@ def check(arguments: list[str]) -> int:
     least = percentage("check", parsed)
     file = parsed.values.get("--rules") or find_rule_file(paths[0])
     rules = load_rules(file)
-    checked = scan(paths, rules, categories=categories, cache=os.path.dirname(default_store(rules.file)))
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _DEEP))
+    try:
+        checked = scan(paths, rules, categories=categories, cache=os.path.dirname(default_store(rules.file)))
+    finally:
+        sys.setrecursionlimit(limit)
     write_checked(checked, sys.stdout, form=form)
     if form == "json":
         for unread in checked.unread:

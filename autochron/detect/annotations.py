@@ -23,15 +23,18 @@ SETS = frozenset(
 )
 
 
-def annotated(values: Reader, annotation: ast.expr, spot: Spot) -> Values:
+def annotated(values: Reader, annotation: ast.expr, spot: Spot, texts: dict[int, ast.expr | None]) -> Values:
     """Give what an annotation says; nothing where it says nothing of use."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        try:
-            annotation = ast.parse(annotation.value, mode="eval").body
-        except (SyntaxError, ValueError):
+        parsed = _parsed(annotation, annotation.value, texts)
+        if parsed is None:
             return ()
+        annotation = parsed
     if isinstance(annotation, ast.BinOp):
-        return (*annotated(values, annotation.left, spot), *annotated(values, annotation.right, spot))
+        return (
+            *annotated(values, annotation.left, spot, texts),
+            *annotated(values, annotation.right, spot, texts),
+        )
     if isinstance(annotation, ast.Constant):
         return (Plain("NoneType"),) if annotation.value is None else ()
     base, inner = annotation, None
@@ -41,11 +44,13 @@ def annotated(values: Reader, annotation: ast.expr, spot: Spot) -> Values:
         return ()
     found: list[Value] = []
     for value in values(base, spot):
-        found += _meant(values, value, inner, spot)
+        found += _meant(values, value, inner, spot, texts)
     return tuple(found)
 
 
-def _meant(values: Reader, value: Value, inner: ast.expr | None, spot: Spot) -> Values:
+def _meant(
+    values: Reader, value: Value, inner: ast.expr | None, spot: Spot, texts: dict[int, ast.expr | None]
+) -> Values:
     if isinstance(value, Type):
         return (Instance(value.scope),)
     if not isinstance(value, Known):
@@ -53,7 +58,7 @@ def _meant(values: Reader, value: Value, inner: ast.expr | None, spot: Spot) -> 
     name = value.name
     last = name.rpartition(".")[2]
     if name in SETS:
-        of = annotated(values, inner, spot) if inner is not None else ()
+        of = annotated(values, inner, spot, texts) if inner is not None else ()
         return (
             Set(is_stable=bool(of) and all(isinstance(each, Plain) and each.type in NUMBERS for each in of)),
         )
@@ -62,9 +67,9 @@ def _meant(values: Reader, value: Value, inner: ast.expr | None, spot: Spot) -> 
         and inner is not None
     ):
         first = inner.elts[0] if isinstance(inner, ast.Tuple) and inner.elts else inner
-        return annotated(values, first, spot)
+        return annotated(values, first, spot, texts)
     if name == "typing.Union" and isinstance(inner, ast.Tuple):
-        return tuple(each for part in inner.elts for each in annotated(values, part, spot))
+        return tuple(each for part in inner.elts for each in annotated(values, part, spot, texts))
     if name in ("builtins.str", "builtins.bytes"):
         return (Text(),)
     if name.startswith("builtins."):
@@ -72,3 +77,13 @@ def _meant(values: Reader, value: Value, inner: ast.expr | None, spot: Spot) -> 
     if name.startswith(("typing.", "collections.abc.")):
         return (Unknown(name),)
     return (Made(name),)
+
+
+def _parsed(node: ast.expr, text: str, texts: dict[int, ast.expr | None]) -> ast.expr | None:
+    """Parse an annotation once: values are kept by the identity of nodes, so it has to live on."""
+    if id(node) not in texts:
+        try:
+            texts[id(node)] = ast.parse(text, mode="eval").body
+        except (SyntaxError, ValueError):
+            texts[id(node)] = None
+    return texts[id(node)]

@@ -14,10 +14,11 @@ from typing import ClassVar
 from autochron.detect.annotations import SETS, annotated
 from autochron.detect.libraries import RETURNS, SAME, SWITCHES
 from autochron.detect.names import Binding, Function, Program, Scope, Spot, in_force, is_of_class, is_static
+from autochron.detect.specials import SPECIALS
 from autochron.detect.values import (
     NUMBERS,
     UNKNOWN,
-    Bound,
+    Accessor,
     Held,
     Instance,
     Known,
@@ -50,6 +51,8 @@ class Evaluation:
         self.program = program
         self._memo: dict[int, Values] = {}
         self._open: set[int] = set()
+        self._texts: dict[int, ast.expr | None] = {}
+        """Annotations that are written as text, parsed, by their node."""
         self._names: dict[tuple[int, str], Values] = {}
 
     def values(self, node: ast.expr, spot: Spot) -> Values:
@@ -173,7 +176,7 @@ class Evaluation:
 
     def annotated(self, annotation: ast.expr, spot: Spot) -> Values:
         """Give what an annotation says; nothing where it says nothing of use."""
-        return annotated(self.values, annotation, spot)
+        return annotated(self.values, annotation, spot, self._texts)
 
     # --- attributes and elements -------------------------------------------------------------------------------------
 
@@ -192,6 +195,8 @@ class Evaluation:
                 return (Known(SAME.get(dotted, dotted), at),)
             case Type() | Instance():
                 return self.member(base.scope, name, at)
+            case Held(type="namespace"):
+                return self.elements((base,))
             case Held(type="dict") if name in ("values", "get", "pop", "setdefault"):
                 return (base,)
             case _:
@@ -200,15 +205,30 @@ class Evaluation:
     def member(self, scope: Scope, name: str, at: ast.expr | None) -> Values:
         """Give what an attribute of a class of this module, or of its instance, may be."""
         own = [*scope.bindings.get(name, ()), *scope.attributes.get(name, ())]
-        if own:
-            return self._all(own)
+        made = self._made_with(scope, name)
+        if own or made:
+            return _unique((*(self._all(own) if own else ()), *made))
         found: list[Value] = []
         for base in self.bases(scope):
             if isinstance(base, Type) and base.scope is not scope:
                 found += self.member(base.scope, name, at)
             elif isinstance(base, Known) and base.name != "builtins.object":
                 found += self.attribute(base, name, at)
-        return tuple(value for value in found if not isinstance(value, Unknown)) or UNKNOWN
+        known = tuple(value for value in found if not isinstance(value, Unknown))
+        return known or self._all(self.program.assigned.get(name, ()))
+
+    def _made_with(self, scope: Scope, name: str) -> Values:
+        """Give what the calls of this module hand over for a field of a class without an `__init__`."""
+        if "__init__" in scope.bindings:
+            return ()
+        return tuple(
+            value
+            for use in self.program.sites.get(scope.qualname.rpartition(".")[2], ())
+            if isinstance(use.node, ast.Call)
+            for keyword in use.node.keywords
+            if keyword.arg == name
+            for value in self.values(keyword.value, use.spot)
+        )
 
     def bases(self, scope: Scope) -> Values:
         """Give the classes that a class of this module is made from."""
@@ -247,10 +267,17 @@ class Evaluation:
         return tuple(found) or UNKNOWN
 
     def _subscript(self, node: ast.Subscript, spot: Spot) -> Values:
-        held = self.values(node.value, spot)
-        return self.elements(
-            tuple(each for each in held if not (isinstance(each, Held) and each.type == "defaultdict"))
-        )
+        found: list[Value] = []
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        for held in self.values(node.value, spot):
+            inner = self.elements((held,))
+            if isinstance(held, Known) and isinstance(key, str):
+                found += _of_table(held, key, node)
+            elif isinstance(held, Held) and held.type == "defaultdict":
+                found += [Set() for each in inner if isinstance(each, Known) and each.name in SETS]
+            else:
+                found += inner
+        return tuple(found) or UNKNOWN
 
     # --- calls --------------------------------------------------------------------------------------------------------
 
@@ -265,7 +292,7 @@ class Evaluation:
     def _method(self, node: ast.Call, called: ast.Attribute, spot: Spot) -> Values:
         """Give the result of a method of a builtin type."""
         name, bases = called.attr, self.values(called.value, spot)
-        if name == "keys" and not node.args:
+        if name in ("keys", "items") and not node.args:
             return () if any(isinstance(base, Known | Made) for base in bases) else (Plain("keys"),)
         if name in _GIVES_SET and any(isinstance(base, Set) for base in bases):
             stable = all(
@@ -288,6 +315,9 @@ class Evaluation:
                 return (Instance(scope),)
             case Routine():
                 return self.returned(called)
+            case Accessor(name=name, is_call=False) if node.args:
+                bases = self.values(node.args[0], spot)
+                return tuple(value for base in bases for value in self.attribute(base, name, node))
             case Known(name=name):
                 return self._known_result(name, node, spot)
             case _:
@@ -308,12 +338,14 @@ class Evaluation:
         if name in SETS:
             return (self._made_set(node, spot),)
         module, _, last = name.rpartition(".")
+        if module in SETS and last in _GIVES_SET:
+            return (Set(),)
         if module == "builtins":
             if last in _TEXTS:
                 return (Text(),)
             if last in _PLAIN:
                 return (Plain(_PLAIN[last]),)
-        special = self._special.get(name)
+        special = SPECIALS.get(name)
         if special is not None:
             return special(self, node, spot)
         if any(each.arg in SWITCHES for each in node.keywords):
@@ -345,33 +377,6 @@ class Evaluation:
         if isinstance(node, ast.Tuple):
             return all(self._is_number(each, spot) for each in node.elts)
         return all(isinstance(value, Plain) and value.type in NUMBERS for value in self.values(node, spot))
-
-    def _partial(self, node: ast.Call, spot: Spot) -> Values:
-        return (Bound(self.values(node.args[0], spot), node),) if node.args else UNKNOWN
-
-    def _first(self, node: ast.Call, spot: Spot) -> Values:
-        return self.values(node.args[0], spot) if node.args else UNKNOWN
-
-    def _default_dict(self, node: ast.Call, spot: Spot) -> Values:
-        return (Held(tuple(node.args[:1]), spot, "defaultdict"),)
-
-    def _getattr(self, node: ast.Call, spot: Spot) -> Values:
-        if len(node.args) < 2:
-            return UNKNOWN
-        names = [
-            value.value
-            for value in self.values(node.args[1], spot)
-            if isinstance(value, Text) and value.value
-        ]
-        bases = self.values(node.args[0], spot)
-        return (
-            tuple(value for base in bases for name in names for value in self.attribute(base, name, node))
-            or UNKNOWN
-        )
-
-    def _module(self, node: ast.Call, spot: Spot) -> Values:
-        names = [value.value for value in self._first(node, spot) if isinstance(value, Text) and value.value]
-        return tuple(Known(name) for name in names) or UNKNOWN
 
     # --- the rest -----------------------------------------------------------------------------------------------------
 
@@ -405,7 +410,8 @@ class Evaluation:
         return (Set(is_stable=self._is_stable(node, spot)),)
 
     def _list_comprehension(self, node: ast.ListComp, spot: Spot) -> Values:
-        return (Held((node.elt,), self.program.spots[id(node)]),)
+        inner = self.program.spots.get(id(node))
+        return (Held((node.elt,), inner),) if inner is not None else UNKNOWN
 
     def _either(self, node: ast.IfExp | ast.BoolOp, spot: Spot) -> Values:
         parts = node.values if isinstance(node, ast.BoolOp) else [node.body, node.orelse]
@@ -421,7 +427,8 @@ class Evaluation:
         return (Held(tuple(node.values), spot, "dict"),)
 
     def _lambda(self, node: ast.Lambda, spot: Spot) -> Values:
-        return (Routine(node, self.program.scopes[id(node)]),)
+        scope = self.program.scopes.get(id(node))
+        return (Routine(node, scope),) if scope is not None else UNKNOWN
 
     # --- which method reads what -----------------------------------------------------------------------------------
 
@@ -449,17 +456,17 @@ class Evaluation:
         ast.Dict: _dict,
         ast.Lambda: _lambda,
     }
-    _special: ClassVar[dict[str, Callable[..., Values]]] = {
-        "functools.partial": _partial,
-        "functools.partialmethod": _partial,
-        "builtins.staticmethod": _first,
-        "builtins.classmethod": _first,
-        "contextlib.closing": _first,
-        "collections.defaultdict": _default_dict,
-        "builtins.getattr": _getattr,
-        "importlib.import_module": _module,
-        "builtins.__import__": _module,
-    }
+
+
+def _of_table(held: Known, key: str, node: ast.expr) -> Values:
+    """Give what a table of modules or a module's own table holds."""
+    if held.name == "sys.modules":
+        return (Known(key),)
+    return (
+        (Known(f"{held.name.removesuffix('.__dict__')}.{key}", node),)
+        if held.name.endswith("__dict__")
+        else ()
+    )
 
 
 def _unique(values: Values) -> Values:

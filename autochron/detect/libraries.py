@@ -15,7 +15,15 @@ SAME: dict[str, str] = {
     "secrets.SystemRandom": "random.SystemRandom",
     "pathlib.PosixPath": "pathlib.Path",
     "pathlib.WindowsPath": "pathlib.Path",
-    "multiprocessing.Pool": "multiprocessing.pool.Pool",
+    "multiprocessing.Pool.imap_unordered": "multiprocessing.pool.Pool.imap_unordered",
+    "random._inst": "random",
+    "asyncio.subprocess.create_subprocess_exec": "asyncio.create_subprocess_exec",
+    "asyncio.subprocess.create_subprocess_shell": "asyncio.create_subprocess_shell",
+    "asyncio.tasks.as_completed": "asyncio.as_completed",
+    "asyncio.tasks.wait": "asyncio.wait",
+    "requests.api": "requests",
+    "httpx._api": "httpx",
+    "multiprocessing.context.Process": "multiprocessing.Process",
     "multiprocessing.pool.ThreadPool": "multiprocessing.pool.Pool",
     "threading.Timer": "threading.Thread",
     "http.client.HTTPSConnection": "http.client.HTTPConnection",
@@ -42,6 +50,8 @@ RETURNS: dict[str, str] = {
     "asyncio.get_event_loop": "asyncio.AbstractEventLoop",
     "asyncio.new_event_loop": "asyncio.AbstractEventLoop",
     "socket.create_connection": "socket.socket",
+    "multiprocessing.get_context": "multiprocessing",
+    "urllib.request.build_opener": "urllib.request.OpenerDirector",
 }
 """The class of what a call gives, where that isn't the name of the call; with a dot in front, of what an attribute is."""
 
@@ -74,7 +84,8 @@ _NETWORK = (
     "asyncio.AbstractEventLoop.sock_connect asyncio.AbstractEventLoop.create_datagram_endpoint websockets.connect "
     "websocket.create_connection paramiko.SSHClient.connect httpx.stream httpx.Client.stream httpx.Client.send "
     "httpx.AsyncClient.stream httpx.AsyncClient.send aiohttp.ClientSession.ws_connect "
-    "urllib.request.OpenerDirector.open xmlrpc.client.ServerProxy.*"
+    "urllib.request.OpenerDirector.open xmlrpc.client.ServerProxy.* http.client.HTTPConnection.connect telnetlib.Telnet "
+    "multiprocessing.connection.Client smtplib.SMTP.sendmail"
 )
 
 THROUGH: dict[str, Through] = {
@@ -117,6 +128,10 @@ THROUGH: dict[str, Through] = {
         for name in _NETWORK.split()
     },
     "asyncio.AbstractEventLoop.getaddrinfo": Through("network", "socket.getaddrinfo"),
+    "multiprocessing.Pool": Through("subprocess", "multiprocessing.Process.start"),
+    "concurrent.futures.ProcessPoolExecutor.submit": Through("subprocess", "multiprocessing.Process.start"),
+    "concurrent.futures.ProcessPoolExecutor.map": Through("subprocess", "multiprocessing.Process.start"),
+    "cffi.FFI.dlopen": Through("native", "ctypes.CDLL"),
     "webbrowser.open": Through("subprocess", "subprocess.Popen"),
     "asyncio.AbstractEventLoop.subprocess_exec": Through("subprocess", "subprocess.Popen"),
     "asyncio.AbstractEventLoop.subprocess_shell": Through("subprocess", "subprocess.Popen"),
@@ -124,13 +139,16 @@ THROUGH: dict[str, Through] = {
 """What a watch finds by where it ends up; for a class `.*` is any of its methods."""
 
 INERT: tuple[str, ...] = (
-    "builtins.isinstance", "builtins.issubclass", "builtins.callable", "builtins.type", "builtins.hasattr",
-    "builtins.repr", "builtins.str", "builtins.print", "builtins.id", "builtins.hash", "builtins.len", "builtins.bool",
-    "builtins.setattr", "builtins.delattr", "builtins.vars", "builtins.dir", "builtins.super", "functools.wraps",
-    "functools.update_wrapper", "inspect.", "typing.", "unittest.mock.", "weakref.", "dis.", "pickle.", "copy.copy",
-    "copy.deepcopy", "warnings.", "logging.", "pytest.", "types.",
+    "builtins.isinstance", "builtins.issubclass", "builtins.callable", "builtins.type", "builtins.hasattr", "builtins.id",
+    "builtins.setattr", "builtins.delattr", "builtins.super", "unittest.mock.", "typing.", "pytest.",
 )  # fmt: skip
-"""What is handed a callable and doesn't call it; a name that ends with a dot is all that it begins."""
+"""What is handed something and makes no use of it; a name that ends with a dot is all that it begins."""
+NOT_CALLING: tuple[str, ...] = (
+    *INERT, "builtins.repr", "builtins.str", "builtins.print", "builtins.hash", "builtins.len", "builtins.bool",
+    "builtins.vars", "builtins.dir", "functools.wraps", "functools.update_wrapper", "inspect.", "dis.", "pickle.",
+    "copy.copy", "copy.deepcopy", "warnings.", "logging.", "types.", "weakref.ref", "weakref.proxy",
+)  # fmt: skip
+"""What is handed a callable and doesn't call it."""
 
 STORING: tuple[str, ...] = (
     "functools.partial", "functools.partialmethod", "builtins.staticmethod", "builtins.classmethod",
@@ -141,6 +159,9 @@ STORING: tuple[str, ...] = (
 _DEFERRING = "submit to_thread run_in_executor call_soon call_soon_threadsafe Thread run apply_async apply defaultdict iter"
 DEFERRING = frozenset(_DEFERRING.split())
 """Last names of what calls something without arguments, unless some are handed over with it."""
+
+INDEXED: dict[str, str] = {"ctypes.cdll": "ctypes.CDLL", "ctypes.pydll": "ctypes.CDLL"}
+"""What gives a source's value by subscript."""
 
 FACTORIES = frozenset({"default_factory", "factory"})
 """Keywords of fields: what makes the value of one that isn't given."""
@@ -162,7 +183,7 @@ ORDERED = frozenset(
         "builtins.filter", "builtins.dict.fromkeys", "builtins.str.join", "collections.deque", "collections.OrderedDict",
         "functools.reduce", "numpy.array", "numpy.fromiter", "builtins.str", "builtins.repr", "builtins.print",
         "builtins.format", "builtins.bytes", "builtins.bytearray", "asyncio.as_completed", "random.Random.choice",
-        "pprint.pprint", "pprint.pformat", "collections.OrderedDict.fromkeys", "array.array",
+        "pprint.pprint", "pprint.pformat", "collections.Counter", "collections.OrderedDict.fromkeys", "array.array",
     }
 )  # fmt: skip
 """Callables whose result, or effect, has the order of the elements they are given; all of itertools is, too."""

@@ -141,6 +141,7 @@ class Program:
         shown: what becomes text: the fields of f-strings.
         sites: calls by the last name of what they call.
         scopes: the scope that a definition opens, by the id of its node.
+        assigned: what is assigned to attributes of names, by the attribute.
         spots: what is inside a comprehension, by the id of its node.
     """
 
@@ -153,6 +154,7 @@ class Program:
         self.sites: dict[str, list[Use]] = {}
         self.scopes: dict[int, Scope] = {}
         self.spots: dict[int, Spot] = {}
+        self.assigned: dict[str, list[Binding]] = {}
         self.package = package
 
 

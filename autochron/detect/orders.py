@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from autochron.detect.evaluation import Evaluation, Values
 from autochron.detect.libraries import ORDERED, ORDERED_METHODS, SHOWING
 from autochron.detect.names import Program, Scope, Spot, Use
-from autochron.detect.values import NUMBERS, Instance, Known, Made, Plain, Set, Text, Type, Unknown
+from autochron.detect.values import NUMBERS, Instance, Known, Made, Plain, Routine, Set, Text, Type, Unknown
 from autochron.model import Category
 
 _KEYS = frozenset({"add", "discard", "remove", "get", "setdefault", "pop", "append"})
@@ -36,7 +36,11 @@ class Orders:
     def found(self) -> Iterator[Order]:
         """Give every such place."""
         for use in self._program.iterated:
-            if not use.free and self._is_unordered(use.node, use.spot) and not _loses_order(use.body):
+            if (
+                not use.free
+                and self._is_unordered(use.node, use.spot)
+                and not self._loses_order(use.body, use.spot)
+            ):
                 yield Order(use.node.lineno, "set-order", "set.__iter__", use.spot)
         for use in self._program.shown:
             yield from self._shown(use.node, use.spot, use.node.lineno)
@@ -50,31 +54,40 @@ class Orders:
     # --- calls --------------------------------------------------------------------------------------------------------
 
     def _call(self, use: Use, node: ast.Call) -> Iterator[Order]:
-        spot, line = use.spot, node.lineno
         called = node.func
-        names = [value.name for value in self._evaluation.values(called, spot) if isinstance(value, Known)]
+        names = [
+            value.name for value in self._evaluation.values(called, use.spot) if isinstance(value, Known)
+        ]
+        is_ordered = any(name in ORDERED or name.startswith("itertools.") for name in names)
         if isinstance(called, ast.Attribute):
-            line = called.end_lineno or line
-            if called.attr == "pop" and not node.args and self._is_unordered(called.value, spot):
-                yield Order(line, "set-order", "set.pop", spot)
-            is_ordered = called.attr in ORDERED_METHODS and not names
+            line = called.end_lineno or node.lineno
+            yield from self._method(node, called, use.spot, line)
+            is_ordered = is_ordered or (called.attr in ORDERED_METHODS and not names)
             is_ordered = is_ordered or (called.attr == "join" and len(node.args) == 1)
         else:
-            is_ordered = False
-        is_ordered = is_ordered or any(name in ORDERED or name.startswith("itertools.") for name in names)
+            line = node.lineno
         if is_ordered and not use.free:
             for argument in node.args:
-                if not isinstance(argument, ast.Starred) and self._is_unordered(argument, spot):
-                    yield Order(line, "set-order", "set.__iter__", spot)
+                if not isinstance(argument, ast.Starred) and self._is_unordered(argument, use.spot):
+                    yield Order(line, "set-order", "set.__iter__", use.spot)
         for name in names:
-            if name in SHOWING:
-                for argument in node.args[: None if name == "builtins.print" else 1]:
-                    yield from self._placed(argument, spot, line)
-            elif name == "builtins.id":
-                if not _is_key(use):
-                    yield Order(line, "identity", "id", spot)
-            elif name == "builtins.hash" and node.args and not spot.scope.qualname.endswith("__hash__"):
-                yield from self._hash(node.args[0], spot, line)
+            yield from self._builtin(name, use, node, line)
+
+    def _method(self, node: ast.Call, called: ast.Attribute, spot: Spot, line: int) -> Iterator[Order]:
+        if called.attr == "pop" and not node.args and self._is_unordered(called.value, spot):
+            yield Order(line, "set-order", "set.pop", spot)
+        if called.attr == "__hash__" and not node.args and not spot.scope.qualname.endswith("__hash__"):
+            yield from self._hash(called.value, spot, line)
+
+    def _builtin(self, name: str, use: Use, node: ast.Call, line: int) -> Iterator[Order]:
+        if name in SHOWING:
+            for argument in node.args[: None if name == "builtins.print" else 1]:
+                yield from self._placed(argument, use.spot, line)
+        elif name == "builtins.id":
+            if not _is_key(use):
+                yield Order(line, "identity", "id", use.spot)
+        elif name == "builtins.hash" and node.args and not use.spot.scope.qualname.endswith("__hash__"):
+            yield from self._hash(node.args[0], use.spot, line)
 
     def _passed(self, use: Use) -> Iterator[Order]:
         """Look at `id` and `hash` as callables that are handed on."""
@@ -92,9 +105,9 @@ class Orders:
             yield Order(line, "set-order", "hash", spot)
         elif any(self._is_placed(value) for value in values):
             yield Order(line, "identity", "hash", spot)
-        elif any(isinstance(value, Unknown | Set) for value in values) and not any(
-            isinstance(value, Plain) and value.type in NUMBERS for value in values
-        ):
+        elif any(
+            isinstance(value, Unknown) or (isinstance(value, Set) and not value.is_stable) for value in values
+        ) and not any(isinstance(value, Plain) and value.type in NUMBERS for value in values):
             yield Order(line, "set-order", "hash", spot)
 
     # --- text ---------------------------------------------------------------------------------------------------------
@@ -112,6 +125,8 @@ class Orders:
     def _is_placed(self, value: object) -> bool:
         if isinstance(value, Made):
             return value.name == "builtins.object"
+        if isinstance(value, Routine) or (isinstance(value, Plain) and value.type == "iterator"):
+            return True
         return isinstance(value, Instance) and self._is_bare(value.scope, set())
 
     def _is_bare(self, scope: Scope, seen: set[int]) -> bool:
@@ -129,6 +144,35 @@ class Orders:
             self._is_bare(base.scope, seen) if isinstance(base, Type) else _is_plain(base)
             for base in self._evaluation.bases(scope)
         )
+
+    # --- loops --------------------------------------------------------------------------------------------------------
+
+    def _loses_order(self, body: Sequence[ast.stmt], spot: Spot) -> bool:
+        """Tell whether what a loop does with each element comes to the same in any order."""
+        return bool(body) and all(self._is_orderless(statement, spot) for statement in body)
+
+    def _is_orderless(self, statement: ast.stmt, spot: Spot) -> bool:
+        match statement:
+            case ast.Pass() | ast.Continue() | ast.Assert() | ast.Raise() | ast.Delete():
+                return True
+            case ast.Return(value=value):
+                return value is None or isinstance(value, ast.Constant)
+            case ast.Expr():
+                return _is_called_alike(statement)
+            case ast.AugAssign(target=target, op=operator, value=value):
+                is_merged = isinstance(operator, ast.BitOr | ast.BitAnd | ast.BitXor)
+                return is_merged or _is_count(value) or self._is_number(target, spot)
+            case ast.If(body=body, orelse=other):
+                return all(self._is_orderless(each, spot) for each in (*body, *other))
+            case _:
+                return False
+
+    def _is_number(self, target: ast.expr, spot: Spot) -> bool:
+        """Tell whether what is added up is a number."""
+        if not isinstance(target, ast.Name):
+            return False
+        values = self._evaluation.named(target.id, spot)
+        return all(isinstance(value, Plain) and value.type in NUMBERS for value in values)
 
     # --- sets ---------------------------------------------------------------------------------------------------------
 
@@ -162,31 +206,12 @@ def _is_key(use: Use) -> bool:
     return isinstance(around, ast.Attribute) and around.attr in _KEYS
 
 
-def _loses_order(body: Sequence[ast.stmt]) -> bool:
-    """Tell whether what a loop does with each element comes to the same in any order."""
-    return bool(body) and all(_is_orderless(statement) for statement in body)
-
-
-def _is_orderless(statement: ast.stmt) -> bool:
-    match statement:
-        case ast.Pass() | ast.Continue() | ast.Assert() | ast.Raise() | ast.Delete():
-            return True
-        case ast.Return(value=value):
-            return value is None or isinstance(value, ast.Constant)
-        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name))):
-            return name in ("add", "discard", "remove", "update", "pop")
-        case ast.Expr(value=value):
-            return isinstance(value, ast.Constant)
-        case ast.AugAssign(op=operator, value=value):
-            return isinstance(operator, ast.BitOr | ast.BitAnd | ast.BitXor) or _is_count(value)
-        case ast.If(body=body, orelse=other):
-            return _each([*body, *other])
-        case _:
-            return False
-
-
-def _each(statements: Iterable[ast.stmt]) -> bool:
-    return all(_is_orderless(statement) for statement in statements)
+def _is_called_alike(statement: ast.Expr) -> bool:
+    """Tell whether a statement changes something in which order doesn't matter."""
+    value = statement.value
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        return value.func.attr in ("add", "discard", "remove", "update", "pop")
+    return isinstance(value, ast.Constant)
 
 
 def _is_count(value: ast.expr) -> bool:

@@ -18,7 +18,9 @@ from autochron.detect.libraries import (
     ENVIRONMENT,
     FACTORIES,
     FIELDS,
+    INDEXED,
     INERT,
+    NOT_CALLING,
     READS,
     STORING,
     THROUGH,
@@ -26,7 +28,7 @@ from autochron.detect.libraries import (
 )
 from autochron.detect.names import Program, Scope, Spot, Use
 from autochron.detect.orders import Orders
-from autochron.detect.values import Bound, Held, Instance, Known, Routine, Type, Value
+from autochron.detect.values import Accessor, Bound, Held, Instance, Known, Routine, Type, Value
 from autochron.detect.walking import read
 from autochron.model import Category, Tier
 
@@ -64,6 +66,7 @@ class _Scan:
         self._found: dict[tuple[int, Category, str], Seen] = {}
         self._called: set[int] = set()
         """The ids of expressions that name a callable which is called somewhere else."""
+        self._texts: list[ast.AST] = []
         self._kept: list[tuple[Use, ast.expr, Source | Through, str]] = []
 
     def found(self) -> list[Seen]:
@@ -92,12 +95,18 @@ class _Scan:
                     self._call(inner, node, spot, (value.call, *bound))
             case Type():
                 self._made(value.scope, node, spot)
+            case Accessor(name=name, is_call=True) if node.args:
+                for base in self._evaluation.values(node.args[0], spot):
+                    for inner in self._evaluation.attribute(base, name, node):
+                        self._call(inner, node, spot)
             case _:
                 pass
 
     def _known(self, value: Known, node: ast.Call, spot: Spot, bound: tuple[ast.Call, ...]) -> None:
         if value.at is not None and value.at is not node.func:
             self._called.add(id(value.at))
+        if value.name in ("builtins.eval", "builtins.exec"):
+            self._text(node, spot)
         if value.name in ("builtins.id", "builtins.hash"):
             return  # what they are given decides; see `orders`
         source = source_of(value.name)
@@ -106,6 +115,23 @@ class _Scan:
         ):
             return
         self._note(_line_of(node), source, value.name, spot, is_call=value.at is node.func)
+
+    def _text(self, node: ast.Call, spot: Spot) -> None:
+        """Look at what is written out as text to be evaluated: its calls are made on the line that has it evaluated."""
+        text = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
+        if not isinstance(text, str):
+            return
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError):
+            return
+        self._texts.append(tree)  # nodes are known by their identity, so they have to live on
+        for each in ast.walk(tree):
+            if isinstance(each, ast.expr):
+                each.lineno = each.end_lineno = node.lineno
+            if isinstance(each, ast.Call):
+                for value in self._evaluation.values(each.func, spot):
+                    self._call(value, each, spot)
 
     def _made(self, scope: Scope, node: ast.Call, spot: Spot) -> None:
         """Look at what making an instance of a class of this module calls."""
@@ -118,7 +144,7 @@ class _Scan:
                     if value.at is not None:
                         self._called.add(id(value.at))
                     self._note(_line_of(node), source, value.name, spot)
-        if "__init__" in scope.bindings or "__new__" in scope.bindings:
+        if any(name in scope.bindings for name in ("__init__", "__new__", "random", "getrandbits", "seed")):
             return
         for base in self._evaluation.bases(scope):
             if isinstance(base, Type) and base.scope is not scope:
@@ -151,7 +177,9 @@ class _Scan:
                 self._missing(value, use)
             if not isinstance(value, Known):
                 continue
-            if value.name == ENVIRONMENT:
+            if use.position == "subscript" and value.name in INDEXED:
+                self._note(use.node.lineno, BY_NAME[INDEXED[value.name]], value.name, use.spot)
+            elif value.name == ENVIRONMENT:
                 self._environment(use, value)
             elif use.position == "argument":
                 self._passed(use, value)
@@ -170,7 +198,7 @@ class _Scan:
         source = BY_NAME[ENVIRONMENT]
         if use.position == "argument":
             if (
-                self._is_inert(use)
+                self._is_inert(use, INERT)
                 or self._is_own(use)
                 or any(
                     keyword.arg == "env" and keyword.value is use.node
@@ -185,7 +213,7 @@ class _Scan:
     def _passed(self, use: Use, value: Known) -> None:
         """Look at a callable that is handed to a call."""
         source = source_of(value.name)
-        if source is None or value.name == "builtins.hash" or self._is_inert(use):
+        if source is None or value.name == "builtins.hash" or self._is_inert(use, NOT_CALLING):
             return
         assert use.call is not None  # noqa: S101 - an argument has its call
         if self._is_own(use) or any(name in STORING for name in self._names(use)):
@@ -193,7 +221,7 @@ class _Scan:
                 self._keep(use, value)
             return
         keyword = next((each.arg for each in use.call.keywords if each.value is use.node), None)
-        if (source.given is not None or _is_class(value.name)) and not _is_called_bare(use.call, keyword):
+        if (_wants(source) or _is_class(value.name)) and not _is_called_bare(use.call, keyword):
             return
         if value.at is not None and (keyword not in FACTORIES or id(value.at) not in self._called):
             self._called.add(id(value.at))
@@ -201,7 +229,7 @@ class _Scan:
 
     def _keep(self, use: Use, value: Known) -> None:
         source = source_of(value.name)
-        if source is not None and source.given is None and value.name not in ("builtins.id", "builtins.hash"):
+        if source is not None and not _wants(source) and value.name not in ("builtins.id", "builtins.hash"):
             self._kept.append((use, use.node, source, value.name))
 
     def _names(self, use: Use) -> list[str]:
@@ -209,11 +237,11 @@ class _Scan:
         called = self._evaluation.values(use.call.func, use.spot) if use.call is not None else ()
         return [value.name for value in called if isinstance(value, Known)]
 
-    def _is_inert(self, use: Use) -> bool:
+    def _is_inert(self, use: Use, inert_names: tuple[str, ...]) -> bool:
         return any(
             name == inert or (inert.endswith(".") and name.startswith(inert))
             for name in self._names(use)
-            for inert in INERT
+            for inert in inert_names
         )
 
     def _is_own(self, use: Use) -> bool:
@@ -257,8 +285,6 @@ class _Scan:
 def source_of(name: str) -> Source | Through | None:
     """Give what the catalogue says of a name that imports resolve to."""
     bare = name.removeprefix("builtins.")
-    if bare != name and "." in bare:
-        return None
     found: Source | Through | None = BY_NAME.get(bare) or THROUGH.get(name)
     if found is not None and name != ENVIRONMENT:
         return found
@@ -303,6 +329,11 @@ def _argument(argument: Argument, node: ast.Call, skip: int) -> ast.expr | None:
             value = keyword.value
             return None if isinstance(value, ast.Constant) and value.value is None else value
     return None
+
+
+def _wants(source: Source | Through) -> bool:
+    """Tell whether what a source is called with decides."""
+    return source.given is not None or (isinstance(source, Source) and bool(source.words))
 
 
 def _literal(node: ast.expr | None) -> object:

@@ -66,6 +66,13 @@ class Bound(NamedTuple):
     call: ast.Call
 
 
+class Accessor(NamedTuple):
+    """What gets an attribute of what it is called with, and maybe calls that: of `operator`."""
+
+    name: str
+    is_call: bool
+
+
 class Text(NamedTuple):
     """A string or bytes; its value where that is written out."""
 
@@ -84,6 +91,8 @@ class Unknown(NamedTuple):
     why: str = ""
 
 
-Value: TypeAlias = Known | Made | Routine | Type | Instance | Set | Held | Bound | Text | Plain | Unknown
+Value: TypeAlias = (
+    Known | Made | Routine | Type | Instance | Set | Held | Bound | Accessor | Text | Plain | Unknown
+)
 UNKNOWN: tuple[Value, ...] = (Unknown(),)
 NUMBERS = frozenset({"int", "float", "complex", "bool"})

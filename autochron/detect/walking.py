@@ -200,9 +200,14 @@ class Walk:
         self.body(node.orelse, block=self._inner())
 
     def _if(self, node: ast.If) -> None:
-        self.expression(node.test, "operand")
-        self.body(node.body, block=self._inner())
-        self.body(node.orelse, block=self._inner())
+        # A chain of `elif` is a nest of statements; it is as long as someone likes.
+        rest: list[ast.stmt] = [node]
+        while len(rest) == 1 and isinstance(rest[0], ast.If):
+            test = rest[0]
+            self.expression(test.test, "operand")
+            self.body(test.body, block=self._inner())
+            rest = test.orelse
+        self.body(rest, block=self._inner())
 
     def _with(self, node: ast.With | ast.AsyncWith) -> None:
         for item in node.items:
@@ -223,7 +228,7 @@ class Walk:
         self.body(node.finalbody)
 
     def _match(self, node: ast.Match) -> None:
-        self.expression(node.subject, "operand")
+        self.expression(node.subject, "subscript")
         for case in node.cases:
             for each in ast.walk(case.pattern):
                 name = getattr(each, "name", None) or getattr(each, "rest", None)
@@ -276,13 +281,16 @@ class Walk:
             for target, each in zip(targets, values, strict=True):
                 self._target(target, "value", each)
             return
-        if kind == "value" and value is not None:
+        # Of one element there is one order.
+        is_single = len(targets) == 1 and not isinstance(targets[0], ast.Starred)
+        if kind == "value" and value is not None and not is_single:
             self._program.iterated.append(Use(value, self._spot, "iterated"))
         for target in targets:
             self._target(target, "other", None)
 
     def _attribute(self, name: str, attribute: str, binding: Binding) -> None:
-        """Note what a method assigns to its `self`."""
+        """Note what a method assigns to its `self`, or anyone to an attribute."""
+        self._program.assigned.setdefault(attribute, []).append(binding)
         function = self._scope
         while function.kind == "comprehension" and function.outer is not None:
             function = function.outer

@@ -90,7 +90,10 @@ class _Work:
             except SyntaxError as error:
                 self.unread.append(Unread(name, error.lineno or 1, f"doesn't parse ({error.msg})"))
                 return
-            except (ValueError, RecursionError, MemoryError) as error:
+            except (RecursionError, MemoryError):
+                self.unread.append(Unread(name, 1, "is nested too deeply to be read"))
+                return
+            except ValueError as error:
                 self.unread.append(Unread(name, 1, f"doesn't parse ({error})"))
                 return
             self._cache.put(key, seen)

@@ -321,6 +321,24 @@ def test_a_file_that_does_not_parse_is_named_and_the_rest_is_checked(check, proj
     assert "agent.py:6  clock  time.time  direct" in out
 
 
+def test_long_chains_are_read(check, project):
+    terms = " + ".join(["'a'"] * 1000)
+    branches = "".join(f"elif x == {n}:\n    pass\n" for n in range(800))
+    (project / "agent.py").write_text(
+        f"import time\nx = {terms}\nif x == 'b':\n    pass\n{branches}y = time.time()\n"
+    )
+    status, out, _ = check("agent.py", "--format=json")
+    assert (status, [site[1:] for site in sites(out)]) == (1, [(1605, "clock", "time.time")])
+
+
+def test_what_is_nested_too_deeply_is_named(check, project):
+    (project / "deep.py").write_text(f"x = {' + '.join(['y'] * 9000)}\n")
+    status, out, _ = check(".")
+    assert status == 2
+    assert "deep.py:1 " in out
+    assert "agent.py:6  clock" in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

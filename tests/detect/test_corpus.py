@@ -22,8 +22,8 @@ print(json.dumps(failed))
 
 
 def test_there_are_enough_of_each():
-    assert len(corpus.cases()) >= 300
-    assert len(corpus.traps()) >= 60
+    assert len(corpus.cases()) >= 350
+    assert len(corpus.traps()) >= 70
     assert {category for case in corpus.cases() for category in case.expected.values()} == {
         "clock", "random", "uuid", "env", "host", "files", "network", "subprocess", "ordering", "set-order", "identity",
         "native",
