@@ -17,17 +17,18 @@ import sys
 from collections.abc import Callable, Iterator
 from enum import IntEnum
 from inspect import CO_GENERATOR
-from types import BuiltinMethodType, CodeType, FrameType, MethodType
+from types import BuiltinMethodType, CodeType, CoroutineType, FrameType, MethodType
 from typing import Any, NamedTuple
 from weakref import ref
 
-from autochron.detect.catalogue import INFRASTRUCTURE, NEVER_EXCUSED, SOURCES, TRANSPARENT, Source
+from autochron.detect.catalogue import ASKING, INFRASTRUCTURE, NEVER_EXCUSED, SOURCES, TRANSPARENT, Source
 from autochron.model import CATEGORIES, Tier
 
 _getframe = sys._getframe
 
 _INFRASTRUCTURE = frozenset(INFRASTRUCTURE)
 _TRANSPARENT = frozenset(TRANSPARENT)
+_ASKING = frozenset(ASKING)
 
 _PASSING = frozenset(
     {
@@ -151,6 +152,8 @@ class Attribution:
         self._records: dict[tuple[Source, Origin, Tier, str | None], Record] = {}
         # Not by the handles: a timer's hash is not there yet when it is made.
         self._handles: dict[int, tuple[ref[Any], Origin]] = {}
+        # By the frame that a coroutine begins in.
+        self._tasks: dict[int, tuple[ref[Any], Origin]] = {}
         self._told = False
         self._on = True
         self.following = _frames()
@@ -231,13 +234,29 @@ class Attribution:
 
         Most of what a loop calls are steps of tasks, whose coroutines say themselves where they are.
         """
-        if type(callback) in _OF_TASKS:
+        kind = type(callback)
+        if kind in _OF_TASKS or kind.__name__ == "TaskStepMethWrapper":
             return
         try:
             origin = self._origin(_getframe(1)) if self._on else None
             if origin is not None:
                 key, handles = id(handle), self._handles
                 handles[key] = (ref(handle, lambda _: handles.pop(key, None)), origin)
+        except Exception as error:
+            self.tell(error)
+
+    def note_task(self, coro: Any) -> None:
+        """Remember which line of the project a task of a library's coroutine is made for: a project's says so itself."""
+        if type(coro) is not CoroutineType:
+            return
+        try:
+            known = self._known.get(id(coro.cr_code))
+            if not self._on or (known is not None and known.kind is Kind.PROJECT):
+                return
+            origin = self._origin(_getframe(1))
+            if origin is not None:
+                key, tasks = id(coro.cr_frame), self._tasks
+                tasks[key] = (ref(coro, lambda _: tasks.pop(key, None)), origin)
         except Exception as error:
             self.tell(error)
 
@@ -323,6 +342,7 @@ class Attribution:
         via: FrameType | None = None
         handed = False  # past what called what it was handed: nothing excuses any more
         frame: FrameType | None = start
+        inner = start
         while frame is not None:
             code = frame.f_code
             known = self._known.get(id(code)) or self._know(frame, code)
@@ -330,7 +350,7 @@ class Attribution:
             if kind is Kind.PROJECT:
                 return self._record(source, _origin_of(frame), _name_of(via))
             if kind is Kind.RUNNER and not handed:
-                origin = self._handed_by(frame, known, direct=via is None)
+                origin = self._handed_by(frame, known, inner, direct=via is None)
                 if origin is not None:
                     return None if direct_only and via else self._record(source, origin, _name_of(via))
                 if not never_excused and known.module != "multiprocessing.process":
@@ -341,16 +361,16 @@ class Attribution:
                 if between is None:
                     return None
                 via = frame if between else via
-            frame = frame.f_back
+            inner, frame = frame, frame.f_back
         return None
 
-    def _handed_by(self, frame: FrameType, known: Known, *, direct: bool) -> Origin | None:
-        """Give the line that handed over what this runner calls."""
+    def _handed_by(self, frame: FrameType, known: Known, inner: FrameType, *, direct: bool) -> Origin | None:
+        """Give the line that handed over what this runner calls; `inner` is the frame of that."""
         runner = (known.module, known.code.co_qualname)
         origin: Origin | None = None
         held: Any = frame.f_locals.get("self")
         if runner in _LOOP:
-            _, origin = self._handles.get(id(held), (None, None))
+            _, origin = self._handles.get(id(held)) or self._tasks.get(id(inner)) or (None, None)
         elif runner not in _PROCESS:
             facts = held.__dict__
             origin = facts.get(_MADE) if direct or runner in _POOL else None
@@ -365,16 +385,19 @@ class Attribution:
         except Exception as error:
             self.tell(error)
 
-    def _origin(self, frame: FrameType | None) -> Origin | None:
+    def _origin(self, start: FrameType | None) -> Origin | None:
         """Give the line of the project that does something through plumbing at most; None where a library does it."""
-        while frame is not None:
+        inner = frame = start
+        while frame is not None and inner is not None:
             code = frame.f_code
             known = self._known.get(id(code)) or self._know(frame, code)
             if known.kind is Kind.PROJECT:
                 return _origin_of(frame)
-            if known.kind in {Kind.LIBRARY, Kind.IMPORTING, Kind.OURS, Kind.RUNNER}:
+            if known.kind is Kind.RUNNER:
+                return self._handed_by(frame, known, inner, direct=False)
+            if known.kind in {Kind.LIBRARY, Kind.IMPORTING, Kind.OURS}:
                 return None
-            frame = frame.f_back
+            inner, frame = frame, frame.f_back
         return None
 
     def _know(self, frame: FrameType, code: CodeType) -> Known:
@@ -397,6 +420,8 @@ class Attribution:
             return Kind.TRANSPARENT if module in _PASSING else Kind.OURS
         if (module, code.co_qualname) in RUNNERS:
             return Kind.RUNNER
+        if _is_in(module, _ASKING):
+            return Kind.NESTED
         if _is_in(module, _TRANSPARENT):
             return Kind.HANDING_ON
         return Kind.INFRASTRUCTURE if _is_in(module, _INFRASTRUCTURE) else Kind.LIBRARY
@@ -405,7 +430,7 @@ class Attribution:
 _OF_TASKS: frozenset[type] = frozenset({BuiltinMethodType, MethodType})
 """What steps of tasks, transports and futures are."""
 
-_STOPPING = frozenset({Kind.NESTED, Kind.OURS})
+_STOPPING = frozenset({Kind.IMPORTING, Kind.NESTED, Kind.OURS})
 """What ends a walk whatever the source."""
 
 

@@ -487,3 +487,6 @@ TRANSPARENT: tuple[str, ...] = (
     "typing",
 )
 """Packages that have nothing of their own to ask the world: they call what they were handed, on behalf of their caller."""
+
+ASKING: tuple[str, ...] = ("ctypes.util", "distro")
+"""Modules that find out about the machine, for SDKs' headers or to load a library: nothing counts that they ask, nor how."""

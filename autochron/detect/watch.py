@@ -162,6 +162,7 @@ _CARRIERS: dict[str, tuple[str, tuple[int, ...]]] = {
     "threading:Thread.start": ("note_thread", (0,)),
     "concurrent.futures.thread:_WorkItem.__init__": ("note_made", (0,)),
     "asyncio.events:Handle.__init__": ("note_handle", (0, 1)),
+    "asyncio.base_events:BaseEventLoop.create_task": ("note_task", (1,)),
 }
 """Functions by which something is handed over to be called elsewhere, what notes it, and of which parameters."""
 

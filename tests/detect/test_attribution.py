@@ -5,7 +5,7 @@ import pytest
 from tests.detect.running import cases, run
 
 LIBRARY = """
-import os, threading, time, uuid, random
+import asyncio, os, threading, time, uuid, random
 STARTED = time.time()
 def stamp():
     return time.time()
@@ -22,8 +22,11 @@ def start(target):
     thread = threading.Thread(target=target)
     thread.start()
     thread.join()
-def lazily():
-    yield time.time()
+async def later():
+    await asyncio.sleep(0)
+    time.time()
+async def nested():
+    await asyncio.create_task(later())
 """
 
 
