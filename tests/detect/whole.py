@@ -1,0 +1,57 @@
+"""Run every program of the corpora in this one process under a watch; write what was found, as JSON.
+
+`python whole.py FOLDER` with the programs in the folder. Modules are told of as the import hook would.
+"""
+
+import builtins
+import contextlib
+import io
+import json
+import os
+import runpy
+import sys
+import time
+import warnings
+from collections import defaultdict
+
+from autochron.detect.watch import Watch
+
+
+def main(folder: str) -> None:
+    warnings.simplefilter("ignore")
+    problems: list[str] = []
+    watch = Watch(
+        lambda file: file.startswith(folder + os.sep), os.path.basename, problems.append, lambda: False
+    )
+    imports = builtins.__import__
+
+    def imported(name, *arguments, **more):
+        before = set(sys.modules)
+        module = imports(name, *arguments, **more)
+        for new in sys.modules.keys() - before:
+            watch.imported(new)
+        return module
+
+    failed = {}
+    watch.on()
+    builtins.__import__ = imported
+    for file in sorted(os.listdir(folder)):
+        if not file.endswith(".py"):
+            continue
+        said = io.StringIO()
+        try:
+            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+                runpy.run_path(os.path.join(folder, file), run_name="__main__")
+        except BaseException as error:
+            failed[file] = repr(error)
+    builtins.__import__ = imports
+    time.sleep(0.1)  # what timers and pools still do
+    watch.off()
+    found: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for each in watch.findings():
+        found[each.site.file].append((each.site.line, each.category))
+    print(json.dumps({"found": found, "failed": failed, "problems": problems}))
+
+
+if __name__ == "__main__":
+    main(os.path.realpath(sys.argv[1]))
