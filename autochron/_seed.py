@@ -12,22 +12,27 @@ import sys
 VARIABLE = "PYTHONHASHSEED"
 
 _OURS = "AUTOCHRON_HASH_SEED"
-"""Set beside it where it is ours, to the process that was started anew."""
+"""Set beside it where it is ours, to the process that was started anew: the seed, a comma, and what was set before."""
 
 _MOST = 4_294_967_295
 
 _taken: list[str] = []
 
+_is_own = [False]
+"""Whether this process is a command of ours, so that it may be replaced."""
+
 
 def take() -> None:
-    """Take our seed out of the environment again, in the process that was started with it."""
-    seed = os.environ.get(_OURS)
-    if seed is None:
+    """Say that this process is a command of ours, and take our seed out of its environment again."""
+    _is_own[0] = True
+    seed, comma, before = os.environ.pop(_OURS, "").partition(",")
+    if not comma or os.environ.get(VARIABLE) != seed:
         return
-    del os.environ[_OURS]
-    if os.environ.get(VARIABLE) == seed:
+    if before:
+        os.environ[VARIABLE] = before
+    else:
         del os.environ[VARIABLE]
-        _taken[:] = [seed]
+    _taken[:] = [seed]
 
 
 def current() -> str:
@@ -35,7 +40,7 @@ def current() -> str:
     if _taken:
         return _taken[0]
     seed = os.environ.get(VARIABLE, "")
-    return seed if seed.isdecimal() else ""
+    return seed if seed.isdecimal() and not sys.flags.ignore_environment else ""
 
 
 def choose() -> str:
@@ -44,17 +49,18 @@ def choose() -> str:
 
 
 def start_again(seed: str) -> None:
-    """Replace this process by one with the seed, where that can be done: with the same interpreter and the same words.
+    """Replace this process by one with the seed, with the same interpreter and the same words.
 
-    Not under a debugger or a tracer, which would lose the program, nor where Python was told to ignore its variables.
+    Not where it is no command of ours, nor under a debugger or a tracer, which would lose the program, nor where Python was
+    told to ignore its variables, nor a second time.
     """
     words = sys.orig_argv[1:]
-    if not (sys.executable and words) or os.name != "posix":
+    if not (_is_own[0] and sys.executable and words) or os.name != "posix" or _taken:
         return
     if sys.flags.ignore_environment or sys.gettrace() is not None or sys.getprofile() is not None:
         return
-    environment = {**os.environ, VARIABLE: seed, _OURS: seed}
+    ours = f"{seed},{os.environ.get(VARIABLE, '')}"
     try:
-        os.execve(sys.executable, [sys.executable, *words], environment)  # noqa: S606 - it is we ourselves
+        os.execve(sys.executable, [sys.executable, *words], {**os.environ, VARIABLE: seed, _OURS: ours})  # noqa: S606 - us
     except OSError:  # then sets have the order that they have
         return

@@ -400,6 +400,9 @@ class Unwoven(Struct, frozen=True):
     slug: str
 
 
+ADDRESS = "address-in-input"
+"""The slug of a boundary whose input depends on where objects lie in memory."""
+
 UNTESTED = "untested-version"
 """The slug of a library whose version its pack was not tested with: it is woven all the same."""
 

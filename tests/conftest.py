@@ -1,6 +1,7 @@
 """What all tests share: the markers `slow` and `thorough`, hypothesis without a deadline, and signals."""
 
 import os
+import random
 import signal
 
 import hypothesis
@@ -20,6 +21,8 @@ for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
 
 def pytest_configure(config: pytest.Config) -> None:
     """Keep plans apart from those of whoever runs the tests; each worker of pytest-xdist has the same folder."""
+    # With a seed of hashes set, `autochron run` need not start Python a second time; test_seeds.py sees to where it does.
+    os.environ.setdefault("PYTHONHASHSEED", str(random.SystemRandom().randrange(1, 1 << 32)))
     os.environ["AUTOCHRON_CACHE"] = str(config.rootpath / ".pytest_cache" / "plans")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from autochron.model import UNTESTED, RunSummary, Unwoven
+from autochron.model import ADDRESS, UNTESTED, RunSummary, Unwoven
 from autochron.report.text import Page, plural
 
 _FEW = 8
@@ -103,7 +103,7 @@ _TABLES = 3
 
 
 def _entry(entry: Unwoven) -> str:
-    label = "" if entry.slug == UNTESTED else "not woven: "
+    label = "" if entry.slug in {ADDRESS, UNTESTED} else "not woven: "
     return f"{label}{entry.what}: {entry.reason} ({entry.slug})"
 
 

@@ -44,6 +44,8 @@ class Handing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     sync: bool = False
     only_failed: bool = False
     """Whether the traces of calls that returned are dropped."""
+    watch: bool = False
+    """Whether calls are looked for that escape the record."""
     lane: str = MAIN
     """Where it begins; the main lane where nobody saw it start."""
     seq: int | None = None

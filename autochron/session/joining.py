@@ -105,6 +105,8 @@ class Joining:
         if self._is_prompt and isinstance(self._session, Recording):
             self._session.take_no_time()
         self._session.begin()
+        if self._handing.watch and isinstance(self._session, Recording):
+            self._session.watch()
 
     def _own(self, lane: str) -> Handing:
         """Give what the processes are told that this one starts, unless it is seen how."""

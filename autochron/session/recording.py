@@ -16,6 +16,7 @@ from autochron.crossing.lanes import MAIN, Remote, Root
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError
 from autochron.model import (
+    ADDRESS,
     Child,
     ChildEnd,
     Connection,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from autochron.session.watching import Watching
 
 _NOTHING: frozenset[object] = frozenset()
+
 
 _recording: Recording | None = None
 _forks_noted = False
@@ -157,6 +159,15 @@ class Recording(Session):
             self.requests.only_failed = True
         if self.children is not None:
             self.children.handing = structs.replace(self.children.handing, only_failed=True)
+
+    def watch(self) -> None:
+        """Look for calls that escape the record, in this process and those that it starts."""
+        from autochron.session.watching import Watching  # lazy: it may be switched off
+
+        self.watching = Watching(self)
+        self.watching.begin()
+        if self.children is not None:
+            self.children.handing = structs.replace(self.children.handing, watch=True)
 
     def _open_part(self, header: Header) -> Recording:
         return Recording(
@@ -381,6 +392,12 @@ class Recording(Session):
 
     def _make_footer(self, ending: Ending) -> Footer:
         tools = self.tally.unwoven_tools()
+        for name, address in self.tally.addresses.items():
+            reason = (
+                f"its input has an address in memory ({address}), another in every run; give the object a repr of its own, or"
+                " name the place under `volatile`"
+            )
+            ending = ending._replace(ledger=(*ending.ledger, Unwoven(name, reason, ADDRESS)))
         return ending.footer(self._redactor, self._come(), tools, self.connections, self.lost)
 
     def _ledger(self) -> tuple[Unwoven, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import structs
 
-from autochron import _originals
+from autochron import _originals, _seed
 from autochron.config import default_store, find_rule_file
 from autochron.envelope import bodies
 from autochron.envelope.redaction import Redactor
@@ -178,10 +178,7 @@ def run_recorded(
     capture.start(printed=recording.printed)
     recording.begin()
     if options.watch:
-        from autochron.session.watching import Watching  # lazy: it may be switched off
-
-        recording.watching = Watching(recording)
-        recording.watching.begin()
+        recording.watch()
     try:
         status = program.run(weave_into(activation, program))  # type: ignore[arg-type]
     except RuleError:
@@ -291,6 +288,8 @@ def run_replayed(
         UsageError, RuleError, StoreError, TraceFormatError, UnwovenToolError: before the program starts.
     """
     record, rules = load_record(options, reference)
+    if record.header.hash_seed not in {"", _seed.current()}:
+        _seed.start_again(record.header.hash_seed)
     settled = os.environ.pop(PLAN, None)
     if settled is not None:
         plan = read_plan(settled)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from autochron.crossing.kernel import Crossing
 from autochron.envelope.redaction import Redactor
 from autochron.model import Envelope
 from autochron.recording.drafts import IN_INPUT, Editor, Item
 from autochron.session.project import Project
 from autochron.weaving.gate import Point
+
+_ADDRESS = re.compile(rb"\bat 0x[0-9a-f]{6,16}\b")
+"""As Python shows an object of which no class says otherwise: `<agent.Order object at 0x7f3c9c0d1e50>`."""
 
 
 class Tally:
@@ -18,6 +23,7 @@ class Tally:
         opaque: parts that can't be rebuilt, each with the name of its crossing.
         by_type: parts of inputs that are compared by their type only.
         masked: parts that were masked.
+        addresses: names of crossings whose input had an address in memory in it, with the first one.
     """
 
     def __init__(self, project: Project, redactor: Redactor, began: int) -> None:
@@ -25,6 +31,7 @@ class Tally:
         self.opaque: dict[str, None] = {}
         self.by_type: dict[str, None] = {}
         self.masked: dict[str, None] = {}
+        self.addresses: dict[str, str] = {}
         self._project = project
         self._sites: dict[Point, str] = {}
         self._editor = Editor(redactor, self._site, began)
@@ -38,6 +45,10 @@ class Tally:
                 self.by_type[f"{envelope.name}.{path.removeprefix(IN_INPUT)}"] = None
             else:
                 self.opaque[f"{envelope.name}: {path}"] = None
+        if b"0x" in envelope.input and envelope.name not in self.addresses:
+            found = _ADDRESS.search(envelope.input)
+            if found is not None:
+                self.addresses[envelope.name] = found.group().decode()
         for path in envelope.masked:
             self.masked[f"{envelope.name}: {path}"] = None
         return envelope
