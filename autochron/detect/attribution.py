@@ -57,6 +57,9 @@ _PROCESS = frozenset({("multiprocessing.process", "BaseProcess.run")})
 RUNNERS = _THREAD | _POOL | _LOOP | _PROCESS
 """The functions that call what somebody else handed over, as (module, qualified name)."""
 
+_THIN = frozenset({("asyncio.base_events", "BaseEventLoop.time")})
+"""Plumbing that gives a source's value to whoever asks; a patch of its own would cost each turn of a loop twice."""
+
 _MOST_CODES = 50_000
 """So many code objects are remembered: a program that makes code for ever is no reason to keep all of it."""
 
@@ -310,6 +313,8 @@ class Attribution:
         known = self._known.get(id(code)) or self._know(frame, code)
         if known.kind is Kind.PROJECT:
             record = self._at(frame, code, known.sites, source)
+        elif known.kind in _STOPPING:
+            return
         else:
             found = self._walk(frame, source)
             if found is None:
@@ -420,6 +425,8 @@ class Attribution:
             return Kind.TRANSPARENT if module in _PASSING else Kind.OURS
         if (module, code.co_qualname) in RUNNERS:
             return Kind.RUNNER
+        if (module, code.co_qualname) in _THIN:
+            return Kind.TRANSPARENT
         if _is_in(module, _ASKING):
             return Kind.NESTED
         if _is_in(module, _TRANSPARENT):

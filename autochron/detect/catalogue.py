@@ -84,9 +84,8 @@ def _clock() -> Iterator[Source]:
     yield from _of("time", "clock", "asctime", given=_FIRST)
     yield from _of("time", "clock", "strftime", given=Argument(1))
     yield from _of("datetime", "clock", "datetime.now datetime.utcnow datetime.today date.today")
-    yield Source(
-        "asyncio.AbstractEventLoop.time", "clock", "direct", ("asyncio.base_events:BaseEventLoop.time",)
-    )
+    # By name only: a watch tells of what it gives, which is time.monotonic.
+    yield Source("asyncio.AbstractEventLoop.time", "clock", aliases=("asyncio.BaseEventLoop.time",))
     yield from _of("email.utils", "clock", "localtime", given=Argument(0, "dt"))
     yield from _of("email.utils", "clock", "formatdate", given=Argument(0, "timeval"))
     yield from _of("email.utils", "clock", "make_msgid")
@@ -315,9 +314,11 @@ def _ordering() -> Iterator[Source]:
 
 
 def _identity() -> Iterator[Source]:
-    # `id` and `hash` are left to the scan: libraries call them far too often, and a key in a dict is no harm.
+    # These are left to the scan: libraries call them far too often, and a key in a dict is no harm.
     yield from _unseen(
-        "identity", "id hash object.__repr__ object.__hash__ weakref.ref weakref.finalize", "direct"
+        "identity",
+        "id hash threading.get_ident object.__repr__ object.__hash__ weakref.ref weakref.finalize",
+        "direct",
     )
     yield from _unseen(
         "identity", "weakref.WeakSet weakref.WeakKeyDictionary weakref.WeakValueDictionary", "direct"
@@ -326,7 +327,7 @@ def _identity() -> Iterator[Source]:
         "gc", "identity", "collect get_objects get_count get_stats get_referrers get_freeze_count", "direct"
     )
     yield from _of("weakref", "identity", "getweakrefcount getweakrefs", "direct")
-    yield from _of("threading", "identity", "get_ident get_native_id active_count enumerate", "direct")
+    yield from _of("threading", "identity", "get_native_id active_count enumerate", "direct")
     yield from _of("sys", "identity", "getrefcount getallocatedblocks", "direct")
     yield from _of(
         "tracemalloc", "identity", "get_traced_memory take_snapshot get_tracemalloc_memory", "direct"

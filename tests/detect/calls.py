@@ -144,7 +144,6 @@ _ONE |= dict.fromkeys(("chisquare", "pareto", "power", "weibull"), "1")
 ARGUMENTS |= {f"numpy.random.{name}": arguments for name, arguments in _ONE.items()}
 
 EXPRESSIONS = {
-    "asyncio.AbstractEventLoop.time": "LOOP.time()",
     "random.Random": "random.Random()",
     "random.Random.seed": "SEEDED.seed()",
     "numpy.random.SeedSequence": "numpy.random.default_rng()",

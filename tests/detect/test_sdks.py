@@ -37,7 +37,7 @@ started = time.perf_counter()  # clock
 
 @pytest.mark.slow
 def test_sdks_at_rest_are_silent_and_connections_are_told_at_the_line_that_makes_them(tmp_path):
-    found, problems, ended = run(tmp_path, PROGRAM)
+    found, problems, ended = run(tmp_path, PROGRAM, developing=False)
     lines = PROGRAM.splitlines()
     marked = {number for number, line in enumerate(lines, start=1) if line.endswith(("# network", "# clock"))}
     assert (problems, ended.stderr) == ([], "x\n")
