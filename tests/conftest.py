@@ -2,7 +2,9 @@
 
 import os
 import signal
+from pathlib import Path
 
+import certifi
 import hypothesis
 import pytest
 
@@ -21,6 +23,22 @@ for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
 def pytest_configure(config: pytest.Config) -> None:
     """Keep plans apart from those of whoever runs the tests; each worker of pytest-xdist has the same folder."""
     os.environ["AUTOCHRON_CACHE"] = str(config.rootpath / ".pytest_cache" / "plans")
+    os.environ["SSL_CERT_FILE"] = one_authority(config.rootpath / ".pytest_cache")
+
+
+def one_authority(folder: Path) -> str:
+    """Write a file with a single certificate authority.
+
+    Each client of an SDK loads all of them, 25 ms of the processor's; thousands are made here, and none ever meets TLS.
+    """
+    file = folder / "authority.pem"
+    if not file.is_file():
+        end = "-----END CERTIFICATE-----\n"
+        folder.mkdir(exist_ok=True)
+        written = folder / f"authority.{os.getpid()}"  # by each worker, and then in one step
+        written.write_text(certifi.contents().partition(end)[0] + end, encoding="utf-8")
+        written.replace(file)
+    return str(file)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
