@@ -3,7 +3,9 @@
 import os
 import random
 import signal
+from pathlib import Path
 
+import certifi
 import hypothesis
 import pytest
 
@@ -24,6 +26,22 @@ def pytest_configure(config: pytest.Config) -> None:
     # With a seed of hashes set, `autochron run` need not start Python a second time; test_seeds.py sees to where it does.
     os.environ.setdefault("PYTHONHASHSEED", str(random.SystemRandom().randrange(1, 1 << 32)))
     os.environ["AUTOCHRON_CACHE"] = str(config.rootpath / ".pytest_cache" / "plans")
+    os.environ["SSL_CERT_FILE"] = one_authority(config.rootpath / ".pytest_cache")
+
+
+def one_authority(folder: Path) -> str:
+    """Write a file with a single certificate authority.
+
+    Each client of an SDK loads all of them, 25 ms of the processor's; thousands are made here, and none ever meets TLS.
+    """
+    file = folder / "authority.pem"
+    if not file.is_file():
+        end = "-----END CERTIFICATE-----\n"
+        folder.mkdir(exist_ok=True)
+        written = folder / f"authority.{os.getpid()}"  # by each worker, and then in one step
+        written.write_text(certifi.contents().partition(end)[0] + end, encoding="utf-8")
+        written.replace(file)
+    return str(file)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

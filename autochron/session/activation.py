@@ -21,7 +21,7 @@ from autochron.session.runners import RUNNERS, Runners
 from autochron.weaving.hook import Hook
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.plans import Plans, default_folder, version_of_code
-from autochron.weaving.weave import has_woven
+from autochron.weaving.weave import Functions, has_woven
 
 if TYPE_CHECKING:
     from autochron.model import Envelope
@@ -111,11 +111,12 @@ class Activation:
 
     def install(self) -> None:
         """Weave what is imported already, and the rest as it is."""
+        functions = Functions()
         for name, module in list(sys.modules.items()):
             if name == "__main__" and self.program is not None:
                 continue  # that is autochron; the program's own is still to come
             if getattr(module, "__name__", None) is not None:
-                self._hook.weave_imported(name, module)
+                self._hook.weave_imported(name, module, functions)
         self._hook.install()
         self._undo.append(self._lanes.install())
         if self._processes is not None:

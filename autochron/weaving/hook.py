@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from autochron.interrupts import is_interruption
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.plans import Entry, Gaps, Plans, State, is_of_source, pack, state_of, unpack
-from autochron.weaving.weave import Places, has_woven, pairs_of, weave_code, weave_functions
+from autochron.weaving.weave import Functions, Places, has_woven, pairs_of, weave_code, weave_functions
 
 if TYPE_CHECKING:
     from autochron.weaving.binding import Binding
@@ -156,8 +156,8 @@ class Hook:
                 thing.__code__ = before
         self._loaded.clear()
 
-    def weave_imported(self, name: str, module: ModuleType) -> None:
-        """Weave a module that ran before the hook was there."""
+    def weave_imported(self, name: str, module: ModuleType, functions: Functions | None = None) -> None:
+        """Weave a module that ran before the hook was there; `functions` is what was found for several of them."""
         file = getattr(module, "__file__", None)
         if not self._planner.concerns(name, file):
             return
@@ -166,7 +166,7 @@ class Hook:
             places = self._planner.places(name, file, code)
             bindings = self._planner.bindings(name, code)
             if places or bindings:
-                self._undo.append(weave_functions(name, places, self._ledger, bindings))
+                self._undo.append(weave_functions(name, places, self._ledger, bindings, functions))
             if bindings:
                 _refuse_unbound(code, bindings, self._ledger)
         self._planner.executed(module)

@@ -115,12 +115,17 @@ def has_woven(code: CodeType) -> bool:
 
 
 def weave_functions(
-    module: str, places: Places, ledger: Ledger, bindings: Sequence[Binding] = ()
+    module: str,
+    places: Places,
+    ledger: Ledger,
+    bindings: Sequence[Binding] = (),
+    functions: Functions | None = None,
 ) -> Callable[[], None]:
     """Weave the functions of an imported module in place, wherever they are held; give the undo.
 
     All that exist of a definition are found through the garbage collector: also those behind decorators, in tables, in
-    closures, and early `from module import function` references, which are the same objects.
+    closures, and early `from module import function` references, which are the same objects. `functions` is what was
+    found for several modules at once.
     """
     done: list[tuple[FunctionType, CodeType, CodeType]] = []
     # By identity: equal code objects may come from different files, as those of a module and of its former self do.
@@ -131,7 +136,7 @@ def weave_functions(
         from autochron.weaving.binding import bind_calls  # lazy: with the first rule for a call that fits
 
         bind = lambda code: bind_calls(code, bindings, ledger)  # noqa: E731
-    for function in functions_of(module):
+    for function in functions_of(module) if functions is None else functions.of(module):
         old = function.__code__
         if not bindings and not _concerns(old, places, lines):
             continue
@@ -148,7 +153,7 @@ def weave_functions(
         for function, old, new in done:
             if function.__code__ is new:
                 function.__code__ = old
-        for function in functions_of(module):  # made since, by woven code
+        for function in functions_of(module) if originals else ():  # made since, by woven code
             original = originals.get(id(function.__code__))
             if original is not None:
                 function.__code__ = original
@@ -177,6 +182,28 @@ def pairs_of(woven: CodeType, original: CodeType) -> Iterable[tuple[CodeType, Co
 def functions_of(module: str) -> Iterable[FunctionType]:
     """Give every function that the garbage collector knows of a module."""
     return [thing for thing in gc.get_objects() if type(thing) is FunctionType and thing.__module__ == module]
+
+
+class Functions:
+    """Every function that the garbage collector knows, by its module.
+
+    It is looked for once, when first asked: a program with a large SDK has 200,000 objects, and several modules that rules
+    mean something to. It holds them all, so it is no longer kept than they are woven.
+    """
+
+    __slots__ = ("_found",)
+
+    def __init__(self) -> None:
+        self._found: dict[object, list[FunctionType]] | None = None
+
+    def of(self, module: str) -> Iterable[FunctionType]:
+        """Give those of a module."""
+        if self._found is None:
+            self._found = {}
+            for thing in gc.get_objects():
+                if type(thing) is FunctionType and type(thing.__module__) is str:
+                    self._found.setdefault(thing.__module__, []).append(thing)
+        return self._found.get(module, ())
 
 
 def _concerns(code: CodeType, places: Places, lines: set[int]) -> bool:

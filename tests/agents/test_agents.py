@@ -7,7 +7,10 @@ from tests.agents.cases import CASES
 from tests.agents.workshop import assert_same, record, set_up
 
 FRESH, FORKED = 3, 17
-"""How often each is replayed in interpreters of its own, and in forks of one that has imported the SDKs."""
+"""How often each is replayed in interpreters of its own, and in forks of one that has imported the SDKs.
+
+The SDKs are woven as they are imported in the first, and in place in the others (`zygote.py`); `record` is of the first kind.
+"""
 
 
 def by_name(*names):

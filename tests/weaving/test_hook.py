@@ -9,6 +9,7 @@ import zipimport
 
 import pytest
 
+from autochron.weaving import weave
 from autochron.weaving.hook import Hook
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import is_woven
@@ -204,6 +205,26 @@ def test_a_module_that_ran_before_is_woven_in_place_and_given_back(tree, install
     assert hook._planner.ran == ["shop_i"]
     hook.undo()
     assert early.__code__ is code
+
+
+def test_several_modules_that_ran_before_are_woven_after_one_look_for_functions(tree, install, monkeypatch):
+    for name in ("shop_k", "shop_l"):
+        (tree / f"{name}.py").write_text(TOOLS)
+    import shop_k
+    import shop_l
+
+    looks, look = [], weave.gc.get_objects
+    monkeypatch.setattr(weave.gc, "get_objects", lambda: looks.append(1) or look())
+    hook, functions = install("shop_k", "shop_l"), weave.Functions()
+    for module in (shop_k, shop_l):
+        hook.weave_imported(module.__name__, module, functions)
+
+    assert looks == [1]
+    assert entered(shop_k.plain, shop_l.CLOSURE) == ["plain", "make.<locals>.inner"]
+    assert [each.co_filename for each in (shop_k.plain.__code__, shop_l.plain.__code__)] == [
+        shop_k.__file__,
+        shop_l.__file__,
+    ]
 
 
 def test_a_module_that_ran_before_and_is_not_meant_is_left_alone(tree, install):

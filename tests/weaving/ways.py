@@ -5,6 +5,7 @@ give something that can be compared. Everything but the probes is woven.
 """
 
 import contextlib
+import functools
 import importlib.util
 import inspect
 import itertools
@@ -129,8 +130,9 @@ def all_places(code, *names):
     }
 
 
+@functools.cache
 def compiled(program):
-    """Compile a program's file."""
+    """Compile a program's file, once."""
     path = PROGRAMS / f"{program}.py"
     return compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
 
@@ -153,6 +155,20 @@ def new_module(code):
     return module
 
 
+woven_codes = {}
+"""(identity, names) to a code object, what it became, and the ledger of that: it is woven once, as by an import."""
+
+
+def once_woven(code, *names):
+    """Weave a module's code; give the ledger, too."""
+    # By identity: equal code objects may come from different files.
+    if (id(code), names) not in woven_codes:
+        ledger = Ledger()
+        woven = weave_code(code, NAME, all_places(code, *names), ledger)
+        woven_codes[id(code), names] = (code, woven, ledger)
+    return woven_codes[id(code), names][1:]
+
+
 @contextlib.contextmanager
 def program_as(code, way, handler=None, *names):
     """Run a module's code and give the module, woven in one of `WAYS` or not at all.
@@ -160,16 +176,15 @@ def program_as(code, way, handler=None, *names):
     The gate is opened only once the module has run: what runs in between is the test's own.
     """
     ledger = Ledger()
-    places = all_places(code, *names)
     undo = None
     before = sys.modules.get(NAME)
     if way.startswith("compiled"):
-        code = weave_code(code, NAME, places, ledger)
+        code, ledger = once_woven(code, *names)
     module = new_module(code)
     try:
         exec(code, module.__dict__)
         if way.startswith("imported"):
-            undo = weave_functions(NAME, places, ledger)
+            undo = weave_functions(NAME, all_places(code, *names), ledger)
         # Functions of an earlier run of the same program may be waiting for the garbage collector, woven.
         assert {each.slug for each in ledger.unwoven} <= {"woven-twice"}
         with handled_by(handler or Passing()) if way.endswith("on") else contextlib.nullcontext():
@@ -181,6 +196,9 @@ def program_as(code, way, handler=None, *names):
             del sys.modules[NAME]
         else:
             sys.modules[NAME] = before
+        # Its functions know each other through this. Else those of a dozen runs wait for the garbage collector, and weaving
+        # in place weaves them all.
+        vars(module).clear()
 
 
 def probe(code, way, name):
