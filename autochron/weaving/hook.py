@@ -6,7 +6,6 @@ beartype, typeguard, ddtrace and wrapt in either order, and no `find_spec` of ou
 
 from __future__ import annotations
 
-import gc
 import importlib._bootstrap_external as external
 import os
 import sys
@@ -16,6 +15,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from autochron.interrupts import is_interruption
+from autochron.weaving.heap import every_object
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.plans import Entry, Gaps, Plans, State, is_of_source, pack, state_of, unpack
 from autochron.weaving.weave import Functions, Places, has_woven, pairs_of, weave_code, weave_functions
@@ -148,7 +148,7 @@ class Hook:
                 original = _code_of(each.name, sys.modules[each.name])
             if original is not None:
                 originals |= {id(woven): before for woven, before in pairs_of(each.code, original)}
-        for thing in gc.get_objects() if originals else ():
+        for thing in every_object() if originals else ():
             if type(thing) is not FunctionType:
                 continue
             before = originals.get(id(thing.__code__))

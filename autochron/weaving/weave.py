@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from autochron.errors import WeavingError
 from autochron.weaving.gate import Point
+from autochron.weaving.heap import every_object
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.splice import function_kind, parameter_names, splice
 
@@ -181,7 +181,7 @@ def pairs_of(woven: CodeType, original: CodeType) -> Iterable[tuple[CodeType, Co
 
 def functions_of(module: str) -> Iterable[FunctionType]:
     """Give every function that the garbage collector knows of a module."""
-    return [thing for thing in gc.get_objects() if type(thing) is FunctionType and thing.__module__ == module]
+    return [thing for thing in every_object() if type(thing) is FunctionType and thing.__module__ == module]
 
 
 class Functions:
@@ -200,7 +200,7 @@ class Functions:
         """Give those of a module."""
         if self._found is None:
             self._found = {}
-            for thing in gc.get_objects():
+            for thing in every_object():
                 if type(thing) is FunctionType and type(thing.__module__) is str:
                     self._found.setdefault(thing.__module__, []).append(thing)
         return self._found.get(module, ())

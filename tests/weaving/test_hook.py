@@ -1,5 +1,6 @@
 """Real modules, really imported, while the hook is installed."""
 
+import gc
 import importlib
 import importlib._bootstrap_external as external
 import py_compile
@@ -213,8 +214,8 @@ def test_several_modules_that_ran_before_are_woven_after_one_look_for_functions(
     import shop_k
     import shop_l
 
-    looks, look = [], weave.gc.get_objects
-    monkeypatch.setattr(weave.gc, "get_objects", lambda: looks.append(1) or look())
+    looks, look = [], gc.get_objects
+    monkeypatch.setattr(gc, "get_objects", lambda: looks.append(1) or look())
     hook, functions = install("shop_k", "shop_l"), weave.Functions()
     for module in (shop_k, shop_l):
         hook.weave_imported(module.__name__, module, functions)

@@ -1,0 +1,55 @@
+"""Functions that `gc.freeze()` has put aside, as servers do before they fork, are woven and unwoven as others are."""
+
+from tests.cli.processes import python, write
+
+PROGRAM = """
+import functools, gc, shop, autochron
+from autochron.session.activation import deactivate
+
+table = {"pay": shop.pay}
+bound = functools.partial(shop.pay, 3)
+gc.freeze()
+with autochron.record("x", store="memory:", rules="autochron.toml") as recording:
+    shop.pay(1), table["pay"](2), bound(), shop.Till().open(), shop.made()
+print([each.address for each in recording.trace().envelopes])
+before = shop.pay.__code__
+deactivate()
+print(shop.pay.__code__ is before, shop.pay(1), gc.get_freeze_count() > 0)
+"""
+
+SHOP = """
+def pay(amount):
+    return amount
+
+class Till:
+    def open(self):
+        return True
+
+def _make():
+    def made():
+        return 1
+    return made
+
+made = _make()
+"""
+
+RULES = """
+version = 1
+[[boundary]]
+name = "{__name__}"
+kind = "tool"
+target = "shop:pay"
+[[boundary]]
+name = "open"
+kind = "tool"
+target = "shop:Till.open"
+"""
+
+
+def test_they_are_found(tmp_path):
+    write(tmp_path, {"shop.py": SHOP, "autochron.toml": RULES, "main.py": PROGRAM})
+    done = python(tmp_path, "main.py")
+    assert (done.text.splitlines(), done.said) == (
+        ["['pay[1]', 'pay[2]', 'pay[3]', 'open[1]']", "False 1 True"],
+        "",
+    )
