@@ -127,6 +127,8 @@ class Recording(Session):
         """Switch recording on."""
         global _forks_noted, _recording  # noqa: PLW0603 - forks belong to the process
         joined = self._joined
+        if self.activation.values is not None:
+            self.activation.values.record()
         if joined is None:
             self.start(self.recorder, self.recorder.transport)
         else:

@@ -93,6 +93,8 @@ class Replaying(Session):
     def begin(self) -> None:
         """Switch serving on."""
         joined = self._joined
+        if self.record.header.ambient or self.activation.values is not None:
+            self.activation.ambient_values().replay(self.record)
         if "files" in self.plan.deny:
             self._unwatch = [isolation.watch_nodes(), databases.watch(self._refuses_writing)]
         if joined is None:

@@ -18,7 +18,13 @@ class Watching:
     def __init__(self, session: Session) -> None:
         self._activation = session.activation
         project = self._activation.project
-        self._watch = Watch(project.owns, project.name, session.problem, session.is_inside)
+        values = self._activation.values
+        # One watch for both: two would stand in each other's place.
+        self._watch = (
+            Watch(project.owns, project.name, session.problem, session.is_inside)
+            if values is None
+            else values.watch
+        )
 
     def begin(self) -> None:
         """Begin to watch what is imported, and the rest as it is."""
@@ -39,4 +45,6 @@ class Watching:
         return tuple(self._judged()[1])
 
     def _judged(self) -> tuple[list[Finding], list[str]]:
-        return ignored(self._watch.findings(), self._activation.rules, lambda _file: False)
+        findings, stale = ignored(self._watch.findings(), self._activation.rules, lambda _file: False)
+        values = self._activation.values
+        return findings, stale if values is None else [*stale, *values.asked.stale]
