@@ -775,8 +775,6 @@ class Checked(Struct, frozen=True, kw_only=True):
 
     findings: tuple[Finding, ...]
     """In order of files and lines, with those that a boundary or an ignore covers."""
-    called: frozenset[tuple[str, int, str]] = frozenset()
-    """(file, line, call) of those that a rule for a call fits: they are made there, by a name that an import gives."""
     unread: tuple[Unread, ...] = ()
     stale: tuple[str, ...] = ()
     """What is wrong with ignores, a line each."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec import structs
 
 from autochron.detect.catalogue import BY_NAME, SOURCES, Source
-from autochron.detect.drawing import form_of
+from autochron.detect.drawing import DRAWN_BY, form_of
 from autochron.detect.ignoring import ignored, meant_by
 from autochron.model import AmbientRule, Finding, Rules, Site
 
@@ -33,7 +33,7 @@ class Asked:
                     f"{rule.place}: [[boundary]] is stale: {reason}; correct it or take it out (stale-ambient)"
                 )
             else:
-                self._at.setdefault((source.call, file), []).append((lines, rule))
+                self._at.setdefault((_seen_as(source), file), []).append((lines, rule))
 
     def sources(self) -> list[Source]:
         """Give the sources that are asked for."""
@@ -51,7 +51,7 @@ class Asked:
 
     def rule_of(self, source: Source, file: str, line: int) -> AmbientRule | None:
         """Give the table that asks for a call at a line."""
-        found = self._at.get((source.call, file), ())
+        found = self._at.get((_seen_as(source), file), ())
         return next((rule for lines, rule in found if lines is None or line in lines), None)
 
     def asks(self, source: Source, file: str, line: int) -> bool:
@@ -67,6 +67,16 @@ class Asked:
         )
         marked, _ = ignored([finding], self._rules, lambda _file: False)
         return marked[0].covered is None
+
+
+def is_recordable(call: str) -> bool:
+    """Tell whether a call's values can be recorded where they are asked for."""
+    source = BY_NAME.get(call)
+    return source is not None and form_of(source) is not None
+
+
+def _seen_as(source: Source) -> str:
+    return DRAWN_BY.get(source.call, source.call)
 
 
 def mark_recorded(findings: Sequence[Finding], rules: Rules) -> tuple[list[Finding], list[str]]:

@@ -255,12 +255,20 @@ SEEDED = frozenset({"random.seed", "random.Random.seed", "random.Random", "numpy
 _NEVER = frozenset({"asyncio.AbstractEventLoop.time", "timeit.timeit", "timeit.repeat", "resource.getrusage"})
 """What can't be served: an event loop's timers go by its own clock; and a `timeit` runs the program's code."""
 
+DRAWN_BY: dict[str, str] = {
+    f"numpy.random.{name}": "numpy.random.SeedSequence"
+    for name in ("default_rng", "RandomState", "PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
+}
+"""Sources that can't be stood in front of, each with the one by which it draws its seed."""
+
 _CATEGORIES = frozenset({"clock", "random", "uuid"})
 
 
 def form_of(source: Source) -> Form | None:
     """Give how a source's values are recorded; None where they can't be."""
     if source.category not in _CATEGORIES or source.call in _NEVER:
+        return None
+    if not source.places and source.call not in DRAWN_BY:
         return None
     form: Form = _FORMS.get(source.call, _PLAIN)
     return form

@@ -38,6 +38,7 @@ _UNANSWERABLE = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_VARARGS | 
 """Functions that are not answered for: what calling them gives is made before they run, or they take any arguments."""
 
 _MISSING = object()
+_NO_SOURCE = Source("", "native")
 _ClassMethodDescriptor = type(dict.__dict__["fromkeys"])
 
 
@@ -152,6 +153,14 @@ class Patcher:
         function = spot and function_of(spot.value)
         if function:
             self._put_in_code(function, hook, parameters)
+
+    def stand_before(self, place: str, hook: Hook) -> None:
+        """Have a callable of C called through what a hook gives, where it gives something."""
+        spot = find(place)
+        if spot is not None:
+            stand = Framed(spot.value, _NO_SOURCE, hook)
+            self._stands[id(spot.value)] = stand
+            self._replace(spot.owner, spot.name, stand)
 
     def shield(self, place: str) -> None:
         """Give a class a copy of its own of what it inherits, which stays as it was."""

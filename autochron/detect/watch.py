@@ -76,6 +76,10 @@ class Watch:
                 self._patcher.adopt(module)
         _listen(self)
 
+    def stand_before(self, place: str, hook: Callable[..., Any]) -> None:
+        """Have what is no source called through what a hook gives: given its arguments, what calls it instead, or None."""
+        self._attempt(self._patcher.stand_before, place, hook)
+
     def imported(self, name: str) -> None:
         """Patch what a module that has just been imported brought with it."""
         package = name.partition(".")[0]

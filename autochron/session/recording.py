@@ -316,8 +316,14 @@ class Recording(Session):
             requests=self._count_requests(),
             masked=_all(tally.masked, [end.masked for end in ended]),
             problems=_all(self.problems, [end.problems for end in ended]),
-            stale=() if self.watching is None else self.watching.stale(),
+            stale=self._stale(),
         )
+
+    def _stale(self) -> tuple[str, ...]:
+        """Name the rules of single lines that are for nothing any more."""
+        values = self.activation.values
+        ignores = () if self.watching is None else self.watching.stale()
+        return ignores if values is None else (*ignores, *values.asked.stale)
 
     def _count_requests(self) -> int:
         """Count the traces of calls, those of child processes too."""

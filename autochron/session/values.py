@@ -8,11 +8,14 @@ In force are the sources that the rules ask for; and while a trace is replayed t
 
 from __future__ import annotations
 
+import _thread
 import os
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from autochron.crossing.kernel import is_inside, tell
+from autochron.crossing.kernel import Crossing, is_inside, tell
+from autochron.crossing.lanes import CURRENT, Remote
 from autochron.detect.asking import Asked
 from autochron.detect.attribution import Record as Line
 from autochron.detect.attribution import Through
@@ -45,6 +48,8 @@ class Values:
 
     def __init__(self, rules: Rules, project: Project) -> None:
         self.asked = Asked(rules)
+        self._rules = rules
+        self._is_alone: Callable[[], bool] = _is_never
         self._project = project
         self.watch = Watch(project.owns, project.name, tell, is_inside, self._through)
         self._keys: frozenset[Key] = frozenset()
@@ -55,6 +60,8 @@ class Values:
 
     def begin(self) -> None:
         """Put on the patches of what is asked for."""
+        if "clock" in self._rules.ambient:
+            self.watch.stand_before("time:sleep", self._sleep)
         self.watch.on(sources=self.asked.sources())
 
     def record(self) -> None:
@@ -62,8 +69,9 @@ class Values:
         self.inventor = None
         self._hold(frozenset())
 
-    def replay(self, record: Record) -> None:
-        """Begin to serve a trace."""
+    def replay(self, record: Record, is_alone: Callable[[], bool]) -> None:
+        """Begin to serve a trace; `is_alone` tells whether no process was started."""
+        self._is_alone = is_alone
         self.inventor = Inventor(record.header)
         self._hold(self._recorded(record) if record.header.ambient else frozenset())
 
@@ -82,6 +90,24 @@ class Values:
         self.watch.on(sources=[BY_NAME[call] for call in calls if call in BY_NAME])
         self.watch.review()
 
+    def _sleep(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Through | None:
+        """Give how a sleep goes: in a replay, outside what is live, nobody waits for time to pass.
+
+        Where all clocks of the project are served. Not where another thread, an event loop, a process or a signal may be
+        waited for.
+        """
+        is_plain = not kwargs and len(args) == 1 and type(args[0]) in {int, float} and args[0] >= 0
+        if self.inventor is None or GATE[0] is None or not is_plain or is_live():
+            return None
+        asyncio, signal = sys.modules.get("asyncio"), sys.modules.get("signal")
+        may_race = (
+            _thread._count() > 0  # noqa: SLF001 - the threads that Python started, besides the main one
+            or not self._is_alone()
+            or (asyncio is not None and asyncio._get_running_loop() is not None)  # noqa: SLF001
+            or (signal is not None and _waits_for(signal))
+        )
+        return None if may_race else _pass_over
+
     def _through(self, line: Line) -> Through | None:
         """Give how a line's calls go; None where their values are not asked for."""
         source = line.source
@@ -98,6 +124,19 @@ class Values:
             point = _point(line, file, None if rule is None else rule.name)
             made = self._made[line] = _Crossing(self, source, form, point, f"{file}:{line.line}")
         return made
+
+
+def _is_never() -> bool:
+    return False
+
+
+def _waits_for(signal: Any) -> bool:
+    """Tell whether a timer is set whose signal may end a sleep."""
+    return hasattr(signal, "getitimer") and signal.getitimer(signal.ITIMER_REAL)[0] > 0
+
+
+def _pass_over(*_: Any) -> None:
+    """Sleep no time."""
 
 
 class _Crossing:
@@ -183,6 +222,16 @@ def _point(line: Line, file: str, name: str | None) -> Point:
         changes=(),
     )
     return Point(stem, line.qualname, form.parameters, file=line.file, line=line.line, rules=(rule,))
+
+
+def is_live() -> bool:
+    """Tell whether the innermost open crossing is live in a replay."""
+    current = CURRENT.get(None)
+    crossing = current if current is None or type(current) is Crossing else current.parent
+    if type(crossing) is Remote:
+        return crossing.live
+    running = None if crossing is None else crossing.record
+    return type(running) is Running and running.mode == "live"
 
 
 def key_of(name: str, site: str) -> Key | None:

@@ -45,6 +45,4 @@ class Watching:
         return tuple(self._judged()[1])
 
     def _judged(self) -> tuple[list[Finding], list[str]]:
-        findings, stale = ignored(self._watch.findings(), self._activation.rules, lambda _file: False)
-        values = self._activation.values
-        return findings, stale if values is None else [*stale, *values.asked.stale]
+        return ignored(self._watch.findings(), self._activation.rules, lambda _file: False)
