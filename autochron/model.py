@@ -201,6 +201,20 @@ class IgnoreRule(Struct, frozen=True):
     category: Category | None = None
 
 
+class AmbientRule(Struct, frozen=True, kw_only=True):
+    """One `[[boundary]]` table of kind `ambient` with a `site`: the values of one call at one line are recorded."""
+
+    call: str
+    """The dotted callable, as findings name it: `datetime.date.today`."""
+    site: str
+    """`shop/agent.py:31`; relative to the rules' root."""
+    place: Place
+    hash: str | None = None
+    """Of the line, or how that begins: then it is found wherever it moves to in its file."""
+    name: str | None = None
+    """Of the crossings; by default the call and where it is made, `time.time@agent.plan`."""
+
+
 class Pack(Struct, frozen=True):
     """The shipped rules for one library."""
 
@@ -234,6 +248,9 @@ class Rules(Struct, frozen=True, kw_only=True):
     swaps: tuple[SwapRule, ...] = ()
     """Of one replay; no rule file has them."""
     ignores: tuple[IgnoreRule, ...] = ()
+    ambient: tuple[Category, ...] = ()
+    """Categories of which every value is recorded that project code asks for itself."""
+    ambients: tuple[AmbientRule, ...] = ()
     children: bool = True
     """Whether the processes that the program starts are recorded with it."""
     root: str = ""
@@ -349,6 +366,11 @@ class Envelope(Struct, gc=False, frozen=True, kw_only=True):
         """Name and occurrence, as people write them: `place_order[1]`."""
         return f"{self.name}[{self.nth}]"
 
+    @property
+    def is_value(self) -> bool:
+        """Whether it is a value that a line of the project asked for, `time.time@agent.plan`, and no definition's call."""
+        return self.kind == "ambient" and self.site.startswith("@") and "@" in self.name
+
 
 # --- traces --------------------------------------------------------------------------------------------------------
 
@@ -380,6 +402,8 @@ class Header(Struct, frozen=True, kw_only=True):
     """Digest of the rules."""
     children: bool = False
     """Whether the processes that the program started were to be recorded with it."""
+    ambient: bool = False
+    """Whether the rules asked for ambient values of the project's lines."""
     hash_seed: str = ""
     """`PYTHONHASHSEED` of the run, by which sets have their order; empty where it was chance's."""
 
@@ -505,6 +529,7 @@ class Divergence(Struct, frozen=True, kw_only=True):
         "child",
         "denied",
         "stale-state",
+        "invented",
     ]
     address: str
     message: str
@@ -517,9 +542,9 @@ class Divergence(Struct, frozen=True, kw_only=True):
     replayed: str | None = None
 
 
-Mode: TypeAlias = Literal["served", "opened", "live"]
+Mode: TypeAlias = Literal["served", "opened", "live", "invented"]
 """How a crossing went on a replay: from the record; its body ran because something live lies inside, or to be compared only;
-or for real."""
+for real; or, for an ambient value without a record, from the trace's own time and chance."""
 
 
 class Replayed(Struct, frozen=True, kw_only=True):
@@ -753,8 +778,6 @@ class Checked(Struct, frozen=True, kw_only=True):
 
     findings: tuple[Finding, ...]
     """In order of files and lines, with those that a boundary or an ignore covers."""
-    called: frozenset[tuple[str, int, str]] = frozenset()
-    """(file, line, call) of those that a rule for a call fits: they are made there, by a name that an import gives."""
     unread: tuple[Unread, ...] = ()
     stale: tuple[str, ...] = ()
     """What is wrong with ignores, a line each."""

@@ -189,6 +189,23 @@ class Crossing:
         CURRENT.set(self.previous)
 
 
+def is_inside() -> bool:
+    """Tell whether a crossing is open around what runs now that a replay would not run."""
+    current = CURRENT.get(None)
+    crossing = current if current is None or type(current) is Crossing else current.parent
+    while type(crossing) is Crossing and crossing.boundary.runs:
+        crossing = crossing.parent
+    return crossing is not None
+
+
+def tell(message: str) -> None:
+    """Tell the session that is under way, if one is, of what is wrong on our side."""
+    current = CURRENT.get(None)
+    kernel = None if current is None else current.root.kernel
+    if kernel is not None:
+        kernel.problem(message)
+
+
 _BETWEEN = ("autochron.", "wrapt.")
 """Whose frames stand between a woven callable and its caller."""
 

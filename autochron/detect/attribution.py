@@ -16,12 +16,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from enum import IntEnum
+from functools import partial
 from inspect import CO_GENERATOR
 from types import BuiltinMethodType, CodeType, CoroutineType, FrameType, MethodType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 from weakref import ref
 
 from autochron.detect.catalogue import ASKING, INFRASTRUCTURE, NEVER_EXCUSED, SOURCES, TRANSPARENT, Source
+from autochron.detect.drawing import form_of
 from autochron.model import CATEGORIES, Tier
 
 _getframe = sys._getframe
@@ -63,6 +65,9 @@ _THIN = frozenset({("asyncio.base_events", "BaseEventLoop.time")})
 _MOST_CODES = 50_000
 """So many code objects are remembered: a program that makes code for ever is no reason to keep all of it."""
 
+Through: TypeAlias = Callable[..., Any]
+"""Calls a source so that its value is recorded or served: given the source and its arguments."""
+
 _ORIGIN = "_autochron_origin"
 _MADE = "_autochron_made"
 
@@ -84,7 +89,7 @@ class Kind(IntEnum):
 class Record:
     """A source at a line, and how often it was called there."""
 
-    __slots__ = ("file", "inside", "line", "outside", "qualname", "source", "tier", "via")
+    __slots__ = ("file", "inside", "line", "outside", "qualname", "source", "through", "tier", "via")
 
     def __init__(self, source: Source, origin: Origin, tier: Tier, via: str | None) -> None:
         self.source = source
@@ -93,6 +98,8 @@ class Record:
         self.via = via
         self.outside = 0
         self.inside = 0
+        self.through: Through | None = None
+        """How it is called where its value is recorded or served."""
 
 
 class Origin(NamedTuple):
@@ -147,8 +154,11 @@ class Attribution:
         owns: Callable[[str], bool],
         is_inside: Callable[[], bool],
         problem: Callable[[str], None],
+        through: Callable[[Record], Through | None] | None = None,
     ) -> None:
+        """Take `through`, which gives how a line's calls go where their values are recorded; None where none are."""
         self._owns = owns
+        self._through = through
         self._is_inside = is_inside
         self._problem = problem
         self._known: dict[int, Known] = {}
@@ -169,6 +179,8 @@ class Attribution:
         So the original is called by the interpreter and not by us: no frame of ours is in its tracebacks, and no argument is
         packed.
         """
+        if self._through is not None:
+            return self._getter_through()
         following, inside = self.following, self._is_inside
 
         def call_of(stand: Any) -> Any:
@@ -190,8 +202,25 @@ class Attribution:
 
         return call_of
 
-    def hit(self, source: Source, depth: int = 1) -> Callable[..., None]:
-        """Give a function that counts a call of the source: its caller's, or further out by as many frames as said."""
+    def _getter_through(self) -> Callable[[Any], Any]:
+        """Give the getter where values may be recorded: then what it gives calls the original through that."""
+        hits: dict[Source, Callable[..., Through | None]] = {}
+
+        def call_of(stand: Any) -> Any:
+            source, original = stand.autochron_source, stand.autochron_original
+            hit = hits.get(source) or hits.setdefault(source, self._hit_through(source, 2))
+            through = hit()
+            return original if through is None else partial(through, original)
+
+        return call_of
+
+    def hit(self, source: Source, depth: int = 1) -> Callable[..., Through | None]:
+        """Give a function that counts a call of the source: its caller's, or further out by as many frames as said.
+
+        It gives how the call is to go where its value is recorded or served.
+        """
+        if self._through is not None:
+            return self._hit_through(source, depth)
         following, inside = self.following, self._is_inside
 
         def hit(*_: Any) -> None:
@@ -213,6 +242,38 @@ class Attribution:
                 self._mend(error, source, depth + 1)
 
         return hit
+
+    def _hit_through(self, source: Source, depth: int) -> Callable[..., Through | None]:
+        following, inside = self.following, self._is_inside
+
+        def hit(*_: Any) -> Through | None:
+            try:
+                frame: Any = following().f_back
+                for _step in range(depth - 1):
+                    frame = frame.f_back
+                sites = frame.f_trace
+                record: Record | None = sites.get(frame.f_lasti) if sites.__class__ is Sites else None
+                if record is None or record.source is not source or sites.owner is not self:
+                    record = self._see(frame, source)
+                elif inside():
+                    record.inside += 1
+                else:
+                    record.outside += 1
+            except Exception as error:
+                record = self._mend(error, source, depth + 1)
+            return None if record is None else record.through
+
+        return hit
+
+    def may_answer(self, source: Source) -> bool:
+        """Tell whether a source's value may come from a record."""
+        return self._through is not None and form_of(source) is not None
+
+    def review(self) -> None:
+        """Ask anew of each line how its calls go."""
+        if self._through is not None:
+            for record in self.records():
+                record.through = self._through(record) if record.tier == "direct" else None
 
     def told(self, source: Source, depth: int) -> None:
         """Count a call of which an audit hook was told, so many frames out."""
@@ -296,19 +357,20 @@ class Attribution:
 
     # --- finding whose it is -----------------------------------------------------------------------------------------
 
-    def _mend(self, error: Exception, source: Source, depth: int) -> None:
+    def _mend(self, error: Exception, source: Source, depth: int) -> Record | None:
         """Take the slow way where another thread was just being given a frame, or the end of the process closed the giver."""
         if not isinstance(error, ValueError | StopIteration):
             self.tell(error)
-            return
+            return None
         try:
-            self._see(_getframe(depth), source)
+            return self._see(_getframe(depth), source)
         except Exception as other:
             self.tell(other)
+            return None
 
-    def _see(self, frame: FrameType | None, source: Source) -> None:
+    def _see(self, frame: FrameType | None, source: Source) -> Record | None:
         if not self._on or frame is None:
-            return
+            return None
         code = frame.f_code
         known = self._known.get(id(code)) or self._know(frame, code)
         if known.kind is Kind.PROJECT:
@@ -318,12 +380,13 @@ class Attribution:
         else:
             found = self._walk(frame, source)
             if found is None:
-                return
+                return None
             record = found
         if self._is_inside():
             record.inside += 1
         else:
             record.outside += 1
+        return record
 
     def _at(self, frame: FrameType, code: CodeType, sites: Sites, source: Source) -> Record:
         """Give the record of a line that makes the call itself, and have it at hand for the next time."""
@@ -338,7 +401,13 @@ class Attribution:
     def _record(self, source: Source, origin: Origin, via: str | None) -> Record:
         tier: Tier = "direct" if via is None else "library"
         key = (source, origin, tier, via)
-        return self._records.get(key) or self._records.setdefault(key, Record(source, origin, tier, via))
+        record = self._records.get(key)
+        if record is None:
+            record = Record(source, origin, tier, via)
+            if self._through is not None and via is None:
+                record.through = self._through(record)
+            record = self._records.setdefault(key, record)
+        return record
 
     def _walk(self, start: FrameType, source: Source) -> Record | None:
         """Find the line that a call was for; None where it was for none, or is excused."""

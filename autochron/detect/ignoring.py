@@ -9,7 +9,7 @@ import msgspec
 
 from autochron.detect.catalogue import BY_NAME
 from autochron.detect.lines import hash_of, source_lines
-from autochron.model import Finding, IgnoreRule, Rules
+from autochron.model import AmbientRule, Finding, IgnoreRule, Rules
 
 
 def ignored(
@@ -22,9 +22,7 @@ def ignored(
     marked = list(findings)
     stale: list[str] = []
     for rule in rules.ignores:
-        path, line = _split(rule.site)
-        file = os.path.normpath(path).replace(os.sep, "/")
-        reason, lines = _lines(rule, os.path.join(rules.root, file), file, line)
+        file, reason, lines = meant_by(rule, rules.root)
         used = False
         for at, finding in enumerate(marked):
             if (
@@ -44,12 +42,24 @@ def ignored(
     return marked, stale
 
 
+def meant_by(rule: IgnoreRule | AmbientRule, root: str) -> tuple[str, str | None, set[int] | None]:
+    """Give the file of a rule's site as sites have it, and the lines that are meant, or why there are none.
+
+    None for the lines is the whole file.
+    """
+    path, line = _split(rule.site)
+    file = os.path.normpath(path).replace(os.sep, "/")
+    return file, *_lines(rule, os.path.join(root, file), file, line)
+
+
 def _split(site: str) -> tuple[str, int | None]:
     path, colon, line = site.rpartition(":")
     return (path, int(line)) if colon else (site, None)
 
 
-def _lines(rule: IgnoreRule, path: str, file: str, line: int | None) -> tuple[str | None, set[int] | None]:
+def _lines(
+    rule: IgnoreRule | AmbientRule, path: str, file: str, line: int | None
+) -> tuple[str | None, set[int] | None]:
     """Give the lines that are meant, or why there are none; None for the whole file."""
     if not os.path.isfile(path):
         return f"there is no file {file}", set()

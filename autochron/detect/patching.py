@@ -2,7 +2,7 @@
 
 Four ways, by what stands at a place:
 
-- A Python function gets a call in front of its own code (`prologue`).
+- A Python function gets a call in front of its own code (`prologue`), which may answer for it where values are recorded.
 - A callable of C in a module gets a stand-in: no descriptor, so that `class A: clock = time.time` goes on working. What it
   calls is the original, by the interpreter itself.
 - A stand-in whose arguments decide, or beneath which other sources lie, calls the original from a frame of ours instead.
@@ -19,20 +19,26 @@ import functools
 import gc
 import sys
 from collections.abc import Callable
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS, CO_VARKEYWORDS
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from autochron.detect.attribution import Attribution
 from autochron.detect.catalogue import Argument, Source
-from autochron.detect.prologue import with_call
+from autochron.detect.prologue import with_answer, with_call
 
 Undo = Callable[[], None]
-Hook = Callable[..., None]
+Hook = Callable[..., Any]
+"""Called before a source; it gives how the call is to go where its value is recorded, else None."""
 
 _HIDDEN = frozenset({"random", "numpy.random"})
 """Modules whose functions are methods of a hidden generator: beneath them lies no other source."""
 
+_UNANSWERABLE = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_VARARGS | CO_VARKEYWORDS
+"""Functions that are not answered for: what calling them gives is made before they run, or they take any arguments."""
+
 _MISSING = object()
+_NO_SOURCE = Source("", "native")
 _ClassMethodDescriptor = type(dict.__dict__["fromkeys"])
 
 
@@ -94,7 +100,9 @@ class Framed(Stand):  # noqa: D101 - it shows the original's
         self._hook = hook
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        self._hook(args, kwargs)
+        through = self._hook(args, kwargs)
+        if through is not None:
+            return through(self.autochron_original, *args, **kwargs)
         return self.autochron_original(*args, **kwargs)
 
 
@@ -132,7 +140,7 @@ class Patcher:
         if function is not None:
             if function not in self._counted:  # one function may stand at several places
                 self._counted.add(function)
-                self._put_in_code(function, self._hook(source, function, 0))
+                self._put_on_function(source, function, 0)
             return True
         if not callable(spot.value) or isinstance(spot.value, type):
             return False
@@ -145,6 +153,14 @@ class Patcher:
         function = spot and function_of(spot.value)
         if function:
             self._put_in_code(function, hook, parameters)
+
+    def stand_before(self, place: str, hook: Hook) -> None:
+        """Have a callable of C called through what a hook gives, where it gives something."""
+        spot = find(place)
+        if spot is not None:
+            stand = Framed(spot.value, _NO_SOURCE, hook)
+            self._stands[id(spot.value)] = stand
+            self._replace(spot.owner, spot.name, stand)
 
     def shield(self, place: str) -> None:
         """Give a class a copy of its own of what it inherits, which stays as it was."""
@@ -179,9 +195,7 @@ class Patcher:
         if function is not None:
             if not spot.own:
                 function = copy_of(function)
-            self._put_in_code(
-                function, self._hook(source, function, int(not isinstance(spot.value, staticmethod)))
-            )
+            self._put_on_function(source, function, int(not isinstance(spot.value, staticmethod)))
             if not spot.own:
                 kind = type(spot.value)
                 self._insert(
@@ -193,6 +207,34 @@ class Patcher:
             return True
         return False
 
+    def _put_on_function(self, source: Source, function: FunctionType, skipped: int) -> None:
+        """Have a function counted when it is called; or answered for, where its value may be recorded."""
+        if self._attribution.may_answer(source) and not function.__code__.co_flags & _UNANSWERABLE:
+            self._put_answer(source, function, skipped)
+        else:
+            self._put_in_code(function, self._hook(source, function, skipped))
+
+    def _put_answer(self, source: Source, function: FunctionType, skipped: int) -> None:
+        before = function.__code__
+        count, all_of = before.co_argcount, before.co_argcount + before.co_kwonlyargcount
+        names = before.co_varnames[count:all_of]
+        original = copy_of(function)
+        original.__code__ = beneath = before.replace()  # an object of its own, so that `off` knows the other
+        self._attribution.nest(beneath)
+        hit = self._attribution.hit(source, 2 if source.given is None else 3)
+        index = None if source.given is None else parameter_of(before, source.given, skipped)
+        check = hit if index is None else _unless(source, hit)
+
+        def answer(*values: Any) -> tuple[Any] | None:
+            through = check() if index is None else check(values[index])
+            if through is None:
+                return None
+            bound = original if not skipped else original.__get__(values[0])
+            named = dict(zip(names, values[count:], strict=True))
+            return (through(bound, *values[skipped:count], **named),)
+
+        self._exchange(function, with_answer(before, answer, tuple(range(all_of))))
+
     def _put_in_code(
         self,
         function: FunctionType,
@@ -201,8 +243,10 @@ class Patcher:
     ) -> None:
         if isinstance(hook, tuple):
             hook, parameters = hook
+        self._exchange(function, with_call(function.__code__, hook, parameters))
+
+    def _exchange(self, function: FunctionType, code: CodeType) -> None:
         before = function.__code__
-        code = with_call(before, hook, parameters)
         self._attribution.nest(code)
         function.__code__ = code
 
@@ -240,9 +284,9 @@ class Patcher:
             return self._attribution.hit(source, 2)
         check = _unless(source, self._attribution.hit(source, 4))
 
-        def hook(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        def hook(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             position, name = argument
-            check(args[position] if len(args) > position else kwargs.get(name) if name else None)
+            return check(args[position] if len(args) > position else kwargs.get(name) if name else None)
 
         return hook
 
@@ -273,15 +317,13 @@ def _unless(source: Source, hit: Hook) -> Hook:
     """Count only where the argument doesn't determine the value."""
     if source.given is not None:
 
-        def check(value: Any) -> None:
-            if value is None:
-                hit()
+        def check(value: Any) -> Any:
+            return hit() if value is None else None
 
     else:
 
-        def check(value: Any) -> None:
-            if not only_writes(value):
-                hit()
+        def check(value: Any) -> Any:
+            return None if only_writes(value) else hit()
 
     return check
 
@@ -345,8 +387,9 @@ def class_method(original: Any, hit: Hook) -> classmethod[Any, ..., Any]:
     """Wrap a class method of C."""
 
     def method(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
-        hit()
-        return original.__get__(None, cls)(*args, **kwargs)
+        through = hit()
+        bound = original.__get__(None, cls)
+        return bound(*args, **kwargs) if through is None else through(bound, *args, **kwargs)
 
     method.__name__, method.__qualname__, method.__doc__ = (
         original.__name__,

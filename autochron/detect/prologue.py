@@ -27,18 +27,46 @@ _SPACE = 2
 
 def with_call(code: CodeType, hook: Callable[..., None], parameters: tuple[int, ...] = ()) -> CodeType:
     """Give this code with a call of `hook` in front, which is given the parameters of these indices."""
-    prefix = _call(len(code.co_consts), parameters)
+    return _behind(code, _call(len(code.co_consts), parameters), hook, _SPACE + len(parameters))
+
+
+def _behind(code: CodeType, prefix: bytes, constant: Any, space: int) -> CodeType:
     units = len(prefix) // 2
     return code.replace(
         co_code=prefix + code.co_code,
-        co_consts=(*code.co_consts, hook),
-        co_stacksize=max(code.co_stacksize, _SPACE + len(parameters)),
+        co_consts=(*code.co_consts, constant),
+        co_stacksize=max(code.co_stacksize, space),
         co_linetable=_nowhere(units) + code.co_linetable,
         co_exceptiontable=_shifted(code.co_exceptiontable, units),
     )
 
 
+def with_answer(
+    code: CodeType, hook: Callable[..., tuple[Any] | None], parameters: tuple[int, ...]
+) -> CodeType:
+    """Give this code with a call of `hook` in front, which may answer: with what it gives in a tuple the function returns.
+
+    Where it gives None the function goes on. Only for plain functions: a generator's value is no generator.
+    """
+    answer = _operation("UNPACK_SEQUENCE", 1) + _operation("RETURN_VALUE")
+    parts = [
+        _called(len(code.co_consts), parameters),
+        _operation("COPY", 1),
+        # Until 3.11 jumps say their direction.
+        _operation(
+            "POP_JUMP_FORWARD_IF_NONE" if sys.version_info < (3, 12) else "POP_JUMP_IF_NONE", len(answer) // 2
+        ),
+        answer,
+        _operation("POP_TOP"),
+    ]
+    return _behind(code, b"".join(parts), hook, _SPACE + len(parameters))
+
+
 def _call(constant: int, parameters: tuple[int, ...]) -> bytes:
+    return _called(constant, parameters) + _operation("POP_TOP")
+
+
+def _called(constant: int, parameters: tuple[int, ...]) -> bytes:
     count = len(parameters)
     load = _operation("LOAD_CONST", constant)
     parts = [load, _operation("PUSH_NULL")]
@@ -47,7 +75,7 @@ def _call(constant: int, parameters: tuple[int, ...]) -> bytes:
     parts += [_operation("LOAD_FAST", index) for index in parameters]
     if sys.version_info < (3, 12):
         parts.append(_operation("PRECALL", count))
-    parts += [_operation("CALL", count), _operation("POP_TOP")]
+    parts.append(_operation("CALL", count))
     return b"".join(parts)
 
 

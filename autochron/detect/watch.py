@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from autochron.detect.attribution import Attribution, Record
+from autochron.detect.attribution import Attribution, Record, Through
 from autochron.detect.catalogue import BY_NAME, QUIET, SHIELDS, SOURCES, Source
 from autochron.detect.lines import line_hash
 from autochron.detect.patching import Patcher, only_writes
@@ -41,21 +41,33 @@ class Watch:
         name: Callable[[str], str],
         problem: Callable[[str], None],
         is_inside: Callable[[], bool],
+        through: Callable[[Record], Through | None] | None = None,
     ) -> None:
+        """Take `through`, which gives how the calls of a line go where their values are recorded or served."""
         self._owns = owns
         self._name = name
-        self._attribution = Attribution(owns, is_inside, problem)
+        self._attribution = Attribution(owns, is_inside, problem, through)
         self._patcher = Patcher(self._attribution)
         self._pending: dict[str, list[tuple[Source, str]]] = {}
+        self._sources: set[Source] = set()
+        self._is_on = False
+        self._begun: set[str] = set()
+        """The modules in which what is no source was patched."""
 
-    def on(self, modules: Mapping[str, Any] | None = None) -> None:
-        """Begin to watch: what is imported now (`sys.modules`), and the rest as `imported` tells of it."""
+    def on(self, modules: Mapping[str, Any] | None = None, sources: Iterable[Source] = SOURCES) -> None:
+        """Begin to watch: what is imported now (`sys.modules`), and the rest as `imported` tells of it.
+
+        It may be called again for more `sources`.
+        """
         modules = sys.modules if modules is None else modules
-        for source in SOURCES:
-            for place in source.places:
-                self._pending.setdefault(place.partition(":")[0], []).append((source, place))
-        for name in (*_CARRIERS, *SHIELDS, *QUIET):
+        for source in sources:
+            if source not in self._sources:
+                self._sources.add(source)
+                for place in source.places:
+                    self._pending.setdefault(place.partition(":")[0], []).append((source, place))
+        for name in (*_CARRIERS, *SHIELDS, *QUIET) if not self._is_on else ():
             self._pending.setdefault(name.partition(":")[0], [])
+        self._is_on = True
         for name in [name for name in self._pending if name in modules and _is_complete(name)]:
             self._patch(name)
         for module in list(modules.values()):
@@ -63,6 +75,10 @@ class Watch:
             if isinstance(file, str) and self._owns(file):
                 self._patcher.adopt(module)
         _listen(self)
+
+    def stand_before(self, place: str, hook: Callable[..., Any]) -> None:
+        """Have what is no source called through what a hook gives: given its arguments, what calls it instead, or None."""
+        self._attempt(self._patcher.stand_before, place, hook)
 
     def imported(self, name: str) -> None:
         """Patch what a module that has just been imported brought with it."""
@@ -82,15 +98,17 @@ class Watch:
         pending = self._pending.pop(module, None)
         if pending is None:
             return
-        for place in SHIELDS:
+        is_first = module not in self._begun
+        self._begun.add(module)
+        for place in SHIELDS if is_first else ():
             if place.startswith(f"{module}:"):
                 self._attempt(self._patcher.shield, place)
-        for place in QUIET:
+        for place in QUIET if is_first else ():
             if place.startswith(f"{module}:"):
                 self._attempt(self._patcher.quiet, place)
         for source, place in pending:
             self._attempt(self._patcher.put, source, place)
-        for place, (method, parameters) in _CARRIERS.items():
+        for place, (method, parameters) in _CARRIERS.items() if is_first else ():
             if place.startswith(f"{module}:"):
                 self._attempt(self._patcher.carry, place, getattr(self._attribution, method), parameters)
 
@@ -148,7 +166,12 @@ class Watch:
 
     @staticmethod
     def _counts(record: Record) -> tuple[tuple[int, Covered | None], ...]:
-        return ((record.outside, None), (record.inside, "boundary"))
+        outside: Covered | None = None if record.through is None else "recorded"
+        return ((record.outside, outside), (record.inside, "boundary"))
+
+    def review(self) -> None:
+        """Ask anew of each line whether its values are recorded."""
+        self._attribution.review()
 
 
 def _is_complete(module: str) -> bool:

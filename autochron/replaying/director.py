@@ -30,7 +30,7 @@ from autochron.replaying.requests import Running, ServedRequest
 from autochron.replaying.serving import LIVE_PATIENCE, Served
 from autochron.replaying.states import States, stateless
 from autochron.replaying.telling import Teller
-from autochron.replaying.unrecorded import Unrecorded
+from autochron.replaying.unrecorded import CAP, Unrecorded
 
 if TYPE_CHECKING:
     from autochron.ports import Record
@@ -453,13 +453,23 @@ class Director:
 
     def _begin_extra(self, crossing: Crossing, arguments: tuple[Any, ...]) -> None:
         """Let a crossing run that was not recorded, where the plan says so, or refuse it."""
-        if not self._unrecorded.is_live(crossing):
+        is_value = crossing.rule.kind == "ambient" and "@" in crossing.name
+        if not self._unrecorded.is_live(crossing, is_value=is_value):
+            if is_value:
+                self._invent(crossing, arguments)
+                return
             raise self._unrecorded.refused(crossing)
         lane = self.cursor.recorded_lane(crossing.root.lane)
         self.consequences.happened_anew(lane, self.cursor.latest(lane), self.cursor.latest_around(lane))
         running = self._run(crossing, "live", None, self._unrecorded.next_address(crossing.name))
         running.met.input = self.given.input(crossing, arguments)
         self.teller.live_anew(running.met.full_address)
+
+    def _invent(self, crossing: Crossing, arguments: tuple[Any, ...]) -> None:
+        """Have a value made up that was not recorded: the program goes on with it."""
+        running = self._run(crossing, "invented", None, self._unrecorded.next_address(crossing.name))
+        running.met.input = self.given.input(crossing, arguments)
+        self.teller.invented(crossing, running.met.full_address, ran_out=running.met.address[1] > CAP)
 
     def compare_request(self, running: Running, wire: exchange.Wire, crossing: Crossing) -> None:
         """Compare what the provider would get with what it got."""

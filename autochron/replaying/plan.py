@@ -67,7 +67,8 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
             envelope.seq in self.seqs
             or envelope.name in self.names
             or envelope.kind in self.kinds
-            or (self.after is not None and envelope.seq > self.after)
+            # An ambient value is served also in live code: the time of that day belongs to what it is given.
+            or (self.after is not None and envelope.seq > self.after and not envelope.is_value)
         )
 
 

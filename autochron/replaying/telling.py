@@ -13,6 +13,7 @@ from autochron.replaying.reports import Told
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from autochron.crossing.kernel import Crossing
     from autochron.model import BoundaryRule, Envelope, Outcome
     from autochron.ports import Record
     from autochron.replaying.consequences import Consequences
@@ -39,6 +40,7 @@ class Teller:
         self._served_tools: dict[str, list[str]] = {}
         """The first served tools of each recorded lane."""
         self._is_hinted = False
+        self._invented: set[str] = set()
         self._lock = lock
 
     def begin_anew(self, report: Report, lock: Any) -> None:
@@ -151,11 +153,35 @@ class Teller:
         """Note a live crossing that has no record."""
         self.note("extra", address, f"{address} ran live, and was not recorded", severity="consequence")
 
+    def invented(self, crossing: Crossing, address: str, *, ran_out: bool) -> None:
+        """Note, once for each name, a value that was not recorded and is made up."""
+        if crossing.name in self._invented:
+            return
+        self._invented.add(crossing.name)
+        line = crossing.rule.place
+        message = (
+            f"{address} ({line.file}:{line.line}) was not recorded, and its value is made up: the time of the trace, or"
+            " chance that is the same in every replay"
+        )
+        if ran_out:
+            message += "; more values are asked for than a recording keeps of one line"
+        elif self._plan.is_full:
+            message += "; record the program again, or [[ignore]] the call"
+        severity: Severity = "warning" if ran_out else "error" if self._plan.is_full else "notice"
+        # How far a daemon gets depends on when the program ends.
+        if severity == "error" and DAEMON in crossing.root.lane:
+            severity = "warning"
+        self.note("invented", address, message, severity=severity)
+
     def order(self, envelope: Envelope, earlier: Envelope) -> None:
         """Note that a crossing came before one that was recorded before it."""
         one, other = envelope.address, earlier.address
+        # What a fix no longer asks for is told of as missing.
+        severity: Severity | None = "warning" if earlier.is_value and not self._plan.is_full else None
         message = f"{one} came before {other}; when it was recorded {other} came first"
-        self.note("reordered", one, message, envelope=earlier, nearest=other)
+        if severity is not None and self._consequences.include(earlier):
+            severity = "consequence"
+        self.note("reordered", one, message, envelope=earlier, nearest=other, severity=severity)
 
     def served_tool(self, envelope: Envelope) -> None:
         """Note that what a tool did is not there."""
@@ -213,6 +239,8 @@ class Teller:
             message = f"the program no longer reaches {where}, which was to be live"
             if self.divergences:
                 message += f"; first, {self.divergences[0].message}"
+        elif envelope.is_value and not plan.is_full and not self._consequences.include(envelope):
+            severity = "warning"  # a fix may do without
         elif envelope.seq == plan.after:
             message = f"the program no longer reaches {where}, after which all was to be live"
         self.note("missing", address, message, envelope=envelope, severity=severity)

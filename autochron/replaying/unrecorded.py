@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from autochron.replaying.plan import Plan
     from autochron.replaying.telling import Teller
 
+CAP = 100_000
+"""Values of one line that are recorded; what is asked for beyond is made up."""
+
 _ENOUGH = 100
 """Refused crossings after which a program that goes on regardless is stopped."""
 
@@ -33,12 +36,12 @@ class Unrecorded:
         self._refused = 0
         self._counts: dict[str, int] = {}
 
-    def is_live(self, crossing: Crossing) -> bool:
-        """Tell whether a plan lets it run."""
+    def is_live(self, crossing: Crossing, *, is_value: bool = False) -> bool:
+        """Tell whether a plan lets it run; an ambient value is live only where it is named."""
         plan = self._plan
         if plan.is_full:
             return False
-        if plan.after is not None and self._cursor.is_met(self._cursor.get(plan.after)):
+        if plan.after is not None and not is_value and self._cursor.is_met(self._cursor.get(plan.after)):
             return True
         return crossing.name in plan.names or crossing.rule.kind in plan.kinds or crossing.rule.observe
 

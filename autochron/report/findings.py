@@ -12,14 +12,12 @@ from typing import Any, TextIO
 import msgspec
 import tomlkit
 
+from autochron.detect.asking import is_recordable
 from autochron.model import CATEGORIES, Category, Checked, Finding
 from autochron.report.text import Page, plural
 
 VERSION = 1
 """Of the JSON."""
-
-RECORDABLE: frozenset[Category] = frozenset({"clock", "random", "uuid"})
-"""Categories whose values are plain, so that they can be recorded where they are made."""
 
 _ABOUT: dict[Category, str] = {
     "clock": "the time",
@@ -72,20 +70,16 @@ def how(finding: Finding) -> str:
     return "  ".join([*parts, *([finding.impact] if finding.impact else [])])
 
 
-def remedy(finding: Finding, *, is_call: bool | None = None) -> str:
-    """Give the TOML that would record a finding's value, or ignore it.
-
-    `is_call` tells whether the line itself calls it by a name that an import gives; None where that isn't known.
-    """
-    if is_call is None:
-        is_call = finding.tier == "direct"
+def remedy(finding: Finding) -> str:
+    """Give the TOML that would record a finding's value, or ignore it."""
     document = tomlkit.document()
     tables = tomlkit.aot()
     table = tomlkit.table()
     site = finding.site
-    name = finding.call.rpartition(".")[2]
-    if is_call and finding.category in RECORDABLE and not name[:1].isupper():
-        table.update({"name": finding.call, "kind": "ambient", "call": f"{finding.call}(...)"})
+    if finding.tier == "direct" and is_recordable(finding.call):
+        table.update({"kind": "ambient", "call": finding.call, "site": str(site)})
+        if site.hash:
+            table["hash"] = site.hash
         key = "boundary"
     else:
         call = finding.via or finding.call
@@ -121,8 +115,7 @@ def _write_text(checked: Checked, stream: TextIO) -> None:
                 (f"  {how(finding)}", None),
             ]
         )
-        table = remedy(finding, is_call=_is_call(checked, finding))
-        # A rule for a call is for all of them; twice in a file it would be refused.
+        table = remedy(finding)
         for line in table.splitlines() if table not in said else ():
             page.line(f"    {line}", "dim")
         said.add(table)
@@ -142,10 +135,6 @@ def _summary(checked: Checked, found: Sequence[Finding]) -> str:
         f"{plural(len(found), 'unmarked call')} in {plural(len({each.site.file for each in found}), 'file')}"
     )
     return f"{said}; {covered} of {len(checked.findings)} covered ({percent(checked.findings):.0f} %)"
-
-
-def _is_call(checked: Checked, finding: Finding) -> bool:
-    return (finding.site.file, finding.site.line, finding.call) in checked.called
 
 
 # --- for programs -----------------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ def _write(summary: RunSummary, page: Page) -> None:
     else:
         page.line(f"autochron: {of}, and no trace kept: the run ended with status 0 (--keep failed)", "bold")
     if summary.counts:
-        page.line("  " + ", ".join(f"{name} ×{count}" for name, count in summary.counts))
+        page.line("  " + _counted(summary.counts))
     if summary.requests:
         page.line(
             f"  and {plural(summary.requests, 'trace')} of calls that have one each: autochron traces list"
@@ -100,6 +100,13 @@ _SITES = 12
 
 _TABLES = 3
 """Of these so many have the TOML that would mark or ignore them beside them."""
+
+
+def _counted(counts: tuple[tuple[str, int], ...]) -> str:
+    """Count by name; ambient values are counted together, for each line that asks for one has a name of its own."""
+    values = sum(count for name, count in counts if "@" in name)
+    shown = [f"{name} ×{count}" for name, count in counts if "@" not in name]
+    return ", ".join([*shown, f"ambient values ×{values}"] if values else shown)
 
 
 def _entry(entry: Unwoven) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from autochron.model import BoundaryRule, Place, Rules
+from autochron.model import AmbientRule, BoundaryRule, Place, Rules
 
 # Not hashlib: it loads OpenSSL, 3 ms at the start of every run. `random` does the same.
 if sys.version_info >= (3, 12):
@@ -29,6 +29,12 @@ def digest(rules: Rules, packs: Iterable[tuple[str, str]]) -> str:
         rules.auto,
         sorted(rules.disable),
         sorted(packs),
+        # Only where there are any, so that the digest of rules without them is what it always was.
+        *(
+            [(sorted(rules.ambient), [_asked(rule) for rule in rules.ambients])]
+            if rules.ambient or rules.ambients
+            else ()
+        ),
     )
     rules_digest: str = sha256(msgspec.json.encode(said, order="deterministic")).hexdigest()
     return rules_digest
@@ -44,6 +50,10 @@ def digest_text(text: str) -> str:
         "\n".join(line for line in lines if line and not line.startswith("#")).encode()
     ).hexdigest()
     return text_digest
+
+
+def _asked(rule: AmbientRule) -> tuple[str | None, ...]:
+    return rule.call, rule.site, rule.hash, rule.name
 
 
 def _said(rule: BoundaryRule) -> BoundaryRule:

@@ -11,11 +11,13 @@ import msgspec
 from autochron.config import PROJECT_FILE
 from autochron.errors import RuleError
 from autochron.model import CATEGORIES, Category, IgnoreRule, Pack, Rules, TraceRule
+from autochron.rules.ambients import is_ambient, read_ambient, read_categories
 from autochron.rules.boundaries import read_boundaries
 from autochron.rules.digest import digest
 from autochron.rules.nearest import hint
 from autochron.rules.packs import load_pack, pack_digests, pack_index
 from autochron.rules.selectors import is_dotted, parse_target
+from autochron.rules.sites import read_hash, read_site
 from autochron.rules.tables import Table, type_name
 from autochron.rules.text import parse_toml, read_text
 
@@ -23,7 +25,10 @@ VERSION = 1
 """Of the format of rule files."""
 
 AUTO = "auto"
-_KEYS = ("version", "root", "packs", "project", "disable", "children", "boundary", "trace", "ignore")
+_KEYS = (
+    *("version", "root", "packs", "project", "disable", "children", "ambient"),
+    *("boundary", "trace", "ignore"),
+)
 
 
 def load_rules(path: str | os.PathLike[str] | None, *, root: str | os.PathLike[str] | None = None) -> Rules:
@@ -43,9 +48,8 @@ def load_rules(path: str | os.PathLike[str] | None, *, root: str | os.PathLike[s
     folder = os.path.abspath(root) if root is not None else _root(table, beside)
     auto, packs = _packs(table)
     disable = _disabled(table, packs if not auto else tuple(pack_index()))
-    boundaries = [
-        rule for inner in table.tables("boundary", "[[boundary]]") for rule in read_boundaries(inner)
-    ]
+    tables = table.tables("boundary", "[[boundary]]")
+    boundaries = [rule for inner in tables if not is_ambient(inner) for rule in read_boundaries(inner)]
     project = table.texts("project")
     rules = Rules(
         boundaries=tuple(boundaries),
@@ -55,6 +59,8 @@ def load_rules(path: str | os.PathLike[str] | None, *, root: str | os.PathLike[s
         project=_project(table, folder),
         traces=tuple(_trace(inner) for inner in table.tables("trace", "[[trace]]")),
         ignores=tuple(_ignore(inner) for inner in table.tables("ignore", "[[ignore]]")),
+        ambient=read_categories(table),
+        ambients=tuple(read_ambient(inner) for inner in tables if is_ambient(inner)),
         children=table.flag("children", default=True),
         root=folder,
         file=file,
@@ -166,24 +172,14 @@ def _ignore(table: Table) -> IgnoreRule:
             None,
             "[[ignore]] has no `call`; write the call, such as `time.perf_counter()`, or a category, such as `clock`",
         )
-    site = table.required("site", "write path:line, such as `shop/agent.py:31`")
+    site = read_site(table)
     reason = table.required("reason", "say why the finding is meant to be there")
-    path, colon, line = site.rpartition(":")
-    if colon and not (path and line.isdecimal() and int(line)):
-        table.refuse("site", f"`site` `{site}` is not of the form path:line")
-    named = path if colon else site
-    if os.path.isabs(named) or named.startswith("..") or "\\" in named or not named.strip("./"):
-        remedy = "write it from the rules' root, with `/`, such as `shop/agent.py:31`"
-        table.refuse("site", f"`site` `{site}` names no file of the project; {remedy}")
-    line_hash = table.text("hash")
-    if line_hash is not None and (len(line_hash) < 8 or set(line_hash) - set("0123456789abcdef")):
-        table.refuse("hash", f"`hash` `{line_hash}` is not 8 or more hexadecimal digits")
     return IgnoreRule(
         call=_ignored_call(table) if "call" in table else None,
         site=site,
         reason=reason,
         place=table.place,
-        hash=line_hash,
+        hash=read_hash(table),
         category=_category(table) if "category" in table else None,
     )
 

@@ -25,6 +25,7 @@ from autochron.weaving.weave import Functions, has_woven
 
 if TYPE_CHECKING:
     from autochron.model import Envelope
+    from autochron.session.values import Values
     from autochron.weaving.gate import Point
 
 _PROCESSES = "multiprocessing.process"
@@ -48,6 +49,8 @@ class Activation:
         self._sites: dict[str, list[Point]] = {}
         self._sited = 0
         """How many of the ledger's points are among them."""
+        self.values: Values | None = None
+        """The ambient values that are recorded and served; None as long as nobody asks for any."""
 
     def _plans(self, rules: Rules) -> Plans | None:
         folder = default_folder() if rules.digest else None
@@ -127,6 +130,18 @@ class Activation:
         self._watch_loops()
         self.planner.on_import = self._imported
         processes.on_main.append(self._weave_main)
+        if self._given.ambient or self._given.ambients:
+            self.ambient_values()
+
+    def ambient_values(self) -> Values:
+        """Have ambient values recorded and served from now on, as long as weaving is in force."""
+        if self.values is None:
+            from autochron.session.values import Values  # lazy: few rules ask for any
+
+            self.values = Values(self._given, self.project)
+            self._hook.on_executed = self.values.watch.imported
+            self.values.begin()
+        return self.values
 
     def hold(self) -> None:
         """Make our hooks the outermost again, where someone else has put on or taken off something since."""
@@ -168,6 +183,9 @@ class Activation:
     def uninstall(self) -> None:
         """Take all weaving off."""
         self.planner.on_import = None
+        if self.values is not None:
+            self._hook.on_executed = None
+            self.values.watch.off()
         if self._weave_main in processes.on_main:
             processes.on_main.remove(self._weave_main)
         while self._undo:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterable, Sequence
 
 from autochron import __version__
+from autochron.detect.asking import mark_recorded
 from autochron.detect.cache import Cache, key_of
 from autochron.detect.ignoring import ignored
 from autochron.detect.lines import hash_of
@@ -41,12 +42,13 @@ def check(
         work.file(os.path.abspath(path))
     kept.write()
     findings, stale = ignored(work.findings, rules, work.read.__contains__)
+    findings, gone = mark_recorded(findings, rules)
+    stale += gone
     if categories:
         findings = [finding for finding in findings if finding.category in categories]
         stale = []  # an ignore may be for a category that isn't asked for
     return Checked(
         findings=tuple(findings),
-        called=frozenset(work.called),
         unread=tuple(work.unread),
         stale=tuple(stale),
         files=len(work.read) + len(work.unread),
@@ -69,7 +71,6 @@ class _Work:
         self._cache = cache
         self._matcher = Matcher(rules)
         self.findings: list[Finding] = []
-        self.called: set[tuple[str, int, str]] = set()
         self.unread: list[Unread] = []
         self.read: set[str] = set()
         self.lines = 0
@@ -111,8 +112,6 @@ class _Work:
                 line == each.line and callee.rpartition(".")[2] in (last, each.call)
                 for line, callee in called
             )
-            if each.is_call:
-                self.called.add((name, each.line, each.call))
             self.findings.append(
                 Finding(
                     site=Site(name, each.line, each.qualname, hash_of(text)),

@@ -29,6 +29,7 @@ def header(rules: Rules, command: Command, name: str | None = None, *, children:
         autochron=__version__,
         rules=rules.digest,
         children=children,
+        ambient=bool(rules.ambient or rules.ambients),
         hash_seed=_seed.current(),
     )
 

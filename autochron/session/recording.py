@@ -129,6 +129,8 @@ class Recording(Session):
         """Switch recording on."""
         global _forks_noted, _recording  # noqa: PLW0603 - forks belong to the process
         joined = self._joined
+        if self.activation.values is not None:
+            self.activation.values.record()
         if joined is None:
             self.start(self.recorder, self.recorder.transport)
         else:
@@ -325,8 +327,14 @@ class Recording(Session):
             requests=self._count_requests(),
             masked=_all(tally.masked, [end.masked for end in ended]),
             problems=_all(self.problems, [end.problems for end in ended]),
-            stale=() if self.watching is None else self.watching.stale(),
+            stale=self._stale(),
         )
+
+    def _stale(self) -> tuple[str, ...]:
+        """Name the rules of single lines that are for nothing any more."""
+        values = self.activation.values
+        ignores = () if self.watching is None else self.watching.stale()
+        return ignores if values is None else (*ignores, *values.asked.stale)
 
     def _count_requests(self) -> int:
         """Count the traces of calls, those of child processes too."""

@@ -93,6 +93,8 @@ class Replaying(Session):
     def begin(self) -> None:
         """Switch serving on."""
         joined = self._joined
+        if self.record.header.ambient or self.activation.values is not None:
+            self.activation.ambient_values().replay(self.record, self._is_alone)
         if "files" in self.plan.deny:
             self._unwatch = [isolation.watch_nodes(), databases.watch(self._refuses_writing)]
         if joined is None:
@@ -100,6 +102,10 @@ class Replaying(Session):
             return
         self._tell(joined.lane)
         self.start(self.director, self.director.transport, lane=joined.lane, parent=joined.parent)
+
+    def _is_alone(self) -> bool:
+        """Tell whether the program has started no process."""
+        return self.children is None or not self.children.started
 
     def stop(self) -> None:
         """Switch serving off, and take off what files are watched by."""

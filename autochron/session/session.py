@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from autochron.crossing import lanes, processes
-from autochron.crossing.kernel import BUSY, Crossing, Kernel
+from autochron.crossing.kernel import BUSY, Kernel, is_inside
 from autochron.crossing.lanes import CURRENT, HELD, MAIN, Remote
 from autochron.envelope import types
 from autochron.model import Connection
@@ -141,11 +141,7 @@ class Session:
 
     def is_inside(self) -> bool:
         """Tell whether a crossing is open around what runs now that a replay would not run."""
-        current = CURRENT.get(None)
-        crossing = current if current is None or type(current) is Crossing else current.parent
-        while type(crossing) is Crossing and crossing.boundary.runs:
-            crossing = crossing.parent
-        return crossing is not None
+        return is_inside()
 
     def is_live(self) -> bool:
         """Tell whether what runs now is live in a replay."""

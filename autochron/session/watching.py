@@ -18,7 +18,13 @@ class Watching:
     def __init__(self, session: Session) -> None:
         self._activation = session.activation
         project = self._activation.project
-        self._watch = Watch(project.owns, project.name, session.problem, session.is_inside)
+        values = self._activation.values
+        # One watch for both: two would stand in each other's place.
+        self._watch = (
+            Watch(project.owns, project.name, session.problem, session.is_inside)
+            if values is None
+            else values.watch
+        )
 
     def begin(self) -> None:
         """Begin to watch what is imported, and the rest as it is."""

@@ -91,16 +91,33 @@ def test_text_gives_a_line_for_each_and_rules_that_load_and_cover_it(check, proj
     ]
     rules(project, "\n".join(line[4:] for line in out.splitlines() if line.startswith(" ")))
     assert check("agent.py") == (0, "", "")
-    assert len(load_rules("autochron.toml").boundaries) == 2
+    loaded = load_rules("autochron.toml")
+    assert [(rule.call, rule.site) for rule in loaded.ambients] == [
+        ("time.time", "agent.py:6"),
+        ("uuid.uuid4", "agent.py:6"),
+    ]
+    assert len(loaded.ignores) == 1
+
+
+def test_values_that_rules_ask_for_are_covered_and_a_table_for_nothing_is_stale(check, project):
+    rules(
+        project, 'ambient = ["clock"]\n\n[[ignore]]\ncall = "uuid.uuid4"\nsite = "agent.py:6"\nreason = "-"\n'
+    )
+    assert sites(check("agent.py", "--format=json")[1]) == ALL[2:]
+    rules(project, '[[boundary]]\nkind = "ambient"\ncall = "time.tine"\nsite = "agent.py:6"\n')
+    out = check("agent.py", "--format=json")[1]
+    assert sites(out) == ALL
+    assert json.loads(out)["stale"] == [
+        "autochron.toml:2: [[boundary]] is stale: `time.tine` is no call whose value is known to be ambient; correct it or"
+        " take it out (stale-ambient)"
+    ]
 
 
 def test_what_is_printed_twice_is_pasted_once(check, project):
-    (project / "agent.py").write_text("import time\na = time.time()\nb = time.time()\n")
+    (project / "agent.py").write_text("import time\na = time.time(), time.time()\nb = time.time()\n")
     _, out, _ = check("agent.py")
-    assert (
-        len(tomllib.loads("\n".join(line for line in out.splitlines() if line.startswith(" ")))["boundary"])
-        == 1
-    )
+    tables = tomllib.loads("\n".join(line for line in out.splitlines() if line.startswith(" ")))["boundary"]
+    assert [table["site"] for table in tables] == ["agent.py:2", "agent.py:3"]
 
 
 def test_a_function_that_is_a_boundary_covers_what_it_calls(check, project):

@@ -1,0 +1,62 @@
+"""Reading which ambient values are recorded: `ambient = [...]`, and `[[boundary]]` tables of kind `ambient` with a `site`."""
+
+from __future__ import annotations
+
+from autochron.model import CATEGORIES, AmbientRule, Category
+from autochron.rules.names import Field, name_template
+from autochron.rules.nearest import hint
+from autochron.rules.selectors import is_dotted
+from autochron.rules.sites import read_hash, read_site
+from autochron.rules.tables import Table
+
+RECORDED: tuple[Category, ...] = ("clock", "random", "uuid")
+"""The categories whose values are plain, so that they can be recorded where they are asked for."""
+
+_KEYS = ("name", "kind", "call", "site", "hash")
+
+
+def is_ambient(table: Table) -> bool:
+    """Tell whether a `[[boundary]]` is of a call at one line, and of no definition."""
+    return table.values.get("kind") == "ambient" and "site" in table
+
+
+def read_ambient(table: Table) -> AmbientRule:
+    """Read such a table."""
+    table.check_keys(_KEYS)
+    call = table.required("call", "write the call, such as `time.time`")
+    bare = call.removesuffix("()")
+    if not is_dotted(bare) or "." not in bare:
+        table.refuse(
+            "call", f"`call` `{call}` is not a dotted name, such as `time.time`, which a `site` goes with"
+        )
+    site = read_site(table)
+    line_hash = read_hash(table)
+    if ":" not in site and line_hash is None:
+        table.refuse("site", f"`site` `{site}` has no line; write path:line, or give the `hash` of the line")
+    name = table.text("name")
+    if name is not None and (not name.strip() or _has_fields(table, name)):
+        table.refuse(
+            "name", f"`name` `{name}` must be a plain name: a value has no arguments to take it from"
+        )
+    return AmbientRule(call=bare, site=site, place=table.place, hash=line_hash, name=name)
+
+
+def _has_fields(table: Table, name: str) -> bool:
+    return any(isinstance(part, Field) for part in table.parsed("name", name, name_template).parts)
+
+
+def read_categories(table: Table) -> tuple[Category, ...]:
+    """Read of which categories all values are recorded."""
+    found: list[Category] = []
+    for index, text in enumerate(table.texts("ambient")):
+        known = next((category for category in RECORDED if category == text), None)
+        if known is None:
+            why = (
+                "; its values can't be recorded where they are asked for: make the call a boundary"
+                if text in CATEGORIES
+                else ""
+            )
+            where = (*table.path, "ambient", index)
+            table.source.refuse(where, f"`ambient` has `{text}`{hint(RECORDED, text)}{why}")
+        found.append(known)
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,241 @@
+"""Ambient values: what lines of the project ask of clocks and of chance is recorded, and served again.
+
+Each value is a crossing of its own, of kind `ambient`, so that lanes, parents, order and counts are those of crossings. Only
+what a line of the project asks itself is: a library's clock is never held, or its timers would never be due.
+
+In force are the sources that the rules ask for; and while a trace is replayed that has values of more lines, those of these.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from autochron.crossing.kernel import Crossing, is_inside, tell
+from autochron.crossing.lanes import CURRENT, Remote
+from autochron.detect.asking import Asked
+from autochron.detect.attribution import Record as Line
+from autochron.detect.attribution import Through
+from autochron.detect.catalogue import BY_NAME, Source
+from autochron.detect.drawing import SEEDED, Draw, Form, form_of, random_bits
+from autochron.detect.watch import Watch
+from autochron.model import BoundaryRule, Place, Rules, Target
+from autochron.replaying.inventing import Inventor
+from autochron.replaying.requests import Running
+from autochron.replaying.unrecorded import CAP
+from autochron.weaving.gate import GATE, Point
+
+if TYPE_CHECKING:
+    from autochron.ports import Record
+    from autochron.session.project import Project
+
+_SECRETS = ("secrets.", "os.urandom", "os.getrandom", "ssl.RAND_bytes")
+
+
+class Key(NamedTuple):
+    """What a trace says of the lines that values were asked on."""
+
+    call: str
+    file: str
+    qualname: str
+
+
+class Values:
+    """The ambient values of one set of rules, while they are woven."""
+
+    def __init__(self, rules: Rules, project: Project) -> None:
+        self.asked = Asked(rules)
+        self._rules = rules
+        self._is_alone: Callable[[], bool] = _is_never
+        self._project = project
+        self.watch = Watch(project.owns, project.name, tell, is_inside, self._through)
+        self._keys: frozenset[Key] = frozenset()
+        """What the trace that is replayed has, beyond what is asked for."""
+        self._made: dict[Line, _Crossing] = {}
+        self.inventor: Inventor | None = None
+        """Of the replay that is under way."""
+
+    def begin(self) -> None:
+        """Put on the patches of what is asked for."""
+        if "clock" in self._rules.ambient:
+            self.watch.stand_before("time:sleep", self._sleep)
+        self.watch.on(sources=self.asked.sources())
+
+    def record(self) -> None:
+        """Begin to record: what was counted belongs to another trace."""
+        self.inventor = None
+        self._hold(frozenset())
+
+    def replay(self, record: Record, is_alone: Callable[[], bool]) -> None:
+        """Begin to serve a trace; `is_alone` tells whether no process was started."""
+        self._is_alone = is_alone
+        self.inventor = Inventor(record.header)
+        self._hold(self._recorded(record) if record.header.ambient else frozenset())
+
+    def _recorded(self, record: Record) -> frozenset[Key]:
+        """Give the lines of a trace's values that no table of today's rules means better."""
+        found = [key_of(each.name, each.site) for each in record.boundaries() if each.kind == "ambient"]
+        return frozenset(key for key in found if key is not None and not self.asked.names(key.call, key.file))
+
+    def _hold(self, keys: frozenset[Key]) -> None:
+        for crossing in self._made.values():
+            crossing.count = 0
+        if keys == self._keys:
+            return
+        self._keys = keys
+        calls = {key.call for key in keys}
+        self.watch.on(sources=[BY_NAME[call] for call in calls if call in BY_NAME])
+        self.watch.review()
+
+    def _sleep(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Through | None:
+        """Give how a sleep goes: in a replay, outside what is live, nobody waits for time to pass.
+
+        Where all clocks of the project are served. Not where another thread, an event loop, a process or a signal may be
+        waited for.
+        """
+        is_plain = not kwargs and len(args) == 1 and type(args[0]) in {int, float} and args[0] >= 0
+        if self.inventor is None or GATE[0] is None or not is_plain or is_live():
+            return None
+        asyncio, signal = sys.modules.get("asyncio"), sys.modules.get("signal")
+        may_race = (
+            _thread._count() > 0  # noqa: SLF001 - the threads that Python started, besides the main one
+            or not self._is_alone()
+            or (asyncio is not None and asyncio._get_running_loop() is not None)  # noqa: SLF001
+            or (signal is not None and _waits_for(signal))
+        )
+        return None if may_race else _pass_over
+
+    def _through(self, line: Line) -> Through | None:
+        """Give how a line's calls go; None where their values are not asked for."""
+        source = line.source
+        form = form_of(source)
+        if form is None:
+            return None
+        file = self._project.name(line.file)
+        is_asked = self.asked.asks(source, file, line.line)
+        if not is_asked and Key(source.call, file, line.qualname) not in self._keys:
+            return None
+        made = self._made.get(line)
+        if made is None:
+            rule = self.asked.rule_of(source, file, line.line)
+            point = _point(line, file, None if rule is None else rule.name)
+            made = self._made[line] = _Crossing(self, source, form, point, f"{file}:{line.line}")
+        return made
+
+
+def _is_never() -> bool:
+    return False
+
+
+def _waits_for(signal: Any) -> bool:
+    """Tell whether a timer is set whose signal may end a sleep."""
+    return hasattr(signal, "getitimer") and signal.getitimer(signal.ITIMER_REAL)[0] > 0
+
+
+def _pass_over(*_: Any) -> None:
+    """Sleep no time."""
+
+
+class _Crossing:
+    """How the calls of one line go."""
+
+    __slots__ = ("_at", "_form", "_owner", "_point", "_source", "count")
+
+    def __init__(self, owner: Values, source: Source, form: Form, point: Point, at: str) -> None:
+        self._owner = owner
+        self._source = source
+        self._form = form
+        self._point = point
+        self._at = at
+        self.count = 0
+
+    def __call__(self, original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Call the source, and record what it gives; or give what was recorded."""
+        enter, inventor = GATE[0], self._owner.inventor
+        if enter is None:
+            return original(*args, **kwargs)
+        try:
+            draw = self._form.apart(original, args, kwargs)
+        except Exception:  # of the arguments' own; the source says it better
+            draw = None
+        if draw is None or (inventor is None and not self._is_room()):
+            return original(*args, **kwargs)
+        token = enter(self._point, draw.given)
+        if token is None:
+            return original(*args, **kwargs)
+        if not token:
+            return self._served(token, draw, original)
+        source = random_bits if self._source.call in SEEDED else original
+        if inventor is not None and type(token.record) is Running and token.record.mode == "invented":
+            source = inventor.instead(self._source.call, original, token.root.lane, token.name)
+        try:
+            kept = draw.draw(source)
+        except BaseException as error:
+            token.raised(error)
+            raise
+        return draw.made(token.returned(kept))
+
+    def _served(self, serving: Any, draw: Draw, original: Callable[..., Any]) -> Any:
+        error, kept = serving.outcome()
+        if error is not None:
+            raise error
+        inventor, call = self._owner.inventor, self._source.call
+        assert inventor is not None  # noqa: S101 - only a replay serves
+        inventor.served(call, kept)
+        try:
+            return draw.made(kept)
+        except (IndexError, ValueError, TypeError):  # it was asked for something else, which has been told
+            return draw.made(draw.draw(inventor.instead(call, original, self._at, self._point.qualname)))
+
+    def _is_room(self) -> bool:
+        """Count a value that is recorded; tell whether one more is."""
+        self.count += 1
+        if self.count > CAP:
+            if self.count == CAP + 1:
+                tell(
+                    f"{self._source.call} at {self._at}: {CAP:,} values are recorded, and no more; make what polls a"
+                    " boundary, or [[ignore]] the call (ambient-cap)"
+                )
+            return False
+        if self.count == 1 and self._source.call.startswith(_SECRETS):
+            tell(
+                f"{self._source.call} at {self._at} gives a secret, which is recorded as it is, or a replay would not be the"
+                " same; [[ignore]] the call if no trace may have it (ambient-secret)"
+            )
+        return True
+
+
+def _point(line: Line, file: str, name: str | None) -> Point:
+    call, stem = line.source.call, os.path.splitext(os.path.basename(line.file))[0]
+    form = form_of(line.source)
+    assert form is not None  # noqa: S101 - its values are recorded
+    where = stem if line.qualname == "<module>" else f"{stem}.{line.qualname}"
+    rule = BoundaryRule(
+        id=f"@{call}",
+        name=name or f"{call}@{where}",
+        kind="ambient",
+        selector=Target(stem, line.qualname),
+        place=Place(file, line.line),
+        changes=(),
+    )
+    return Point(stem, line.qualname, form.parameters, file=line.file, line=line.line, rules=(rule,))
+
+
+def is_live() -> bool:
+    """Tell whether the innermost open crossing is live in a replay."""
+    current = CURRENT.get(None)
+    crossing = current if current is None or type(current) is Crossing else current.parent
+    if type(crossing) is Remote:
+        return crossing.live
+    running = None if crossing is None else crossing.record
+    return type(running) is Running and running.mode == "live"
+
+
+def key_of(name: str, site: str) -> Key | None:
+    """Read off a value's name and site which lines it was asked on; None where it has a name of its own."""
+    call, at, _ = name.partition("@")
+    file, colon, qualname = site.removeprefix("@").rpartition(":")
+    return Key(call, file, qualname) if at and colon and site.startswith("@") and call in BY_NAME else None
