@@ -7,18 +7,21 @@ import sys
 from collections import Counter
 
 from autochron.cli.options import FLAG, VALUE, Parsed, parse
-from autochron.config import default_store, find_rule_file
+from autochron.config import RULE_FILE, default_store, find_rule_file
 from autochron.errors import TraceNotFoundError, UsageError
-from autochron.model import Rules
+from autochron.model import Finding, Rules
 from autochron.rules import load_rules
 
 HELP = """\
-usage: autochron rules [--explain FILE:LINE] [FOLDER or PROGRAM]
+usage: autochron rules [--explain FILE:LINE | --suggest] [FOLDER or PROGRAM]
 
 Show the rules in force, which definitions and calls each fits, and how often those were crossed in the latest trace; without
 running anything.
 
   --explain FILE:LINE  what each rule makes of the calls and definitions on a line, and why it doesn't fit
+  --suggest            what is missing: a table for each call that escapes the record, by the latest trace and by source;
+                       they are shown, and written into the rules where you say yes
+  --yes                write them without asking
   --rules FILE         the rules; default autochron.toml or [tool.autochron], found upward
   --store URL          where the latest trace is; default .autochron/traces.db beside the rules
   --json               as JSON
@@ -28,6 +31,8 @@ _OPTIONS = {
     "--rules": VALUE,
     "--store": VALUE,
     "--explain": VALUE,
+    "--suggest": FLAG,
+    "--yes": FLAG,
     "--json": FLAG,
     "--help": FLAG,
     "-h": FLAG,
@@ -48,6 +53,8 @@ def rules(arguments: list[str]) -> int:
     start = parsed.rest[0] if parsed.rest else "."
     if not os.path.exists(start):
         raise UsageError(f"there is no {start}; name a folder or a program")
+    if "--suggest" in parsed.flags:
+        return _suggest(parsed, start)
     from autochron.report.rules import write_rules
     from autochron.session.survey import survey
 
@@ -69,6 +76,54 @@ def _explain(parsed: Parsed, place: str, *, as_json: bool) -> int:
     explained = explain(loaded, file, int(line), _crossed(parsed, loaded))
     write_explained(explained, sys.stdout, as_json=as_json)
     return 0
+
+
+def _suggest(parsed: Parsed, start: str) -> int:
+    from autochron.report.text import Page, plural
+    from autochron.session.suggesting import suggest, text, write
+
+    loaded, folder = _load(parsed, start)
+    suggestions = suggest(loaded, folder, _found(parsed, loaded))
+    page = Page(sys.stdout)
+    if not suggestions:
+        page.line(
+            "nothing is missing: every non-deterministic call is inside a boundary, recorded or ignored"
+        )
+        return 0
+    for each, table in zip(suggestions, text(suggestions), strict=True):
+        places = ", ".join(dict.fromkeys(f"{one.category} at {one.site}" for one in each.findings))
+        page.line(f"# {places}", "dim")
+        page.line(f"{table}\n")
+    tables, file = (
+        plural(len(suggestions), "table"),
+        os.path.relpath(loaded.file or os.path.join(folder, RULE_FILE)),
+    )
+    if "--yes" not in parsed.flags:
+        if not sys.stdin.isatty():
+            page.line(f"{tables} for {file}; --yes writes them", "bold")
+            return 0
+        sys.stdout.write(f"write {tables} to {file}? [y/N] ")
+        sys.stdout.flush()
+        if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+            page.line("nothing was written")
+            return 0
+    page.line(f"{tables} written to {os.path.relpath(write(suggestions, loaded, folder))}", "bold")
+    return 0
+
+
+def _found(parsed: Parsed, loaded: Rules) -> tuple[Finding, ...]:
+    """Give what the latest run found; nothing where there is no trace."""
+    store = parsed.values.get("--store")
+    url = store or default_store(loaded.file)
+    if store is None and not os.path.exists(url.removeprefix("sqlite:///")):
+        return ()
+    from autochron.store import open_store
+
+    try:
+        footer = open_store(url).outline("last")[1]
+    except TraceNotFoundError:
+        return ()
+    return () if footer is None else footer.findings
 
 
 def _load(parsed: Parsed, start: str) -> tuple[Rules, str]:

@@ -376,7 +376,7 @@ class Attribution:
         if known.kind is Kind.PROJECT:
             record = self._at(frame, code, known.sites, source)
         elif known.kind in _STOPPING:
-            return
+            return None
         else:
             found = self._walk(frame, source)
             if found is None:

@@ -1,0 +1,111 @@
+"""`autochron rules --suggest`: the tables that are missing, shown, and written where the rules stand."""
+
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.processes import autochron, environment, write
+
+AGENT = """\
+import os
+import time
+
+def plan():
+    return f"{time.time()} {os.getcwd()}"
+
+def never():
+    return time.monotonic()
+
+plan()
+"""
+
+
+@pytest.fixture
+def home(tmp_path):
+    write(tmp_path, {"agent.py": AGENT})
+    return tmp_path
+
+
+def tables(text):
+    return [line for line in text.splitlines() if line.startswith(("call", "[[", "category", "site"))]
+
+
+SUGGESTED = [
+    "[[boundary]]", 'call = "time.time"', 'site = "agent.py:5"',
+    "[[ignore]]", 'call = "os.getcwd"', 'site = "agent.py:5"',
+    "[[boundary]]", 'call = "time.monotonic"', 'site = "agent.py:8"',
+]  # fmt: skip
+
+
+def test_a_table_for_each_call_of_the_run_and_of_the_source(home):
+    assert sorted(tables(autochron(home, "rules", "--suggest").text)) == sorted(SUGGESTED)
+    autochron(home, "run", "--quiet", "agent.py")
+    done = autochron(home, "rules", "--suggest")
+    assert (done.status, sorted(tables(done.text))) == (0, sorted(SUGGESTED))
+    assert "3 tables for autochron.toml; --yes writes them" in done.text
+    assert not os.path.exists(home / "autochron.toml")
+
+
+RULES = """\
+# Ours, and it stays so.
+version = 1     # the format
+project = [ "agent.py" ]
+
+[[ignore]]  # known
+call = "os.getcwd"
+site = "agent.py:5"
+reason = "for the log"
+"""
+
+
+def test_what_is_written_is_read_and_nothing_is_missing_any_more(home):
+    write(home, {"autochron.toml": RULES})
+    done = autochron(home, "rules", "--suggest", "--yes")
+    assert (done.status, "2 tables written to autochron.toml" in done.text) == (0, True)
+    text = (home / "autochron.toml").read_text()
+    assert text.startswith(RULES)
+    assert text.count("[[boundary]]") == 2
+    assert "nothing is missing" in autochron(home, "rules", "--suggest").text
+    assert autochron(home, "run", "--strict", "agent.py").status == 0
+    assert autochron(home, "check", "agent.py").status == 0
+
+
+def test_a_new_file_is_made_and_a_project_file_taken(home):
+    assert autochron(home, "rules", "--suggest", "--yes").status == 0
+    assert (home / "autochron.toml").read_text().startswith("version = 1\n")
+    os.unlink(home / "autochron.toml")
+    write(
+        home,
+        {
+            "pyproject.toml": '[project]\nname = "shop"\n\n[tool.autochron]\nversion = 1\n\n[tool.other]\nx = 1\n'
+        },
+    )
+    assert autochron(home, "rules", "--suggest", "--yes").status == 0
+    text = (home / "pyproject.toml").read_text()
+    assert (text.count("[[tool.autochron.boundary]]"), text.count("[[tool.autochron.ignore]]")) == (2, 1)
+    assert "nothing is missing" in autochron(home, "rules", "--suggest").text
+
+
+def test_a_file_that_cannot_be_read_is_left_as_it_is(home):
+    write(home, {"autochron.toml": "version = 1\nproject = [\n"})
+    done = autochron(home, "rules", "--suggest", "--yes")
+    assert (done.status, "autochron.toml:" in done.said) == (2, True)
+    assert (home / "autochron.toml").read_text() == "version = 1\nproject = [\n"
+
+
+@pytest.mark.parametrize(("answer", "is_written"), [("y\n", True), ("\n", False), ("no\n", False)])
+def test_a_person_is_asked(home, answer, is_written):
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "autochron", "rules", "--suggest"], cwd=home, env=environment(), stdin=theirs,
+        stdout=subprocess.PIPE, text=True,
+    ) as asking:  # fmt: skip
+        os.write(ours, answer.encode())
+        said, _ = asking.communicate(timeout=60)
+    os.close(ours)
+    os.close(theirs)
+    assert "write 3 tables to autochron.toml? [y/N]" in said
+    assert os.path.exists(home / "autochron.toml") == is_written
