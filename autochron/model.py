@@ -454,6 +454,8 @@ class Footer(Struct, frozen=True, kw_only=True):
     """The credentials that were set; a replay fills in placeholders for these."""
     lost: int = 0
     """Envelopes that could not be written."""
+    watched: bool = False
+    """Whether calls were looked for that escape the record."""
     findings: tuple[Finding, ...] = ()
     """The non-deterministic calls that the watch saw, with those that a boundary or an ignore covers."""
 
@@ -602,6 +604,8 @@ class ReplaySummary(Struct, frozen=True, kw_only=True):
     """Addresses of what ran live."""
     divergences: tuple[Divergence, ...] = ()
     problems: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    """The non-deterministic calls outside every boundary that were not there when it was recorded."""
 
 
 class Incident(Struct, frozen=True, kw_only=True):

@@ -26,6 +26,7 @@ record disagree.
                     where anything is live; behind something live it is never an error
   --rules FILE      the rules; default as for run
   --store URL       where the trace is; default as for run
+  --no-watch        don't look for non-deterministic calls that were not there when it was recorded
   --allow-unwoven   go on although the model asked for a tool that no rule wove, which is then run for real
   --json            the result as JSON, on standard error
   --quiet           no report when all is the same
@@ -33,8 +34,8 @@ record disagree.
 
 _OPTIONS = {
     "--live": MANY, "--swap": MANY, "--deny": MANY, "--inputs": VALUE,
-    "--rules": VALUE, "--store": VALUE, "--allow-unwoven": FLAG, "--json": FLAG, "--quiet": FLAG, "-q": FLAG,
-    "--help": FLAG, "-h": FLAG,
+    "--rules": VALUE, "--store": VALUE, "--no-watch": FLAG, "--allow-unwoven": FLAG, "--json": FLAG, "--quiet": FLAG,
+    "-q": FLAG, "--help": FLAG, "-h": FLAG,
 }  # fmt: skip
 
 
@@ -65,7 +66,8 @@ def replay(arguments: list[str]) -> int:
 
         write_replay(summary, sys.stderr, quiet=quiet, as_json=as_json, crossings=crossings)
 
-    options = Options(parsed.values.get("--rules"), parsed.values.get("--store"))
+    watch = "--no-watch" not in parsed.flags
+    options = Options(parsed.values.get("--rules"), parsed.values.get("--store"), watch=watch)
     lists = parsed.lists
     wanted = Wanted(
         live=tuple(lists.get("--live", ())),

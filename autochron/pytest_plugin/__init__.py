@@ -49,8 +49,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Settle the mode, and say what the marker takes."""
     config.addinivalue_line(
         "markers",
-        f"{MARKER}(trace, live=(), swap=None, inputs=None, deny=(), rules=None, store=None, check=True, allow_unwoven=False):"
-        " replay a recorded trace around the test, with some of it live; several traces are a list, or a pattern of files",
+        f"{MARKER}(trace, live=(), swap=None, inputs=None, deny=(), rules=None, store=None, check=True, allow_unwoven=False,"
+        " watch=False): replay a recorded trace around the test, with some of it live; several traces are a list, or a pattern"
+        " of files",
     )
     given = (
         ("--autochron", config.getoption("--autochron")),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Reference: TypeAlias = str | os.PathLike[str] | Trace
 
-KEYWORDS = ("live", "swap", "inputs", "deny", "rules", "store", "check", "allow_unwoven")
+KEYWORDS = ("live", "swap", "inputs", "deny", "rules", "store", "check", "allow_unwoven", "watch")
 
 TRACE_FILE = ".jsonl"
 
@@ -47,6 +47,7 @@ class Asked:
     store: Any = None
     check: bool = True
     allow_unwoven: bool = False
+    watch: bool = False
 
 
 def traces_of(marker: pytest.Mark, item: pytest.Item) -> list[Reference] | None:
@@ -152,7 +153,7 @@ def _check(trace: object) -> None:
 
 
 def _check_options(options: Mapping[str, Any]) -> None:
-    for name in ("check", "allow_unwoven"):
+    for name in ("check", "allow_unwoven", "watch"):
         if not isinstance(options.get(name, True), bool):
             raise UsageError(f"{name}={options[name]!r} in the marker autochron: it is True or False")
     inputs = options.get("inputs")

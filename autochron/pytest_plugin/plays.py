@@ -129,6 +129,7 @@ class Replayer(Play):
             deny=deny,
             check=False,
             allow_unwoven=asked.allow_unwoven,
+            watch=asked.watch,
         )
         super().__init__(asked, face)
 

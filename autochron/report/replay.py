@@ -61,6 +61,11 @@ def _write(
             "  the trace was cut off before its end: exit status and output could not be compared (no-footer)",
             "yellow",
         )
+    for each in summary.findings[:_FEW]:
+        where = f"{each.call} at {each.site}, outside every boundary"
+        page.line(f"  not there when it was recorded: {where} ({each.category}; unmarked-call)", "yellow")
+    if len(summary.findings) > _FEW:
+        page.line(f"  … and {len(summary.findings) - _FEW} more like it", "yellow")
     for problem in summary.problems:
         page.line(f"  {problem}", "yellow")
 

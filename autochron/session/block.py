@@ -11,7 +11,7 @@ from autochron import _originals
 from autochron.config import default_store, find_rule_file
 from autochron.crossing.processes import attending
 from autochron.errors import UnwovenToolError, UsageError
-from autochron.model import Command, Footer, Rules, Trace
+from autochron.model import Command, Finding, Footer, Rules, Trace
 from autochron.ports import Store
 from autochron.rules import load_rules
 from autochron.session import facts, streams
@@ -74,6 +74,7 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
             `.autochron/traces.db` beside the rules.
         rules: a rule file, or rules; default `autochron.toml` found upward from the working folder.
         durability: `group` makes envelopes durable within 50 ms; `sync` before the crossing's caller goes on.
+        watch: whether to look for non-deterministic calls outside every boundary: `findings`. It takes milliseconds.
 
     Raises:
         RuleError: the rules mean nothing.
@@ -88,11 +89,13 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
         store: Store | str | None = None,
         rules: Rules | str | os.PathLike[str] | None = None,
         durability: Any = "group",
+        watch: bool = False,
     ) -> None:
         self._name = name
         self._store = store
         self._given = rules
         self._durability = durability
+        self._watch = watch
         self._recording: Recording | None = None
         self._listens: Callable[[], None] | None = None
 
@@ -106,6 +109,8 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
         header = facts.header(rules, command, self._name, children=children)
         self._recording = Recording(activation, self.store, header, durability=self._durability)
         self._recording.begin()
+        if self._watch:
+            self._recording.watch()
         self._listens = streams.listen_to_prints(self._recording.printed, any_stream=True)
         return self
 
@@ -115,6 +120,8 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
         recording = self._recording
         if self._listens is not None:
             self._listens()
+        if recording is not None and recording.watching is not None:
+            recording.watching.end()
         if recording is not None:
             recording.end(None, None if kind is None else kind.__qualname__)
 
@@ -122,6 +129,18 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
     def id(self) -> str:
         """The id of the trace."""
         return self._session.header.id
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The non-deterministic calls that were made so far, with those that a boundary or an ignore covers.
+
+        Raises:
+            UsageError: nobody looks for them: say `watch=True`.
+        """
+        watching = self._session.watching
+        if watching is None:
+            raise UsageError("this recording does not look for findings; begin it with watch=True")
+        return watching.findings()
 
     @property
     def problems(self) -> tuple[str, ...]:

@@ -30,7 +30,8 @@ class Ending(NamedTuple):
     versions: tuple[tuple[str, str], ...]
     environment: tuple[tuple[str, str], ...]
     credentials: tuple[str, ...]
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] | None = None
+    """None where nobody looked for any."""
 
     def footer(
         self,
@@ -58,8 +59,9 @@ class Ending(NamedTuple):
             environment=self.environment,
             credentials=self.credentials,
             lost=lost,
+            watched=self.findings is not None,
             findings=combined(
-                [self.findings, *(child.end.footer.findings for child in come if child.end is not None)]
+                [self.findings or (), *(child.end.footer.findings for child in come if child.end is not None)]
             ),
         )
 

@@ -45,7 +45,6 @@ from autochron.weaving import gate
 if TYPE_CHECKING:
     from autochron.crossing.kernels import Kernels
     from autochron.ports import Sink, Store
-    from autochron.session.watching import Watching
 
 _NOTHING: frozenset[object] = frozenset()
 
@@ -94,8 +93,6 @@ class Recording(Session):
         """Whether somebody sees to it that what waits is written before the process ends."""
         self.before_exec: Callable[[], None] | None = None
         """What is done before the process is replaced, in the place of `flush`."""
-        self.watching: Watching | None = None
-        """Who looks for calls that escape the record; None where nobody does."""
         self._store = store
         self._footer: Footer | None = None
         self._redactor = redactor or Redactor()
@@ -164,10 +161,7 @@ class Recording(Session):
 
     def watch(self) -> None:
         """Look for calls that escape the record, in this process and those that it starts."""
-        from autochron.session.watching import Watching  # lazy: it may be switched off
-
-        self.watching = Watching(self)
-        self.watching.begin()
+        super().watch()
         if self.children is not None:
             self.children.handing = structs.replace(self.children.handing, watch=True)
 
@@ -395,7 +389,7 @@ class Recording(Session):
             facts.versions(rules),
             facts.environment(rules, self._redactor),
             facts.credentials(rules),
-            () if self.watching is None else self.watching.findings(),
+            None if self.watching is None else self.watching.findings(),
         )
 
     def _make_footer(self, ending: Ending) -> Footer:

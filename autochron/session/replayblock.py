@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from autochron.envelope.redaction import Redactor
 from autochron.errors import DivergenceError, UsageError
-from autochron.model import Divergence, Rules, Trace
+from autochron.model import Divergence, Finding, Rules, Trace
 from autochron.ports import Record, Store
 from autochron.replaying.plan import plan_for
 from autochron.session.activation import activate
@@ -45,6 +45,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         deny: what live crossings are kept from: `network`, `subprocess`, `files`.
         check: whether a divergence raises when the block is left.
         allow_unwoven: whether to go on although the model asked for a tool that no rule wove, which would be run for real.
+        watch: whether to look for non-deterministic calls outside every boundary: `findings`. It takes milliseconds.
 
     Raises:
         TraceNotFoundError, TraceFormatError: there is no such trace, or it can't be read.
@@ -65,6 +66,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         deny: Reach | Iterable[Reach] = (),
         check: bool = True,
         allow_unwoven: bool = False,
+        watch: bool = False,
     ) -> None:
         self._reference = trace
         self._live = live
@@ -75,6 +77,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         self._deny = deny
         self._check = check
         self._allow_unwoven = allow_unwoven
+        self._watch = watch
         self._session: Replaying | None = None
         self._rerun: Rerun | None = None
         self._crossings: tuple[int, Crossings] | None = None
@@ -105,6 +108,8 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         self._session = Replaying(activation, record, Redactor(), plan, swaps=swaps)
         self._put_back = set_environment(record, plan)
         self._session.begin()
+        if self._watch:
+            self._session.watch()
         return self
 
     def __exit__(
@@ -115,6 +120,8 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             return
         self.is_over = True
         self._put_back()
+        if session.watching is not None:
+            session.watching.end()
         if self._ran:
             gate.switch_off()
         whole = kind is None or self._is_end(kind, session)
@@ -278,6 +285,18 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         if self._rerun is not None:
             return self._rerun.summary.divergences
         return tuple(self._session.director.divergences)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The non-deterministic calls that were made so far, with those that a boundary or an ignore covers.
+
+        Raises:
+            UsageError: nobody looks for them: say `watch=True`.
+        """
+        watching = self._begun.watching
+        if watching is None:
+            raise UsageError("this replay does not look for findings; begin it with watch=True")
+        return watching.findings()
 
     @property
     def has_begun(self) -> bool:

@@ -256,6 +256,7 @@ class Replaying(Session):
             complete=self.record.footer is not None,
             divergences=divergences,
             problems=(*self.problems, *([versions] if versions else ())),
+            findings=() if self.watching is None else self.watching.new(self.record.footer),
         )
 
     def on_exec(self) -> None:

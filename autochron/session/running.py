@@ -328,6 +328,8 @@ def run_replayed(
     replaying.before_exec = lambda: ending.cut_short(None)
     capture.start(served)
     replaying.begin()
+    if options.watch:
+        replaying.watch()
     process = _originals.getpid()
     status = program.run(weave_into(activation, program))  # type: ignore[arg-type]
     if _originals.getpid() != process:  # a forked child: it ends as it would, and the report is its parent's
@@ -368,6 +370,8 @@ class _ReplayEnding:
         """
         replaying = self._replaying
         self._capture.stop()
+        if replaying.watching is not None:
+            replaying.watching.end()
         replaying.finish()
         compare_ending(replaying, status, self._capture.stdout.data, uncaught)
         summary = replaying.summary(status or 0)

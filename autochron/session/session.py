@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from autochron.ports import CrossingHandler
     from autochron.session.children import Children
     from autochron.session.swapping import Swapping
+    from autochron.session.watching import Watching
 
 
 class Problems(list[str]):
@@ -50,6 +51,15 @@ class Session:
         self.children: Children | None = None
         """Who tells the processes that the program starts; None where they are strangers."""
         self._token: Any = None
+        self.watching: Watching | None = None
+        """Who looks for calls that escape the record; None where nobody does."""
+
+    def watch(self) -> None:
+        """Look for calls that escape the record."""
+        from autochron.session.watching import Watching  # lazy: it may be switched off
+
+        self.watching = Watching(self)
+        self.watching.begin()
 
     def start(
         self,

@@ -8,7 +8,7 @@ from autochron.detect.ignoring import ignored
 from autochron.detect.watch import Watch
 
 if TYPE_CHECKING:
-    from autochron.model import Finding
+    from autochron.model import Finding, Footer
     from autochron.session.session import Session
 
 
@@ -19,6 +19,7 @@ class Watching:
         self._activation = session.activation
         project = self._activation.project
         values = self._activation.values
+        self._is_own = values is None
         # One watch for both: two would stand in each other's place.
         self._watch = (
             Watch(project.owns, project.name, session.problem, session.is_inside)
@@ -29,12 +30,14 @@ class Watching:
     def begin(self) -> None:
         """Begin to watch what is imported, and the rest as it is."""
         self._activation.hook.on_executed = self._watch.imported
+        self._watch.forget()
         self._watch.on()
 
     def end(self) -> None:
-        """Take every patch off."""
-        self._activation.hook.on_executed = None
-        self._watch.off()
+        """Take every patch off, but for those by which ambient values are recorded: they stay as weaving does."""
+        if self._is_own:
+            self._activation.hook.on_executed = None
+            self._watch.off()
 
     def findings(self) -> tuple[Finding, ...]:
         """Give what was found so far; what is meant to be there is marked."""
@@ -43,6 +46,17 @@ class Watching:
     def stale(self) -> tuple[str, ...]:
         """Say what is wrong with ignores: a run does not come everywhere, so only what is gone from the source is."""
         return tuple(self._judged()[1])
+
+    def new(self, footer: Footer | None) -> tuple[Finding, ...]:
+        """Give what escapes in a replay and did not when the trace was recorded; nothing where nobody looked then."""
+        if footer is None or not footer.watched:
+            return ()
+        known = {(each.site.file, each.site.hash, each.call) for each in footer.findings}
+        return tuple(
+            each
+            for each in self.findings()
+            if each.covered is None and (each.site.file, each.site.hash, each.call) not in known
+        )
 
     def _judged(self) -> tuple[list[Finding], list[str]]:
         return ignored(self._watch.findings(), self._activation.rules, lambda _file: False)

@@ -115,6 +115,7 @@ class FooterFields(Struct):
     environment: tuple[tuple[str, str], ...] = ()
     credentials: tuple[str, ...] = ()
     lost: int = 0
+    watched: bool = False
     findings: tuple[Finding, ...] = ()
 
 
@@ -341,6 +342,7 @@ class LineReader:
             environment=fields.environment,
             credentials=fields.credentials,
             lost=fields.lost,
+            watched=fields.watched,
             findings=fields.findings,
         )
 

@@ -108,8 +108,10 @@ def test_values_that_rules_ask_for_are_covered_and_a_table_for_nothing_is_stale(
     out = check("agent.py", "--format=json")[1]
     assert sites(out) == ALL
     assert json.loads(out)["stale"] == [
-        "autochron.toml:2: [[boundary]] is stale: `time.tine` is no call whose value is known to be ambient; correct it or"
-        " take it out (stale-ambient)"
+        (
+            "autochron.toml:2: [[boundary]] is stale: `time.tine` is no call whose value is known to be ambient; correct it"
+            " or take it out (stale-ambient)"
+        )
     ]
 
 
