@@ -16,11 +16,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from enum import IntEnum
-from inspect import CO_GENERATOR
 from types import BuiltinMethodType, CodeType, CoroutineType, FrameType, MethodType
 from typing import Any, NamedTuple
 from weakref import ref
 
+from autochron._flags import CO_GENERATOR
 from autochron.detect.catalogue import ASKING, INFRASTRUCTURE, NEVER_EXCUSED, SOURCES, TRANSPARENT, Source
 from autochron.model import CATEGORIES, Tier
 

@@ -9,6 +9,7 @@ Not `bytecode`: taking apart and putting together a large function costs millise
 
 from __future__ import annotations
 
+import functools
 import opcode
 import sys
 from collections.abc import Callable, Iterator
@@ -38,6 +39,7 @@ def with_call(code: CodeType, hook: Callable[..., None], parameters: tuple[int, 
     )
 
 
+@functools.cache
 def _call(constant: int, parameters: tuple[int, ...]) -> bytes:
     count = len(parameters)
     load = _operation("LOAD_CONST", constant)
@@ -67,6 +69,7 @@ def _caches(name: str) -> int:
     return int(entries.get(name, 0) if isinstance(entries, dict) else entries[opcode.opmap[name]])
 
 
+@functools.cache
 def _nowhere(units: int) -> bytes:
     """Give the line table of so many code units that stand on no line."""
     entries = bytearray()
