@@ -1,4 +1,4 @@
-"""The flags of code objects, as `inspect` has them: importing that takes 6 ms, and every recorded program would wait for it."""
+"""The flags of code objects, as `inspect` has them: to import that takes 6 ms, before every recorded program."""
 
 CO_OPTIMIZED = 1
 CO_NEWLOCALS = 2
