@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from bench.measure import Figure, Size, medians, over, turn_about
 
 TARGET = 60.0
-HEAVY = ("libcst", "wrapt")
+HEAVY = ("libcst", "wrapt", "_hashlib", "ast", "ctypes", "inspect", "typing_extensions")
 """What an empty program must not have imported."""
 
 _REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

@@ -1,16 +1,19 @@
 """The command line.
 
-`run` is parsed by hand and imports nothing that it doesn't need: it stands before every recorded program.
+`run` is parsed by hand and imports nothing that it doesn't need: it stands before every recorded program. This module itself
+imports least of all, for Python may be started anew from here.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
 
 from autochron import _seed
-from autochron.errors import AutochronError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
 
 HELP = """\
 usage: autochron COMMAND ...
@@ -36,6 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         _seed.take()
         if given[:1] == ["run"] and not _seed.current() and "--no-watch" not in given:
             _seed.start_again(_seed.choose())
+    from autochron.errors import AutochronError  # lazy, as all that the process before it needs not
+
     try:
         status = _dispatch(given)
         if given[:1] not in (["run"], ["replay"]):  # there it is the program's, and Python's to flush
@@ -60,7 +65,10 @@ def _dispatch(given: list[str]) -> int:
         sys.stdout.write(f"autochron {__version__}\n")
         return 0
     if command == "run":
-        from autochron.cli.run import run
+        from autochron.cli.lean import Lean
+
+        with Lean():
+            from autochron.cli.run import run
 
         return run(given[1:])
     if command == "replay":
@@ -87,6 +95,7 @@ def _dispatch(given: list[str]) -> int:
         from autochron.cli.judge import judge
 
         return judge(given[1:])
+    from autochron.errors import UsageError
     from autochron.rules.nearest import nearest  # lazy: difflib
 
     near = nearest((*_COMMANDS, "--help", "--version"), command)

@@ -6,7 +6,8 @@ import sys
 
 from autochron.cli.options import FLAG, MANY, VALUE, parse
 from autochron.errors import PlanError, UsageError
-from autochron.session.running import Options, load_record
+from autochron.session.replaycommand import load_record
+from autochron.session.running import Options
 
 HELP = """\
 usage: autochron incident new TRACE [OPTION ...] FOLDER

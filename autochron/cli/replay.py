@@ -9,8 +9,9 @@ from autochron.cli.options import FLAG, MANY, VALUE, parse
 from autochron.cli.run import program_of
 from autochron.errors import UsageError
 from autochron.model import Envelope, Replayed, ReplaySummary
+from autochron.session.replaycommand import Wanted, run_replayed
 from autochron.session.replaying import SHORT, Replaying
-from autochron.session.running import Options, Wanted, run_replayed
+from autochron.session.running import Options
 
 HELP = """\
 usage: autochron replay TRACE [OPTION ...] [-- PROGRAM [ARG ...]]

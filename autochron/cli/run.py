@@ -79,9 +79,9 @@ def run(arguments: list[str]) -> int:
         )
 
     def report(summary: RunSummary) -> int | None:
-        from autochron.report.run import write_run  # lazy: after the program
-
         if not quiet:
+            from autochron.report.run import write_run  # lazy: after the program
+
             write_run(summary, sys.stderr)
         if not (strict or least is not None or file):
             return None

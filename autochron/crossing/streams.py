@@ -6,11 +6,11 @@ The object stays itself, and so do its type and its attributes. Only classes who
 
 from __future__ import annotations
 
-import inspect
 import weakref
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from autochron import _flags
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import Mark, is_woven, weave_function
 
@@ -24,7 +24,7 @@ ENDS = ("close", "aclose")
 _BEYOND = ("__del__", "send", "asend", "throw", "athrow")
 """What would run on an object that was never whole, or hand out items past the steps."""
 
-_GENERATORS = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+_GENERATORS = _flags.CO_GENERATOR | _flags.CO_ASYNC_GENERATOR
 
 _classes: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
 _followed: dict[int, tuple[Any, Any]] = {}

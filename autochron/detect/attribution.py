@@ -17,11 +17,11 @@ import sys
 from collections.abc import Callable, Iterator
 from enum import IntEnum
 from functools import partial
-from inspect import CO_GENERATOR
 from types import BuiltinMethodType, CodeType, CoroutineType, FrameType, MethodType
 from typing import Any, NamedTuple, TypeAlias
 from weakref import ref
 
+from autochron._flags import CO_GENERATOR
 from autochron.detect.catalogue import ASKING, INFRASTRUCTURE, NEVER_EXCUSED, SOURCES, TRANSPARENT, Source
 from autochron.detect.drawing import form_of
 from autochron.model import CATEGORIES, Tier

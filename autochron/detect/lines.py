@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import tokenize
+import sys
 from functools import lru_cache
+
+# Not hashlib: it loads OpenSSL, 3 ms at the start of every run.
+if sys.version_info >= (3, 12):
+    from _sha2 import sha256  # type: ignore[import-not-found,unused-ignore]  # typeshed has no stub for it
+else:
+    from _sha256 import sha256  # type: ignore[import-not-found,unused-ignore]
 
 _LENGTH = 12
 
 
 def hash_of(line: str) -> str:
     """Give the first 12 hex digits of the SHA-256 of a line without the space around it."""
-    return hashlib.sha256(line.strip().encode("utf-8", "surrogatepass")).hexdigest()[:_LENGTH]
+    found: str = sha256(line.strip().encode("utf-8", "surrogatepass")).hexdigest()
+    return found[:_LENGTH]
 
 
 def line_hash(path: str, line: int) -> str:
@@ -39,6 +45,8 @@ def source_lines(path: str) -> tuple[str, ...]:
 @lru_cache(maxsize=256)
 def _read(path: str, _changed: int, _size: int) -> tuple[str, ...]:
     """Read a file once for each of its states."""
+    import tokenize  # lazy: a recorded program needs it at its end only
+
     try:
         # Not str.splitlines: it breaks at form feeds and the like, where Python counts no line.
         with tokenize.open(path) as file:

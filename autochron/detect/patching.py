@@ -422,6 +422,23 @@ def set_on_type(owner: type, name: str, value: Any) -> None:
         del entries[name]
     else:
         entries[name] = value
-    import ctypes  # lazy: for types of C alone, and it takes milliseconds
+    _modified()(owner)
 
-    ctypes.pythonapi.PyType_Modified(ctypes.py_object(owner))
+
+@functools.cache
+def _modified() -> Callable[[type], None]:
+    """Give `PyType_Modified`: without it the interpreter goes on finding what it found in a type before.
+
+    Not by `ctypes` where it can be helped, which takes 2 ms.
+    """
+    import _ctypes  # lazy: for types of C alone
+
+    if not hasattr(_ctypes, "dlsym"):
+        import ctypes
+
+        return lambda owner: ctypes.pythonapi.PyType_Modified(ctypes.py_object(owner))
+    held = type("Object", (_ctypes._SimpleCData,), {"_type_": "O"})  # noqa: SLF001 - as `ctypes` does
+    flags = _ctypes.FUNCFLAG_CDECL | _ctypes.FUNCFLAG_PYTHONAPI
+    body = {"_flags_": flags, "_restype_": None, "_argtypes_": (held,)}
+    function: Callable[[int], Callable[[type], None]] = type("Function", (_ctypes.CFuncPtr,), body)
+    return function(_ctypes.dlsym(_ctypes.dlopen(None, 0), "PyType_Modified"))  # type: ignore[arg-type]  # of this process

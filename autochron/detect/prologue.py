@@ -9,6 +9,7 @@ Not `bytecode`: taking apart and putting together a large function costs millise
 
 from __future__ import annotations
 
+import functools
 import opcode
 import sys
 from collections.abc import Callable, Iterator
@@ -62,6 +63,7 @@ def with_answer(
     return _behind(code, b"".join(parts), hook, _SPACE + len(parameters))
 
 
+@functools.cache
 def _call(constant: int, parameters: tuple[int, ...]) -> bytes:
     return _called(constant, parameters) + _operation("POP_TOP")
 
@@ -95,6 +97,7 @@ def _caches(name: str) -> int:
     return int(entries.get(name, 0) if isinstance(entries, dict) else entries[opcode.opmap[name]])
 
 
+@functools.cache
 def _nowhere(units: int) -> bytes:
     """Give the line table of so many code units that stand on no line."""
     entries = bytearray()

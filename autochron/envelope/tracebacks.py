@@ -5,7 +5,6 @@ A frame is `[file, line, function]`, then the three columns of the caret line wh
 
 from __future__ import annotations
 
-import ast
 import os
 import sys
 import types
@@ -99,6 +98,8 @@ def _entry(described: Sequence[Any]) -> types.TracebackType | None:
 
 
 def _code(file: str, line: int, columns: Sequence[Any]) -> types.CodeType:
+    import ast  # lazy: 2 ms, and only a replay makes tracebacks
+
     name = ast.Name("_", ast.Load())
     statement = ast.Expr(name)
     where: dict[str, Any] = {"lineno": line, "col_offset": 0, "end_lineno": line, "end_col_offset": 0}

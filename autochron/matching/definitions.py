@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_NEWLOCALS, CO_OPTIMIZED
 from types import CodeType
 from typing import Literal, TypeAlias
+
+from autochron._flags import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_NEWLOCALS, CO_OPTIMIZED
 
 Shape: TypeAlias = Literal["function", "generator", "coroutine", "async_generator"]
 """What a function is by its code. Not what it returns: a sync wrapper may return a coroutine."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import enum
 import types
 from collections.abc import Callable, Mapping
-from inspect import getattr_static
 from types import MappingProxyType
 from typing import Any
 
@@ -236,10 +235,15 @@ def _can_be_encoded(value: Any) -> bool:
     return (kind_of(type(value)) if kind is None else kind) != OPAQUE and not isinstance(value, _STILL_BASES)
 
 
+def _is_cached(cls: type, name: str) -> bool:
+    """Tell whether this is what a `cached_property` keeps: no change that anyone sees."""
+    from inspect import getattr_static  # lazy: 6 ms, and hardly any argument gets attributes
+
+    return hasattr(type(getattr_static(cls, name, None)), "__get__")
+
+
 def _first_change(cls: type, before: dict[str, Any], now: dict[str, Any]) -> str:
     for name, held in now.items():
-        # What a `cached_property` keeps is no change that anyone sees.
-        cached = name not in before and hasattr(type(getattr_static(cls, name, None)), "__get__")
-        if before.get(name) != held and not cached:
+        if before.get(name) != held and not (name not in before and _is_cached(cls, name)):
             return f".{name}"
     return next((f".{name}" for name in before if name not in now), "")

@@ -16,8 +16,8 @@ from msgspec import Struct
 from autochron.crossing.processes import VARIABLE
 from autochron.errors import UsageError
 from autochron.model import Replayed, ReplaySummary, Trace
+from autochron.session.replaycommand import PLAN, REPORT
 from autochron.session.replayed import Crossings, gathered
-from autochron.session.running import PLAN, REPORT
 from autochron.store.tracefile import write_trace
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import opcode
 import sys
-from dis import stack_effect
+from opcode import stack_effect
 from types import CodeType
 
 from autochron.errors import WeavingError

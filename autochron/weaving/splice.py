@@ -18,11 +18,11 @@ tests fail, recursion depth is halved) and a prologue that hands the body to a d
 
 from __future__ import annotations
 
-import inspect
 import sys
 from types import CodeType
 from typing import Any
 
+from autochron import _flags
 from autochron.errors import WeavingError
 from autochron.weaving import gate
 from autochron.weaving.assembly import (
@@ -48,26 +48,26 @@ _DEPTH_ONE = 4
 _STOP_ITERATION_ERROR = 3
 _ASYNC_GENERATOR_WRAP = 4
 
-_GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_GENERATORS = _flags.CO_GENERATOR | _flags.CO_COROUTINE | _flags.CO_ASYNC_GENERATOR
 
 
 def function_kind(code: CodeType) -> str:
     """Tell what calling a function with this code gives: `sync`, `coroutine`, `generator` or `async_generator`."""
-    if code.co_flags & inspect.CO_ASYNC_GENERATOR:
+    if code.co_flags & _flags.CO_ASYNC_GENERATOR:
         return "async_generator"
-    if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE):
+    if code.co_flags & (_flags.CO_COROUTINE | _flags.CO_ITERABLE_COROUTINE):
         return "coroutine"
-    return "generator" if code.co_flags & inspect.CO_GENERATOR else "sync"
+    return "generator" if code.co_flags & _flags.CO_GENERATOR else "sync"
 
 
 def parameter_names(code: CodeType) -> tuple[tuple[str, ...], tuple[str | None, str | None]]:
     """Give the names of all parameters in the order of the frame's slots, and those of `*args` and `**kwargs`."""
     count = code.co_argcount + code.co_kwonlyargcount
     args = kwargs = None
-    if code.co_flags & inspect.CO_VARARGS:
+    if code.co_flags & _flags.CO_VARARGS:
         args = code.co_varnames[count]
         count += 1
-    if code.co_flags & inspect.CO_VARKEYWORDS:
+    if code.co_flags & _flags.CO_VARKEYWORDS:
         kwargs = code.co_varnames[count]
         count += 1
     return code.co_varnames[:count], (args, kwargs)

@@ -1,0 +1,240 @@
+"""Replay a whole program: what `autochron replay` does. Apart from `running`, for a run needs nothing of it."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from autochron import _originals, _seed
+from autochron.config import default_store, find_rule_file
+from autochron.envelope import bodies
+from autochron.envelope.redaction import Redactor
+from autochron.errors import UsageError
+from autochron.model import Command, ReplaySummary, Rules, Severity
+from autochron.replaying.plan import plan_for, read_plan
+from autochron.rules import load_rules
+from autochron.session import exits
+from autochron.session.activation import activate
+from autochron.session.block import refuse_unwoven
+from autochron.session.coverage import refuse_uncovered
+from autochron.session.program import Program, end_process, say_exit
+from autochron.session.replaying import Replaying
+from autochron.session.running import Capture, Options, weave_into
+from autochron.session.surroundings import set_environment
+from autochron.session.swapping import swaps_for, with_swaps
+from autochron.store import open_store
+
+if TYPE_CHECKING:
+    from autochron.ports import Record
+    from autochron.replaying.plan import Selector
+
+REPORT = "AUTOCHRON_REPLAY_REPORT"
+"""Names the file into which a replay that another process has started writes what became of it."""
+
+PLAN = "AUTOCHRON_REPLAY_PLAN"
+"""Names the file with the plan of such a replay."""
+
+
+class Wanted(NamedTuple):
+    """What a replay is to do otherwise than serve everything; see `autochron.replay`."""
+
+    live: tuple[Selector, ...] = ()
+    swap: tuple[tuple[str, str], ...] = ()
+    deny: tuple[str, ...] = ()
+    inputs: str | None = None
+
+
+NOTHING_LIVE = Wanted()
+
+ReportReplay: TypeAlias = Callable[[ReplaySummary, Replaying], None]
+
+
+def load_record(options: Options, reference: str) -> tuple[Record, Rules]:
+    """Open a trace, and read the rules that go with it."""
+    file = reference.endswith(".jsonl")
+    beside = find_rule_file(os.path.abspath(reference)) if file and options.rules is None else None
+    rules = load_rules(beside) if beside else options.load_rules(os.getcwd())
+    if file:
+        return open_store(reference).record("last"), rules
+    return open_store(options.store or default_store(rules.file)).record(reference), rules
+
+
+def run_replayed(
+    options: Options,
+    reference: str,
+    command: Command | None,
+    report: ReportReplay,
+    *,
+    wanted: Wanted = NOTHING_LIVE,
+    allow_unwoven: bool,
+) -> int:
+    """Replay a recorded program with nothing live but what is wanted so; gives 0 where all was the same, else 1.
+
+    Raises:
+        UsageError, RuleError, StoreError, TraceFormatError, UnwovenToolError: before the program starts.
+    """
+    record, rules = load_record(options, reference)
+    if record.header.hash_seed not in {"", _seed.current()}:
+        _seed.start_again(record.header.hash_seed)
+    settled = os.environ.pop(PLAN, None)
+    if settled is not None:
+        plan = read_plan(settled)
+    else:
+        plan = plan_for(record, wanted.live, inputs=wanted.inputs, deny=wanted.deny)
+    if not allow_unwoven:
+        refuse_unwoven(record)
+        refuse_uncovered(record, rules)
+    elif not plan.is_full:
+        refuse_uncovered(record, rules, live=plan)
+    told = os.environ.pop(REPORT, None)
+    swaps = swaps_for(wanted.swap, rules)
+    rules = with_swaps(rules, swaps)
+    given = command if command is not None else record.header.command
+    if given.mode == "block":
+        what = (
+            f"is of a call of {given.target}"
+            if given.target
+            else "was recorded by autochron.record in a program"
+        )
+        raise UsageError(
+            f"trace {record.header.id} {what}, and names no program; "
+            "give the program after --, or replay it in Python with autochron.replay"
+        )
+    _enter_folder(rules, record.header.command)
+    program = Program(given)
+    redactor = Redactor()
+    set_environment(record, plan)
+    activation = activate(rules, program.own, aliases={"__main__": program.aliases})
+    replaying = Replaying(activation, record, redactor, plan, swaps=swaps)
+    capture = Capture()
+    footer = record.footer
+    served = b"" if footer is None else bodies.restore_body(footer.stdin)
+    ending = _ReplayEnding(replaying, capture, report, told)
+    undo = exits.guard(ending.cut_short)
+    replaying.before_exec = lambda: ending.cut_short(None)
+    capture.start(served)
+    replaying.begin()
+    if options.watch:
+        replaying.watch()
+    process = _originals.getpid()
+    status = program.run(weave_into(activation, program))  # type: ignore[arg-type]
+    if _originals.getpid() != process:  # a forked child: it ends as it would, and the report is its parent's
+        atexit.register(replaying.leave)
+        if program.exit is not None:
+            raise program.exit
+        end_process(status)
+        return status
+    say_exit(program.exit)
+    # What Python does at exit is done here, because the program's threads and exit functions are part of what is compared.
+    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
+    atexit._run_exitfuncs()  # noqa: SLF001
+    undo()
+    return ending.finish(status, program.uncaught)
+
+
+class _ReplayEnding:
+    """The end of a replayed program: what it came to is compared, told, and made the exit status."""
+
+    def __init__(
+        self,
+        replaying: Replaying,
+        capture: Capture,
+        report: ReportReplay,
+        told: str | None,
+    ) -> None:
+        self._replaying = replaying
+        self._told = told
+        """The file into which the process that started this one is told."""
+        self._capture = capture
+        self._report = report
+        self._process = _originals.getpid()
+
+    def finish(self, status: int | None, uncaught: str | None = None) -> int:
+        """Compare and tell; gives 0 where all was the same, else 1. None is the status of what exec replaced.
+
+        `uncaught` is the type of the exception that ended the program, if one did.
+        """
+        replaying = self._replaying
+        self._capture.stop()
+        if replaying.watching is not None:
+            replaying.watching.end()
+        replaying.finish()
+        compare_ending(replaying, status, self._capture.stdout.data, uncaught)
+        summary = replaying.summary(status or 0)
+        if self._told is not None:
+            from autochron.session.rerunning import write_report  # lazy: only for who asks
+
+            write_report(self._told, summary, [each for each, _ in replaying.director.replayed()])
+        self._report(summary, replaying)
+        return 0 if summary.same else 1
+
+    def cut_short(self, status: int | None) -> None:
+        """Do so before the process ends without clean-up, and end it with our own status."""
+        if _originals.getpid() != self._process:
+            self._replaying.leave()
+            return
+        result = self.finish(status)
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError, AttributeError):
+                pass
+        _originals.immediate_exit(result)
+
+
+def compare_ending(
+    replaying: Replaying, status: int | None, stdout: bytes, uncaught: str | None = None
+) -> None:
+    """Note where exit status or output are not as they were."""
+    footer = replaying.record.footer
+    if footer is None:
+        return
+    director = replaying.director
+    # What a program says in the end follows from what was live in it; but that it breaks now is no fix.
+    severity: Severity = "error" if replaying.plan.is_full else "consequence"
+    breaks = uncaught is not None and not footer.status
+    failed: Severity = "error" if replaying.plan.is_full or breaks else "warning"
+    by = f"; it broke on an uncaught {uncaught}" if uncaught else ""
+    if footer.status is not None and footer.status != status:
+        director.note(
+            "status",
+            "exit status",
+            f"the program ended with status {status}; when it was recorded, with {footer.status}{by}",
+            severity=failed,
+            recorded=str(footer.status),
+            replayed=str(status),
+        )
+    masked = replaying.redactor.mask_outcome(bodies.store_body(stdout, "text/plain"))[0]
+    if masked != footer.stdout:
+        line, recorded, replayed = _first_line(
+            bodies.restore_body(footer.stdout), bodies.restore_body(masked)
+        )
+        message = f"line {line} of the output was {recorded!r}, now it is {replayed!r}"
+        director.note(
+            "output", "standard output", message, severity=severity, recorded=recorded, replayed=replayed
+        )
+
+
+def _first_line(recorded: bytes, replayed: bytes) -> tuple[int, str, str]:
+    before = recorded.decode("utf-8", "replace").splitlines()
+    now = replayed.decode("utf-8", "replace").splitlines()
+    for index in range(max(len(before), len(now))):
+        one = before[index] if index < len(before) else "(nothing)"
+        other = now[index] if index < len(now) else "(nothing)"
+        if one != other:
+            return index + 1, one, other
+    return len(before), "(as it is)", "(another line ending)"
+
+
+def _enter_folder(rules: Rules, command: Command) -> None:
+    folder = (
+        command.folder
+        if os.path.isabs(command.folder)
+        else os.path.join(rules.root or os.getcwd(), command.folder)
+    )
+    if command.mode != "block" and os.path.isdir(folder):
+        os.chdir(folder)
