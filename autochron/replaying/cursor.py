@@ -44,6 +44,8 @@ class Cursor:
         self._met = marks(record.size)
         self._closed = marks(record.size)
         self._reordered: set[str] = set()
+        self.passes_values = False
+        """Whether an ambient value that isn't asked for again is no matter of order: a fix may do without."""
         self._begun: dict[str, Envelope] = {}
         """The recorded lanes of which something was met, with the furthest."""
         self._reached = 0
@@ -220,6 +222,8 @@ class Cursor:
                 self._read_on()
         queue = self._lanes[lane]
         while queue and (queue[0].seq in self._met or self._is_inside_closed(queue[0])):
+            queue.popleft()
+        while self.passes_values and queue and queue[0].seq < seq and queue[0].is_value:
             queue.popleft()
         if queue and queue[0].seq < seq and lane not in self._reordered:
             self._reordered.add(lane)

@@ -64,6 +64,8 @@ class Director:
         self.states = States(state_of)
         self.turns = Turns(MAIN)
         self.cursor = Cursor(record, self._reading())
+        if not self._is_full:
+            self.cursor.passes_values = True
         self.teller = Teller(plan, self.consequences, self._lock)
         self.note = self.teller.note
         self.progress = 0

@@ -176,12 +176,8 @@ class Teller:
     def order(self, envelope: Envelope, earlier: Envelope) -> None:
         """Note that a crossing came before one that was recorded before it."""
         one, other = envelope.address, earlier.address
-        # What a fix no longer asks for is told of as missing.
-        severity: Severity | None = "warning" if earlier.is_value and not self._plan.is_full else None
         message = f"{one} came before {other}; when it was recorded {other} came first"
-        if severity is not None and self._consequences.include(earlier):
-            severity = "consequence"
-        self.note("reordered", one, message, envelope=earlier, nearest=other, severity=severity)
+        self.note("reordered", one, message, envelope=earlier, nearest=other)
 
     def served_tool(self, envelope: Envelope) -> None:
         """Note that what a tool did is not there."""

@@ -254,6 +254,7 @@ def draw_replay(
 
 _LIVE: Part = ("●", "green")
 _OPENED: Part = ("○", "green")
+_INVENTED: Part = ("◌", "yellow")
 _EXTRA: Part = ("+", "red")
 _MISSING: Part = ("−", "red")
 _DIFFERS = "≠"
@@ -269,6 +270,8 @@ def _replayed(crossing: Replayed, divergences: Sequence[Divergence]) -> Shown:
         mark, remark = _LIVE, ("live" if crossing.recorded else "live, was not recorded", "green")
     elif crossing.mode == "opened":
         mark, remark = _OPENED, ("opened", "green")
+    elif crossing.mode == "invented":
+        mark, remark = _INVENTED, ("invented", _style(divergences, "notice"))
     else:
         return Shown(
             crossing.envelope, (_DIFFERS, _style(divergences, "error")) if notes else None, None, notes

@@ -94,6 +94,11 @@ class ReplayedCrossing:
         return self.replayed.mode == "live"
 
     @property
+    def invented(self) -> bool:
+        """Whether it is an ambient value that was not recorded, and was made up of the trace's time or of chance."""
+        return self.replayed.mode == "invented"
+
+    @property
     def divergences(self) -> tuple[Divergence, ...]:
         """Where it and its record disagree."""
         return self._told

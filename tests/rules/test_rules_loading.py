@@ -147,6 +147,7 @@ def test_children_take_part_unless_the_file_says_no(tmp_path):
     assert load(tmp_path, f"{HEAD}children = false\n").children is False
 
 
+AMBIENT = '[[boundary]]\nkind = "ambient"\n'
 BAD = [
     ("", "1: the rule file has no `version`; write version = 1"),
     ("version = 2\n", "1: `version` is 2, and this release reads 1; update autochron"),
@@ -397,7 +398,67 @@ BAD = [
         "4: `site` `a.py:x` is not of the form path:line",
     ),
     (HEAD + "[[trace]]\n", "2: [[trace]] has no `target`; write module:qualname"),
+    (HEAD + 'ambient = ["clock", "uuids"]\n', "2: `ambient` has `uuids`; nearest is `uuid`"),
+    (
+        HEAD + 'ambient = ["files"]\n',
+        (
+            "2: `ambient` has `files`; known are `clock`, `random`, `uuid`; its values can't be recorded where they are asked"
+            " for: make the call a boundary"
+        ),
+    ),
+    (HEAD + 'ambient = "clock"\n', "2: `ambient` must be an array of strings, and is a string"),
+    (
+        HEAD + AMBIENT + 'site = "a.py:1"\n',
+        "2: [[boundary]] has no `call`; write the call, such as `time.time`",
+    ),
+    (
+        HEAD + AMBIENT + 'call = "time.time(...)"\nsite = "a.py:1"\n',
+        "4: `call` `time.time(...)` is not a dotted name, such as `time.time`, which a `site` goes with",
+    ),
+    (
+        HEAD + AMBIENT + 'call = "time.time"\nsite = "a.py"\n',
+        "5: `site` `a.py` has no line; write path:line, or give the `hash` of the line",
+    ),
+    (
+        HEAD + AMBIENT + 'call = "time.time"\nsite = "a.py:1"\nhash = "zz"\n',
+        "6: `hash` `zz` is not 8 or more hexadecimal digits",
+    ),
+    (
+        HEAD + AMBIENT + 'call = "time.time"\nsite = "a.py:1"\nname = "{model}"\n',
+        "6: `name` `{model}` must be a plain name: a value has no arguments to take it from",
+    ),
+    (
+        HEAD + AMBIENT + 'call = "time.time"\nsite = "a.py:1"\nwhen = { a = "b" }\n',
+        "6: [[boundary]] has no key `when`; known are `name`, `kind`, `call`, `site`, `hash`",
+    ),
 ]
+
+
+def test_ambient_values_are_read(tmp_path):
+    text = (
+        HEAD
+        + 'ambient = ["uuid", "clock", "uuid"]\n'
+        + AMBIENT
+        + 'call = "time.time()"\nsite = "a.py:3"\n'
+        + AMBIENT
+        + 'call = "datetime.date.today"\nsite = "b.py"\nhash = "0123456789ab"\nname = "today"\n'
+        # Without a site it is a boundary as any other.
+        + '[[boundary]]\nname = "now"\nkind = "ambient"\ncall = "time.time()"\n'
+    )
+    rules = load(tmp_path, text)
+    assert rules.ambient == ("uuid", "clock")
+    assert [(rule.call, rule.site, rule.hash, rule.name, str(rule.place)) for rule in rules.ambients] == [
+        ("time.time", "a.py:3", None, None, "autochron.toml:3"),
+        ("datetime.date.today", "b.py", "0123456789ab", "today", "autochron.toml:7"),
+    ]
+    assert [rule.name for rule in rules.boundaries] == ["now"]
+    others = [
+        text.replace('"clock", ', ""),
+        text.replace("a.py:3", "a.py:4"),
+        text.replace('"today"', '"day"'),
+        text.replace("0123456789ab", "0123456789ac"),
+    ]
+    assert len({rules.digest, *(load(tmp_path, other).digest for other in others)}) == 5
 
 
 def test_ignores_are_read(tmp_path):
