@@ -13,6 +13,9 @@ from msgspec import Struct
 Kind: TypeAlias = Literal["model", "tool", "router", "ambient"]
 """What a boundary stands for."""
 
+VALUE = "@ambient "
+"""Begins the id of the rule by which an ambient value is a crossing: no module has a name with a space."""
+
 KINDS: tuple[Kind, ...] = ("model", "tool", "router", "ambient")
 
 Category: TypeAlias = Literal[
@@ -368,8 +371,8 @@ class Envelope(Struct, gc=False, frozen=True, kw_only=True):
 
     @property
     def is_value(self) -> bool:
-        """Whether it is a value that a line of the project asked for, `time.time@agent.plan`, and no definition's call."""
-        return self.kind == "ambient" and self.site.startswith("@") and "@" in self.name
+        """Whether it is a value that a line of the project asked for, or that of a function marked by hand as ambient."""
+        return self.kind == "ambient" and self.site.startswith("@")
 
 
 # --- traces --------------------------------------------------------------------------------------------------------

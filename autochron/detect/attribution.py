@@ -204,12 +204,10 @@ class Attribution:
 
     def _getter_through(self) -> Callable[[Any], Any]:
         """Give the getter where values may be recorded: then what it gives calls the original through that."""
-        hits: dict[Source, Callable[..., Through | None]] = {}
 
         def call_of(stand: Any) -> Any:
-            source, original = stand.autochron_source, stand.autochron_original
-            hit = hits.get(source) or hits.setdefault(source, self._hit_through(source, 2))
-            through = hit()
+            through = stand.autochron_hit()
+            original = stand.autochron_original
             return original if through is None else partial(through, original)
 
         return call_of
@@ -255,6 +253,8 @@ class Attribution:
                 record: Record | None = sites.get(frame.f_lasti) if sites.__class__ is Sites else None
                 if record is None or record.source is not source or sites.owner is not self:
                     record = self._see(frame, source)
+                elif record.through is not None:
+                    record.outside += 1  # recorded it is, wherever it is
                 elif inside():
                     record.inside += 1
                 else:
@@ -382,7 +382,7 @@ class Attribution:
             if found is None:
                 return None
             record = found
-        if self._is_inside():
+        if record.through is None and self._is_inside():
             record.inside += 1
         else:
             record.outside += 1

@@ -35,7 +35,8 @@ class Form(NamedTuple):
     """From the source and its arguments; None where they are wrong, which the source says best."""
 
 
-def _given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Give what is compared of a call whose arguments are its input."""
     return (args, kwargs) if kwargs else (args,) if args else ()
 
 
@@ -44,7 +45,7 @@ def _same(value: Any) -> Any:
 
 
 def _plain(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw:
-    return Draw(_given(args, kwargs), lambda source: source(*args, **kwargs), _same)
+    return Draw(given(args, kwargs), lambda source: source(*args, **kwargs), _same)
 
 
 # --- choices ---------------------------------------------------------------------------------------------------------
@@ -185,7 +186,7 @@ def _moment(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         more = {"fold": fold} if fold else {}
         return cls(*fields, zone, **more) if zone is not None else cls(*fields, **more)
 
-    return Draw(_given(args, kwargs), draw, made)
+    return Draw(given(args, kwargs), draw, made)
 
 
 def _fields(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw:
@@ -200,7 +201,7 @@ def _fields(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         values, zone, offset = kept
         return time.struct_time(tuple(values), {"tm_zone": zone, "tm_gmtoff": offset})
 
-    return Draw(_given(args, kwargs), draw, made)
+    return Draw(given(args, kwargs), draw, made)
 
 
 def _text_of(type_: str) -> Callable[[Function, tuple[Any, ...], dict[str, Any]], Draw]:
@@ -211,12 +212,12 @@ def _text_of(type_: str) -> Callable[[Function, tuple[Any, ...], dict[str, Any]]
         def made(text: str) -> Any:
             return getattr(sys.modules[module], name)(text)
 
-        return Draw(_given(args, kwargs), lambda source: str(source(*args, **kwargs)), made)
+        return Draw(given(args, kwargs), lambda source: str(source(*args, **kwargs)), made)
 
     return apart
 
 
-_PLAIN = Form(("args", "kwargs"), _plain)
+PLAIN = Form(("args", "kwargs"), _plain)
 _SEED = Form((), _seeded(256, "a"))
 
 _FORMS: dict[str, Form] = {
@@ -270,5 +271,5 @@ def form_of(source: Source) -> Form | None:
         return None
     if not source.places and source.call not in DRAWN_BY:
         return None
-    form: Form = _FORMS.get(source.call, _PLAIN)
+    form: Form = _FORMS.get(source.call, PLAIN)
     return form

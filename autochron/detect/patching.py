@@ -50,11 +50,12 @@ _MODULE: Any = property(lambda self: self.autochron_original.__module__)
 class Stand:  # noqa: D101 - it shows the original's
     # Stands in the place of a callable in a module, and looks like it.
 
-    __slots__ = ("__weakref__", "autochron_original", "autochron_source")
+    __slots__ = ("__weakref__", "autochron_hit", "autochron_original", "autochron_source")
 
-    def __init__(self, original: Any, source: Source) -> None:
+    def __init__(self, original: Any, source: Source, hit: Hook | None = None) -> None:
         self.autochron_original = original
         self.autochron_source = source
+        self.autochron_hit = hit
 
     __class__ = property(lambda self: type(self.autochron_original))
     __doc__ = _DOC
@@ -275,7 +276,7 @@ class Patcher:
         if source.given or source.mode or beneath:
             stand: Stand = Framed(original, source, self._framed(source))
         else:
-            stand = self._light(original, source)
+            stand = self._light(original, source, self._attribution.hit(source, 2))
         return self._stands.setdefault(id(original), stand) if known is None else stand
 
     def _framed(self, source: Source) -> Hook:

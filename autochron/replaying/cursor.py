@@ -223,9 +223,11 @@ class Cursor:
         queue = self._lanes[lane]
         while queue and (queue[0].seq in self._met or self._is_inside_closed(queue[0])):
             queue.popleft()
-        while self.passes_values and queue and queue[0].seq < seq and queue[0].is_value:
-            queue.popleft()
         if queue and queue[0].seq < seq and lane not in self._reordered:
+            while self.passes_values and queue and queue[0].seq < seq and queue[0].is_value:
+                queue.popleft()
+            if not queue or queue[0].seq >= seq:
+                return None
             self._reordered.add(lane)
             return queue[0]
         return None

@@ -15,7 +15,7 @@ from autochron.envelope import codec, exchange, shapes
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, CodecError, DivergenceError
 from autochron.inputs import observed, request_input, shaped_input
-from autochron.model import Divergence, Envelope, Mode, Raised, Replayed, Returned, Severity, Streamed
+from autochron.model import VALUE, Divergence, Envelope, Mode, Raised, Replayed, Returned, Severity, Streamed
 from autochron.ports import Serving
 from autochron.replaying import comparing
 from autochron.replaying.comparing import error_name, is_of_type
@@ -455,7 +455,7 @@ class Director:
 
     def _begin_extra(self, crossing: Crossing, arguments: tuple[Any, ...]) -> None:
         """Let a crossing run that was not recorded, where the plan says so, or refuse it."""
-        is_value = crossing.rule.kind == "ambient" and "@" in crossing.name
+        is_value = crossing.rule.id.startswith(VALUE)
         if not self._unrecorded.is_live(crossing, is_value=is_value):
             if is_value:
                 self._invent(crossing, arguments)
@@ -471,7 +471,9 @@ class Director:
         """Have a value made up that was not recorded: the program goes on with it."""
         running = self._run(crossing, "invented", None, self._unrecorded.next_address(crossing.name))
         running.met.input = self.given.input(crossing, arguments)
-        self.teller.invented(crossing, running.met.full_address, ran_out=running.met.address[1] > CAP)
+        address, nth = running.met.full_address, running.met.address[1]
+        is_foreign = self._unrecorded.is_foreign(crossing.rule.place.file)
+        self.teller.invented(crossing, address, ran_out=nth > CAP, is_foreign=is_foreign)
 
     def compare_request(self, running: Running, wire: exchange.Wire, crossing: Crossing) -> None:
         """Compare what the provider would get with what it got."""

@@ -35,6 +35,8 @@ class Unrecorded:
         self._teller = teller
         self._refused = 0
         self._counts: dict[str, int] = {}
+        self._files: set[str] | None = None
+        """Those in which something was recorded; None until that is asked."""
 
     def is_live(self, crossing: Crossing, *, is_value: bool = False) -> bool:
         """Tell whether a plan lets it run; an ambient value is live only where it is named."""
@@ -44,6 +46,14 @@ class Unrecorded:
         if plan.after is not None and not is_value and self._cursor.is_met(self._cursor.get(plan.after)):
             return True
         return crossing.name in plan.names or crossing.rule.kind in plan.kinds or crossing.rule.observe
+
+    def is_foreign(self, file: str) -> bool:
+        """Tell whether nothing was recorded in a file: it is a test's own, say, and no part of the recorded program."""
+        if self._files is None:
+            self._files = {
+                each.site.removeprefix("@").rpartition(":")[0] for each in self._record.boundaries()
+            }
+        return file not in self._files
 
     def next_address(self, name: str) -> tuple[str, int]:
         """Give the next address of a name after those that were recorded."""

@@ -20,9 +20,9 @@ from autochron.detect.asking import Asked
 from autochron.detect.attribution import Record as Line
 from autochron.detect.attribution import Through
 from autochron.detect.catalogue import BY_NAME, Source
-from autochron.detect.drawing import SEEDED, Draw, Form, form_of, random_bits
+from autochron.detect.drawing import PLAIN, SEEDED, Draw, Form, form_of, given, random_bits
 from autochron.detect.watch import Watch
-from autochron.model import BoundaryRule, Place, Rules, Target
+from autochron.model import VALUE, BoundaryRule, Place, Rules, Target
 from autochron.replaying.inventing import Inventor
 from autochron.replaying.requests import Running
 from autochron.replaying.unrecorded import CAP
@@ -123,7 +123,7 @@ class Values:
             rule = self.asked.rule_of(source, file, line.line)
             point = _point(line, file, None if rule is None else rule.name)
             made = self._made[line] = _Crossing(self, source, form, point, f"{file}:{line.line}")
-        return made
+        return made.through
 
 
 def _is_never() -> bool:
@@ -140,72 +140,114 @@ def _pass_over(*_: Any) -> None:
 
 
 class _Crossing:
-    """How the calls of one line go."""
+    """How the calls of one line go. What its functions close over is at hand faster than attributes are."""
 
-    __slots__ = ("_at", "_form", "_owner", "_point", "_source", "count")
+    __slots__ = ("_at", "_call", "_owner", "_point", "count", "through")
 
     def __init__(self, owner: Values, source: Source, form: Form, point: Point, at: str) -> None:
         self._owner = owner
-        self._source = source
-        self._form = form
+        self._call = source.call
         self._point = point
         self._at = at
         self.count = 0
+        self.through: Through = self._plain() if form is PLAIN else self._apart(form)
 
-    def __call__(self, original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Call the source, and record what it gives; or give what was recorded."""
-        enter, inventor = GATE[0], self._owner.inventor
-        if enter is None:
-            return original(*args, **kwargs)
-        try:
-            draw = self._form.apart(original, args, kwargs)
-        except Exception:  # of the arguments' own; the source says it better
-            draw = None
-        if draw is None or (inventor is None and not self._is_room()):
-            return original(*args, **kwargs)
-        token = enter(self._point, draw.given)
-        if token is None:
-            return original(*args, **kwargs)
-        if not token:
-            return self._served(token, draw, original)
-        source = random_bits if self._source.call in SEEDED else original
-        if inventor is not None and type(token.record) is Running and token.record.mode == "invented":
-            source = inventor.instead(self._source.call, original, token.root.lane, token.name)
-        try:
-            kept = draw.draw(source)
-        except BaseException as error:
-            token.raised(error)
-            raise
-        return draw.made(token.returned(kept))
+    def _plain(self) -> Through:
+        """Give how a call goes whose value is kept as it is: most are, so nothing is made for it."""
+        point, owner, call, is_kept = self._point, self._owner, self._call, self._is_kept
 
-    def _served(self, serving: Any, draw: Draw, original: Callable[..., Any]) -> Any:
+        def through(original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+            enter, inventor = GATE[0], owner.inventor
+            if enter is None or (inventor is None and not is_kept()):
+                return original(*args, **kwargs)
+            token = enter(point, given(args, kwargs))
+            if token is None:
+                return original(*args, **kwargs)
+            if not token:
+                error, kept = token.outcome()
+                if error is not None:
+                    raise error
+                if inventor is not None:
+                    inventor.served(call, kept)
+                return kept
+            if inventor is not None:
+                original = _instead(inventor, call, original, token)
+            try:
+                kept = original(*args, **kwargs)
+            except BaseException as error:
+                token.raised(error)
+                raise
+            return token.returned(kept)
+
+        return through
+
+    def _apart(self, form: Form) -> Through:
+        """Give how a call goes of which something else is kept than its value."""
+        point, owner, call = self._point, self._owner, self._call
+
+        def through(original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+            enter, inventor = GATE[0], owner.inventor
+            if enter is None:
+                return original(*args, **kwargs)
+            try:
+                draw = form.apart(original, args, kwargs)
+            except Exception:  # of the arguments' own; the source says it better
+                draw = None
+            if draw is None or (inventor is None and not self._is_kept()):
+                return original(*args, **kwargs)
+            token = enter(point, draw.given)
+            if token is None:
+                return original(*args, **kwargs)
+            source = random_bits if call in SEEDED else original
+            if not token:
+                return self._served(token, draw, source)
+            if inventor is not None:
+                source = _instead(inventor, call, source, token)
+            try:
+                kept = draw.draw(source)
+            except BaseException as error:
+                token.raised(error)
+                raise
+            return draw.made(token.returned(kept))
+
+        return through
+
+    def _served(self, serving: Any, draw: Draw, source: Callable[..., Any]) -> Any:
         error, kept = serving.outcome()
         if error is not None:
             raise error
-        inventor, call = self._owner.inventor, self._source.call
-        assert inventor is not None  # noqa: S101 - only a replay serves
-        inventor.served(call, kept)
         try:
             return draw.made(kept)
         except (IndexError, ValueError, TypeError):  # it was asked for something else, which has been told
-            return draw.made(draw.draw(inventor.instead(call, original, self._at, self._point.qualname)))
+            inventor = self._owner.inventor
+            if inventor is not None:
+                source = inventor.instead(self._call, source, self._at, self._point.qualname)
+            return draw.made(draw.draw(source))
 
-    def _is_room(self) -> bool:
-        """Count a value that is recorded; tell whether one more is."""
-        self.count += 1
-        if self.count > CAP:
-            if self.count == CAP + 1:
+    def _is_kept(self) -> bool:
+        """Count a value that is asked for while recording; tell whether it is recorded."""
+        self.count = count = self.count + 1
+        if count > CAP:
+            if count == CAP + 1:
                 tell(
-                    f"{self._source.call} at {self._at}: {CAP:,} values are recorded, and no more; make what polls a"
-                    " boundary, or [[ignore]] the call (ambient-cap)"
+                    f"{self._call} at {self._at}: {CAP:,} values are recorded, and no more; make what polls a boundary, or"
+                    " [[ignore]] the call (ambient-cap)"
                 )
             return False
-        if self.count == 1 and self._source.call.startswith(_SECRETS):
+        if count == 1 and self._call.startswith(_SECRETS):
             tell(
-                f"{self._source.call} at {self._at} gives a secret, which is recorded as it is, or a replay would not be the"
-                " same; [[ignore]] the call if no trace may have it (ambient-secret)"
+                f"{self._call} at {self._at} gives a secret, which is recorded as it is, or a replay would not be the same;"
+                " [[ignore]] the call if no trace may have it (ambient-secret)"
             )
         return True
+
+
+def _instead(inventor: Inventor, call: str, source: Callable[..., Any], token: Any) -> Callable[..., Any]:
+    """Give what is called in the place of a source where its value is to be made up."""
+    running = token.record
+    if type(running) is Running and running.mode == "invented":
+        return inventor.instead(call, source, token.root.lane, token.name)
+    return source
 
 
 def _point(line: Line, file: str, name: str | None) -> Point:
@@ -214,7 +256,7 @@ def _point(line: Line, file: str, name: str | None) -> Point:
     assert form is not None  # noqa: S101 - its values are recorded
     where = stem if line.qualname == "<module>" else f"{stem}.{line.qualname}"
     rule = BoundaryRule(
-        id=f"@{call}",
+        id=f"{VALUE}{call}",
         name=name or f"{call}@{where}",
         kind="ambient",
         selector=Target(stem, line.qualname),

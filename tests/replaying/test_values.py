@@ -198,6 +198,17 @@ def test_in_a_full_replay_a_value_without_a_record_is_an_error_and_the_program_g
         replay.verify()
 
 
+def test_a_test_s_own_line_is_no_disagreement(world):
+    given, trace = world.record()
+    (world.folder / "around.py").write_text(
+        "import time\ndef around(run):\n    time.time()\n    return run()\n"
+    )
+    around = importlib.import_module("around").around
+    sys.modules.pop("around")
+    again, replay = world.replay(trace, lambda: around(world.agent.main))
+    assert (again, told(replay)) == (given, [("invented", "time.time", "warning")])
+
+
 def test_a_choice_that_no_longer_fits_is_made_up(world):
     _, trace = world.record(lambda: [world.agent.tool_pick(list("abcdefgh")) for _ in range(20)])
     given, _ = world.replay(
@@ -234,6 +245,8 @@ def test_a_value_at_one_line_is_recorded_and_no_other(world):
     again, replay = world.replay(trace)
     assert (again[1], told(replay)) == (given[1], [])
     assert again[4] != given[4]
+    _, replay = world.replay(trace, lambda: [world.agent.main(), world.agent.main()], live="kind:tool")
+    assert ("invented", "now[2]", "notice") in told(replay)
 
 
 def test_a_line_is_found_again_by_its_hash(world):
