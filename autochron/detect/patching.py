@@ -17,6 +17,7 @@ from __future__ import annotations
 import copy
 import functools
 import gc
+import operator
 import sys
 from collections.abc import Callable
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS, CO_VARKEYWORDS
@@ -43,38 +44,48 @@ _ClassMethodDescriptor = type(dict.__dict__["fromkeys"])
 
 
 # What every class statement sets anew in the class's own dict, in front of what it would inherit.
-_DOC: Any = property(lambda self: self.autochron_original.__doc__)
-_MODULE: Any = property(lambda self: self.autochron_original.__module__)
+def _shown(name: str) -> Any:
+    """Give an attribute that is the original's."""
+    return property(operator.attrgetter(f"autochron_original.{name}"))
+
+
+_DOC, _MODULE, _CLASS, _REPR = (_shown(name) for name in ("__doc__", "__module__", "__class__", "__repr__"))
+_GETATTR: Any = property(lambda self: functools.partial(getattr, self.autochron_original))
+_CALLED: Any = property(operator.attrgetter("autochron_called"))
 
 
 class Stand:  # noqa: D101 - it shows the original's
-    # Stands in the place of a callable in a module, and looks like it.
+    # Stands in the place of a callable in a module, and looks like it. What fails on it fails on the original, and is called
+    # by the interpreter: there is no frame of ours in the traceback.
 
-    __slots__ = ("__weakref__", "autochron_hit", "autochron_original", "autochron_source")
+    __slots__ = ("__weakref__", "autochron_called", "autochron_hit", "autochron_original", "autochron_source")
 
-    def __init__(self, original: Any, source: Source, hit: Hook | None = None) -> None:
+    def __init__(
+        self, original: Any, source: Source, hit: Hook | None = None, called: Callable[..., Any] | None = None
+    ) -> None:
         self.autochron_original = original
         self.autochron_source = source
         self.autochron_hit = hit
+        self.autochron_called = called
 
-    __class__ = property(lambda self: type(self.autochron_original))
+    __class__ = _CLASS
     __doc__ = _DOC
     __module__ = _MODULE
-    __wrapped__ = property(lambda self: self.autochron_original)
+    __getattr__ = _GETATTR
+    __repr__ = _REPR
+    __hash__ = _shown("__hash__")
+    __reduce__ = _shown("__reduce__")
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.autochron_original, name)
+    def __eq__(self, other: object) -> Any:
+        return self.autochron_original.__eq__(other.autochron_original if isinstance(other, Stand) else other)
 
-    def __repr__(self) -> str:
-        return repr(self.autochron_original)
+    def __copy__(self) -> Any:
+        copied = copy.copy(self.autochron_original)
+        return self if copied is self.autochron_original else copied
 
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, Stand):
-            return bool(self.autochron_original == other.autochron_original)
-        return bool(self.autochron_original == other)
-
-    def __hash__(self) -> int:
-        return hash(self.autochron_original)
+    def __deepcopy__(self, memo: Any) -> Any:
+        copied = copy.deepcopy(self.autochron_original, memo)
+        return self if copied is self.autochron_original else copied
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         reduced = self.autochron_original.__reduce_ex__(protocol)
@@ -88,23 +99,67 @@ class Stand:  # noqa: D101 - it shows the original's
         return module is not None and getattr(module, name, None) is self
 
 
-class Framed(Stand):  # noqa: D101 - it shows the original's
-    # Calls the original from a frame of its own.
+def framed(original: Any, hook: Hook) -> Callable[..., Any]:
+    """Give what calls a hook with the arguments and then the original, from a frame of ours: what lies beneath is nested."""
 
-    __slots__ = ("_hook",)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        through = hook(args, kwargs)
+        return original(*args, **kwargs) if through is None else through(original, *args, **kwargs)
 
+    return call
+
+
+class _Found:
+    # Stands in the place of a class method of C in the dict of its type, and gives what stands for the bound one.
+
+    __slots__ = ("_hit", "_kind", "autochron_original", "autochron_source")
+
+    def __init__(self, original: Any, source: Source, kind: type[Stand], hit: Hook) -> None:
+        self.autochron_original = original
+        self.autochron_source = source
+        self._kind = kind
+        self._hit = hit
+
+    __class__ = _CLASS
     __doc__ = _DOC
-    __module__ = _MODULE
+    __getattr__ = _GETATTR
+    __repr__ = _REPR
 
-    def __init__(self, original: Any, source: Source, hook: Hook) -> None:
-        super().__init__(original, source)
-        self._hook = hook
+    def __get__(self, instance: Any, owner: Any = None) -> Stand:
+        bound = self.autochron_original.__get__(instance, owner)
+        return self._kind(bound, self.autochron_source, self._hit)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        through = self._hook(args, kwargs)
+
+_AGAIN = (TypeError, ValueError, OverflowError)
+"""What these raise when their arguments are no good."""
+
+
+def checked(original: Any, hook: Hook) -> type:
+    """Give what calls a hook with the arguments and then the original, whose value they decide, and whether it raises.
+
+    Where it raises, it is called once more, by the interpreter: a class whose `__new__` gives an instance has its
+    `__init__` called with the same arguments. So no frame of ours is in the traceback.
+    """
+
+    def make(cls: type, /, *args: Any, **kwargs: Any) -> Any:
+        through = hook(args, kwargs)
         if through is not None:
-            return through(self.autochron_original, *args, **kwargs)
-        return self.autochron_original(*args, **kwargs)
+            return through(original, *args, **kwargs)
+        try:
+            return original(*args, **kwargs)
+        except _AGAIN:
+            return object.__new__(cls)
+
+    return type(original.__name__, (), {"__slots__": (), "__new__": make, "__init__": original})
+
+
+_CALLING = tuple(
+    constant
+    for function in (framed, checked)
+    for constant in function.__code__.co_consts
+    if isinstance(constant, CodeType)
+)
+"""The code that calls originals."""
 
 
 class Spot(NamedTuple):
@@ -124,11 +179,10 @@ class Patcher:
         self._undo: list[Undo] = []
         self._counted: set[FunctionType] = set()
         self._stands: dict[int, Stand] = {}
-        call_of = attribution.getter()
-        body = {"__slots__": (), "__doc__": _DOC, "__module__": _MODULE, "__call__": property(call_of)}
-        self._light: type[Stand] = type("Light", (Stand,), body)
-        attribution.nest(Framed.__call__.__code__)
-        attribution.nest(_METHOD_CODE)
+        self._counting = property(attribution.getter())
+        self._kinds: dict[tuple[str, bool], type[Stand]] = {}
+        for code in _CALLING:
+            attribution.nest(code)
 
     def put(self, source: Source, place: str) -> bool:
         """Patch a source where it stands; False where there is nothing of that name, or nothing that can be patched."""
@@ -159,7 +213,8 @@ class Patcher:
         """Have a callable of C called through what a hook gives, where it gives something."""
         spot = find(place)
         if spot is not None:
-            stand = Framed(spot.value, _NO_SOURCE, hook)
+            called = framed(spot.value, hook)
+            stand = self._kind(spot.value, framed=True)(spot.value, _NO_SOURCE, None, called)
             self._stands[id(spot.value)] = stand
             self._replace(spot.owner, spot.name, stand)
 
@@ -204,7 +259,10 @@ class Patcher:
                 )
             return True
         if isinstance(spot.value, _ClassMethodDescriptor):
-            self._insert(spot.owner, spot.name, class_method(spot.value, self._attribution.hit(source, 2)))
+            kind = self._kind(spot.value.__get__(None, spot.owner), framed=False)
+            self._insert(
+                spot.owner, spot.name, _Found(spot.value, source, kind, self._attribution.hit(source, 2))
+            )
             return True
         return False
 
@@ -273,11 +331,21 @@ class Patcher:
             not isinstance(original, BuiltinFunctionType)
             and source.places[0].partition(":")[0] not in _HIDDEN
         )
+        called: Callable[..., Any] | None = None
         if source.given or source.mode or beneath:
-            stand: Stand = Framed(original, source, self._framed(source))
-        else:
-            stand = self._light(original, source, self._attribution.hit(source, 2))
+            called = (checked if source.given else framed)(original, self._framed(source))
+        hit = self._attribution.hit(source, 2) if called is None else None
+        stand = self._kind(original, framed=called is not None)(original, source, hit, called)
         return self._stands.setdefault(id(original), stand) if known is None else stand
+
+    def _kind(self, original: Any, *, framed: bool) -> type[Stand]:
+        """Give the type of what stands for such an original: Python's messages name it as they would the original's."""
+        key = (type(original).__name__, framed)
+        if key not in self._kinds:
+            call = _CALLED if framed else self._counting
+            body = {"__slots__": (), "__doc__": _DOC, "__module__": _MODULE, "__call__": call}
+            self._kinds[key] = type(key[0], (Stand,), body)
+        return self._kinds[key]
 
     def _framed(self, source: Source) -> Hook:
         argument = source.given or source.mode
@@ -382,30 +450,6 @@ def parameter_of(code: CodeType, argument: Argument, skipped: int) -> int | None
         return named.index(argument.name)
     index = argument.position + skipped
     return index if index < len(positional) else None
-
-
-def class_method(original: Any, hit: Hook) -> classmethod[Any, ..., Any]:
-    """Wrap a class method of C."""
-
-    def method(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
-        through = hit()
-        bound = original.__get__(None, cls)
-        return bound(*args, **kwargs) if through is None else through(bound, *args, **kwargs)
-
-    method.__name__, method.__qualname__, method.__doc__ = (
-        original.__name__,
-        original.__qualname__,
-        original.__doc__,
-    )
-    method.__module__ = None  # type: ignore[assignment]  # as methods of C have it
-    method.__text_signature__ = original.__text_signature__  # type: ignore[attr-defined]
-    method.__wrapped__ = original  # type: ignore[attr-defined]
-    return classmethod(method)
-
-
-_METHOD_CODE = next(
-    constant for constant in class_method.__code__.co_consts if isinstance(constant, CodeType)
-)
 
 
 def set_on_type(owner: type, name: str, value: Any) -> None:

@@ -16,7 +16,7 @@ from autochron._relay import Relay
 if TYPE_CHECKING:
     from autochron.ports import Serving, Token, WovenHandler
 
-THROUGH = frozenset({"autochron.weaving.wrapping", "autochron.weaving.sites"})
+THROUGH = frozenset({"autochron.weaving.wrapping", "autochron.weaving.sites", "autochron.detect.patching"})
 """Modules whose frames stand between a callee and its caller; tracebacks that are shown or kept leave them out."""
 
 

@@ -63,7 +63,76 @@ print("before")
 outer()
 """
 
+# What a watch stands in front of, when it is called wrongly, and when it is looked at.
+WATCHED_ERRORS = """
+import concurrent.futures, datetime, email.utils, os, pathlib, random, secrets, socket, subprocess, tempfile, time, traceback
+import uuid
+class Zone(datetime.tzinfo):
+    def fromutc(self, dt):
+        1 / 0
+def calls():
+    now = datetime.datetime.now
+    yield from ((now, 3), (now, Zone()), (now, 1, 2, 3), (datetime.datetime.utcnow, 1), (datetime.date.today, 1))
+    for clock in (time.localtime, time.gmtime, time.ctime, time.asctime, time.strftime, time.clock_gettime, time.time):
+        yield from ((clock, "x"), (clock, 1, 2, 3), (clock, 1e300))
+    yield from ((random.randint, "a", "b"), (random.choice, []), (random.Random, []), (random.seed, [1]))
+    yield from ((random.sample, [1], 5), (os.urandom, -1), (os.stat, "/no"), (os.listdir, "/no"), (os.readlink, "/no"))
+    yield from ((os.getenv, 3), (os.getpgid, "x"), (os.environ.__getitem__, "NO"), (open, "/no"), (uuid.uuid4, 1))
+    yield from ((uuid.uuid1, "x"), (subprocess.run, ["/no"]), (subprocess.Popen, ["/no"]), (socket.gethostbyname, 3))
+    yield from ((concurrent.futures.wait, 3), (secrets.token_hex, "x"), (tempfile.mkdtemp, "", "", 3))
+    yield from ((pathlib.Path("/no").read_text,), (email.utils.formatdate, "x"), (os.getcwd, 1))
+    yield (getattr, time.time, "no"), (getattr, datetime.datetime.now, "no"), (setattr, time.time, "no", 1)
+for function, *arguments in calls():
+    try:
+        function(*arguments)
+    except Exception:
+        traceback.print_exc()
+try:
+    raise KeyError("outer")
+except KeyError:
+    time.localtime("x")
+"""
+
+WATCHED_FACTS = """
+import copy, datetime, functools, inspect, os, pickle, pydoc, random, sys, time, types, typing, uuid
+from unittest import mock
+for source in (time.time, time.localtime, time.strftime, os.getpid, os.stat, random.random, random.choice, random.randint,
+               uuid.uuid4, datetime.datetime.now, datetime.date.today, datetime.datetime.utcnow, os.urandom, os.walk):
+    print(source, source.__name__, source.__qualname__, source.__module__, source.__doc__, source.__class__, dir(source))
+    print(inspect.isbuiltin(source), inspect.isroutine(source), inspect.ismethod(source), inspect.isfunction(source))
+    print(hasattr(source, "__wrapped__"), inspect.unwrap(source) is source, typing.get_type_hints(source), callable(source))
+    for kind in (types.BuiltinFunctionType, types.MethodType, types.FunctionType, typing.Callable):
+        print(isinstance(source, kind))
+    try:
+        print(inspect.signature(source))
+    except ValueError as error:
+        print(error)
+    print(source == source, source != 3, source == copy.copy(source) == copy.deepcopy(source), source in {source: 1})
+    print(pickle.loads(pickle.dumps(source)).__name__, functools.wraps(source)(lambda: 1).__name__, pydoc.render_doc(source))
+    print(type(source).__name__, functools.partial(source), inspect.getdoc(source), inspect.getmodule(source))
+    for wrong in ("source < 3", "source[0]", "source + 1", "len(source)", "source.no", "del source.no", "source.__func__"):
+        try:
+            print(eval(wrong))
+        except Exception as error:
+            print(type(error), error)
+print(inspect.getmembers(time), inspect.getmembers(datetime.datetime, inspect.isroutine))
+print(inspect.getattr_static(datetime.datetime, "now"), datetime.datetime.now.__self__, inspect.getsource(uuid.uuid4))
+class Later(datetime.datetime):
+    pass
+print(Later.now, type(Later.now()), type(super(Later, Later).now()), type(Later.now().today()), Later(2020, 1, 1).now)
+for name in ("time.time", "time.localtime", "random.choice", "datetime.date", "os.getpid"):
+    with mock.patch(name, autospec=True) as fake:
+        print(eval(name) is fake, fake.__class__)
+    print(eval(name))
+class Holder:
+    clock, local, now = time.time, time.localtime, datetime.datetime.now
+print(Holder().clock() > 1, Holder().local().tm_year > 2000, Holder().now().year > 2000, sys.gettrace())
+"""
+
 SCRIPTS = {
+    # What is watched.
+    "watched errors": script(WATCHED_ERRORS, status=1),
+    "watched facts": script(WATCHED_FACTS),
     # How it ends.
     "ends": script("print('done')"),
     "empty": script(""),
@@ -485,7 +554,7 @@ if sys.version_info >= (3, 12):
     )
 
 _FAST = frozenset(
-    """exit int|exit minus two|exit str|exit none|exit, its str fails|exit and no stderr|raises|raises a group
+    """watched errors|exit int|exit minus two|exit str|exit none|exit, its str fails|exit and no stderr|raises|raises a group
     raises from an import|raises attribute error with suggestion|keyboard interrupt|keyboard interrupt subclass|syntax error
     syntax error, in an import|source with BOM and CRLF|excepthook of the program|excepthook that fails|excepthook that exits
     raises in a thread|raises in atexit|raises in __del__ at the end|facts|facts, safe path|facts, no suffix|imports itself

@@ -197,7 +197,7 @@ def test_what_someone_else_put_on_a_patch_stays(world, monkeypatch):
     assert theirs() > 1
     monkeypatch.undo()
     assert time.time is ours
-    time.time = ours.__wrapped__
+    time.time = ours.autochron_original
 
 
 def test_a_function_that_was_changed_meanwhile_is_left_as_it_is(world):
