@@ -11,11 +11,11 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib._bootstrap import _call_with_frames_removed  # type: ignore[attr-defined]
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from autochron.interrupts import is_interruption
-from autochron.weaving.heap import every_object
+from autochron.weaving.heap import every_function
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.plans import Entry, Gaps, Plans, State, is_of_source, pack, state_of, unpack
 from autochron.weaving.weave import Functions, Places, has_woven, pairs_of, weave_code, weave_functions
@@ -148,12 +148,10 @@ class Hook:
                 original = _code_of(each.name, sys.modules[each.name])
             if original is not None:
                 originals |= {id(woven): before for woven, before in pairs_of(each.code, original)}
-        for thing in every_object() if originals else ():
-            if type(thing) is not FunctionType:
-                continue
-            before = originals.get(id(thing.__code__))
-            if before is not None and before.co_freevars == thing.__code__.co_freevars:
-                thing.__code__ = before
+        for function in every_function() if originals else ():
+            before = originals.get(id(function.__code__))
+            if before is not None and before.co_freevars == function.__code__.co_freevars:
+                function.__code__ = before
         self._loaded.clear()
 
     def weave_imported(self, name: str, module: ModuleType, functions: Functions | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from autochron.errors import WeavingError
 from autochron.weaving.gate import Point
-from autochron.weaving.heap import every_object
+from autochron.weaving.heap import every_function
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.splice import function_kind, parameter_names, splice
 
@@ -181,7 +181,7 @@ def pairs_of(woven: CodeType, original: CodeType) -> Iterable[tuple[CodeType, Co
 
 def functions_of(module: str) -> Iterable[FunctionType]:
     """Give every function that the garbage collector knows of a module."""
-    return [thing for thing in every_object() if type(thing) is FunctionType and thing.__module__ == module]
+    return [function for function in every_function() if function.__module__ == module]
 
 
 class Functions:
@@ -200,9 +200,9 @@ class Functions:
         """Give those of a module."""
         if self._found is None:
             self._found = {}
-            for thing in every_object():
-                if type(thing) is FunctionType and type(thing.__module__) is str:
-                    self._found.setdefault(thing.__module__, []).append(thing)
+            for function in every_function():
+                if type(function.__module__) is str:
+                    self._found.setdefault(function.__module__, []).append(function)
         return self._found.get(module, ())
 
 
