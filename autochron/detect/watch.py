@@ -13,6 +13,7 @@ from typing import Any
 
 from autochron.detect.attribution import Attribution, Record
 from autochron.detect.catalogue import BY_NAME, QUIET, SHIELDS, SOURCES, Source
+from autochron.detect.durations import CLOCKS, durations_of
 from autochron.detect.lines import line_hash
 from autochron.detect.patching import Patcher, only_writes
 from autochron.model import Covered, Finding, Site
@@ -122,13 +123,16 @@ class Watch:
         self._attribution.forget()
 
     def findings(self) -> list[Finding]:
-        """Give what was found so far, by place. What ran inside a boundary and what ran outside stand apart."""
+        """Give what was found so far, by place. What ran inside a boundary and what ran outside stand apart.
+
+        Clocks that are read for durations in logs are left out, as a scan does: no other place knows the files themselves.
+        """
         return sorted(
             (
                 self._finding(record, count, covered)
                 for record in self._attribution.records()
                 for count, covered in self._counts(record)
-                if count
+                if count and not _is_duration(record)
             ),
             key=lambda finding: (finding.site.file, finding.site.line, finding.call, finding.via or ""),
         )
@@ -149,6 +153,12 @@ class Watch:
     @staticmethod
     def _counts(record: Record) -> tuple[tuple[int, Covered | None], ...]:
         return ((record.outside, None), (record.inside, "boundary"))
+
+
+def _is_duration(record: Record) -> bool:
+    """Tell whether the source shows that only a log gets to see this reading of a clock."""
+    call = record.source.call
+    return record.tier == "direct" and call in CLOCKS and (record.line, call) in durations_of(record.file)
 
 
 def _is_complete(module: str) -> bool:
