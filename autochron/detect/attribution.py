@@ -149,7 +149,7 @@ class Attribution:
         problem: Callable[[str], None],
     ) -> None:
         self._owns = owns
-        self._is_inside = is_inside
+        self.is_inside = is_inside
         self._problem = problem
         self._known: dict[int, Known] = {}
         self._records: dict[tuple[Source, Origin, Tier, str | None], Record] = {}
@@ -169,7 +169,7 @@ class Attribution:
         So the original is called by the interpreter and not by us: no frame of ours is in its tracebacks, and no argument is
         packed.
         """
-        following, inside = self.following, self._is_inside
+        following, inside = self.following, self.is_inside
 
         def call_of(stand: Any) -> Any:
             try:
@@ -183,16 +183,16 @@ class Attribution:
                         else:
                             record.outside += 1
                         return stand.autochron_original
-                self._see(frame, stand.autochron_source)
+                self.count(frame, stand.autochron_source)
             except Exception as error:
-                self._mend(error, stand.autochron_source, 2)
+                self.mend(error, stand.autochron_source, 2)
             return stand.autochron_original
 
         return call_of
 
     def hit(self, source: Source, depth: int = 1) -> Callable[..., None]:
         """Give a function that counts a call of the source: its caller's, or further out by as many frames as said."""
-        following, inside = self.following, self._is_inside
+        following, inside = self.following, self.is_inside
 
         def hit(*_: Any) -> None:
             try:
@@ -208,9 +208,9 @@ class Attribution:
                         else:
                             record.outside += 1
                         return
-                self._see(frame, source)
+                self.count(frame, source)
             except Exception as error:
-                self._mend(error, source, depth + 1)
+                self.mend(error, source, depth + 1)
 
         return hit
 
@@ -220,9 +220,9 @@ class Attribution:
             frame: Any = self.following()
             for _step in range(depth):
                 frame = frame.f_back
-            self._see(frame, source)
+            self.count(frame, source)
         except Exception as error:
-            self._mend(error, source, depth + 1)
+            self.mend(error, source, depth + 1)
 
     def note_thread(self, thread: Any) -> None:
         """Remember on a thread which line of the project starts it."""
@@ -296,34 +296,36 @@ class Attribution:
 
     # --- finding whose it is -----------------------------------------------------------------------------------------
 
-    def _mend(self, error: Exception, source: Source, depth: int) -> None:
+    def mend(self, error: Exception, source: Source, depth: int) -> None:
         """Take the slow way where another thread was just being given a frame, or the end of the process closed the giver."""
         if not isinstance(error, ValueError | StopIteration):
             self.tell(error)
             return
         try:
-            self._see(_getframe(depth), source)
+            self.count(_getframe(depth), source)
         except Exception as other:
             self.tell(other)
 
-    def _see(self, frame: FrameType | None, source: Source) -> None:
+    def count(self, frame: FrameType | None, source: Source) -> Record | None:
+        """Count a call that a frame makes, and give what was counted; None where it counts for nobody."""
         if not self._on or frame is None:
-            return
+            return None
         code = frame.f_code
         known = self._known.get(id(code)) or self._know(frame, code)
         if known.kind is Kind.PROJECT:
             record = self._at(frame, code, known.sites, source)
         elif known.kind in _STOPPING:
-            return
+            return None
         else:
             found = self._walk(frame, source)
             if found is None:
-                return
+                return None
             record = found
-        if self._is_inside():
+        if self.is_inside():
             record.inside += 1
         else:
             record.outside += 1
+        return record
 
     def _at(self, frame: FrameType, code: CodeType, sites: Sites, source: Source) -> Record:
         """Give the record of a line that makes the call itself, and have it at hand for the next time."""

@@ -53,7 +53,7 @@ class Watch:
         """Begin to watch: what is imported now (`sys.modules`), and the rest as `imported` tells of it."""
         modules = sys.modules if modules is None else modules
         for source in SOURCES:
-            for place in source.places:
+            for place in (*source.places, *source.forsaken):
                 self._pending.setdefault(place.partition(":")[0], []).append((source, place))
         for name in (*_CARRIERS, *SHIELDS, *QUIET):
             self._pending.setdefault(name.partition(":")[0], [])
