@@ -71,6 +71,11 @@ def _unseen(category: Category, names: str, tier: Literal["any", "direct"] = "an
         yield Source(name, category, tier)
 
 
+COLLECTED: tuple[str, ...] = (
+    "weakref.WeakSet", "weakref.WeakKeyDictionary", "weakref.WeakValueDictionary"
+)  # fmt: skip
+"""Collections that lose an element at once with its last use, or whenever the collector gets to it."""
+
 _FIRST = Argument(0)
 _DRAWS = (
     "random uniform triangular randint choice randrange sample shuffle choices normalvariate lognormvariate expovariate "
@@ -330,9 +335,8 @@ def _identity() -> Iterator[Source]:
         "id hash threading.get_ident object.__repr__ object.__hash__ weakref.ref weakref.finalize",
         "direct",
     )
-    yield from _unseen(
-        "identity", "weakref.WeakSet weakref.WeakKeyDictionary weakref.WeakValueDictionary", "direct"
-    )
+    # Where they are counted or gone through, and not where they are made: most are caches, of which nothing can come.
+    yield from _unseen("identity", " ".join(COLLECTED), "direct")
     yield from _of(
         "gc", "identity", "collect get_objects get_count get_stats get_referrers get_freeze_count", "direct"
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from autochron.detect.catalogue import BY_NAME, Argument, Source
+from autochron.detect.catalogue import BY_NAME, COLLECTED, Argument, Source
 from autochron.detect.durations import CLOCKS, durations, line_of
 from autochron.detect.evaluation import Evaluation
 from autochron.detect.libraries import (
@@ -293,6 +293,8 @@ class _Scan:
 
 def source_of(name: str) -> Source | Through | None:
     """Give what the catalogue says of a name that imports resolve to."""
+    if name in COLLECTED:
+        return None  # what is done with them decides; see `orders`
     bare = name.removeprefix("builtins.")
     found: Source | Through | None = BY_NAME.get(bare) or THROUGH.get(name)
     if found is not None and name != ENVIRONMENT:
