@@ -15,24 +15,8 @@ from autochron.model import Category
 
 _KEYS = frozenset({"add", "discard", "remove", "get", "setdefault", "pop", "append"})
 """Methods to which an identity is a key and nothing more."""
-_COUNTING = frozenset(
-    f"builtins.{name}"
-    for name in (
-        "len",
-        "list",
-        "tuple",
-        "set",
-        "frozenset",
-        "dict",
-        "sorted",
-        "sum",
-        "min",
-        "max",
-        "iter",
-        "enumerate",
-        "map",
-    )  # fmt: skip
-)
+_COUNTING_NAMES = "len list tuple set frozenset dict sorted sum min max iter enumerate map"
+_COUNTING = frozenset(f"builtins.{name}" for name in _COUNTING_NAMES.split())
 """Builtins that count what is in a collection, or go through it."""
 _PLAIN_BASES = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
 
