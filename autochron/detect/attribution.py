@@ -159,7 +159,7 @@ class Attribution:
         """Take `through`, which gives how a line's calls go where their values are recorded; None where none are."""
         self._owns = owns
         self._through = through
-        self._is_inside = is_inside
+        self.is_inside = is_inside
         self._problem = problem
         self._known: dict[int, Known] = {}
         self._records: dict[tuple[Source, Origin, Tier, str | None], Record] = {}
@@ -181,7 +181,7 @@ class Attribution:
         """
         if self._through is not None:
             return self._getter_through()
-        following, inside = self.following, self._is_inside
+        following, inside = self.following, self.is_inside
 
         def call_of(stand: Any) -> Any:
             try:
@@ -195,9 +195,9 @@ class Attribution:
                         else:
                             record.outside += 1
                         return stand.autochron_original
-                self._see(frame, stand.autochron_source)
+                self.count(frame, stand.autochron_source)
             except Exception as error:
-                self._mend(error, stand.autochron_source, 2)
+                self.mend(error, stand.autochron_source, 2)
             return stand.autochron_original
 
         return call_of
@@ -219,7 +219,7 @@ class Attribution:
         """
         if self._through is not None:
             return self._hit_through(source, depth)
-        following, inside = self.following, self._is_inside
+        following, inside = self.following, self.is_inside
 
         def hit(*_: Any) -> None:
             try:
@@ -235,14 +235,14 @@ class Attribution:
                         else:
                             record.outside += 1
                         return
-                self._see(frame, source)
+                self.count(frame, source)
             except Exception as error:
-                self._mend(error, source, depth + 1)
+                self.mend(error, source, depth + 1)
 
         return hit
 
     def _hit_through(self, source: Source, depth: int) -> Callable[..., Through | None]:
-        following, inside = self.following, self._is_inside
+        following, inside = self.following, self.is_inside
 
         def hit(*_: Any) -> Through | None:
             try:
@@ -252,7 +252,7 @@ class Attribution:
                 sites = frame.f_trace
                 record: Record | None = sites.get(frame.f_lasti) if sites.__class__ is Sites else None
                 if record is None or record.source is not source or sites.owner is not self:
-                    record = self._see(frame, source)
+                    record = self.count(frame, source)
                 elif record.through is not None:
                     record.outside += 1  # recorded it is, wherever it is
                 elif inside():
@@ -260,7 +260,7 @@ class Attribution:
                 else:
                     record.outside += 1
             except Exception as error:
-                record = self._mend(error, source, depth + 1)
+                record = self.mend(error, source, depth + 1)
             return None if record is None else record.through
 
         return hit
@@ -281,9 +281,9 @@ class Attribution:
             frame: Any = self.following()
             for _step in range(depth):
                 frame = frame.f_back
-            self._see(frame, source)
+            self.count(frame, source)
         except Exception as error:
-            self._mend(error, source, depth + 1)
+            self.mend(error, source, depth + 1)
 
     def note_thread(self, thread: Any) -> None:
         """Remember on a thread which line of the project starts it."""
@@ -357,18 +357,19 @@ class Attribution:
 
     # --- finding whose it is -----------------------------------------------------------------------------------------
 
-    def _mend(self, error: Exception, source: Source, depth: int) -> Record | None:
+    def mend(self, error: Exception, source: Source, depth: int) -> Record | None:
         """Take the slow way where another thread was just being given a frame, or the end of the process closed the giver."""
         if not isinstance(error, ValueError | StopIteration):
             self.tell(error)
             return None
         try:
-            return self._see(_getframe(depth), source)
+            return self.count(_getframe(depth), source)
         except Exception as other:
             self.tell(other)
             return None
 
-    def _see(self, frame: FrameType | None, source: Source) -> Record | None:
+    def count(self, frame: FrameType | None, source: Source) -> Record | None:
+        """Count a call that a frame makes, and give what was counted; None where it counts for nobody."""
         if not self._on or frame is None:
             return None
         code = frame.f_code
@@ -382,7 +383,7 @@ class Attribution:
             if found is None:
                 return None
             record = found
-        if record.through is None and self._is_inside():
+        if record.through is None and self.is_inside():
             record.inside += 1
         else:
             record.outside += 1

@@ -41,6 +41,8 @@ class Source(NamedTuple):
     """Where it says how a file is opened: one that is only written gives nothing that isn't determined."""
     aliases: tuple[str, ...] = ()
     """Other names by which source reaches the same callable."""
+    forsaken: tuple[str, ...] = ()
+    """Methods, placed as above, that a caller asks for where it doesn't use after all what it has just drawn."""
 
 
 def _of(
@@ -68,6 +70,11 @@ def _unseen(category: Category, names: str, tier: Literal["any", "direct"] = "an
     for name in names.split():
         yield Source(name, category, tier)
 
+
+COLLECTED: tuple[str, ...] = (
+    "weakref.WeakSet", "weakref.WeakKeyDictionary", "weakref.WeakValueDictionary"
+)  # fmt: skip
+"""Collections that lose an element at once with its last use, or whenever the collector gets to it."""
 
 _FIRST = Argument(0)
 _DRAWS = (
@@ -127,7 +134,13 @@ def _numpy() -> Iterator[Source]:
     yield from _of("numpy.random", "random", "seed", given=Argument(0, "seed"))
     # Types of Cython, whose constructors nothing can stand in front of: without a seed, all of them draw their entropy by
     # this one function.
-    yield Source("numpy.random.SeedSequence", "random", places=("numpy.random.bit_generator:randbits",))
+    yield Source(
+        "numpy.random.SeedSequence",
+        "random",
+        places=("numpy.random.bit_generator:randbits",),
+        # RandomState draws before it looks at the seed that it was given.
+        forsaken=("numpy.random._mt19937:MT19937._legacy_seeding",),
+    )
     for name in ("default_rng", "RandomState", "PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"):
         yield Source(f"numpy.random.{name}", "random", given=Argument(0, "seed"))
     yield from _unseen("random", "torch.rand torch.randn torch.randint torch.randperm torch.seed")
@@ -295,6 +308,8 @@ def _ordering() -> Iterator[Source]:
     yield Source("concurrent.futures.wait", "ordering", places=("concurrent.futures._base:wait",))
     yield Source("asyncio.as_completed", "ordering", places=("asyncio.tasks:as_completed",))
     yield Source("asyncio.wait", "ordering", places=("asyncio.tasks:wait",))
+    # Also of a thread that is joined: when its lines run among those of others is decided anew each time, and what its target
+    # shares with them no source tells. One line a program is a fair price, and impact tells which ones are harmless.
     yield Source(
         "threading.Thread.start",
         "ordering",
@@ -320,9 +335,8 @@ def _identity() -> Iterator[Source]:
         "id hash threading.get_ident object.__repr__ object.__hash__ weakref.ref weakref.finalize",
         "direct",
     )
-    yield from _unseen(
-        "identity", "weakref.WeakSet weakref.WeakKeyDictionary weakref.WeakValueDictionary", "direct"
-    )
+    # Where they are counted or gone through, and not where they are made: most are caches, of which nothing can come.
+    yield from _unseen("identity", " ".join(COLLECTED), "direct")
     yield from _of(
         "gc", "identity", "collect get_objects get_count get_stats get_referrers get_freeze_count", "direct"
     )
@@ -472,23 +486,9 @@ NEVER_EXCUSED: frozenset[Category] = frozenset({"network", "subprocess"})
 """The categories that no infrastructure excuses."""
 
 TRANSPARENT: tuple[str, ...] = (
-    "_collections_abc",
-    "_pydantic_core",
-    "abc",
-    "attr",
-    "attrs",
-    "cattrs",
-    "collections",
-    "contextlib",
-    "dataclasses",
-    "enum",
-    "functools",
-    "itertools",
-    "pydantic",
-    "pydantic_core",
-    "runpy",
-    "typing",
-)
+    "_collections_abc", "_pydantic_core", "abc", "attr", "attrs", "cattrs", "collections", "contextlib",
+    "dataclasses", "enum", "functools", "itertools", "pydantic", "pydantic_core", "runpy", "typing"
+)  # fmt: skip
 """Packages that have nothing of their own to ask the world: they call what they were handed, on behalf of their caller."""
 
 ASKING: tuple[str, ...] = ("ctypes.util", "distro")

@@ -135,6 +135,7 @@ class Program:
     """A module's scopes and uses.
 
     Attributes:
+        tree: the module.
         calls: each call.
         references: names and attributes that are read, and not only to get at what they hold.
         iterated: what is gone through in order: by `for`, a comprehension, `*`, `yield from` and unpacking.
@@ -146,6 +147,7 @@ class Program:
     """
 
     def __init__(self, tree: ast.Module, package: str) -> None:
+        self.tree = tree
         self.module = Scope("module", None, "<module>", tree)
         self.calls: list[Use] = []
         self.references: list[Use] = []

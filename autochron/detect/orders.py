@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from autochron.detect.catalogue import COLLECTED
 from autochron.detect.evaluation import Evaluation, Values
 from autochron.detect.libraries import ORDERED, ORDERED_METHODS, SHOWING
 from autochron.detect.names import Program, Scope, Spot, Use
@@ -14,6 +15,9 @@ from autochron.model import Category
 
 _KEYS = frozenset({"add", "discard", "remove", "get", "setdefault", "pop", "append"})
 """Methods to which an identity is a key and nothing more."""
+_COUNTING_NAMES = "len list tuple set frozenset dict sorted sum min max iter enumerate map"
+_COUNTING = frozenset(f"builtins.{name}" for name in _COUNTING_NAMES.split())
+"""Builtins that count what is in a collection, or go through it."""
 _PLAIN_BASES = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
 
 
@@ -42,6 +46,7 @@ class Orders:
                 and not self._loses_order(use.body, use.spot)
             ):
                 yield Order(use.node.lineno, "set-order", "set.__iter__", use.spot)
+            yield from self._counted(use.node, use.spot, use.node.lineno)
         for use in self._program.shown:
             yield from self._shown(use.node, use.spot, use.node.lineno)
         for use in self._program.calls:
@@ -76,6 +81,8 @@ class Orders:
     def _method(self, node: ast.Call, called: ast.Attribute, spot: Spot, line: int) -> Iterator[Order]:
         if called.attr == "pop" and not node.args and self._is_unordered(called.value, spot):
             yield Order(line, "set-order", "set.pop", spot)
+        if called.attr == "popitem":
+            yield from self._counted(called.value, spot, line)
         if called.attr == "__hash__" and not node.args and not spot.scope.qualname.endswith("__hash__"):
             yield from self._hash(called.value, spot, line)
 
@@ -83,11 +90,21 @@ class Orders:
         if name in SHOWING:
             for argument in node.args[: None if name == "builtins.print" else 1]:
                 yield from self._placed(argument, use.spot, line)
+        elif name in _COUNTING and node.args:
+            yield from self._counted(node.args[0], use.spot, line)
         elif name == "builtins.id":
             if not _is_key(use):
                 yield Order(line, "identity", "id", use.spot)
         elif name == "builtins.hash" and node.args and not use.spot.scope.qualname.endswith("__hash__"):
             yield from self._hash(node.args[0], use.spot, line)
+
+    def _counted(self, node: ast.expr, spot: Spot, line: int) -> Iterator[Order]:
+        """Look for a collection of which the collector decides what is still in it."""
+        for value in self._evaluation.values(node, spot):
+            name = value.name if isinstance(value, Made) else ""
+            for call in (name, name.rpartition(".")[0]):
+                if call in COLLECTED:
+                    yield Order(line, "identity", call, spot)
 
     def _passed(self, use: Use) -> Iterator[Order]:
         """Look at `id` and `hash` as callables that are handed on."""

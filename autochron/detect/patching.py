@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 from autochron.detect.attribution import Attribution
 from autochron.detect.catalogue import Argument, Source
 from autochron.detect.prologue import with_answer, with_call
+from autochron.detect.tentative import Tentative
 
 Undo = Callable[[], None]
 Hook = Callable[..., Any]
@@ -162,6 +163,24 @@ _CALLING = tuple(
 """The code that calls originals."""
 
 
+class Forsaking:
+    """Stands in the dict of a type for a method, and tells that someone asked for it.
+
+    Gives the method itself: no frame of ours is in the tracebacks of what it raises.
+    """
+
+    __slots__ = ("_original", "_tell")
+
+    def __init__(self, original: Any, tell: Undo) -> None:
+        self._original = original
+        self._tell = tell
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is not None:
+            self._tell()
+        return self._original.__get__(instance, owner)
+
+
 class Spot(NamedTuple):
     """What holds an attribute, and what stands there: in its own dict, or inherited."""
 
@@ -176,6 +195,7 @@ class Patcher:
 
     def __init__(self, attribution: Attribution) -> None:
         self._attribution = attribution
+        self._tentative = Tentative(attribution)
         self._undo: list[Undo] = []
         self._counted: set[FunctionType] = set()
         self._stands: dict[int, Stand] = {}
@@ -189,6 +209,9 @@ class Patcher:
         spot = find(place)
         if spot is None:
             return False
+        if place in source.forsaken:
+            self._insert(spot.owner, spot.name, Forsaking(spot.value, self._tentative.take_back))
+            return True
         if isinstance(spot.owner, type):
             return self._put_on_type(source, spot)
         function = function_of(spot.value)
@@ -349,6 +372,8 @@ class Patcher:
 
     def _framed(self, source: Source) -> Hook:
         argument = source.given or source.mode
+        if source.forsaken:
+            return self._tentative.hit(source, 2)
         if argument is None:
             return self._attribution.hit(source, 2)
         check = _unless(source, self._attribution.hit(source, 4))

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from autochron.detect.catalogue import BY_NAME, Argument, Source
+from autochron.detect.catalogue import BY_NAME, COLLECTED, Argument, Source
+from autochron.detect.durations import CLOCKS, durations, line_of
 from autochron.detect.evaluation import Evaluation
 from autochron.detect.libraries import (
     DEFERRING,
@@ -82,7 +83,15 @@ class _Scan:
         orders = Orders(self._program, self._evaluation)
         for order in orders.found():
             self._add(order.line, order.category, order.call, "direct", None, order.spot)
-        return sorted(self._found.values(), key=lambda seen: (seen.line, seen.category, seen.call))
+        return sorted(self._telling(), key=lambda seen: (seen.line, seen.category, seen.call))
+
+    def _telling(self) -> Iterable[Seen]:
+        """Leave out what only a log gets to see."""
+        every = self._found.values()
+        if not any(seen.call in CLOCKS for seen in every):
+            return every
+        silent = durations(self._program.tree)
+        return [seen for seen in every if (seen.line, seen.call) not in silent]
 
     # --- calls --------------------------------------------------------------------------------------------------------
 
@@ -114,7 +123,7 @@ class _Scan:
             _is_determined(source, call, skip) for call, skip in _arguments(node, bound)
         ):
             return
-        self._note(_line_of(node), source, value.name, spot, is_call=value.at is node.func)
+        self._note(line_of(node), source, value.name, spot, is_call=value.at is node.func)
 
     def _text(self, node: ast.Call, spot: Spot) -> None:
         """Look at what is written out as text to be evaluated: its calls are made on the line that has it evaluated."""
@@ -143,7 +152,7 @@ class _Scan:
                 if isinstance(value, Known) and (source := source_of(value.name)) is not None:
                     if value.at is not None:
                         self._called.add(id(value.at))
-                    self._note(_line_of(node), source, value.name, spot)
+                    self._note(line_of(node), source, value.name, spot)
         if any(name in scope.bindings for name in ("__init__", "__new__", "random", "getrandbits", "seed")):
             return
         for base in self._evaluation.bases(scope):
@@ -152,7 +161,7 @@ class _Scan:
             elif isinstance(base, Known):
                 source = BY_NAME.get(base.name)
                 if source is not None and _is_class(base.name) and not _is_determined(source, node, 0):
-                    self._note(_line_of(node), source, base.name, spot)
+                    self._note(line_of(node), source, base.name, spot)
 
     def _factories(self, scope: Scope) -> Iterator[tuple[str, tuple[Value, ...]]]:
         """Give what makes the default of each field of a class, by the field's name."""
@@ -284,6 +293,8 @@ class _Scan:
 
 def source_of(name: str) -> Source | Through | None:
     """Give what the catalogue says of a name that imports resolve to."""
+    if name in COLLECTED:
+        return None  # what is done with them decides; see `orders`
     bare = name.removeprefix("builtins.")
     found: Source | Through | None = BY_NAME.get(bare) or THROUGH.get(name)
     if found is not None and name != ENVIRONMENT:
@@ -364,14 +375,6 @@ def _is_called_bare(call: ast.Call, keyword: str | None) -> bool:
 
 def _has_keyword(call: ast.Call, names: Iterable[str]) -> bool:
     return any(each.arg is not None and each.arg in names for each in call.keywords)
-
-
-def _line_of(node: ast.Call) -> int:
-    """Give the line that a frame is on while it makes a call."""
-    called = node.func
-    if isinstance(called, ast.Attribute) and called.lineno != called.end_lineno:
-        return called.end_lineno or called.lineno
-    return node.lineno
 
 
 def _first_line(node: ast.AST) -> int:

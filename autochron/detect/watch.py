@@ -13,6 +13,7 @@ from typing import Any
 
 from autochron.detect.attribution import Attribution, Record, Through
 from autochron.detect.catalogue import BY_NAME, QUIET, SHIELDS, SOURCES, Source
+from autochron.detect.durations import CLOCKS, durations_of
 from autochron.detect.lines import line_hash
 from autochron.detect.patching import Patcher, only_writes
 from autochron.model import Covered, Finding, Site
@@ -63,7 +64,7 @@ class Watch:
         for source in sources:
             if source not in self._sources:
                 self._sources.add(source)
-                for place in source.places:
+                for place in (*source.places, *source.forsaken):
                     self._pending.setdefault(place.partition(":")[0], []).append((source, place))
         for name in (*_CARRIERS, *SHIELDS, *QUIET) if not self._is_on else ():
             self._pending.setdefault(name.partition(":")[0], [])
@@ -140,13 +141,16 @@ class Watch:
         self._attribution.forget()
 
     def findings(self) -> list[Finding]:
-        """Give what was found so far, by place. What ran inside a boundary and what ran outside stand apart."""
+        """Give what was found so far, by place. What ran inside a boundary and what ran outside stand apart.
+
+        Clocks that are read for durations in logs are left out, as a scan does: no other place knows the files themselves.
+        """
         return sorted(
             (
                 self._finding(record, count, covered)
                 for record in self._attribution.records()
                 for count, covered in self._counts(record)
-                if count
+                if count and not _is_duration(record)
             ),
             key=lambda finding: (finding.site.file, finding.site.line, finding.call, finding.via or ""),
         )
@@ -172,6 +176,12 @@ class Watch:
     def review(self) -> None:
         """Ask anew of each line whether its values are recorded."""
         self._attribution.review()
+
+
+def _is_duration(record: Record) -> bool:
+    """Tell whether the source shows that only a log gets to see this reading of a clock."""
+    call = record.source.call
+    return record.tier == "direct" and call in CLOCKS and (record.line, call) in durations_of(record.file)
 
 
 def _is_complete(module: str) -> bool:

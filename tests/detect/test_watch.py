@@ -123,7 +123,7 @@ def test_a_fault_of_ours_is_told_once_and_changes_no_result(world, monkeypatch, 
     def fail(*_):
         raise fault
 
-    monkeypatch.setattr(Attribution, "_see", fail)
+    monkeypatch.setattr(Attribution, "count", fail)
     project = world(
         "import time, uuid, datetime, os, random\ndef f():\n"
         "    now = datetime.datetime.now()\n    open(__file__).close()\n"
