@@ -103,12 +103,17 @@ def framed(original: Any, hook: Hook) -> Callable[..., Any]:
 class _Found:
     # Stands in the place of a class method of C in the dict of its type, and gives what stands for the bound one.
 
-    __slots__ = ("_kind", "autochron_original", "autochron_source")
+    __slots__ = ("_called", "_hook", "_kind", "_owner", "autochron_original", "autochron_source")
 
-    def __init__(self, original: Any, source: Source, kind: type[Stand]) -> None:
+    def __init__(
+        self, original: Any, source: Source, owner: type, kind: type[Stand], hook: Hook | None
+    ) -> None:
         self.autochron_original = original
         self.autochron_source = source
         self._kind = kind
+        self._owner = owner
+        self._hook = hook
+        self._called = hook and checked(original.__get__(None, owner), hook)
 
     __class__ = _CLASS
     __doc__ = _DOC
@@ -116,7 +121,11 @@ class _Found:
     __repr__ = _REPR
 
     def __get__(self, instance: Any, owner: Any = None) -> Stand:
-        return self._kind(self.autochron_original.__get__(instance, owner), self.autochron_source)
+        bound = self.autochron_original.__get__(instance, owner)
+        called = self._called
+        if self._hook is not None and owner is not self._owner:
+            called = checked(bound, self._hook)
+        return self._kind(bound, self.autochron_source, called)
 
 
 _AGAIN = (TypeError, ValueError, OverflowError)
@@ -164,6 +173,8 @@ class Patcher:
     def __init__(self, attribution: Attribution) -> None:
         self._attribution = attribution
         self._undo: list[Undo] = []
+        self._placed: list[tuple[Any, str, Any, Any]] = []
+        """What holds an attribute, its name, what stood there, and what stands there now."""
         self._counted: set[FunctionType] = set()
         self._stands: dict[int, Stand] = {}
         self._counting = property(attribution.getter())
@@ -210,6 +221,31 @@ class Patcher:
         if function:
             self._attribution.nest(function.__code__)
 
+    def uncover(self, place: str) -> None:
+        """Have every source stand at its place again while a function runs that changes functions of C in place."""
+        spot = find(place)
+        if spot is None:
+            return
+
+        def uncovered(*args: Any, **kwargs: Any) -> Any:
+            self.turn(uncovered=True)
+            try:
+                return spot.value(*args, **kwargs)
+            finally:
+                self.turn(uncovered=False)
+
+        self._replace(spot.owner, spot.name, functools.wraps(spot.value)(uncovered))
+
+    def turn(self, *, uncovered: bool) -> None:
+        """Take off what stands in the place of sources of C, or put it on again."""
+        for owner, name, before, value in reversed(self._placed) if uncovered else self._placed:
+            there, wanted = (value, before) if uncovered else (before, value)
+            if vars(owner).get(name, _MISSING) is there:
+                if isinstance(owner, type):
+                    set_on_type(owner, name, wanted)
+                else:
+                    setattr(owner, name, wanted)
+
     def adopt(self, module: ModuleType) -> None:
         """Put stand-ins where a module of the project holds what they stand for under names of its own."""
         for name, value in list(vars(module).items()):
@@ -239,8 +275,9 @@ class Patcher:
                 )
             return True
         if isinstance(spot.value, _ClassMethodDescriptor):
-            kind = self._kind(spot.value.__get__(None, spot.owner), framed=False)
-            self._insert(spot.owner, spot.name, _Found(spot.value, source, kind))
+            hook = self._attribution.hit(source, 2) if source.asks else None
+            kind = self._kind(spot.value.__get__(None, spot.owner), framed=hook is not None)
+            self._insert(spot.owner, spot.name, _Found(spot.value, source, spot.owner, kind, hook))
             return True
         return False
 
@@ -311,6 +348,8 @@ class Patcher:
     def _replace(self, module: Any, name: str, value: Any) -> None:
         before = vars(module)[name]
         setattr(module, name, value)
+        if isinstance(value, Stand):
+            self._placed.append((module, name, before, value))
 
         def undo() -> None:
             if vars(module).get(name) is value:
@@ -321,6 +360,7 @@ class Patcher:
     def _insert(self, owner: type, name: str, value: Any) -> None:
         before = owner.__dict__.get(name, _MISSING)
         set_on_type(owner, name, value)
+        self._placed.append((owner, name, before, value))
 
         def undo() -> None:
             if owner.__dict__.get(name) is value:
