@@ -21,7 +21,7 @@ import operator
 import sys
 from collections.abc import Callable
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 from autochron.detect.attribution import Attribution
 from autochron.detect.catalogue import Argument, Source
@@ -158,13 +158,16 @@ _CALLING = tuple(
 """The code that calls originals."""
 
 
-class Spot(NamedTuple):
+class Spot:
     """What holds an attribute, and what stands there: in its own dict, or inherited."""
 
-    owner: Any
-    name: str
-    own: bool
-    value: Any
+    __slots__ = ("name", "own", "owner", "value")
+
+    def __init__(self, owner: Any, name: str, value: Any, *, own: bool) -> None:
+        self.owner = owner
+        self.name = name
+        self.value = value
+        self.own = own
 
 
 class Patcher:
@@ -402,10 +405,10 @@ def find(place: str) -> Spot | None:
         return None
     if not isinstance(owner, type):
         value = getattr(owner, "__dict__", {}).get(name, _MISSING)
-        return None if value is _MISSING else Spot(owner, name, own=True, value=value)
+        return None if value is _MISSING else Spot(owner, name, value, own=True)
     for base in owner.__mro__:
         if name in base.__dict__:
-            return Spot(owner, name, own=base is owner, value=base.__dict__[name])
+            return Spot(owner, name, base.__dict__[name], own=base is owner)
     return None
 
 
