@@ -16,7 +16,16 @@ from rich.table import Table
 
 from bench.measure import FULL, TINY, Figure, Size, has_peer
 
-BENCHMARKS = ("recording", "conversation", "startup", "weaving", "importing", "replaying", "checking")
+BENCHMARKS = (
+    "recording",
+    "conversation",
+    "startup",
+    "weaving",
+    "importing",
+    "replaying",
+    "checking",
+    "watching",
+)
 RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from enum import IntEnum
 from functools import partial
 from types import BuiltinMethodType, CodeType, CoroutineType, FrameType, MethodType
 from typing import Any, NamedTuple, TypeAlias
@@ -72,8 +71,8 @@ _ORIGIN = "_autochron_origin"
 _MADE = "_autochron_made"
 
 
-class Kind(IntEnum):
-    """What a frame means to a walk."""
+class Kind:
+    """What a frame means to a walk. Numbers and no enumeration: these are made before every recorded program."""
 
     PROJECT = 0
     TRANSPARENT = 1
@@ -123,14 +122,16 @@ class Sites(dict[int, Record]):
         """Do nothing when someone begins to trace while this hangs on a frame."""
 
 
-class Known(NamedTuple):
-    """What is known of a code object."""
+class Known:
+    """What is known of a code object, which is kept so that its address is nobody else's."""
 
-    code: CodeType
-    """Kept, so that its address is nobody else's."""
-    kind: Kind
-    module: str
-    sites: Sites
+    __slots__ = ("code", "kind", "module", "sites")
+
+    def __init__(self, code: CodeType, kind: int, module: str, sites: Sites) -> None:
+        self.code = code
+        self.kind = kind
+        self.module = module
+        self.sites = sites
 
 
 def _frames() -> Callable[[], FrameType]:
@@ -483,7 +484,7 @@ class Attribution:
         known = Known(code, self._kind(code, module), module, Sites(self))
         return self._known.setdefault(id(code), known)
 
-    def _kind(self, code: CodeType, module: str) -> Kind:
+    def _kind(self, code: CodeType, module: str) -> int:
         file = code.co_filename
         if self._owns(file):
             return Kind.PROJECT
@@ -511,16 +512,11 @@ _STOPPING = frozenset({Kind.IMPORTING, Kind.NESTED, Kind.OURS})
 """What ends a walk whatever the source."""
 
 
-_HOMES: dict[str, frozenset[str]] = {
-    category: frozenset(
-        place.partition(":")[0].partition(".")[0]
-        for source in SOURCES
-        if source.category == category
-        for place in source.places
-    )
-    for category in CATEGORIES
-}
+_HOMES: dict[str, set[str]] = {category: set() for category in CATEGORIES}
 """By category, the packages that sources live in."""
+
+for _source in SOURCES:
+    _HOMES[_source.category].update(place.partition(":")[0].partition(".")[0] for place in _source.places)
 
 
 def _is_between(frame: FrameType, known: Known, source: Source) -> bool | None:

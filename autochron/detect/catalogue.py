@@ -43,6 +43,8 @@ class Source(NamedTuple):
     """Other names by which source reaches the same callable."""
     forsaken: tuple[str, ...] = ()
     """Methods, placed as above, that a caller asks for where it doesn't use after all what it has just drawn."""
+    asks: bool = False
+    """Whether it is of C and calls another source, by its name."""
 
 
 def _of(
@@ -90,7 +92,9 @@ def _clock() -> Iterator[Source]:
     yield from _of("time", "clock", "localtime gmtime ctime", given=_FIRST)
     yield from _of("time", "clock", "asctime", given=_FIRST)
     yield from _of("time", "clock", "strftime", given=Argument(1))
-    yield from _of("datetime", "clock", "datetime.now datetime.utcnow datetime.today date.today")
+    yield from _of("datetime", "clock", "datetime.now datetime.utcnow")
+    for kind in ("datetime", "date"):
+        yield Source(f"datetime.{kind}.today", "clock", places=(f"datetime:{kind}.today",), asks=True)
     # By name only: a watch tells of what it gives, which is time.monotonic.
     yield Source("asyncio.AbstractEventLoop.time", "clock", aliases=("asyncio.BaseEventLoop.time",))
     yield from _of("email.utils", "clock", "localtime", given=Argument(0, "dt"))
@@ -391,6 +395,10 @@ QUIET: tuple[str, ...] = (
     "shutil:rmtree",
 )
 """Functions that look at files to do what they are told, and give nothing of what they see: beneath them nothing counts."""
+
+CHANGING: dict[str, tuple[str, ...]] = {"time_machine": ("_time_machine:patch", "_time_machine:unpatch")}
+"""Modules that change functions of C in place, and take what they find by name for one of them, when they are imported or, in
+other versions, when these functions are called."""
 
 BY_NAME: dict[str, Source] = {name: source for source in SOURCES for name in (*source.aliases, source.call)}
 """Each source by the names that source code may resolve to."""

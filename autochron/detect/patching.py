@@ -22,7 +22,7 @@ import sys
 from collections.abc import Callable
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS, CO_VARKEYWORDS
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 from autochron.detect.attribution import Attribution
 from autochron.detect.catalogue import Argument, Source
@@ -113,13 +113,15 @@ def framed(original: Any, hook: Hook) -> Callable[..., Any]:
 class _Found:
     # Stands in the place of a class method of C in the dict of its type, and gives what stands for the bound one.
 
-    __slots__ = ("_hit", "_kind", "autochron_original", "autochron_source")
+    __slots__ = ("_called", "_hook", "_kind", "_owner", "autochron_original", "autochron_source")
 
-    def __init__(self, original: Any, source: Source, kind: type[Stand], hit: Hook) -> None:
+    def __init__(self, original: Any, source: Source, owner: type, kind: type[Stand], hook: Hook) -> None:
         self.autochron_original = original
         self.autochron_source = source
         self._kind = kind
-        self._hit = hit
+        self._owner = owner
+        self._hook = hook
+        self._called = checked(original.__get__(None, owner), hook) if source.asks else None
 
     __class__ = _CLASS
     __doc__ = _DOC
@@ -128,7 +130,10 @@ class _Found:
 
     def __get__(self, instance: Any, owner: Any = None) -> Stand:
         bound = self.autochron_original.__get__(instance, owner)
-        return self._kind(bound, self.autochron_source, self._hit)
+        called = self._called
+        if called is not None and owner is not self._owner:
+            called = checked(bound, self._hook)
+        return self._kind(bound, self.autochron_source, self._hook, called)
 
 
 _AGAIN = (TypeError, ValueError, OverflowError)
@@ -181,13 +186,16 @@ class Forsaking:
         return self._original.__get__(instance, owner)
 
 
-class Spot(NamedTuple):
+class Spot:
     """What holds an attribute, and what stands there: in its own dict, or inherited."""
 
-    owner: Any
-    name: str
-    own: bool
-    value: Any
+    __slots__ = ("name", "own", "owner", "value")
+
+    def __init__(self, owner: Any, name: str, value: Any, *, own: bool) -> None:
+        self.owner = owner
+        self.name = name
+        self.value = value
+        self.own = own
 
 
 class Patcher:
@@ -197,6 +205,8 @@ class Patcher:
         self._attribution = attribution
         self._tentative = Tentative(attribution)
         self._undo: list[Undo] = []
+        self._placed: list[tuple[Any, str, Any, Any]] = []
+        """What holds an attribute, its name, what stood there, and what stands there now."""
         self._counted: set[FunctionType] = set()
         self._stands: dict[int, Stand] = {}
         self._counting = property(attribution.getter())
@@ -255,6 +265,31 @@ class Patcher:
         if function:
             self._attribution.nest(function.__code__)
 
+    def uncover(self, place: str) -> None:
+        """Have every source stand at its place again while a function runs that changes functions of C in place."""
+        spot = find(place)
+        if spot is None:
+            return
+
+        def uncovered(*args: Any, **kwargs: Any) -> Any:
+            self.turn(uncovered=True)
+            try:
+                return spot.value(*args, **kwargs)
+            finally:
+                self.turn(uncovered=False)
+
+        self._replace(spot.owner, spot.name, functools.wraps(spot.value)(uncovered))
+
+    def turn(self, *, uncovered: bool) -> None:
+        """Take off what stands in the place of sources of C, or put it on again."""
+        for owner, name, before, value in reversed(self._placed) if uncovered else self._placed:
+            there, wanted = (value, before) if uncovered else (before, value)
+            if vars(owner).get(name, _MISSING) is there:
+                if isinstance(owner, type):
+                    set_on_type(owner, name, wanted)
+                else:
+                    setattr(owner, name, wanted)
+
     def adopt(self, module: ModuleType) -> None:
         """Put stand-ins where a module of the project holds what they stand for under names of its own."""
         for name, value in list(vars(module).items()):
@@ -282,10 +317,9 @@ class Patcher:
                 )
             return True
         if isinstance(spot.value, _ClassMethodDescriptor):
-            kind = self._kind(spot.value.__get__(None, spot.owner), framed=False)
-            self._insert(
-                spot.owner, spot.name, _Found(spot.value, source, kind, self._attribution.hit(source, 2))
-            )
+            hook = self._attribution.hit(source, 2)
+            kind = self._kind(spot.value.__get__(None, spot.owner), framed=source.asks)
+            self._insert(spot.owner, spot.name, _Found(spot.value, source, spot.owner, kind, hook))
             return True
         return False
 
@@ -389,6 +423,8 @@ class Patcher:
     def _replace(self, module: Any, name: str, value: Any) -> None:
         before = vars(module)[name]
         setattr(module, name, value)
+        if isinstance(value, Stand):
+            self._placed.append((module, name, before, value))
 
         def undo() -> None:
             if vars(module).get(name) is value:
@@ -399,6 +435,7 @@ class Patcher:
     def _insert(self, owner: type, name: str, value: Any) -> None:
         before = owner.__dict__.get(name, _MISSING)
         set_on_type(owner, name, value)
+        self._placed.append((owner, name, before, value))
 
         def undo() -> None:
             if owner.__dict__.get(name) is value:
@@ -438,10 +475,10 @@ def find(place: str) -> Spot | None:
         return None
     if not isinstance(owner, type):
         value = getattr(owner, "__dict__", {}).get(name, _MISSING)
-        return None if value is _MISSING else Spot(owner, name, own=True, value=value)
+        return None if value is _MISSING else Spot(owner, name, value, own=True)
     for base in owner.__mro__:
         if name in base.__dict__:
-            return Spot(owner, name, own=base is owner, value=base.__dict__[name])
+            return Spot(owner, name, base.__dict__[name], own=base is owner)
     return None
 
 

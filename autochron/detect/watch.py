@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from autochron.detect.attribution import Attribution, Record, Through
-from autochron.detect.catalogue import BY_NAME, QUIET, SHIELDS, SOURCES, Source
+from autochron.detect.catalogue import BY_NAME, CHANGING, QUIET, SHIELDS, SOURCES, Source
 from autochron.detect.durations import CLOCKS, durations_of
 from autochron.detect.lines import line_hash
 from autochron.detect.patching import Patcher, only_writes
@@ -66,7 +66,7 @@ class Watch:
                 self._sources.add(source)
                 for place in (*source.places, *source.forsaken):
                     self._pending.setdefault(place.partition(":")[0], []).append((source, place))
-        for name in (*_CARRIERS, *SHIELDS, *QUIET) if not self._is_on else ():
+        for name in (*_CARRIERS, *SHIELDS, *QUIET, *CHANGING) if not self._is_on else ():
             self._pending.setdefault(name.partition(":")[0], [])
         self._is_on = True
         for name in [name for name in self._pending if name in modules and _is_complete(name)]:
@@ -88,6 +88,11 @@ class Watch:
             if module == name or (module.partition(".")[0] == package and _is_complete(module)):
                 self._patch(module)
 
+    def importing(self, name: str) -> None:
+        """Have every source stand at its place again while a module is imported that changes functions of C in place."""
+        if name in self._pending:
+            self._attempt(lambda: self._patcher.turn(uncovered=True))
+
     def off(self) -> None:
         """Take every patch off; what was counted stays."""
         _ignore(self)
@@ -107,6 +112,10 @@ class Watch:
         for place in QUIET if is_first else ():
             if place.startswith(f"{module}:"):
                 self._attempt(self._patcher.quiet, place)
+        if module in CHANGING:
+            self._patcher.turn(uncovered=False)
+            for place in CHANGING[module]:
+                self._attempt(self._patcher.uncover, place)
         for source, place in pending:
             self._attempt(self._patcher.put, source, place)
         for place, (method, parameters) in _CARRIERS.items() if is_first else ():
@@ -222,9 +231,14 @@ def _hook(
     # At hand even while the interpreter takes its modules apart.
     events: Mapping[str, Source] = _EVENTS,
     watching: list[Watch | None] = _WATCHING,
+    changing: Mapping[str, Any] = CHANGING,
 ) -> None:
     source = events.get(event)
-    if source is not None:
+    if event == "import" and arguments[0] in changing:
+        watch = watching[0]
+        if watch is not None:
+            watch.importing(arguments[0])
+    elif source is not None:
         watch = watching[0]
         if watch is not None:
             try:

@@ -65,8 +65,7 @@ outer()
 
 # What a watch stands in front of, when it is called wrongly, and when it is looked at.
 WATCHED_ERRORS = """
-import concurrent.futures, datetime, email.utils, os, pathlib, random, secrets, socket, subprocess, tempfile, time, traceback
-import uuid
+import concurrent.futures, datetime, email.utils, os, pathlib, random, secrets, socket, tempfile, time, traceback, uuid
 class Zone(datetime.tzinfo):
     def fromutc(self, dt):
         1 / 0
@@ -81,7 +80,7 @@ def calls():
     yield from ((uuid.uuid1, "x"), (subprocess.run, ["/no"]), (subprocess.Popen, ["/no"]), (socket.gethostbyname, 3))
     yield from ((concurrent.futures.wait, 3), (secrets.token_hex, "x"), (tempfile.mkdtemp, "", "", 3))
     yield from ((pathlib.Path("/no").read_text,), (email.utils.formatdate, "x"), (os.getcwd, 1))
-    yield (getattr, time.time, "no"), (getattr, datetime.datetime.now, "no"), (setattr, time.time, "no", 1)
+    yield from ((getattr, time.time, "no"), (getattr, datetime.datetime.now, "no"), (setattr, time.time, "no", 1))
 for function, *arguments in calls():
     try:
         function(*arguments)

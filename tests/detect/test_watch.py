@@ -288,6 +288,54 @@ def test_a_forked_child_counts_its_own(tmp_path):
     assert (problems, ended.stderr) == ([], "")
 
 
+CHANGES = """
+import datetime, random, time
+def are_plain():
+    named = (time.time, time.localtime, random.choice, datetime.datetime.now)
+    return [type(each).__dict__.get("__call__").__class__.__name__ != "property" for each in named]
+"""
+
+TRAVELS = """
+import changes
+print(changes.are_plain())
+import _time_machine
+def travel():
+    print(_time_machine.patch())
+"""
+
+TRAVELLER = """
+import datetime, time
+import changes
+print(changes.are_plain())
+import time_machine
+time_machine.travel()
+print(changes.are_plain())
+datetime.datetime.now(), time.time(), time.localtime()
+"""
+
+
+@pytest.mark.slow
+def test_who_changes_functions_of_c_in_place_finds_them_at_their_place(tmp_path):
+    found, problems, ended = run(
+        tmp_path,
+        TRAVELLER,
+        changes=CHANGES,
+        time_machine=TRAVELS,
+        _time_machine="import changes\ndef patch():\n    return changes.are_plain()\n",
+    )
+    covered, plain = [False] * 4, [True] * 4
+    assert (ended.stdout.split("\n"), problems, ended.stderr) == (
+        [str(each) for each in (covered, plain, plain, covered)],
+        [],
+        "",
+    )
+    assert [tuple(row[:4]) for row in found] == [
+        ("agent.py", 8, "datetime.datetime.now", 1),
+        ("agent.py", 8, "time.localtime", 1),
+        ("agent.py", 8, "time.time", 1),
+    ]
+
+
 COST = """
 import sys, time
 from autochron.detect.watch import Watch
