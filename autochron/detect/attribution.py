@@ -17,12 +17,13 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import BuiltinMethodType, CodeType, CoroutineType, FrameType, MethodType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 from weakref import ref
 
 from autochron._flags import CO_GENERATOR
 from autochron.detect.catalogue import ASKING, INFRASTRUCTURE, NEVER_EXCUSED, SOURCES, TRANSPARENT, Source
 from autochron.detect.drawing import form_of
+from autochron.detect.records import Origin, Record, Through, origin_of
 from autochron.model import CATEGORIES, Tier
 
 _getframe = sys._getframe
@@ -64,9 +65,6 @@ _THIN = frozenset({("asyncio.base_events", "BaseEventLoop.time")})
 _MOST_CODES = 50_000
 """So many code objects are remembered: a program that makes code for ever is no reason to keep all of it."""
 
-Through: TypeAlias = Callable[..., Any]
-"""Calls a source so that its value is recorded or served: given the source and its arguments."""
-
 _ORIGIN = "_autochron_origin"
 _MADE = "_autochron_made"
 
@@ -83,30 +81,6 @@ class Kind:
     OURS = 6
     RUNNER = 7
     HANDING_ON = 8
-
-
-class Record:
-    """A source at a line, and how often it was called there."""
-
-    __slots__ = ("file", "inside", "line", "outside", "qualname", "source", "through", "tier", "via")
-
-    def __init__(self, source: Source, origin: Origin, tier: Tier, via: str | None) -> None:
-        self.source = source
-        self.file, self.line, self.qualname = origin
-        self.tier = tier
-        self.via = via
-        self.outside = 0
-        self.inside = 0
-        self.through: Through | None = None
-        """How it is called where its value is recorded or served."""
-
-
-class Origin(NamedTuple):
-    """A line of project code, with its file as its code has it."""
-
-    file: str
-    line: int
-    qualname: str
 
 
 class Sites(dict[int, Record]):
@@ -157,7 +131,7 @@ class Attribution:
         problem: Callable[[str], None],
         through: Callable[[Record], Through | None] | None = None,
     ) -> None:
-        """Take `through`, which gives how a line's calls go where their values are recorded; None where none are."""
+        # `through` gives how a line's calls go where their values are recorded.
         self._owns = owns
         self._through = through
         self.is_inside = is_inside
@@ -203,7 +177,8 @@ class Attribution:
 
         return call_of
 
-    def _getter_through(self) -> Callable[[Any], Any]:
+    @staticmethod
+    def _getter_through() -> Callable[[Any], Any]:
         """Give the getter where values may be recorded: then what it gives calls the original through that."""
 
         def call_of(stand: Any) -> Any:
@@ -214,10 +189,7 @@ class Attribution:
         return call_of
 
     def hit(self, source: Source, depth: int = 1) -> Callable[..., Through | None]:
-        """Give a function that counts a call of the source: its caller's, or further out by as many frames as said.
-
-        It gives how the call is to go where its value is recorded or served.
-        """
+        """Give a function that counts a call of the source, so many frames out, and gives how it goes if it is recorded."""
         if self._through is not None:
             return self._hit_through(source, depth)
         following, inside = self.following, self.is_inside
@@ -424,7 +396,7 @@ class Attribution:
             known = self._known.get(id(code)) or self._know(frame, code)
             kind = known.kind
             if kind is Kind.PROJECT:
-                return self._record(source, _origin_of(frame), _name_of(via))
+                return self._record(source, origin_of(frame), _name_of(via))
             if kind is Kind.RUNNER and not handed:
                 origin = self._handed_by(frame, known, inner, direct=via is None)
                 if origin is not None:
@@ -468,7 +440,7 @@ class Attribution:
             code = frame.f_code
             known = self._known.get(id(code)) or self._know(frame, code)
             if known.kind is Kind.PROJECT:
-                return _origin_of(frame)
+                return origin_of(frame)
             if known.kind is Kind.RUNNER:
                 return self._handed_by(frame, known, inner, direct=False)
             if known.kind in {Kind.LIBRARY, Kind.IMPORTING, Kind.OURS}:
@@ -545,11 +517,6 @@ def _is_in(module: str, packages: frozenset[str]) -> bool:
             return True
         module = module.rpartition(".")[0]
     return False
-
-
-def _origin_of(frame: FrameType) -> Origin:
-    code = frame.f_code
-    return Origin(code.co_filename, frame.f_lineno, code.co_qualname)
 
 
 def _name_of(frame: FrameType | None) -> str | None:

@@ -11,11 +11,12 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from autochron.detect.attribution import Attribution, Record, Through
+from autochron.detect.attribution import Attribution
 from autochron.detect.catalogue import BY_NAME, CHANGING, QUIET, SHIELDS, SOURCES, Source
 from autochron.detect.durations import CLOCKS, durations_of
 from autochron.detect.lines import line_hash
 from autochron.detect.patching import Patcher, only_writes
+from autochron.detect.records import Record, Through
 from autochron.model import Covered, Finding, Site
 
 _EVENTS: dict[str, Source] = {event: source for source in reversed(SOURCES) for event in source.events}

@@ -191,6 +191,17 @@ def _ending(outcome: Outcome) -> str:
     return "was read to its end" if isinstance(outcome, Streamed) else "returned"
 
 
+def other_error(envelope: Envelope, error: BaseException) -> str | None:
+    """Say that a crossing raised what was not recorded; None where it was."""
+    outcome = envelope.outcome
+    end = outcome.end if isinstance(outcome, Streamed) else outcome
+    if isinstance(end, Raised) and is_of_type(end.error, error):
+        return None
+    name = f"{type(error).__module__}:{type(error).__qualname__}"
+    was = f"it raised {error_name(end.error)}" if isinstance(end, Raised) else "it returned"
+    return f"{envelope.address} raised {name} ({error}); when it was recorded {was}"
+
+
 def is_of_type(body: bytes, error: BaseException) -> bool:
     """Tell whether an exception is of the type of a recorded one."""
     return types.is_same(error_name(body), f"{type(error).__module__}:{type(error).__qualname__}")

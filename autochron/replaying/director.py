@@ -15,10 +15,9 @@ from autochron.envelope import codec, exchange, shapes
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, CodecError, DivergenceError
 from autochron.inputs import observed, request_input, shaped_input
-from autochron.model import VALUE, Divergence, Envelope, Mode, Raised, Replayed, Returned, Severity, Streamed
+from autochron.model import VALUE, Divergence, Envelope, Mode, Raised, Replayed, Returned, Severity
 from autochron.ports import Serving
 from autochron.replaying import comparing
-from autochron.replaying.comparing import error_name, is_of_type
 from autochron.replaying.consequences import NOTHING_LIVE, Consequences
 from autochron.replaying.cursor import Cursor, Turns
 from autochron.replaying.finding import Finder
@@ -27,20 +26,15 @@ from autochron.replaying.met import Log, Met, masked
 from autochron.replaying.plan import FULL, Plan
 from autochron.replaying.reports import Report, Told
 from autochron.replaying.requests import Running, ServedRequest
-from autochron.replaying.serving import LIVE_PATIENCE, Served
+from autochron.replaying.serving import LEAST_PATIENCE, LIVE_PATIENCE, PATIENCE, VALUE_PATIENCE, Served
 from autochron.replaying.states import States, stateless
 from autochron.replaying.telling import Teller
-from autochron.replaying.unrecorded import CAP, Unrecorded
+from autochron.replaying.unrecorded import Unrecorded
 
 if TYPE_CHECKING:
     from autochron.ports import Record
 
 _process = _originals.process
-
-PATIENCE = 1.0
-"""Seconds without any progress after which a crossing no longer waits for its turn."""
-
-_LEAST_PATIENCE = 0.02
 
 
 class Director:
@@ -64,14 +58,14 @@ class Director:
         self.states = States(state_of)
         self.turns = Turns(MAIN)
         self.cursor = Cursor(record, self._reading())
-        if not self._is_full:
-            self.cursor.passes_values = True
+        self.cursor.passes_values = not self._is_full
         self.teller = Teller(plan, self.consequences, self._lock)
         self.note = self.teller.note
         self.progress = 0
         self.log = Log(self.cursor.get, _originals.perf_counter_ns())
         self.patience = PATIENCE
         """Less once it has run out: then the order is another, as where a pool's few workers got their tasks in another."""
+        self._value_patience = VALUE_PATIENCE[0]
         self.live_now = 0
         """How many live crossings are open."""
         self._moved: Any = None
@@ -198,7 +192,7 @@ class Director:
         if envelope is None:
             return value
         if isinstance(envelope.outcome, Raised):
-            name = error_name(envelope.outcome.error)
+            name = comparing.error_name(envelope.outcome.error)
             message = f"{envelope.address} returned; when it was recorded it raised {name}"
             self._note_end(envelope, message)
         elif crossing.rule.observe:
@@ -223,12 +217,8 @@ class Director:
             return
         if crossing.boundary.outcome is not None:
             return  # what is on record is an argument, and not how the body ended
-        outcome = envelope.outcome
-        end = outcome.end if isinstance(outcome, Streamed) else outcome
-        if not (isinstance(end, Raised) and is_of_type(end.error, error)):
-            name = f"{type(error).__module__}:{type(error).__qualname__}"
-            was = f"it raised {error_name(end.error)}" if isinstance(end, Raised) else "it returned"
-            message = f"{envelope.address} raised {name} ({error}); when it was recorded {was}"
+        message = comparing.other_error(envelope, error)
+        if message is not None:
             self._note_end(envelope, message)
 
     def _note_end(self, envelope: Envelope, message: str) -> None:
@@ -347,8 +337,11 @@ class Director:
             if moved is None:
                 moved = self._moved = _originals.Condition(self._lock)
             while not self.is_due(envelope):
-                if moved.wait(self.patience):
+                if moved.wait(self._value_patience if envelope.is_value else self.patience):
                     continue
+                if envelope.is_value:  # who asks may hold a lock; what it is given is the same in any order
+                    self._value_patience = max(self._value_patience / 5, VALUE_PATIENCE[1])
+                    return
                 patient += 1
                 if not self.live_now or patient > LIVE_PATIENCE:
                     self.give_up(envelope)
@@ -356,7 +349,7 @@ class Director:
     def give_up(self, envelope: Envelope) -> None:
         """Let a crossing go on although not all that should have ended before has."""
         with self._lock:
-            self.patience = max(self.patience / 10, _LEAST_PATIENCE)
+            self.patience = max(self.patience / 10, LEAST_PATIENCE)
             self.turns.give_up(envelope)
             if self._moved is not None:
                 self._moved.notify_all()
@@ -455,9 +448,8 @@ class Director:
 
     def _begin_extra(self, crossing: Crossing, arguments: tuple[Any, ...]) -> None:
         """Let a crossing run that was not recorded, where the plan says so, or refuse it."""
-        is_value = crossing.rule.id.startswith(VALUE)
-        if not self._unrecorded.is_live(crossing, is_value=is_value):
-            if is_value:
+        if not self._unrecorded.is_live(crossing):
+            if crossing.rule.id.startswith(VALUE):
                 self._invent(crossing, arguments)
                 return
             raise self._unrecorded.refused(crossing)
@@ -471,9 +463,7 @@ class Director:
         """Have a value made up that was not recorded: the program goes on with it."""
         running = self._run(crossing, "invented", None, self._unrecorded.next_address(crossing.name))
         running.met.input = self.given.input(crossing, arguments)
-        address, nth = running.met.full_address, running.met.address[1]
-        is_foreign = self._unrecorded.is_foreign(crossing.rule.place.file)
-        self.teller.invented(crossing, address, ran_out=nth > CAP, is_foreign=is_foreign)
+        self._unrecorded.tell_invented(crossing, running.met.address)
 
     def compare_request(self, running: Running, wire: exchange.Wire, crossing: Crossing) -> None:
         """Compare what the provider would get with what it got."""

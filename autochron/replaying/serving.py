@@ -22,6 +22,14 @@ if TYPE_CHECKING:
     from autochron.crossing.kernel import Crossing
     from autochron.replaying.director import Director
 
+PATIENCE = 1.0
+"""Seconds without any progress after which a crossing no longer waits for its turn."""
+
+LEAST_PATIENCE = 0.02
+
+VALUE_PATIENCE = 0.25, 0.002
+"""The same at first and at least for ambient values, which may be asked for under a lock."""
+
 LIVE_PATIENCE = 20
 """How many times as long something that is live and should end before is waited for."""
 

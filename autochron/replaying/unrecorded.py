@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autochron.errors import DivergenceError
+from autochron.model import VALUE
 from autochron.replaying.plan import counts_of
 
 if TYPE_CHECKING:
@@ -38,16 +39,23 @@ class Unrecorded:
         self._files: set[str] | None = None
         """Those in which something was recorded; None until that is asked."""
 
-    def is_live(self, crossing: Crossing, *, is_value: bool = False) -> bool:
+    def is_live(self, crossing: Crossing) -> bool:
         """Tell whether a plan lets it run; an ambient value is live only where it is named."""
         plan = self._plan
         if plan.is_full:
             return False
+        is_value = crossing.rule.id.startswith(VALUE)
         if plan.after is not None and not is_value and self._cursor.is_met(self._cursor.get(plan.after)):
             return True
         return crossing.name in plan.names or crossing.rule.kind in plan.kinds or crossing.rule.observe
 
-    def is_foreign(self, file: str) -> bool:
+    def tell_invented(self, crossing: Crossing, address: tuple[str, int]) -> None:
+        """Note an ambient value that is made up."""
+        name, nth = address
+        is_foreign = self._is_foreign(crossing.rule.place.file)
+        self._teller.invented(crossing, f"{name}[{nth}]", ran_out=nth > CAP, is_foreign=is_foreign)
+
+    def _is_foreign(self, file: str) -> bool:
         """Tell whether nothing was recorded in a file: it is a test's own, say, and no part of the recorded program."""
         if self._files is None:
             self._files = {

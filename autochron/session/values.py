@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from autochron.crossing.kernel import Crossing, is_inside, tell
 from autochron.crossing.lanes import CURRENT, Remote
 from autochron.detect.asking import Asked
-from autochron.detect.attribution import Record as Line
-from autochron.detect.attribution import Through
 from autochron.detect.catalogue import BY_NAME, Source
 from autochron.detect.drawing import PLAIN, SEEDED, Draw, Form, form_of, given, random_bits
+from autochron.detect.records import Record as Line
+from autochron.detect.records import Through
 from autochron.detect.watch import Watch
 from autochron.model import VALUE, BoundaryRule, Place, Rules, Target
 from autochron.replaying.inventing import Inventor

@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from autochron.detect.attribution import Record
 from autochron.detect.catalogue import BY_NAME, SOURCES
 from autochron.detect.drawing import SEEDED, form_of, random_bits
 from autochron.detect.prologue import with_answer
+from autochron.detect.records import Record
 from autochron.detect.watch import Watch
 
 

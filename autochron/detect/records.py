@@ -1,0 +1,43 @@
+"""What was counted: which source, at which line, how often, and how its calls go where its values are recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, NamedTuple, TypeAlias
+
+from autochron.detect.catalogue import Source
+from autochron.model import Tier
+
+Through: TypeAlias = Callable[..., Any]
+"""Calls a source so that its value is recorded or served: given the source and its arguments."""
+
+
+class Origin(NamedTuple):
+    """A line of project code, with its file as its code has it."""
+
+    file: str
+    line: int
+    qualname: str
+
+
+def origin_of(frame: FrameType) -> Origin:
+    """Give the line that a frame is at."""
+    code = frame.f_code
+    return Origin(code.co_filename, frame.f_lineno, code.co_qualname)
+
+
+class Record:
+    """A source at a line, and how often it was called there."""
+
+    __slots__ = ("file", "inside", "line", "outside", "qualname", "source", "through", "tier", "via")
+
+    def __init__(self, source: Source, origin: Origin, tier: Tier, via: str | None) -> None:
+        self.source = source
+        self.file, self.line, self.qualname = origin
+        self.tier = tier
+        self.via = via
+        self.outside = 0
+        self.inside = 0
+        self.through: Through | None = None
+        """How it is called where its value is recorded or served."""
