@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import autochron
+from autochron.session.activation import deactivate
 from tests.detect.running import cases
 
 PROGRAMS = cases("values")
@@ -29,6 +30,7 @@ def folder(tmp_path_factory):
         (folder / f"program_{number}.py").write_text(program)
     sys.path.insert(0, str(folder))
     yield folder
+    deactivate()
     sys.path.remove(str(folder))
     for number in range(len(PROGRAMS)):
         sys.modules.pop(f"program_{number}", None)
