@@ -51,11 +51,13 @@ def choose() -> str:
 def start_again(seed: str) -> None:
     """Replace this process by one with the seed, with the same interpreter and the same words.
 
-    Not where it is no command of ours, nor under a debugger or a tracer, which would lose the program, nor where Python was
+    Not where it was started as something else, nor under a debugger or a tracer, which would lose the program, nor where Python was
     told to ignore its variables, nor a second time.
     """
-    words = sys.orig_argv[1:]
-    if not (_is_own[0] and sys.executable and words) or os.name != "posix" or _taken:
+    words, given = sys.orig_argv[1:], sys.argv[1:]
+    if not (_is_own[0] and sys.executable and given) or os.name != "posix" or _taken:
+        return
+    if words[-len(given) :] != given:  # a process that was started as something else, and calls us
         return
     if sys.flags.ignore_environment or sys.gettrace() is not None or sys.getprofile() is not None:
         return
