@@ -51,8 +51,8 @@ def choose() -> str:
 def start_again(seed: str) -> None:
     """Replace this process by one with the seed, with the same interpreter and the same words.
 
-    Not where it was started as something else, nor under a debugger or a tracer, which would lose the program, nor where Python was
-    told to ignore its variables, nor a second time.
+    Not where it was started as something else, nor under a debugger or a tracer, which would lose the program, nor where
+    Python was told to ignore its variables, nor a second time.
     """
     words, given = sys.orig_argv[1:], sys.argv[1:]
     if not (_is_own[0] and sys.executable and given) or os.name != "posix" or _taken:
