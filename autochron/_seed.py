@@ -61,8 +61,22 @@ def start_again(seed: str) -> None:
         return
     if sys.flags.ignore_environment or sys.gettrace() is not None or sys.getprofile() is not None:
         return
-    ours = f"{seed},{os.environ.get(VARIABLE, '')}"
+    environment = _environment()
+    environment |= {VARIABLE: seed, _OURS: f"{seed},{os.environ.get(VARIABLE, '')}"}
     try:
-        os.execve(sys.executable, [sys.executable, *words], {**os.environ, VARIABLE: seed, _OURS: ours})  # noqa: S606 - us
+        os.execve(sys.executable, [sys.executable, *words], environment)  # noqa: S606 - us
     except OSError:  # then sets have the order that they have
         return
+
+
+def _environment() -> dict[str, str]:
+    """Give the variables that this process was started with.
+
+    Where no locale is set, Python turns to UTF-8, which its flags tell, and sets LC_CTYPE for the processes to come (PEP 538
+    and 540). Was that there from the start, there would be no such flag.
+    """
+    found = dict(os.environ)
+    by_itself = sys.flags.utf8_mode and "utf8" not in sys._xoptions and not found.get("PYTHONUTF8")  # noqa: SLF001 - the only place of -X
+    if by_itself and not found.get("LC_ALL"):
+        found.pop("LC_CTYPE", None)
+    return found

@@ -201,13 +201,18 @@ class MethodHook:
         return made
 
     def take_off(self) -> None:
-        """Put back what stood there at first; what someone else has put on ours since stays, and ours does nothing more."""
+        """Put back what ours stands on; what someone else has put on ours since stays, and ours does nothing more."""
         self._acting = None
-        if self._owner.__dict__.get(self._name) in self._made:
-            if self._own:
-                setattr(self._owner, self._name, self._original)
-            else:
-                delattr(self._owner, self._name)
+        standing = self._owner.__dict__.get(self._name)
+        if standing not in self._made:
+            return
+        # Not what stood there at first: someone may have taken that off since.
+        while standing in self._made:
+            standing = standing.__wrapped__
+        if self._own or standing is not self._original:
+            setattr(self._owner, self._name, standing)
+        else:
+            delattr(self._owner, self._name)
 
 
 class LaneHooks:

@@ -400,6 +400,18 @@ CHANGING: dict[str, tuple[str, ...]] = {"time_machine": ("_time_machine:patch", 
 """Modules that change functions of C in place, and take what they find by name for one of them, when they are imported or, in
 other versions, when these functions are called."""
 
+_READINGS = "time monotonic perf_counter process_time thread_time"
+LOOP_TIME = "asyncio.AbstractEventLoop.time"
+
+CLOCKS: frozenset[str] = frozenset(
+    {
+        *(f"time.{name}{unit}" for name in _READINGS.split() for unit in ("", "_ns")),
+        *(f"datetime.datetime.{name}" for name in ("now", "utcnow", "today")),
+        LOOP_TIME,
+    }
+)
+"""The sources whose values are of use only against one another."""
+
 BY_NAME: dict[str, Source] = {name: source for source in SOURCES for name in (*source.aliases, source.call)}
 """Each source by the names that source code may resolve to."""
 

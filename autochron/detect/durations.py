@@ -18,18 +18,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
+from autochron.detect.catalogue import CLOCKS, LOOP_TIME
 from autochron.detect.lines import source_lines
-
-_READINGS = "time monotonic perf_counter process_time thread_time"
-_LOOP_TIME = "asyncio.AbstractEventLoop.time"
-CLOCKS: frozenset[str] = frozenset(
-    {
-        *(f"time.{name}{unit}" for name in _READINGS.split() for unit in ("", "_ns")),
-        *(f"datetime.datetime.{name}" for name in ("now", "utcnow", "today")),
-        _LOOP_TIME,
-    }
-)
-"""The sources, as the catalogue calls them, whose values are of use only against one another."""
 
 _LOOP = re.compile(r"_*(?:event_)?loop")
 _LOGGER = re.compile(r"(?:.*logger|(?:.*_)?log|logging|structlog|loguru|logfire)", re.IGNORECASE)
@@ -283,7 +273,7 @@ class _Module:
             base = called.value
             name = self._dot(base.func) if isinstance(base, ast.Call) else _last(base)
             if name in ("asyncio.get_running_loop", "asyncio.get_event_loop") or _LOOP.fullmatch(name):
-                return _LOOP_TIME, "time.monotonic"
+                return LOOP_TIME, "time.monotonic"
         return ()
 
     def _is_logger(self, node: ast.expr) -> bool:

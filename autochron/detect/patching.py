@@ -20,10 +20,10 @@ import gc
 import operator
 import sys
 from collections.abc import Callable
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS, CO_VARKEYWORDS
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
+from autochron._flags import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS, CO_VARKEYWORDS
 from autochron.detect.attribution import Attribution
 from autochron.detect.catalogue import Argument, Source
 from autochron.detect.prologue import with_answer, with_call

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from autochron.detect.catalogue import BY_NAME, COLLECTED, Argument, Source
-from autochron.detect.durations import CLOCKS, durations, line_of
+from autochron.detect.catalogue import BY_NAME, CLOCKS, COLLECTED, Argument, Source
+from autochron.detect.durations import durations, line_of
 from autochron.detect.evaluation import Evaluation
 from autochron.detect.libraries import (
     DEFERRING,

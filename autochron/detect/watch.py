@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from autochron.detect.attribution import Attribution
-from autochron.detect.catalogue import BY_NAME, CHANGING, QUIET, SHIELDS, SOURCES, Source
-from autochron.detect.durations import CLOCKS, durations_of
+from autochron.detect.catalogue import BY_NAME, CHANGING, CLOCKS, QUIET, SHIELDS, SOURCES, Source
 from autochron.detect.lines import line_hash
 from autochron.detect.patching import Patcher, only_writes
 from autochron.detect.records import Record, Through
@@ -191,7 +190,12 @@ class Watch:
 def _is_duration(record: Record) -> bool:
     """Tell whether the source shows that only a log gets to see this reading of a clock."""
     call = record.source.call
-    return record.tier == "direct" and call in CLOCKS and (record.line, call) in durations_of(record.file)
+    if record.tier != "direct" or call not in CLOCKS:
+        return False
+    # Only here: this imports `ast`, and stands before every recorded program.
+    from autochron.detect.durations import durations_of
+
+    return (record.line, call) in durations_of(record.file)
 
 
 def _is_complete(module: str) -> bool:

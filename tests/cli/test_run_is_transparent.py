@@ -602,6 +602,34 @@ def test_same_bytes_and_status(case, tmp_path):
     assert case.status is None or plain.status == case.status
 
 
+_LOCALES: dict[str, dict[str, str]] = {
+    "none": {},
+    "C": {"LANG": "C"},
+    "C for letters": {"LC_CTYPE": "C"},
+    "C for all": {"LC_ALL": "C", "LC_CTYPE": "C.UTF-8"},
+    "an empty one for all": {"LC_ALL": ""},
+    "UTF-8 for letters": {"LC_CTYPE": "C.UTF-8"},
+    "UTF-8": {"LANG": "C.UTF-8"},
+    "UTF-8 asked for": {"PYTHONUTF8": "1", "LC_CTYPE": "C.UTF-8"},
+    "UTF-8 refused": {"PYTHONUTF8": "0", "LANG": "C"},
+    "not coerced": {"PYTHONCOERCECLOCALE": "0"},
+}
+_LOCALE = (
+    "import locale, os, subprocess, sys\n"
+    "print(sys.flags.utf8_mode, sys.stdout.encoding, locale.getpreferredencoding(), sys.getfilesystemencoding())\n"
+    "print(sorted(each for each in os.environ.items() if each[0].startswith(('LANG', 'LC_', 'PYTHON'))), flush=True)\n"
+    "subprocess.run([sys.executable, '-c', 'import sys; print(sys.flags.utf8_mode)'])"
+)
+
+
+@pytest.mark.parametrize("set_there", _LOCALES.values(), ids=_LOCALES)
+def test_the_locale_is_the_one_that_was_set(set_there, tmp_path, monkeypatch):
+    for name in ("LANG", "LC_ALL", "LC_CTYPE", "PYTHONUTF8", "PYTHONCOERCECLOCALE"):
+        monkeypatch.delenv(name, raising=False)
+    plain, woven = compared(Case({"prog.py": _LOCALE}, ("prog.py",), env=set_there), tmp_path)
+    assert woven == plain
+
+
 def test_the_sample_names_programs_that_there_are():
     assert set(SCRIPTS) >= _FAST
     assert set(SCRIPTS) >= set(_DIFFERENT)

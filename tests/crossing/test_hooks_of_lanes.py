@@ -20,6 +20,8 @@ HOOKED = [
     (BaseEventLoop, "create_task"),
     (BaseProcess, "start"),
 ]
+STANDING = [vars(owner)[name] for owner, name in HOOKED]
+"""What stands there while nothing is woven."""
 
 
 @autochron.boundary
@@ -92,6 +94,8 @@ def test_someone_elses_wrapper_comes_and_goes(owner, name, wrapped, monkeypatch)
         assert recorded() == expected
         monkeypatch.undo()
         assert recorded() == expected
+    deactivate()
+    assert [vars(owner)[name] for owner, name in HOOKED] == STANDING
 
 
 @pytest.mark.parametrize(("owner", "name"), [HOOKED[0], *HOOKED[2:4]], ids=["thread", "pool", "task"])
@@ -107,3 +111,24 @@ def test_a_wrapper_that_was_there_first_is_taken_off(owner, name, unwoven, monke
     assert recorded() == expected
     monkeypatch.undo()
     assert recorded() == expected
+    deactivate()
+    assert [vars(owner)[name] for owner, name in HOOKED] == STANDING
+
+
+@pytest.mark.usefixtures("unwoven")
+@pytest.mark.parametrize(("owner", "name"), [HOOKED[0], *HOOKED[2:4]], ids=["thread", "pool", "task"])
+def test_a_wrapper_that_was_put_on_since_stays(owner, name, monkeypatch):
+    recorded()
+    original = vars(owner)[name]
+    calls = []
+
+    def wrapper(*args, **kwargs):
+        calls.append(name)
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(owner, name, wrapper)
+    recorded()
+    deactivate()
+    calls.clear()
+    assert at_work() == ["thread", "pool", "task"]
+    assert name in calls
