@@ -24,6 +24,7 @@ from autochron._flags import CO_GENERATOR
 from autochron.detect.catalogue import ASKING, INFRASTRUCTURE, NEVER_EXCUSED, SOURCES, TRANSPARENT, Source
 from autochron.detect.drawing import form_of
 from autochron.detect.records import Origin, Record, Through, origin_of
+from autochron.detect.wrappers import wrapping
 from autochron.model import CATEGORIES, Tier
 
 _getframe = sys._getframe
@@ -99,12 +100,14 @@ class Sites(dict[int, Record]):
 class Known:
     """What is known of a code object, which is kept so that its address is nobody else's."""
 
-    __slots__ = ("code", "kind", "module", "sites")
+    __slots__ = ("code", "kind", "module", "passes_on", "sites")
 
     def __init__(self, code: CodeType, kind: int, module: str, sites: Sites) -> None:
         self.code = code
         self.kind = kind
         self.module = module
+        self.passes_on: bool | None = None
+        """Whether it wraps what hands work over; None where nobody asked yet."""
         self.sites = sites
 
 
@@ -443,10 +446,18 @@ class Attribution:
                 return origin_of(frame)
             if known.kind is Kind.RUNNER:
                 return self._handed_by(frame, known, inner, direct=False)
-            if known.kind in {Kind.LIBRARY, Kind.IMPORTING, Kind.OURS}:
+            if known.kind in {Kind.IMPORTING, Kind.OURS} or (
+                known.kind is Kind.LIBRARY and not self._passes_on(known)
+            ):
                 return None
             inner, frame = frame, frame.f_back
         return None
+
+    @staticmethod
+    def _passes_on(known: Known) -> bool:
+        if known.passes_on is None:
+            known.passes_on = known.code in wrapping()
+        return known.passes_on
 
     def _know(self, frame: FrameType, code: CodeType) -> Known:
         if len(self._known) > _MOST_CODES:

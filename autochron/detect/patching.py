@@ -28,6 +28,7 @@ from autochron.detect.attribution import Attribution
 from autochron.detect.catalogue import Argument, Source
 from autochron.detect.prologue import with_answer, with_call
 from autochron.detect.tentative import Tentative
+from autochron.detect.wrappers import path_to
 
 Undo = Callable[[], None]
 Hook = Callable[..., Any]
@@ -237,10 +238,9 @@ class Patcher:
 
     def carry(self, place: str, hook: Hook, parameters: tuple[int, ...]) -> None:
         """Have a hook called with some of its parameters before a function that hands something over runs."""
-        spot = find(place)
-        function = spot and function_of(spot.value)
-        if function:
-            self._put_in_code(function, hook, parameters)
+        path = path_to(place)
+        if path:
+            self._put_in_code(path[-1], hook, parameters)
 
     def stand_before(self, place: str, hook: Hook) -> None:
         """Have a callable of C called through what a hook gives, where it gives something."""
