@@ -216,7 +216,9 @@ def _text_of(type_: str) -> Callable[[Function, tuple[Any, ...], dict[str, Any]]
     return apart
 
 
-_PLAIN = Form(("args", "kwargs"), _plain)
+PLAIN = Form(("args", "kwargs"), _plain)
+"""Of calls whose value is kept as it is."""
+
 _SEED = Form((), _seeded(256, "a"))
 
 _FORMS: dict[str, Form] = {
@@ -270,5 +272,5 @@ def form_of(source: Source) -> Form | None:
         return None
     if not source.places and source.call not in DRAWN_BY:
         return None
-    form: Form = _FORMS.get(source.call, _PLAIN)
+    form: Form = _FORMS.get(source.call, PLAIN)
     return form

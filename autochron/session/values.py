@@ -51,7 +51,7 @@ class Values:
         self._rules = rules
         self._is_alone: Callable[[], bool] = _is_never
         self._project = project
-        self.watch = Watch(project.owns, project.name, tell, is_inside, self._through)
+        self.watch = Watch(project.owns, project.name, tell, is_inside, self._through, self.answers)
         self._keys: frozenset[Key] = frozenset()
         """What the trace that is replayed has, beyond what is asked for."""
         self._made: dict[Line, _Crossing] = {}
@@ -63,6 +63,14 @@ class Values:
         if "clock" in self._rules.ambient:
             self.watch.stand_before("time:sleep", self._sleep)
         self.watch.on(sources=self.asked.sources())
+
+    def answers(self, source: Source) -> bool:
+        """Tell whether a source's value may come from elsewhere than the source."""
+        return form_of(source) is not None
+
+    def altered(self, line: Line, draw: Draw, kept: Any) -> Any:
+        """Give what is served in the place of what was recorded: that itself."""
+        return kept
 
     def record(self) -> None:
         """Begin to record: what was counted belongs to another trace."""
@@ -122,7 +130,7 @@ class Values:
         if made is None:
             rule = self.asked.rule_of(source, file, line.line)
             point = _point(line, file, None if rule is None else rule.name)
-            made = self._made[line] = _Crossing(self, source, form, point, f"{file}:{line.line}")
+            made = self._made[line] = _Crossing(self, line, form, point, f"{file}:{line.line}")
         return made
 
 
@@ -142,11 +150,12 @@ def _pass_over(*_: Any) -> None:
 class _Crossing:
     """How the calls of one line go."""
 
-    __slots__ = ("_at", "_form", "_owner", "_point", "_source", "count")
+    __slots__ = ("_at", "_form", "_line", "_owner", "_point", "_source", "count")
 
-    def __init__(self, owner: Values, source: Source, form: Form, point: Point, at: str) -> None:
+    def __init__(self, owner: Values, line: Line, form: Form, point: Point, at: str) -> None:
         self._owner = owner
-        self._source = source
+        self._line = line
+        self._source = line.source
         self._form = form
         self._point = point
         self._at = at
@@ -186,7 +195,7 @@ class _Crossing:
         assert inventor is not None  # noqa: S101 - only a replay serves
         inventor.served(call, kept)
         try:
-            return draw.made(kept)
+            return draw.made(self._owner.altered(self._line, draw, kept))
         except (IndexError, ValueError, TypeError):  # it was asked for something else, which has been told
             return draw.made(draw.draw(inventor.instead(call, original, self._at, self._point.qualname)))
 
