@@ -119,7 +119,7 @@ class _Impact:
         self._progress = progress
         self._tape: Tape = {}
         self._baseline = none("was not replayed")
-        self._unvaried: set[str] = set()
+        self._varied: set[str] = set()
         self._timeout = asked.timeout or _FIRST
         self._replays = 0
 
@@ -158,7 +158,7 @@ class _Impact:
         self._replays += 1
         self._progress(self._replays, f"{len(variants)} sites" if variants else "the program as it is")
         outcome = self._probe.forked(None if first else self._tape, variants, self._timeout)
-        self._unvaried |= outcome.unvaried if len(variants) == 1 else set()
+        self._varied |= outcome.varied
         return outcome
 
     def _attempt(self, variants: Mapping[str, int]) -> Effect | None:
@@ -199,7 +199,7 @@ class _Impact:
             if not self._is_wanted(each.site) or each.covered == "boundary":
                 continue
             if key not in found or found[key].untried is not None:
-                found[key] = _impact(each, self._untried(key, each))
+                found[key] = _impact(each, _untried(each, is_replaceable=key in first.replaceable))
         if self._asked.site is not None and not found:
             raise UsageError(
                 f"no value is asked for at {self._asked.site} in a replay of trace {self._record.header.id};"
@@ -210,23 +210,11 @@ class _Impact:
     def _is_wanted(self, site: Site) -> bool:
         return self._asked.site in {None, str(site)}
 
-    def _untried(self, key: str, finding: Finding) -> str | None:
-        source = BY_NAME.get(finding.call)
-        if source is None or not can_vary(source):
-            return f"no other values of {finding.category} are known"
-        if finding.covered == "recorded":
-            return None
-        if finding.via is not None:
-            return f"{finding.via} asks for it, and not the project's line"
-        if not any(place[0] == key and any(values) for place, values in self._tape.items()):
-            return "its values can't be replaced"
-        return None
-
     def _told(self, key: str, site: Impact, search: Search) -> Impact:
         if site.untried is not None:
             return site
         tried, changed = search.harmful.get(key, (self._asked.variants, None))
-        if changed is None and key in self._unvaried:
+        if changed is None and key not in self._varied:
             return _with(site, untried="its values have no others that are known")
         return _with(site, variants=tried, effect=changed)
 
@@ -291,6 +279,16 @@ class _Impact:
             return none(f"dies with status {process.returncode}")
         with open(file, "rb") as stream:
             return unpacked(stream.read())
+
+
+def _untried(finding: Finding, *, is_replaceable: bool) -> str | None:
+    """Say why no other values of a site can be tried."""
+    source = BY_NAME.get(finding.call)
+    if source is None or not can_vary(source):
+        return f"no other values of {finding.category} are known"
+    if finding.via is not None:
+        return f"{finding.via} asks for it, and not the project's line"
+    return None if is_replaceable else "its values can't be replaced"
 
 
 def _impact(finding: Finding, untried: str | None = None) -> Impact:

@@ -46,9 +46,10 @@ class Perturbing(Values):
         self.is_first = tape is None
         self.tape: Tape = {} if tape is None else tape
         self.variants = variants
-        self.unvaried: set[str] = set()
-        """The sites of whose values none had another one."""
+        self.replaceable: set[str] = set()
+        """The sites whose values can be replaced."""
         self.varied: set[str] = set()
+        """The sites that gave other values."""
         self._counts: dict[tuple[str, str], int] = {}
 
     def answers(self, source: Source) -> bool:
@@ -65,6 +66,7 @@ class Perturbing(Values):
         key = self.key_of(line)
         place = (key, _lane())
         nth = self._counts[place] = self._counts.get(place, -1) + 1
+        self.replaceable.add(key)
         return self.vary(line.source, line.source.call, key, draw, kept, nth)
 
     def key_of(self, line: Line) -> str:
@@ -85,7 +87,6 @@ class Perturbing(Values):
         try:
             other = vary(Call(source, name, draw.given, nth, f"{key} {_lane()}"), kept, variant)
         except (Unvaried, ArithmeticError, ValueError):  # of a date past the last one, too
-            self.unvaried.add(key)
             return kept
         except KeyError:
             self.varied.add(key)
@@ -111,6 +112,8 @@ class Perturbing(Values):
         values = self.tape.setdefault((key, _lane()), [])
         if len(values) < MOST:
             values.append(_packed(kept))
+            if values[-1] is not None:
+                self.replaceable.add(key)
 
     def skip(self, key: str) -> None:
         """Leave a value's place on the tape empty."""

@@ -57,15 +57,17 @@ class Outcome(NamedTuple):
     """Those that it has imported, the project's left out."""
     files: tuple[str, ...]
     """Of the project's modules."""
-    unvaried: frozenset[str]
-    """The sites that had no other value."""
+    replaceable: frozenset[str]
+    """The sites whose values can be replaced."""
+    varied: frozenset[str]
+    """The sites that gave other values."""
     problem: str | None = None
     """Why there is no outcome."""
 
 
 def none(problem: str) -> Outcome:
     """Give the outcome of a replay that came to none."""
-    return Outcome((), b"", None, None, (), (), {}, (), (), frozenset(), problem)
+    return Outcome((), b"", None, None, (), (), {}, (), (), frozenset(), frozenset(), problem)
 
 
 class _Telling(Redactor):
@@ -197,7 +199,8 @@ def _outcome(
         values.tape if values.is_first else {},
         tuple(new),
         tuple(dict.fromkeys(files.values())),
-        frozenset(values.unvaried - values.varied),
+        frozenset(values.replaceable),
+        frozenset(values.varied),
     )
 
 
