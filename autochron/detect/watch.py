@@ -139,6 +139,10 @@ class Watch:
             return
         self._attribution.told(source, 3)
 
+    def counted(self, source: Source, depth: int) -> None:
+        """Count a call that a hook saw (`stand_before`): whoever calls this is at depth 1, and outward."""
+        self._attribution.told(source, depth + 1)
+
     def forget(self) -> None:
         """Count from zero, in a process that was forked."""
         self._attribution.forget()

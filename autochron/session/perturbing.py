@@ -7,13 +7,15 @@ again, or a variant of it.
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Callable, Mapping
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from autochron.crossing.lanes import CURRENT
 from autochron.detect.attribution import Record as Line
 from autochron.detect.attribution import Through
-from autochron.detect.catalogue import Source
+from autochron.detect.catalogue import BY_NAME, Source
 from autochron.detect.drawing import PLAIN, SEEDED, Draw, form_of, random_bits
 from autochron.detect.variants import Call, Unvaried, can_vary, vary
 from autochron.session.values import Values
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 
 Tape = dict[tuple[str, str], list[bytes | None]]
 """By site and lane the values, pickled; None for one that can't be."""
+
+_LISTING = frozenset({"pathlib", "pathlib._local"})
+"""The modules that list a folder for a line."""
 
 MOST = 100_000
 """Values of one site that are kept."""
@@ -60,6 +65,23 @@ class Perturbing(Values):
         super().begin()
         if "clock" not in self._rules.ambient:
             self.watch.stand_before("time:sleep", self._sleep)
+        self.watch.stand_before("os:listdir", self._listing)
+
+    def _listing(self, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Through | None:
+        """Give how a folder is listed for a line of the project, of which an audit event tells otherwise."""
+        frame: FrameType | None = sys._getframe(2)
+        call = "os.listdir"
+        while frame is not None and not self._project.owns(frame.f_code.co_filename):
+            if frame.f_globals.get("__name__") not in _LISTING:
+                self.watch.counted(BY_NAME["os.listdir"], 3)
+                return None
+            call, frame = f"pathlib.Path.{frame.f_code.co_name}", frame.f_back
+        if frame is None or call not in BY_NAME:
+            return None
+        if call == "os.listdir":  # its event is not told from beneath a hook
+            self.watch.counted(BY_NAME[call], 3)
+        file = self._project.name(frame.f_code.co_filename)
+        return _Taped(self, BY_NAME[call], site_key(call, file, frame.f_lineno))
 
     def altered(self, line: Line, draw: Draw, kept: Any) -> Any:
         """Give a recorded value, or its variant."""

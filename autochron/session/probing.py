@@ -204,7 +204,7 @@ def _outcome(
     )
 
 
-_EXPECTED = frozenset({"input", "output", "status", "invented"})
+_EXPECTED = frozenset({"missing", "input", "output", "status", "invented"})
 """What a value that isn't recorded may well change."""
 
 

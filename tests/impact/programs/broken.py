@@ -4,6 +4,6 @@ from boundary import send
 
 
 def main():
-    table = {0: "zero"}
-    which = min(random.randint(0, 9), 9)  # harmful
-    send(table.get(which, "other") if which < 9 else table[which])
+    which = random.randint(0, 9)  # harmful
+    send("work")
+    print("some", 10 // which > 0)

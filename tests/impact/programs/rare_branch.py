@@ -5,5 +5,5 @@ from boundary import send
 
 def main():
     if random.random() > 0.999:  # harmful
-        send("lucky")
+        print("lucky")
     send("work")
