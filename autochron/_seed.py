@@ -48,6 +48,11 @@ def choose() -> str:
     return str(int.from_bytes(os.urandom(4), "big") % _MOST + 1)
 
 
+def chosen(seed: str) -> dict[str, str]:
+    """Give what a command of ours is told to have this seed, and take that out of its environment again."""
+    return {VARIABLE: seed, _OURS: f"{seed},{os.environ.get(VARIABLE, '')}"}
+
+
 def start_again(seed: str) -> None:
     """Replace this process by one with the seed, with the same interpreter and the same words.
 
@@ -61,10 +66,8 @@ def start_again(seed: str) -> None:
         return
     if sys.flags.ignore_environment or sys.gettrace() is not None or sys.getprofile() is not None:
         return
-    environment = _environment()
-    environment |= {VARIABLE: seed, _OURS: f"{seed},{os.environ.get(VARIABLE, '')}"}
     try:
-        os.execve(sys.executable, [sys.executable, *words], environment)  # noqa: S606 - us
+        os.execve(sys.executable, [sys.executable, *words], _environment() | chosen(seed))  # noqa: S606 - us
     except OSError:  # then sets have the order that they have
         return
 

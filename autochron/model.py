@@ -772,6 +772,50 @@ class Finding(Struct, frozen=True, kw_only=True):
     """What became of the run when the value was another one, where that was tried."""
 
 
+class Effect(Struct, frozen=True):
+    """The first thing that is not the same in two replays."""
+
+    what: str
+    """As in "changes plan[1] input"."""
+    before: str
+    after: str
+
+
+class Impact(Struct, frozen=True, kw_only=True):
+    """What became of a replay when the values of one site were others."""
+
+    site: Site
+    category: Category
+    call: str
+    count: int
+    tier: Tier
+    via: str | None = None
+    variants: int = 0
+    """How many other values were tried, up to the first one that changed something."""
+    effect: Effect | None = None
+    """None where nothing changed."""
+    untried: str | None = None
+    """Why no other value was tried."""
+
+    @property
+    def said(self) -> str:
+        """What is known of it, in a few words."""
+        if self.untried is not None:
+            return f"not tried: {self.untried}"
+        if self.effect is not None:
+            return f"HARMFUL: {self.effect.what}"
+        return f"no effect observed ({self.variants} variants)"
+
+
+class Impacts(Struct, frozen=True, kw_only=True):
+    """What `impact` found of a trace's sites."""
+
+    trace: str
+    sites: tuple[Impact, ...]
+    replays: int
+    problems: tuple[str, ...] = ()
+
+
 class Unread(Struct, frozen=True):
     """A file that the scan could make nothing of."""
 

@@ -23,13 +23,14 @@ usage: autochron COMMAND ...
   incident  make a regression test:     autochron incident new last incidents/refund
   traces    list | show TRACE | diff TRACE TRACE | export TRACE FILE | import FILE | prune
   check     calls that escape a record:  autochron check src
+  impact    which of these calls matter: autochron impact last
   rules     which rule matches what
   judge     how far a model's judgement agrees with labels
 
 autochron COMMAND --help says more. TRACE is a name, an id or its prefix, `last`, or an exported file.
 """
 
-_COMMANDS = ("run", "replay", "incident", "traces", "check", "rules", "judge")
+_COMMANDS = ("run", "replay", "incident", "traces", "check", "impact", "rules", "judge")
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -87,6 +88,10 @@ def _dispatch(given: list[str]) -> int:
         from autochron.cli.check import check
 
         return check(given[1:])
+    if command == "impact":
+        from autochron.cli.impact import impact
+
+        return impact(given[1:])
     if command == "rules":
         from autochron.cli.rules import rules
 

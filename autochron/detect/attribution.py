@@ -133,9 +133,14 @@ class Attribution:
         is_inside: Callable[[], bool],
         problem: Callable[[str], None],
         through: Callable[[Record], Through | None] | None = None,
+        answers: Callable[[Source], bool] | None = None,
     ) -> None:
-        # `through` gives how a line's calls go where their values are recorded.
+        """Take `through`, which gives how a line's calls go where their values are recorded; None where none are.
+
+        `answers` tells of which sources it may give something; those that can be recorded unless said otherwise.
+        """
         self._owns = owns
+        self._answers = answers
         self._through = through
         self.is_inside = is_inside
         self._problem = problem
@@ -243,7 +248,9 @@ class Attribution:
 
     def may_answer(self, source: Source) -> bool:
         """Tell whether a source's value may come from a record."""
-        return self._through is not None and form_of(source) is not None
+        if self._through is None:
+            return False
+        return form_of(source) is not None if self._answers is None else self._answers(source)
 
     def review(self) -> None:
         """Ask anew of each line how its calls go."""

@@ -218,6 +218,8 @@ def _text_of(type_: str) -> Callable[[Function, tuple[Any, ...], dict[str, Any]]
 
 
 PLAIN = Form(("args", "kwargs"), _plain)
+"""Of calls whose value is kept as it is."""
+
 _SEED = Form((), _seeded(256, "a"))
 
 _FORMS: dict[str, Form] = {

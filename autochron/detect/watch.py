@@ -43,11 +43,15 @@ class Watch:
         problem: Callable[[str], None],
         is_inside: Callable[[], bool],
         through: Callable[[Record], Through | None] | None = None,
+        answers: Callable[[Source], bool] | None = None,
     ) -> None:
-        """Take `through`, which gives how the calls of a line go where their values are recorded or served."""
+        """Take `through`, which gives how the calls of a line go where their values are recorded or served.
+
+        `answers` tells of which sources that may be.
+        """
         self._owns = owns
         self._name = name
-        self._attribution = Attribution(owns, is_inside, problem, through)
+        self._attribution = Attribution(owns, is_inside, problem, through, answers)
         self._patcher = Patcher(self._attribution)
         self._pending: dict[str, list[tuple[Source, str]]] = {}
         self._sources: set[Source] = set()
@@ -144,6 +148,10 @@ class Watch:
         elif source.harmless and arguments and arguments[0] in source.harmless:
             return
         self._attribution.told(source, 3)
+
+    def counted(self, source: Source, depth: int) -> None:
+        """Count a call that a hook saw (`stand_before`): whoever calls this is at depth 1, and outward."""
+        self._attribution.told(source, depth + 1)
 
     def forget(self) -> None:
         """Count from zero, in a process that was forked."""

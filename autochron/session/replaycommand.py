@@ -104,7 +104,7 @@ def run_replayed(
             f"trace {record.header.id} {what}, and names no program; "
             "give the program after --, or replay it in Python with autochron.replay"
         )
-    _enter_folder(rules, record.header.command)
+    enter_folder(rules, record.header.command)
     program = Program(given)
     redactor = Redactor()
     set_environment(record, plan)
@@ -230,7 +230,8 @@ def _first_line(recorded: bytes, replayed: bytes) -> tuple[int, str, str]:
     return len(before), "(as it is)", "(another line ending)"
 
 
-def _enter_folder(rules: Rules, command: Command) -> None:
+def enter_folder(rules: Rules, command: Command) -> None:
+    """Go to the folder that a program was recorded in."""
     folder = (
         command.folder
         if os.path.isabs(command.folder)

@@ -115,6 +115,7 @@ def run_recorded(
     rules = options.load_rules(program.own)
     url = options.store or default_store(rules.file)
     shown = _place(url)  # before the program goes to another folder
+    impacts = os.path.join(os.path.dirname(os.path.abspath(url.removeprefix("sqlite:///"))), "impact.json")
     store = open_store(url)
     redactor = Redactor()
     arguments = redactor.mask_arguments(command.arguments)
@@ -136,6 +137,7 @@ def run_recorded(
         )
     capture = Capture()
     state = _Ending(recording, capture, shown, report, only_failed=only_failed)
+    state.impacts = impacts
     if only_failed:
         recording.keep_failed()
     recording.before_exec = lambda: state.flush(None)
@@ -187,6 +189,8 @@ class _Ending:
         self.report = report
         self.status = 0
         self._shown = shown
+        self.impacts = ""
+        """The file in which it is kept which calls matter."""
         self._only_failed = only_failed
         self.undo: Callable[[], None] | None = None
         self._process = _originals.getpid()
@@ -224,6 +228,11 @@ class _Ending:
             summary = structs.replace(
                 summary, kept=not self.recording.drop(), problems=tuple(self.recording.problems)
             )
+        if summary.footer.findings and os.path.isfile(self.impacts):
+            from autochron.report.impact import with_impact  # lazy: most projects have none
+
+            findings = with_impact(summary.footer.findings, os.path.dirname(self.impacts))
+            summary = structs.replace(summary, footer=structs.replace(summary.footer, findings=findings))
         status = self.report(summary)
         end_process(self.status)
         if status and not self.status:

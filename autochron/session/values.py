@@ -46,12 +46,15 @@ class Key(NamedTuple):
 class Values:
     """The ambient values of one set of rules, while they are woven."""
 
+    alters = False
+    """Whether `altered` may give something else than what was recorded."""
+
     def __init__(self, rules: Rules, project: Project) -> None:
         self.asked = Asked(rules)
         self._rules = rules
         self._is_alone: Callable[[], bool] = _is_never
         self._project = project
-        self.watch = Watch(project.owns, project.name, tell, is_inside, self._through)
+        self.watch = Watch(project.owns, project.name, tell, is_inside, self._through, self.answers)
         self._keys: frozenset[Key] = frozenset()
         """What the trace that is replayed has, beyond what is asked for."""
         self._made: dict[Line, _Crossing] = {}
@@ -63,6 +66,14 @@ class Values:
         if "clock" in self._rules.ambient:
             self.watch.stand_before("time:sleep", self._sleep)
         self.watch.on(sources=self.asked.sources())
+
+    def answers(self, source: Source) -> bool:
+        """Tell whether a source's value may come from elsewhere than the source."""
+        return form_of(source) is not None
+
+    def altered(self, line: Line, draw: Draw, kept: Any) -> Any:
+        """Give what is served in the place of what was recorded: that itself."""
+        return kept
 
     def record(self) -> None:
         """Begin to record: what was counted belongs to another trace."""
@@ -122,7 +133,7 @@ class Values:
         if made is None:
             rule = self.asked.rule_of(source, file, line.line)
             point = _point(line, file, None if rule is None else rule.name)
-            made = self._made[line] = _Crossing(self, source, form, point, f"{file}:{line.line}")
+            made = self._made[line] = _Crossing(self, line, form, point, f"{file}:{line.line}")
         return made.through
 
 
@@ -142,15 +153,16 @@ def _pass_over(*_: Any) -> None:
 class _Crossing:
     """How the calls of one line go. What its functions close over is at hand faster than attributes are."""
 
-    __slots__ = ("_at", "_call", "_owner", "_point", "count", "through")
+    __slots__ = ("_at", "_call", "_line", "_owner", "_point", "count", "through")
 
-    def __init__(self, owner: Values, source: Source, form: Form, point: Point, at: str) -> None:
+    def __init__(self, owner: Values, line: Line, form: Form, point: Point, at: str) -> None:
         self._owner = owner
-        self._call = source.call
+        self._call = line.source.call
+        self._line = line
         self._point = point
         self._at = at
         self.count = 0
-        self.through: Through = self._plain() if form is PLAIN else self._apart(form)
+        self.through: Through = self._plain() if form is PLAIN and not owner.alters else self._apart(form)
 
     def _plain(self) -> Through:
         """Give how a call goes whose value is kept as it is: most are, so nothing is made for it."""
@@ -216,8 +228,10 @@ class _Crossing:
         error, kept = serving.outcome()
         if error is not None:
             raise error
+        if self._owner.inventor is not None:
+            self._owner.inventor.served(self._call, kept)
         try:
-            return draw.made(kept)
+            return draw.made(self._owner.altered(self._line, draw, kept))
         except (IndexError, ValueError, TypeError):  # it was asked for something else, which has been told
             inventor = self._owner.inventor
             if inventor is not None:

@@ -1,0 +1,328 @@
+"""Which non-deterministic values matter: each site's is replaced while all others stay, and the replays are compared.
+
+The program is replayed once as it is, which fills the tape and says which libraries it imports; these are imported here, and
+each further replay is a fork of this process. The seed of hashes is taken when Python starts, so replays with other seeds
+are processes of their own.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from autochron import _originals, _seed
+from autochron.detect.catalogue import BY_NAME
+from autochron.detect.variants import can_vary
+from autochron.errors import UsageError
+from autochron.model import Category, Effect, Finding, Impact, Impacts, Rules, Site
+from autochron.ports import Record
+from autochron.replaying.plan import FULL
+from autochron.session.activation import activate
+from autochron.session.bisecting import Search
+from autochron.session.checking import check
+from autochron.session.outcomes import difference
+from autochron.session.perturbing import Tape, site_key
+from autochron.session.probing import HANGS, Outcome, Probe, none, packed, unpacked
+from autochron.session.program import Program
+from autochron.session.replaycommand import enter_folder, load_record
+from autochron.session.running import Options
+from autochron.session.surroundings import set_environment
+
+PROBE = "AUTOCHRON_IMPACT_PROBE"
+"""Names the file that tells a process with another seed what to replay, and that it answers into."""
+
+_SEEDS = ("1", "7919", "104729", "1299709", "15485863", "32452843")
+_SETS: tuple[Category, ...] = ("set-order",)
+_LEAST = 5.0
+_FIRST = 120.0
+"""Seconds that the first replay may take where nothing else is said."""
+
+
+class Asked(NamedTuple):
+    """What is asked for."""
+
+    reference: str
+    words: tuple[str, ...]
+    """The command's own, for processes with other seeds."""
+    variants: int = 4
+    site: str | None = None
+    timeout: float | None = None
+
+
+Progress = Callable[[int, str], None]
+"""Told how many replays have been made, and what is looked at."""
+
+
+def find_impact(options: Options, asked: Asked, progress: Progress) -> tuple[Impacts, str | None]:
+    """Perturb each site of a trace; gives what became of them, and the folder in which that is kept.
+
+    Raises:
+        UsageError, RuleError, StoreError: the trace, or what it names, can't be replayed again and again.
+    """
+    if _originals.fork is None:
+        raise UsageError(
+            "autochron impact forks a process for each replay, which this system can't; use another one"
+        )
+    folder = os.getcwd()
+    record, rules = load_record(options, asked.reference)
+    probed = os.environ.pop(PROBE, None)
+    if probed is None and not _seed.current():
+        _seed.start_again(record.header.hash_seed or _seed.choose())
+    elif probed is None and record.header.hash_seed not in {"", _seed.current()}:
+        _seed.start_again(record.header.hash_seed)
+    probe, rules = _prepare(record, rules)
+    if probed is not None:
+        _answer(probe, probed)
+    search = _Impact(probe, record, rules, asked, progress)
+    return search.run(folder), rules.file
+
+
+def _prepare(record: Record, rules: Rules) -> tuple[Probe, Rules]:
+    command = record.header.command
+    if command.mode == "block":
+        raise UsageError(
+            f"trace {record.header.id} names no program, for it is of a block; record the whole with `autochron run`"
+        )
+    enter_folder(rules, command)
+    program = Program(command)
+    set_environment(record, FULL)
+    return Probe(activate(rules, program.own, aliases={"__main__": program.aliases}), record, command), rules
+
+
+def _answer(probe: Probe, file: str) -> None:
+    """Replay once in this process, which has another seed."""
+    with open(file, "rb") as stream:
+        tape: Tape = pickle.load(stream)  # noqa: S301 - of the process that has started this one
+
+    def send(outcome: Outcome) -> None:
+        with open(f"{file}.out", "wb") as stream:
+            stream.write(packed(outcome))
+
+    probe.here(tape, {}, send)
+
+
+class _Impact:
+    """One search of a trace."""
+
+    def __init__(self, probe: Probe, record: Record, rules: Rules, asked: Asked, progress: Progress) -> None:
+        self._probe = probe
+        self._record = record
+        self._rules = rules
+        self._asked = asked
+        self._progress = progress
+        self._tape: Tape = {}
+        self._baseline = none("was not replayed")
+        self._varied: set[str] = set()
+        self._timeout = asked.timeout or _FIRST
+        self._replays = 0
+
+    def run(self, folder: str) -> Impacts:
+        """Find the sites, try them, and say what became of each."""
+        first = self._replayed({}, first=True)
+        self._refuse_broken(first)
+        self._tape = first.tape
+        _preload(first.modules)
+        began = _originals.perf_counter_ns()
+        self._baseline = self._replayed({})
+        took = (_originals.perf_counter_ns() - began) / 1e9
+        self._refuse_unstable(first, self._baseline)
+        self._timeout = self._asked.timeout or max(_LEAST, 6 * took)
+        sites = self._sites(first)
+        sets = self._sets(first)
+        # Not a TemporaryDirectory: each fork runs what is due at exit, and would remove it.
+        scratch = tempfile.mkdtemp()
+        others = self._start_seeds(scratch, folder) if sets is not None else []
+        try:
+            tried = [key for key, each in sites.items() if each.untried is None]
+            search = Search(tried, self._asked.variants, self._attempt)
+            search.run()
+            told = [self._told(key, each, search) for key, each in sites.items()]
+            if sets is not None:
+                told += self._seeds(others, sets)
+        finally:
+            for process, _ in others:
+                process.kill()
+                process.wait()
+            shutil.rmtree(scratch, ignore_errors=True)
+        told.sort(key=lambda each: (each.site.file, each.site.line, each.call))
+        return Impacts(trace=self._record.header.id, sites=tuple(told), replays=self._replays)
+
+    def _replayed(self, variants: Mapping[str, int], *, first: bool = False) -> Outcome:
+        self._replays += 1
+        self._progress(self._replays, f"{len(variants)} sites" if variants else "the program as it is")
+        outcome = self._probe.forked(None if first else self._tape, variants, self._timeout)
+        self._varied |= outcome.varied
+        return outcome
+
+    def _attempt(self, variants: Mapping[str, int]) -> Effect | None:
+        return difference(self._baseline, self._replayed(variants))
+
+    def _refuse_broken(self, first: Outcome) -> None:
+        trace, reason = self._record.header.id, first.problem
+        if reason == HANGS:
+            reason = f"it was not done after {self._timeout:g} s; give --timeout more"
+        footer = self._record.footer
+        if reason is None and first.uncaught is not None and (footer is None or not footer.status):
+            reason = f"it breaks on an uncaught {first.uncaught}" + "".join(
+                f": {each}" for each in first.faults[:1]
+            )
+        if reason is None and first.faults:
+            reason = first.faults[0]
+        if reason is not None:
+            raise UsageError(
+                f"trace {trace} doesn't replay: {reason}; see what `autochron replay {trace}` says"
+            )
+
+    @staticmethod
+    def _refuse_unstable(first: Outcome, second: Outcome) -> None:
+        found = difference(first, second)
+        if found is not None:
+            raise UsageError(
+                f"two replays with the same values are not the same: the second {found.what} ({found.before!r}, then"
+                f" {found.after!r}), which no site explains; make what it comes from a boundary, and record again"
+            )
+
+    # --- sites -------------------------------------------------------------------------------------------------------
+
+    def _sites(self, first: Outcome) -> dict[str, Impact]:
+        """Give the sites that the first replay came to, with why one can't be tried."""
+        found: dict[str, Impact] = {}
+        for each in first.findings:
+            key = site_key(each.call, each.site.file, each.site.line)
+            if not self._is_wanted(each.site) or each.covered == "boundary":
+                continue
+            if key not in found or found[key].untried is not None:
+                found[key] = _impact(each, _untried(each, is_replaceable=key in first.replaceable))
+        if self._asked.site is not None and not found:
+            raise UsageError(
+                f"no value is asked for at {self._asked.site} in a replay of trace {self._record.header.id};"
+                " give FILE:LINE as `autochron impact` without --site prints it"
+            )
+        return found
+
+    def _is_wanted(self, site: Site) -> bool:
+        return self._asked.site in {None, str(site)}
+
+    def _told(self, key: str, site: Impact, search: Search) -> Impact:
+        if site.untried is not None:
+            return site
+        tried, changed = search.harmful.get(key, (self._asked.variants, None))
+        if changed is None and key not in self._varied:
+            return _with(site, untried="its values have no others that are known")
+        return _with(site, variants=tried, effect=changed)
+
+    # --- the order of sets -------------------------------------------------------------------------------------------
+
+    def _sets(self, first: Outcome) -> list[Impact] | None:
+        """Give the lines whose order is that of a set, as the scan sees them; None where none is asked for."""
+        checked = check(first.files, self._rules, categories=_SETS) if first.files else None
+        found = [
+            _impact(each) for each in (checked.findings if checked else ()) if self._is_wanted(each.site)
+        ]
+        return found or None
+
+    def _start_seeds(self, scratch: str, folder: str) -> list[tuple[subprocess.Popen[bytes], str]]:
+        """Begin to replay with other seeds of hashes."""
+        started = []
+        for seed in [each for each in _SEEDS if each != _seed.current()][: max(3, self._asked.variants)]:
+            file = os.path.join(scratch, seed)
+            with open(file, "wb") as stream:
+                pickle.dump(self._tape, stream)
+            self._replays += 1
+            words = [sys.executable, "-m", "autochron", "impact", *self._asked.words]
+            environment = {**os.environ, **_seed.chosen(seed), PROBE: file}
+            process = subprocess.Popen(
+                words,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            started.append((process, f"{file}.out"))
+        return started
+
+    def _seeds(
+        self, others: Iterable[tuple[subprocess.Popen[bytes], str]], sets: list[Impact]
+    ) -> list[Impact]:
+        tried, found = 0, None
+        for process, file in others:
+            self._progress(self._replays, "other seeds of hashes")
+            outcome = self._with_seed(process, file)
+            if outcome.problem not in {None, HANGS}:
+                return [
+                    _with(each, untried=f"a replay with another seed of hashes {outcome.problem}")
+                    for each in sets
+                ]
+            tried += 1
+            found = difference(self._baseline, outcome)
+            if found is not None:
+                break
+        if found is not None and len(sets) > 1:
+            found = Effect(f"{found.what} (this or another order of a set)", found.before, found.after)
+        return [_with(each, variants=tried, effect=found) for each in sets]
+
+    def _with_seed(self, process: subprocess.Popen[bytes], file: str) -> Outcome:
+        try:
+            process.wait(self._asked.timeout or max(60.0, 6 * self._timeout))
+        except subprocess.TimeoutExpired:
+            return none(HANGS)
+        if not os.path.exists(file):
+            return none(f"dies with status {process.returncode}")
+        with open(file, "rb") as stream:
+            return unpacked(stream.read())
+
+
+def _untried(finding: Finding, *, is_replaceable: bool) -> str | None:
+    """Say why no other values of a site can be tried."""
+    source = BY_NAME.get(finding.call)
+    if source is None or not can_vary(source):
+        return f"no other values of {finding.category} are known"
+    if finding.via is not None:
+        return f"{finding.via} asks for it, and not the project's line"
+    return None if is_replaceable else "its values can't be replaced"
+
+
+def _impact(finding: Finding, untried: str | None = None) -> Impact:
+    return Impact(
+        site=finding.site,
+        category=finding.category,
+        call=finding.call,
+        count=finding.count,
+        tier=finding.tier,
+        via=finding.via,
+        untried=untried,
+    )
+
+
+def _with(
+    site: Impact, *, variants: int = 0, effect: Effect | None = None, untried: str | None = None
+) -> Impact:
+    return Impact(
+        site=site.site,
+        category=site.category,
+        call=site.call,
+        count=site.count,
+        tier=site.tier,
+        via=site.via,
+        variants=variants,
+        effect=effect,
+        untried=untried,
+    )
+
+
+def _preload(modules: Sequence[str]) -> None:
+    """Import what the program imports, for each replay to find it."""
+    for name in modules:
+        try:
+            importlib.import_module(name)
+        except BaseException:  # noqa: S112 - the program has imported it in another way, and does so again
+            continue

@@ -1,0 +1,270 @@
+"""One replay of many, in a process of its own: it says through a pipe what was given to boundaries, and how it ended."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import select
+import signal
+import struct
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from autochron import _originals
+from autochron.detect.lines import hash_of
+from autochron.envelope import bodies
+from autochron.envelope.redaction import Redactor
+from autochron.model import Finding
+from autochron.replaying.plan import FULL
+from autochron.session import exits
+from autochron.session.perturbing import Perturbing, Tape
+from autochron.session.program import Program, end_process
+from autochron.session.replaying import Replaying
+from autochron.session.running import Capture, weave_into
+
+if TYPE_CHECKING:
+    from autochron.model import Command
+    from autochron.ports import Record
+    from autochron.session.activation import Activation
+
+_LENGTH = struct.Struct(">Q")
+
+
+class Met(NamedTuple):
+    """A crossing of a replay."""
+
+    lane: str
+    address: str
+    input: bytes
+
+
+class Outcome(NamedTuple):
+    """What one replay came to."""
+
+    met: tuple[Met, ...]
+    stdout: bytes
+    status: int | None
+    uncaught: str | None
+    faults: tuple[str, ...]
+    """Where it could not be served."""
+    findings: tuple[Finding, ...]
+    tape: Tape
+    modules: tuple[str, ...]
+    """Those that it has imported, the project's left out."""
+    files: tuple[str, ...]
+    """Of the project's modules."""
+    replaceable: frozenset[str]
+    """The sites whose values can be replaced."""
+    varied: frozenset[str]
+    """The sites that gave other values."""
+    problem: str | None = None
+    """Why there is no outcome."""
+
+
+def none(problem: str) -> Outcome:
+    """Give the outcome of a replay that came to none."""
+    return Outcome((), b"", None, None, (), (), {}, (), (), frozenset(), frozenset(), problem)
+
+
+class _Telling(Redactor):
+    """Masks inputs so that two which differ in what is masked are told apart, and no secret is told."""
+
+    def mask_input(self, key: object, body: bytes) -> bytes:
+        """Put a hash beside the mask."""
+        masked = super().mask_input(key, body)
+        if masked == body or not masked.endswith(b"}") or len(masked) < 3:
+            return masked
+        return masked[:-1] + b',"(masked)":"' + hash_of(body.decode("utf-8", "replace")).encode() + b'"}'
+
+
+class Probe:
+    """A program that is replayed again and again."""
+
+    def __init__(self, activation: Activation, record: Record, command: Command) -> None:
+        self._activation = activation
+        self._record = record
+        self._command = command
+
+    def forked(self, tape: Tape | None, variants: Mapping[str, int], timeout: float) -> Outcome:
+        """Replay in a fork of this process, and give what that says."""
+        reading, writing = os.pipe()
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        with (
+            warnings.catch_warnings()
+        ):  # Python warns of threads; a library that starts some when imported is no concern
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process = _fork()
+        if process == 0:
+            try:
+                os.setpgid(0, 0)
+                os.close(reading)
+                _be_silent()
+                self.here(tape, variants, lambda outcome: _send(writing, outcome))
+            except BaseException as error:
+                _send(writing, none(f"can't be replayed ({type(error).__name__}: {error})"))
+            finally:
+                _originals.immediate_exit(1)
+        os.close(writing)
+        try:
+            return _heard(reading, timeout)
+        finally:
+            os.close(reading)
+            _end(process)
+
+    def here(self, tape: Tape | None, variants: Mapping[str, int], send: Callable[[Outcome], None]) -> None:
+        """Replay in this process, which ends with it."""
+        activation, before = self._activation, set(sys.modules)
+        if activation.values is not None:
+            activation.values.watch.off()
+        values = Perturbing(activation.rules, activation.project, tape, variants)
+        activation.values = values
+        activation.hook.on_executed = values.watch.imported
+        values.begin()
+        program = Program(self._command)
+        replaying = Replaying(activation, self._record, _Telling(), FULL)
+        capture = Capture()
+        footer = self._record.footer
+        own = _originals.getpid()
+        done: list[bool] = []
+
+        def finish(status: int | None, uncaught: str | None = None) -> None:
+            if done:
+                return
+            done.append(True)
+            capture.stop()
+            send(_outcome(replaying, values, capture, before, status, uncaught))
+
+        def cut_short(status: int | None) -> None:
+            if _originals.getpid() != own:
+                replaying.leave()
+                return
+            finish(status)
+            _originals.immediate_exit(0)
+
+        exits.guard(cut_short)
+        replaying.before_exec = lambda: cut_short(None)
+        capture.start(b"" if footer is None else bodies.restore_body(footer.stdin))
+        replaying.begin()
+        replaying.watch()
+        status = program.run(weave_into(activation, program))  # type: ignore[arg-type]
+        if _originals.getpid() != own:  # a process that the program has forked
+            replaying.leave()
+            end_process(status)
+            _originals.immediate_exit(status & 255)
+        threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
+        atexit._run_exitfuncs()  # noqa: SLF001
+        finish(status, program.uncaught)
+        _originals.immediate_exit(0)
+
+
+def _outcome(
+    replaying: Replaying,
+    values: Perturbing,
+    capture: Capture,
+    before: set[str],
+    status: int | None,
+    uncaught: str | None,
+) -> Outcome:
+    findings = () if replaying.watching is None else replaying.watching.findings()
+    replaying.finish()
+    owns = replaying.activation.project.owns
+    files = {
+        name: file
+        for name, module in list(sys.modules.items())
+        if isinstance(file := getattr(module, "__file__", None), str) and owns(file)
+    }
+    new = [name for name in sys.modules if name not in before and name not in files and name != "__main__"]
+    met = [
+        Met(each.envelope.lane, each.envelope.address, each.envelope.input)
+        for each, _ in replaying.director.replayed()
+        if each.envelope.kind != "ambient"
+    ]
+    faults = [
+        f"{each.message} ({each.kind})"
+        for each in replaying.director.divergences
+        if each.severity == "error" and each.kind not in _EXPECTED
+    ]
+    return Outcome(
+        tuple(met),
+        capture.stdout.data,
+        status,
+        uncaught,
+        tuple(faults),
+        findings,
+        values.tape if values.is_first else {},
+        tuple(new),
+        tuple(dict.fromkeys(files.values())),
+        frozenset(values.replaceable),
+        frozenset(values.varied),
+    )
+
+
+_EXPECTED = frozenset({"missing", "input", "output", "status", "invented"})
+"""What a value that isn't recorded may well change."""
+
+
+def _fork() -> int:
+    fork = _originals.fork
+    assert fork is not None  # noqa: S101 - asked before
+    process: int = fork()
+    return process
+
+
+def _be_silent() -> None:
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
+
+
+def packed(outcome: Outcome) -> bytes:
+    """Give an outcome as it goes through a pipe."""
+    return pickle.dumps(outcome)
+
+
+def unpacked(data: bytes) -> Outcome:
+    """Read what `packed` has written."""
+    outcome: Outcome = pickle.loads(data)  # noqa: S301 - of a process that this command has started
+    return outcome
+
+
+def _send(descriptor: int, outcome: Outcome) -> None:
+    data = packed(outcome)
+    with open(descriptor, "wb", closefd=False) as pipe:
+        pipe.write(_LENGTH.pack(len(data)) + data)
+
+
+def _heard(descriptor: int, timeout: float) -> Outcome:
+    """Read what a process says, until it has said it all, or has died, or the time is over."""
+    until = _originals.perf_counter_ns() + int(timeout * 1e9)
+    data = bytearray()
+    while True:
+        left = (until - _originals.perf_counter_ns()) / 1e9
+        if left <= 0 or not select.select([descriptor], [], [], left)[0]:
+            return none(HANGS)
+        part = os.read(descriptor, 1 << 20)
+        if not part:
+            return none(DIES)
+        data += part
+        if len(data) >= _LENGTH.size and len(data) >= _LENGTH.size + _LENGTH.unpack_from(data)[0]:
+            return unpacked(bytes(data[_LENGTH.size :]))
+
+
+HANGS = "doesn't end"
+DIES = "dies"
+
+
+def _end(process: int) -> None:
+    """End a process and what it has left behind."""
+    try:
+        os.killpg(process, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        try:
+            os.kill(process, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    os.waitpid(process, 0)

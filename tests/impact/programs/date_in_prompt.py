@@ -1,0 +1,7 @@
+import datetime as dt
+
+from boundary import send
+
+
+def main():
+    send(f"today is {dt.date.today()}")  # harmful

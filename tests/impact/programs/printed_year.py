@@ -1,0 +1,5 @@
+import time
+
+
+def main():
+    print("year", time.localtime().tm_year)  # harmful

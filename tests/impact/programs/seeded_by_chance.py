@@ -1,0 +1,8 @@
+import random
+
+from boundary import send
+
+
+def main():
+    draw = random.Random()  # harmful
+    send(str(draw.randrange(10**6)))

@@ -1,0 +1,11 @@
+import time
+
+from boundary import send
+
+
+def main():
+    until = time.monotonic() + 60  # harmless
+    for step in range(3):
+        if time.monotonic() > until:  # harmful
+            break
+        send(f"step {step}")

@@ -1,0 +1,148 @@
+"""Which sites are harmful: labelled programs, by the command."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.agents.workshop import Fresh
+
+PROGRAMS = Path(__file__).parent / "programs"
+RULES = 'version = 1\npacks = []\n\n[[boundary]]\nname = "send"\nkind = "tool"\ntarget = "boundary:send"\n'
+NAMES = sorted(each.stem for each in PROGRAMS.glob("*.py") if each.stem not in {"agent", "boundary"})
+BATCHES = [NAMES[at::3] for at in range(3)]
+
+
+def run(folder, *arguments, **more):
+    return Fresh().run(folder, *arguments, **more)
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "autochron.toml").write_text(RULES)
+    shutil.copy(PROGRAMS / "boundary.py", tmp_path)
+    return tmp_path
+
+
+def labelled(folder, names):
+    """Give by file and line what the comment there says."""
+    return {
+        f"{name}.py:{number}": found[1]
+        for name in names
+        for number, line in enumerate((folder / f"{name}.py").read_text().splitlines(), start=1)
+        if (found := re.search(r"# (harmful|harmless|untried)$", line))
+    }
+
+
+def verdict(site):
+    if site["untried"] is not None:
+        return "untried"
+    return "harmless" if site["effect"] is None else "harmful"
+
+
+def test_there_are_programs_enough():
+    assert len(NAMES) >= 25
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("names", BATCHES)
+def test_no_harmless_site_is_called_harmful_and_every_harmful_one_is_found(project, names):
+    for name in (*names, "agent"):
+        shutil.copy(PROGRAMS / f"{name}.py", project)
+    assert run(project, "run", "agent.py", *names).status == 0
+    told = run(project, "impact", "last", "--json")
+    assert told.status == 1, told.stderr
+    found = {
+        f"{each['site']['file']}:{each['site']['line']}": each for each in json.loads(told.stdout)["sites"]
+    }
+    expected = labelled(project, names)
+    assert {site: verdict(found[site]) if site in found else "unseen" for site in expected} == expected
+    assert {verdict(each) for site, each in found.items() if site not in expected} <= {"untried", "harmless"}
+
+
+AGENT = """
+import random, sys, time
+from boundary import send
+
+names = {"ann", "bob", "cid", "dan", "eve"}
+began = time.time()
+send("hello")
+print(random.random(), time.time() - began, file=sys.stderr)
+"""
+
+
+@pytest.mark.slow
+def test_the_report_is_the_same_again_and_later_runs_know_of_it(project):
+    (project / "agent.py").write_text(AGENT + 'send(",".join(names))\n')
+    run(project, "run", "agent.py")
+    told = run(project, "impact", "last")
+    assert told.status == 1
+    assert told.stderr == ""
+    lines = told.stdout.decode().splitlines()
+    assert lines[:3] == [
+        "agent.py:6  clock  time.time  ×1  direct  no effect observed (4 variants)",
+        "agent.py:8  random  random.random  ×1  direct  no effect observed (4 variants)",
+        "agent.py:8  clock  time.time  ×1  direct  no effect observed (4 variants)",
+    ]
+    assert lines[3].startswith("agent.py:9  set-order  ")
+    assert lines[3].endswith("  HARMFUL: changes send[2] input at text")
+    assert "autochron: 1 of 4 sites harmful; " in lines[5]
+    assert run(project, "impact", "last").stdout == told.stdout
+    again = run(project, "run", "agent.py").stderr
+    assert "agent.py:6  clock  time.time  ×1  direct  no effect observed (4 variants)" in again
+
+
+@pytest.mark.slow
+def test_one_site_is_tried_alone_and_none_harmful_is_0(project):
+    (project / "agent.py").write_text(AGENT)
+    run(project, "run", "agent.py")
+    told = run(project, "impact", "last", "--site", "agent.py:6", "--variants", "6")
+    assert told.status == 0
+    assert told.stdout.decode().splitlines()[0].endswith("no effect observed (6 variants)")
+    missed = run(project, "impact", "last", "--site", "agent.py:2")
+    assert missed.status == 2
+    assert "no value is asked for at agent.py:2" in missed.stderr
+
+
+@pytest.mark.slow
+def test_a_program_that_polls_a_clock_for_ever_is_ended(project):
+    (project / "agent.py").write_text(
+        "import time\nfrom boundary import send\n\nsend('x')\nbegan = time.time()\n"
+        "while time.time() < began - 3600:\n    pass\n"
+    )
+    run(project, "run", "agent.py")
+    told = run(project, "impact", "last", "--timeout", "2", "--site", "agent.py:5")
+    assert told.status == 1
+    assert "HARMFUL: the program doesn't end" in told.stdout.decode()
+
+
+def test_what_can_not_be_tried_is_said_in_a_line(project):
+    (project / "agent.py").write_text(
+        "from boundary import send\n\nwith open('runs', 'a+') as file:\n    file.write('x')\n    send(file.tell())\n"
+    )
+    run(project, "run", "agent.py")
+    unstable = run(project, "impact", "last")
+    assert unstable.status == 2
+    assert (
+        "two replays with the same values are not the same: the second changes send[1] input"
+        in unstable.stderr
+    )
+    assert unstable.stderr.count("\n") == 1
+    assert run(project, "impact").status == 2
+    few = run(project, "impact", "last", "--variants", "1")
+    assert (few.status, few.stderr) == (
+        2,
+        "autochron: autochron impact: --variants takes a number from 4 to 100, not 1 (usage)\n",
+    )
+
+
+def test_a_trace_of_a_block_names_no_program(project):
+    (project / "agent.py").write_text(
+        "import autochron\nwith autochron.record('blocked'):\n    from boundary import send\n    send('x')\n"
+    )
+    assert run(project, "agent", module="agent").status == 0
+    told = run(project, "impact", "blocked")
+    assert told.status == 2
+    assert "names no program" in told.stderr
