@@ -6,11 +6,15 @@ from autochron import provider
 from tests.agents.cases import CASES
 from tests.agents.workshop import assert_same, record, set_up
 
-FRESH, FORKED = 3, 17
-"""How often each is replayed in interpreters of its own, and in forks of one that has imported the SDKs.
 
-The SDKs are woven as they are imported in the first, and in place in the others (`zygote.py`); `record` is of the first kind.
-"""
+@pytest.fixture
+def times(request):
+    """How often each is replayed in interpreters of its own, and in forks of one that has imported the SDKs.
+
+    The SDKs are woven as they are imported in the first, and in place in the others (`zygote.py`); `record` is of the first
+    kind.
+    """
+    return (3, 17) if request.config.getoption("--thorough") else (1, 4)
 
 
 def by_name(*names):
@@ -46,14 +50,14 @@ def test_replays_the_same_without_a_model(case, fresh, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_replays_the_same_20_times_of_20(case, fresh, forked, tmp_path):
+def test_replays_the_same_each_time(case, fresh, forked, times, tmp_path):
     recorded = record_and_stop(fresh, case, tmp_path)
-    for _ in range(FRESH):
+    for _ in range(times[0]):
         assert_same(recorded, fresh.run(tmp_path, "replay", "last"), case.status)
     runner = (
         forked if case.calls else fresh
     )  # without an SDK an interpreter is there sooner than a fork of a big one
-    for _ in range(FORKED):
+    for _ in range(times[1]):
         assert_same(recorded, runner.run(tmp_path, "replay", "last"), case.status)
 
 
@@ -94,9 +98,9 @@ def test_gives_equal_objects(case, forked, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [case for case in CASES if case.main], ids=str)
-def test_gives_equal_objects_20_times_of_20(case, fresh, tmp_path):
-    assert_equal_objects(fresh, case, tmp_path, FORKED)
-    for _ in range(FRESH):
+def test_gives_equal_objects_each_time(case, fresh, times, tmp_path):
+    assert_equal_objects(fresh, case, tmp_path, times[1])
+    for _ in range(times[0]):
         again = fresh.run(tmp_path, "again", case.module, module="tests.agents.objects")
         assert again.status == 0, again.stderr
 

@@ -1,4 +1,4 @@
-"""What the tests of packs share: a program is recorded once, and replayed twice with its provider stopped."""
+"""What the tests of packs share: a program is recorded once, and replayed with its provider stopped."""
 
 import importlib.metadata
 import shutil
@@ -63,7 +63,7 @@ class Recorded:
 
 
 def record_and_replay(program, folder, script, *, tools="", rules="", **environment):
-    """Record a program of `programs/`, and replay it in two processes that know no provider; give the record."""
+    """Record a program of `programs/`, and replay it in a process that knows no provider; give the record."""
     case = Case(program, tools, rules)
     shutil.copy(PROGRAMS / f"{program}.py", folder)
     (folder / "autochron.toml").write_text(case.rule_file(), encoding="utf-8")
@@ -71,8 +71,7 @@ def record_and_replay(program, folder, script, *, tools="", rules="", **environm
         runner = Surrounded({"ANTHROPIC_API_BASE": model.origin, **environment})
         ran = record(runner, case, folder, model)
         calls = model.calls
-    for _ in range(2):
-        assert_same(ran, Surrounded(environment).run(folder, "replay", "last"), 0)
+    assert_same(ran, Surrounded(environment).run(folder, "replay", "last"), 0)
     return Recorded(ran, open_store(str(folder / ".autochron" / "traces.db")).load("last"), calls)
 
 

@@ -3,7 +3,7 @@
 from autochron import provider
 from autochron.provider import Call, Script, Step
 from tests.agents.workshop import Fresh, assert_same
-from tests.packs.frameworks import addresses, needs, record, replay_twice, told
+from tests.packs.frameworks import addresses, needs, record, replay_again, told
 
 pytestmark = needs("openai-agents", "openai")
 
@@ -29,7 +29,7 @@ def test_tools_and_a_handoff(tmp_path):
     assert told(recorded) == set()
     assert b"Refunds Desk(log=[700, 8])" in recorded.stdout
     assert b"An error occurred while running the tool" in recorded.stdout
-    replay_twice(tmp_path, recorded)
+    replay_again(tmp_path, recorded)
 
 
 VISITS = Script(
@@ -62,7 +62,7 @@ def test_an_agent_as_a_tool_a_reason_and_an_error(tmp_path):
     assert told(recorded) == set()
     assert b"ValueError('Oslo is full: 0." in recorded.stdout
     assert recorded.stdout.count(b"Usage(requests=5,") == 2
-    replay_twice(tmp_path, recorded)
+    replay_again(tmp_path, recorded)
 
 
 GAME = Script(
@@ -81,7 +81,7 @@ def test_a_stream_of_events(tmp_path):
     ]
     assert told(recorded) == set()
     assert b"handoff_occured" in recorded.stdout
-    replay_twice(tmp_path, recorded)
+    replay_again(tmp_path, recorded)
 
 
 def test_what_goes_to_a_collector_is_network_outside_every_crossing(tmp_path):

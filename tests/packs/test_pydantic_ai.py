@@ -3,7 +3,7 @@
 import re
 
 from autochron.provider import Call, Script, Step
-from tests.packs.frameworks import addresses, needs, record, replay_twice, told
+from tests.packs.frameworks import addresses, needs, record, replay_again, told
 
 pytestmark = needs("pydantic-ai-slim", "openai", "anthropic")
 
@@ -34,7 +34,7 @@ def test_tools_with_typed_arguments_and_dependencies(tmp_path):
     assert re.search(
         rb"Desk\(log=\[(700, 8|8, 700), 7\], receipts={\d: Receipt\(order=Order\(", recorded.stdout
     )
-    replay_twice(tmp_path, recorded)
+    replay_again(tmp_path, recorded)
 
 
 def talk(city):
@@ -60,7 +60,7 @@ def test_conversations_at_once_with_calls_that_are_refused(tmp_path):
         ]
     )
     assert told(recorded) == set()
-    replay_twice(tmp_path, recorded)
+    replay_again(tmp_path, recorded)
 
 
 STREAMS = Script(
@@ -84,4 +84,4 @@ def test_streams_cross_once_whatever_they_give_on_the_way(tmp_path):
     ]
     assert told(recorded) == set()
     assert recorded.stdout.count(b"part_delta") > 1
-    replay_twice(tmp_path, recorded)
+    replay_again(tmp_path, recorded)

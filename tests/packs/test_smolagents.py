@@ -1,7 +1,7 @@
 """The pack for smolagents, on real agents. The framework has no asynchronous form."""
 
 from autochron.provider import Call, Script, Step
-from tests.packs.frameworks import addresses, needs, record, replay_twice, told
+from tests.packs.frameworks import addresses, needs, record, replay_again, told
 
 pytestmark = needs("smolagents", "openai")
 
@@ -32,7 +32,7 @@ def test_tools_at_once_an_error_and_a_team_member(tmp_path):
     assert told(recorded) == set()
     assert recorded.stdout.startswith(b"AgentText ")
     assert b"LookupError: no order has the number 700" in recorded.stdout
-    replay_twice(tmp_path, recorded)
+    replay_again(tmp_path, recorded)
 
 
 FIRST = (
@@ -63,7 +63,7 @@ def test_tools_called_from_code(tmp_path):
     ]
     assert told(recorded) == set()
     assert b"no such die" in recorded.stdout
-    replay_twice(tmp_path, recorded)
+    replay_again(tmp_path, recorded)
 
 
 STREAMS = Script(
@@ -82,4 +82,4 @@ def test_streams_of_both_kinds(tmp_path):
     ]
     assert told(recorded) == set()
     assert recorded.stdout.count(b"ChatMessageStreamDelta") > 4
-    replay_twice(tmp_path, recorded)
+    replay_again(tmp_path, recorded)
