@@ -20,8 +20,12 @@ HOOKED = [
     (BaseEventLoop, "create_task"),
     (BaseProcess, "start"),
 ]
-STANDING = [vars(owner)[name] for owner, name in HOOKED]
-"""What stands there while nothing is woven."""
+
+
+def standing():
+    """Give what stands there."""
+    return [vars(owner)[name] for owner, name in HOOKED]
+
 
 
 @autochron.boundary
@@ -55,20 +59,17 @@ def recorded():
 
 @pytest.fixture
 def unwoven():
+    """Give what stands there while nothing is woven."""
     deactivate()
-    yield
+    yield standing()
     deactivate()
 
 
-@pytest.mark.usefixtures("unwoven")
-def test_hooks_are_put_back():
-    before = [vars(owner)[name] for owner, name in HOOKED]
+def test_hooks_are_put_back(unwoven):
     recorded()
-    assert [vars(owner)[name] is was for (owner, name), was in zip(HOOKED, before, strict=True)] == [
-        False
-    ] * 5
+    assert not set(standing()) & set(unwoven)
     deactivate()
-    assert [vars(owner)[name] is was for (owner, name), was in zip(HOOKED, before, strict=True)] == [True] * 5
+    assert standing() == unwoven
 
 
 @pytest.mark.usefixtures("unwoven")
@@ -79,10 +80,9 @@ def test_between_sessions_they_pass_everything_on():
     assert recorded() == first
 
 
-@pytest.mark.usefixtures("unwoven")
 @pytest.mark.parametrize(("owner", "name"), [HOOKED[0], *HOOKED[2:4]], ids=["thread", "pool", "task"])
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_someone_elses_wrapper_comes_and_goes(owner, name, wrapped, monkeypatch):
+def test_someone_elses_wrapper_comes_and_goes(owner, name, wrapped, unwoven, monkeypatch):
     expected = recorded()
     original = vars(owner)[name]
 
@@ -95,7 +95,7 @@ def test_someone_elses_wrapper_comes_and_goes(owner, name, wrapped, monkeypatch)
         monkeypatch.undo()
         assert recorded() == expected
     deactivate()
-    assert [vars(owner)[name] for owner, name in HOOKED] == STANDING
+    assert standing() == unwoven
 
 
 @pytest.mark.parametrize(("owner", "name"), [HOOKED[0], *HOOKED[2:4]], ids=["thread", "pool", "task"])
@@ -112,7 +112,7 @@ def test_a_wrapper_that_was_there_first_is_taken_off(owner, name, unwoven, monke
     monkeypatch.undo()
     assert recorded() == expected
     deactivate()
-    assert [vars(owner)[name] for owner, name in HOOKED] == STANDING
+    assert standing() == unwoven
 
 
 @pytest.mark.usefixtures("unwoven")
