@@ -1,0 +1,12 @@
+"""The fix after an edit that has nothing to do with it: other words, and a field for the auditors."""
+
+from tools import CONTRACTS, send_invoice as send
+
+
+def send_invoice(customer, amount_cents, currency):
+    """Send an invoice in the currency that was agreed on."""
+    agreed = CONTRACTS[customer]["currency"]
+    if currency == agreed:
+        return send(customer, amount_cents, currency)
+    reason = f"{customer} pays in {agreed}; nothing was sent"
+    return {"audit": f"{customer}/{currency}", "status": "blocked", "blocked": True, "reason": reason}

@@ -1,0 +1,15 @@
+"""The fix: an invoice is sent in the currency of the contract, or not at all."""
+
+from tools import CONTRACTS, send_invoice as send
+
+
+def send_invoice(customer, amount_cents, currency):
+    """Send an invoice in the currency that was agreed on."""
+    agreed = CONTRACTS[customer]["currency"]
+    if currency != agreed:
+        return {
+            "status": "blocked",
+            "blocked": True,
+            "reason": f"the contract with {customer} is in {agreed}, not in {currency}",
+        }
+    return send(customer, amount_cents, currency)

@@ -1,0 +1,138 @@
+"""The incident suite: what the folder of an incident holds, read and checked.
+
+A folder is an agent as its developer has written it, with no word of autochron, and beside it what makes a test of its
+failure: the rules, the recorded trace, the fix, an edit that is none, and the test.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+INCIDENTS = Path(__file__).parent
+
+PARTS = {
+    "agent.py": "the agent, with a `main`",
+    "tools.py": "its tools, without the guard",
+    "guarded.py": "the tool with the guard",
+    "benign.py": "the guarded tool after an edit that has nothing to do with the guard",
+    "provider.json": "what the model says: a script for the loopback provider",
+    "autochron.toml": "the rules",
+    "trace.jsonl": "the recorded incident: python -m incidents.record NAME",
+    "test_incident.py": "the cut-point test, with a `check`",
+    "test_mocks.py": "a test of the agent by hand-written mocks",
+    "README.md": "the story",
+}
+"""What a folder holds beside `incident.toml`, and what each part is."""
+
+_KEYS: dict[str, type] = {
+    "title": str,
+    "failure": str,
+    "sdk": str,
+    "needs": list,
+    "tool": str,
+    "live": list,
+    "paper": str,
+}
+_OPTIONAL = frozenset({"paper"})
+
+
+class IncidentError(Exception):
+    """A folder is no whole incident: what is wrong, where, and what mends it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """One incident.
+
+    Attributes:
+        folder: where it lies; its name is the incident's.
+        title, failure: what happened, in a few words and in a sentence.
+        sdk: what the agent is written on, for people.
+        needs: the distributions that it imports.
+        tool: the function that lacked a guard, `tools.py:NAME`.
+        live: the crossings at which the test cuts: the tool, and the models that hear of what it did.
+        paper: the row of the paper's table that it stands for; empty where it has none.
+    """
+
+    folder: Path
+    title: str
+    failure: str
+    sdk: str
+    needs: tuple[str, ...]
+    tool: str
+    live: tuple[str, ...]
+    paper: str = ""
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.folder.name
+
+    @property
+    def function(self) -> str:
+        """The name of the function that lacked a guard."""
+        return self.tool.rpartition(":")[2]
+
+    def missing(self) -> tuple[str, ...]:
+        """Name the distributions that are needed and not installed."""
+        return tuple(name for name in self.needs if importlib.util.find_spec(_module(name)) is None)
+
+
+def load(folder: Path) -> Incident:
+    """Read one folder.
+
+    Raises:
+        IncidentError: a part is missing, or `incident.toml` doesn't say what it should.
+    """
+    described = folder / "incident.toml"
+    if not described.is_file():
+        raise IncidentError(f"{folder} has no incident.toml; name a folder of incidents/, or write one")
+    for part, what in PARTS.items():
+        if not (folder / part).is_file():
+            raise IncidentError(f"{folder.name} has no {part}: {what}")
+    try:
+        data = tomllib.loads(described.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise IncidentError(f"{folder.name}/incident.toml can't be read: {error}") from error
+    return Incident(folder=folder, **_checked(folder.name, data))
+
+
+def load_all() -> tuple[Incident, ...]:
+    """Read every incident: the paper's in its order, then ours by name."""
+    found = [load(each.parent) for each in sorted(INCIDENTS.glob("*/incident.toml"))]
+    order = {name: at for at, name in enumerate(PAPER)}
+    return tuple(sorted(found, key=lambda each: (order.get(each.paper, len(order)), each.name)))
+
+
+PAPER = ("Refund", "Invoice", "Trade", "Email", "Payout", "Deletion")
+"""The rows of the paper's table, in its order."""
+
+
+def _checked(name: str, data: dict[str, Any]) -> dict[str, Any]:
+    """Give the fields, each of its type."""
+    for key in data:
+        if key not in _KEYS:
+            raise IncidentError(f"{name}/incident.toml has `{key}`; it takes {', '.join(_KEYS)}")
+    for key, kind in _KEYS.items():
+        if key not in data and key not in _OPTIONAL:
+            raise IncidentError(f"{name}/incident.toml has no `{key}`")
+        if key in data and not isinstance(data[key], kind):
+            raise IncidentError(f"{name}/incident.toml: `{key}` is no {'text' if kind is str else 'list'}")
+    if not data["tool"].startswith("tools.py:"):
+        raise IncidentError(f"{name}/incident.toml: `tool` is {data['tool']}, and not tools.py:FUNCTION")
+    if data.get("paper", "") not in {"", *PAPER}:
+        raise IncidentError(
+            f"{name}/incident.toml: `paper` is {data['paper']}; its table has {', '.join(PAPER)}"
+        )
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+
+
+_MODULES = {"openai-agents": "agents", "pydantic-ai-slim": "pydantic_ai"}
+
+
+def _module(distribution: str) -> str:
+    return _MODULES.get(distribution, distribution.replace("-", "_"))
