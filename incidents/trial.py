@@ -2,10 +2,12 @@
 
     python -m incidents.trial FOLDER < trials.json
 
-It reads a list of `{"method": …, "variant": …}` and writes a line of JSON for each. The agent's libraries are imported once,
-and each trial is a fork. Methods: `cut-point` replays with the tool live and the models that hear of it served, `model`
-with those live, too, `full-stub` serves everything, `mocks` runs the test of hand-written mocks. Variants: `unguarded`,
-`guarded`, `benign`, and `reworded-1` to `reworded-5`, the guarded tool with an answer that says the same otherwise.
+It reads a list of `{"method": …, "variant": …, "times": …}` and writes a line of JSON for each. The agent's libraries are
+imported once, and each trial is a fork; with `times` it is made as often in there, and the time is that of one.
+
+Methods: `cut-point` replays with the tool live and the models that hear of it served, `model` with those live, too,
+`full-stub` serves everything, `mocks` runs the test of hand-written mocks. Variants: `unguarded`, `guarded`, `benign`, and
+`reworded-1` to `reworded-5`, the guarded tool with an answer that says the same otherwise.
 """
 
 from __future__ import annotations
@@ -14,13 +16,16 @@ import functools
 import importlib
 import inspect
 import io
-import json
 import os
+import statistics
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
+
+from msgspec import Struct, json, structs
 
 import autochron
 from autochron.errors import AutochronError
@@ -28,7 +33,7 @@ from autochron.errors import AutochronError
 Answer: TypeAlias = Mapping[str, Any]
 
 
-class Result(NamedTuple):
+class Result(Struct, frozen=True):
     """What came of one trial."""
 
     method: str
@@ -41,6 +46,8 @@ class Result(NamedTuple):
     divergences: tuple[str, ...] = ()
     """The errors among the divergences."""
     output: str = ""
+    seconds: float = 0.0
+    """What one trial took, from the load of the trace to the last check."""
 
 
 def _worded(change: Callable[[str], str]) -> Callable[[Answer], Answer]:
@@ -95,13 +102,25 @@ def _reworded(guarded: Callable[..., Any], change: Callable[[Answer], Answer]) -
     return called
 
 
-def run(method: str, variant: str, target: str, live: Iterable[str]) -> Result:
+def run(method: str, variant: str, target: str, live: Iterable[str], times: int = 1) -> Result:
     """Try one variant in this process, which has the folder as its working folder and on its path."""
     name = target.rpartition(":")[2]
-    output = io.StringIO()
-    with redirect_stdout(output):
-        result = _mocked(variant, name) if method == "mocks" else _replayed(method, variant, target, live)
-    return result._replace(output=output.getvalue())
+    taken = []
+    output, result = io.StringIO(), Result(method, variant, passed=False, why="was not tried")
+    for _ in range(times):
+        for each in OWN:  # what one trial has done is nothing to the next
+            sys.modules.pop(each, None)
+        importlib.import_module("agent")
+        output = io.StringIO()
+        began = time.perf_counter()
+        with redirect_stdout(output):
+            result = _mocked(variant, name) if method == "mocks" else _replayed(method, variant, target, live)
+        taken.append(time.perf_counter() - began)
+    return structs.replace(result, output=output.getvalue(), seconds=statistics.median(taken))
+
+
+OWN = ("agent", "tools", "guarded", "benign", "test_incident", "test_mocks")
+"""The modules of an incident."""
 
 
 def _mocked(variant: str, name: str) -> Result:
@@ -141,7 +160,7 @@ def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
-def forked(method: str, variant: str, target: str, live: Iterable[str]) -> Result:
+def forked(method: str, variant: str, target: str, live: Iterable[str], times: int = 1) -> Result:
     """Try one variant in a fork of this process."""
     reading, writing = os.pipe()
     sys.stdout.flush()
@@ -150,20 +169,19 @@ def forked(method: str, variant: str, target: str, live: Iterable[str]) -> Resul
         status = 1
         try:
             os.close(reading)
-            result = run(method, variant, target, live)
-            with open(writing, "w", encoding="utf-8") as pipe:
-                json.dump(result._asdict(), pipe)
+            result = run(method, variant, target, live, times)
+            with open(writing, "wb") as pipe:
+                pipe.write(json.encode(result))
             status = 0
         finally:
             os._exit(status)
     os.close(writing)
-    with open(reading, encoding="utf-8") as pipe:
+    with open(reading, "rb") as pipe:
         said = pipe.read()
     os.waitpid(process, 0)
     if not said:
         return Result(method, variant, passed=False, why="the process died")
-    data = json.loads(said)
-    return Result(**{key: tuple(value) if isinstance(value, list) else value for key, value in data.items()})
+    return json.decode(said, type=Result)
 
 
 def main(words: list[str]) -> int:
@@ -175,17 +193,15 @@ def main(words: list[str]) -> int:
     except IncidentError as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    asked = json.load(sys.stdin)
+    asked = json.decode(sys.stdin.buffer.read())
     os.chdir(incident.folder)
     sys.path.insert(0, str(incident.folder))
     sys.argv = ["agent.py"]
     with autochron.replay("trace.jsonl", check=False):  # what the agent imports is woven here, for all forks
         importlib.import_module("agent")
-    for name in ("agent", "tools"):
-        sys.modules.pop(name, None)
     for each in asked:
-        result = forked(each["method"], each["variant"], incident.tool, incident.live)
-        sys.stdout.write(json.dumps(result._asdict()) + "\n")
+        result = forked(each["method"], each["variant"], incident.tool, incident.live, each.get("times", 1))
+        sys.stdout.write(json.encode(result).decode() + "\n")
         sys.stdout.flush()
     return 0
 

@@ -1,6 +1,7 @@
 """The fix after an edit that has nothing to do with it: other words, and a field for the auditors."""
 
-from tools import CONTRACTS, send_invoice as send
+from tools import CONTRACTS
+from tools import send_invoice as send
 
 
 def send_invoice(customer, amount_cents, currency):

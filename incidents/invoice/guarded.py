@@ -1,6 +1,7 @@
 """The fix: an invoice is sent in the currency of the contract, or not at all."""
 
-from tools import CONTRACTS, send_invoice as send
+from tools import CONTRACTS
+from tools import send_invoice as send
 
 
 def send_invoice(customer, amount_cents, currency):

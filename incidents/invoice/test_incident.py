@@ -11,7 +11,9 @@ def check(replay):
     assert replay["send_invoice[1]"].result["status"] == "blocked"
 
 
-@pytest.mark.autochron("trace.jsonl", live="kind:tool", swap={"tools.py:send_invoice": "guarded.py:send_invoice"})
+@pytest.mark.autochron(
+    "trace.jsonl", live="kind:tool", swap={"tools.py:send_invoice": "guarded.py:send_invoice"}
+)
 def test_the_invoice_is_refused(replay):
     agent.main()
     check(replay)
