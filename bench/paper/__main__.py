@@ -46,6 +46,12 @@ def main(words: Sequence[str]) -> int:
         return 2
     console.print(table.incidents(study))
     console.print(table.terminal(study))
+    for row in study.rows:
+        if row.divergent:
+            console.print(
+                f"{row.name}: its trace does not fit its agent; record it anew: python -m incidents.record {row.name}",
+                markup=False,
+            )
     for each in study.left_out:
         console.print(f"left out: {each}", markup=False)
     if study.without_peer:

@@ -85,7 +85,7 @@ def measure(incident: Incident, timed: int, progress: Progress) -> Row:
     replays = [*said[len(VARIANTS) + 2 : -2]]
     for _ in range(FRESH):
         replays += tried(incident, [{"method": "full-stub", "variant": "unguarded"}])
-    model, called = _with_model(incident)
+    model, called = with_model(incident)
     envelopes = open_store(str(incident.folder / "trace.jsonl")).load("last").envelopes
     usage = [_usage(each) for each in envelopes if each.kind == "model"]
     return Row(
@@ -139,7 +139,7 @@ def tried(incident: Incident, jobs: Sequence[Job], model: provider.Provider | No
     return results
 
 
-def _with_model(incident: Incident) -> tuple[Result, int]:
+def with_model(incident: Incident) -> tuple[Result, int]:
     """Replay the fix with the models live that hear of it: the provider must be up."""
     with provider.serve(script=incident.folder / "provider.json", seed=7) as model:
         (result,) = tried(incident, [{"method": "model", "variant": "guarded"}], model)
