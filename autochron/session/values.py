@@ -80,10 +80,13 @@ class Values:
         self.inventor = None
         self._hold(frozenset())
 
-    def replay(self, record: Record, is_alone: Callable[[], bool]) -> None:
-        """Begin to serve a trace; `is_alone` tells whether no process was started."""
+    def replay(self, record: Record, reached: Callable[[], int], is_alone: Callable[[], bool]) -> None:
+        """Begin to serve a trace.
+
+        `reached` gives how far into it the replay is, in nanoseconds; `is_alone` tells whether no process was started.
+        """
         self._is_alone = is_alone
-        self.inventor = Inventor(record.header)
+        self.inventor = Inventor(record.header, reached)
         self._hold(self._recorded(record) if record.header.ambient else frozenset())
 
     def _recorded(self, record: Record) -> frozenset[Key]:
@@ -277,7 +280,9 @@ def _point(line: Line, file: str, name: str | None) -> Point:
         place=Place(file, line.line),
         changes=(),
     )
-    return Point(stem, line.qualname, form.parameters, file=line.file, line=line.line, rules=(rule,))
+    point = Point(stem, line.qualname, form.parameters, file=line.file, line=line.line, rules=(rule,))
+    point.called = call  # or it would pass for the function that the line is in, which may be swapped or a trace of its own
+    return point
 
 
 def is_live() -> bool:
