@@ -24,7 +24,7 @@ from autochron import provider
 REFUND = Path(__file__).parent / "refund"
 TIMEOUT = 120.0
 LIVE = ("--live", "kind:tool")
-SWAP = ("--swap", "agent.py:issue_refund=guard.py:issue_refund")
+SWAP = ("--swap", "tools.py:issue_refund=guarded.py:issue_refund")
 _REFUNDED = re.compile(r"refunded ([\d,.]+) on an order of ([\d,.]+)")
 
 Facts: TypeAlias = tuple[tuple[bool, str], ...]
@@ -160,13 +160,15 @@ def _about_the_record(recorded: Run, crossings: int, calls: int) -> Facts:
     """Say what the agent did."""
     failure = _REFUNDED.search(recorded.stdout)
     refunded = "refunded {} on an order of {}".format(*failure.groups()) if failure else "refunded nothing"
-    untouched = "autochron" not in (REFUND / "agent.py").read_text(encoding="utf-8")
+    untouched = not any(
+        "autochron" in (REFUND / name).read_text(encoding="utf-8") for name in ("agent.py", "tools.py")
+    )
     return (
         (failure is not None, f"The agent {refunded}: the model took the order number for the amount."),
         (crossings > calls > 0, f"Recorded {crossings} crossings: {calls} model calls, the others tools."),
         (
             untouched,
-            "agent.py has no line about any of this; incidents/refund/autochron.toml names its tools.",
+            "agent.py and tools.py have no line about any of this; incidents/refund/autochron.toml names the tools.",
         ),
     )
 

@@ -2,8 +2,9 @@
 
 import json
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
+import tools
 from openai import OpenAI
 
 MODEL = "gpt-4.1-mini"
@@ -12,66 +13,20 @@ MESSAGE = "Hi, the mug in order 48213 arrived in pieces. Could you refund it, pl
 PROMPT = """You are the support agent of a small shop. Look up the order before you decide anything.
 Refund damaged goods with issue_refund, then tell the customer with send_reply."""
 
-ORDERS = {
-    "48213": {"item": "stoneware mug, set of two", "paid_cents": 3990, "email": "mara@example.com"},
-    "50117": {"item": "linen apron", "paid_cents": 2450, "email": "jonas@example.com"},
-}
-refunds = []
-outbox = []
+TOOLS = {f.__name__: f for f in (tools.look_up_order, tools.issue_refund, tools.send_reply)}
 
 
-class UnknownOrder(Exception):
-    """There is no order with that number."""
-
-
-@dataclass
-class Refund:
-    order_id: str
-    amount_cents: int
-    paid_cents: int
-    number: int
-
-
-def _order(order_id):
-    if order_id not in ORDERS:
-        raise UnknownOrder(f"no order {order_id}")
-    return ORDERS[order_id]
-
-
-def look_up_order(order_id):
-    """Find an order by its number."""
-    return {"order_id": order_id, **_order(order_id)}
-
-
-def issue_refund(order_id, amount_cents):
-    """Pay money back to the customer."""
-    order = _order(order_id)
-    refund = Refund(order_id, amount_cents, order["paid_cents"], number=len(refunds) + 1)
-    refunds.append(refund)
-    return refund
-
-
-def send_reply(order_id, text):
-    """Send a mail to the customer of an order."""
-    mail = (_order(order_id)["email"], text)
-    outbox.append(mail)
-    return {"sent": True, "to": mail[0]}
-
-
-TOOLS = {f.__name__: f for f in (look_up_order, issue_refund, send_reply)}
-
-
-def schema(function, **properties):
+def schema(name, **properties):
     parameters = {"type": "object", "properties": properties, "required": list(properties)}
-    about = {"name": function.__name__, "description": function.__doc__, "parameters": parameters}
+    about = {"name": name, "description": TOOLS[name].__doc__, "parameters": parameters}
     return {"type": "function", "function": about}
 
 
 TEXT = {"type": "string"}
 SCHEMAS = [
-    schema(look_up_order, order_id=TEXT),
-    schema(issue_refund, order_id=TEXT, amount_cents={"type": "integer", "minimum": 1}),
-    schema(send_reply, order_id=TEXT, text=TEXT),
+    schema("look_up_order", order_id=TEXT),
+    schema("issue_refund", order_id=TEXT, amount_cents={"type": "integer", "minimum": 1}),
+    schema("send_reply", order_id=TEXT, text=TEXT),
 ]
 
 
@@ -80,9 +35,9 @@ def call_tool(call):
     print(f"  {name} {arguments}")
     try:
         result = TOOLS[name](**json.loads(arguments))
-    except (KeyError, TypeError, ValueError, UnknownOrder) as error:
+    except (KeyError, TypeError, ValueError, tools.UnknownOrder) as error:
         result = {"error": f"{type(error).__name__}: {error}"}
-    if isinstance(result, Refund):
+    if isinstance(result, tools.Refund):
         print(f"    refunded {result.amount_cents / 100:,.2f} on an order of {result.paid_cents / 100:,.2f}")
         result = asdict(result)
     content = json.dumps(result)
@@ -98,18 +53,16 @@ def answer(client, message):
         if reply.content:
             print(f"agent: {reply.content}")
         if not reply.tool_calls:
-            break
+            return reply.content
         messages.append(reply)
         messages.extend(call_tool(call) for call in reply.tool_calls)
-    else:
-        print(f"gave up after {MAX_TURNS} turns")
+    return f"gave up after {MAX_TURNS} turns"
 
 
-def main():
-    message = " ".join(sys.argv[1:]) or MESSAGE
+def main(message=MESSAGE):
     print(f"customer: {message}")
     answer(OpenAI(), message)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

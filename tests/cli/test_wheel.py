@@ -69,7 +69,7 @@ def test_the_wheel_holds_the_packs_and_nothing_from_outside_the_package(wheel):
 
 def test_the_installed_wheel_records_and_replays_the_demos_agent(installed, tmp_path):
     agent = os.path.join(ROOT, "incidents", "refund")
-    for name in ("agent.py", "autochron.toml"):
+    for name in ("agent.py", "tools.py", "autochron.toml"):
         shutil.copy(os.path.join(agent, name), tmp_path)
     tool = installed / "autochron"
     env = environment(PATH=f"{installed}{os.pathsep}{os.environ['PATH']}")

@@ -61,7 +61,7 @@ def test_every_make_target_is_there():
 
 
 def test_each_command(tmp_path):
-    for name in ("agent.py", "autochron.toml", "provider.json"):
+    for name in ("agent.py", "tools.py", "autochron.toml", "provider.json"):
         shutil.copy(ROOT / "incidents" / "refund" / name, tmp_path)
     said = {}
     with provider.serve(script=tmp_path / "provider.json") as model:
@@ -83,7 +83,7 @@ def test_each_command(tmp_path):
     assert said["autochron replay refund.jsonl"].stdout == said[first].stdout
     assert "issue_refund ×1, look_up_order ×1, model ×4, send_reply ×1" in said[first].stderr
     assert "7 crossings" in said["autochron replay last"].stderr
-    assert "agent.py" in said["autochron rules"].stdout
+    assert "tools.py" in said["autochron rules"].stdout
 
 
 EDIT = """
@@ -127,7 +127,7 @@ class Tour:
 
     def _fix(self, text: str) -> None:
         """Put the guard in: the lines that the function of the README has more than that of the agent."""
-        self._edit("agent.py", text.partition("    if amount")[0], text.partition("    ...")[0])
+        self._edit("tools.py", text.partition("    if amount")[0], text.partition("    ...")[0])
 
     def _expect(self, text: str) -> None:
         """Replace the check that the test begins with, and see that all else of the README stands there."""
@@ -185,7 +185,7 @@ JUDGE = "autochron judge "
 
 
 def test_a_test_of_pytest(tmp_path):
-    for name in ("agent.py", "autochron.toml", "provider.json"):
+    for name in ("agent.py", "tools.py", "autochron.toml", "provider.json"):
         shutil.copy(ROOT / "incidents" / "refund" / name, tmp_path)
     (snippet,) = [block for block in blocks("python") if "def test_refund_is_capped" in block]
     (tmp_path / "test_refund.py").write_text(snippet)
@@ -208,9 +208,9 @@ def test_a_test_of_pytest(tmp_path):
             words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
         )
         said.append(done.stdout)
-        agent = (tmp_path / "agent.py").read_text()
+        tools = (tmp_path / "tools.py").read_text()
         capped = 'refund = Refund(order_id, min(amount_cents, order["paid_cents"])'
-        (tmp_path / "agent.py").write_text(agent.replace("refund = Refund(order_id, amount_cents", capped))
+        (tmp_path / "tools.py").write_text(tools.replace("refund = Refund(order_id, amount_cents", capped))
     assert ("1 failed" in said[0], "● issue_refund[1]" in said[0], "1 passed" in said[1]) == (
         True,
         True,

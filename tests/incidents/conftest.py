@@ -12,18 +12,6 @@ from tests.cli.processes import ROOT, autochron
 
 REFUND = os.path.join(ROOT, "incidents", "refund")
 
-GUARD = """
-
-unguarded = issue_refund
-
-
-def issue_refund(order_id, amount_cents):
-    \"\"\"Pay money back to the customer, but no more than was paid.\"\"\"
-    if amount_cents > _order(order_id)["paid_cents"]:
-        return {"blocked": True, "reason": "more than was paid"}
-    return unguarded(order_id, amount_cents)
-"""
-
 
 class Recorded(NamedTuple):
     """A folder with the agent, its rules and the trace of its failure, and what that printed."""
@@ -37,7 +25,7 @@ class Recorded(NamedTuple):
 def recorded(tmp_path_factory):
     """Record the agent that refunds far too much; the model is stopped afterwards."""
     folder = tmp_path_factory.mktemp("recorded")
-    for name in ("agent.py", "autochron.toml"):
+    for name in ("agent.py", "tools.py", "autochron.toml"):
         shutil.copy(os.path.join(REFUND, name), folder)
     with provider.serve(script=os.path.join(REFUND, "provider.json")) as model:
         run = autochron(folder, "run", "agent.py", env={"OPENAI_BASE_URL": model.url})
@@ -65,8 +53,10 @@ def agent(project, monkeypatch):
     """Import the agent as its author would, and take it away again."""
     monkeypatch.syspath_prepend(str(project))
     monkeypatch.chdir(project)
-    monkeypatch.delitem(sys.modules, "agent", raising=False)
+    for name in ("agent", "tools"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     import agent as imported
 
     yield imported
-    sys.modules.pop("agent", None)
+    for name in ("agent", "tools"):
+        sys.modules.pop(name, None)

@@ -11,16 +11,16 @@ from tests.cli.processes import autochron as command
 pytestmark = pytest.mark.slow
 
 FIX = """
-import agent
+import tools
 
 
 def issue_refund(order_id, amount_cents):
-    if amount_cents > agent.ORDERS[order_id]["paid_cents"]:
+    if amount_cents > tools.ORDERS[order_id]["paid_cents"]:
         return {"blocked": True, "reason": "more than was paid"}
-    return agent.issue_refund(order_id, amount_cents)
+    return tools.issue_refund(order_id, amount_cents)
 """
 BLOCKED = {"blocked": True, "reason": "more than was paid"}
-SWAP = ("--swap", "agent.py:issue_refund=fix.py:issue_refund")
+SWAP = ("--swap", "tools.py:issue_refund=fix.py:issue_refund")
 
 CUTS = {
     "the tool": (("issue_refund[1]",), 0, ["issue_refund[1]"]),
@@ -66,11 +66,11 @@ def test_through_python(live, calls, addresses, project, model, agent, monkeypat
     monkeypatch.setattr("sys.argv", ["agent.py"])
 
     def guarded(order_id, amount_cents):
-        if amount_cents > agent.ORDERS[order_id]["paid_cents"]:
+        if amount_cents > agent.tools.ORDERS[order_id]["paid_cents"]:
             return dict(BLOCKED)
-        return agent.issue_refund(order_id, amount_cents)
+        return agent.tools.issue_refund(order_id, amount_cents)
 
-    with autochron.replay("refund.jsonl", live=live, swap={"agent.py:issue_refund": guarded}) as replay:
+    with autochron.replay("refund.jsonl", live=live, swap={"tools.py:issue_refund": guarded}) as replay:
         agent.main()
     assert replay.sequence() == ALL
     assert [each.address for each in replay.only(live=True)] == addresses
@@ -79,8 +79,8 @@ def test_through_python(live, calls, addresses, project, model, agent, monkeypat
     assert replay["issue_refund[1]"].input == {"order_id": "48213", "amount_cents": 4821300}
     told = replay["model[4]"].input["body"]["messages"]
     assert [json.loads(each["content"]) for each in told if each["role"] == "tool"][1] == BLOCKED
-    assert agent.refunds == []
-    assert [mail[0] for mail in agent.outbox] == (
+    assert agent.tools.refunds == []
+    assert [mail[0] for mail in agent.tools.outbox] == (
         ["mara@example.com"] if "send_reply[1]" in addresses else []
     )
     replay.assert_not_again("issue_refund[1]")
@@ -91,8 +91,8 @@ def test_without_the_guard_the_live_tool_does_it_again(project, agent, monkeypat
     monkeypatch.setattr("sys.argv", ["agent.py"])
     with autochron.replay("refund.jsonl", live="issue_refund[1]") as replay:
         agent.main()
-    assert replay["issue_refund[1]"].result == agent.Refund("48213", 4821300, 3990, number=1)
-    assert agent.refunds == [replay["issue_refund[1]"].result]
+    assert replay["issue_refund[1]"].result == agent.tools.Refund("48213", 4821300, 3990, number=1)
+    assert agent.tools.refunds == [replay["issue_refund[1]"].result]
     assert [each.kind for each in replay.divergences] == ["stale-state"]
     with pytest.raises(AgainError) as caught:
         replay.assert_not_again("issue_refund[1]")
@@ -102,7 +102,7 @@ def test_without_the_guard_the_live_tool_does_it_again(project, agent, monkeypat
     assert gave == '  and gave Refund(order_id: "48213", amount_cents: 4821300, paid_cents: 3990, number: 1)'
     here = f"{__file__}:{caught.traceback[0].lineno + 1}"
     assert remedy == (
-        f"the fix goes into issue_refund, agent.py:46, or into what calls it; then say in {here} what should happen, in the"
+        f"the fix goes into issue_refund, tools.py:36, or into what calls it; then say in {here} what should happen, in the"
         " place of this check (happened-again)"
     )
 

@@ -15,5 +15,5 @@ def test_the_demo():
     before, after = done.text.partition("before: the tools of today")[2].split("after: the guard")
     assert "● issue_refund[1] tool  amount_cents: 4821300" in before
     assert "→ Refund(" in before
-    assert "→ {blocked: True" in after
+    assert '→ {status: "blocked"' in after
     assert "≠ model[3]" in after

@@ -68,13 +68,13 @@ def run_test(folder, place):
 def test_the_demos_incident_is_red_until_the_guard_is_in(project):
     said = new(project, "refund.jsonl", "incidents/refund")
     assert "incidents/refund/test_refund.py fails as it should on today's code:" in said
-    assert "issue_refund[1] (issue_refund, agent.py:46)" in said
+    assert "issue_refund[1] (issue_refund, tools.py:36)" in said
     status, text = run_test(project, "incidents/refund")
     assert (status, "AgainError: all 3 live crossings did again" in text) == (1, True)
-    agent = project / "agent.py"
+    tools = project / "tools.py"
     refund = "    refund = Refund(order_id"
     guard = '    if amount_cents > order["paid_cents"]:\n        return {"blocked": True}\n'
-    agent.write_text(agent.read_text("utf-8").replace(refund, guard + refund), encoding="utf-8")
+    tools.write_text(tools.read_text("utf-8").replace(refund, guard + refund), encoding="utf-8")
     assert run_test(project, "incidents/refund")[0] == 0
 
 
@@ -334,10 +334,10 @@ def test_a_trace_that_was_cut_off(shop):
 def test_tools_that_no_rule_weaves(project):
     rules = project / "autochron.toml"
     text = rules.read_text("utf-8")
-    rules.write_text(text.replace('"answer"', '"answer", "issue_refund"'), encoding="utf-8")
+    rules.write_text(text + 'exclude = ["issue_refund"]\n', encoding="utf-8")
     said = new(project, "refund.jsonl", "x", status=2)
     assert (
-        "issue_refund (agent.py:issue_refund) crossed a boundary when it was recorded, and by today's rules"
+        "issue_refund (tools.py:issue_refund) crossed a boundary when it was recorded, and by today's rules"
         in said
     )
     assert "--allow-unwoven" not in said
