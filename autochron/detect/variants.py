@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from autochron.detect.catalogue import Source
-from autochron.detect.drawing import form_of
+from autochron.detect.drawing import form_of, packed
 
 LEAST = 4
 """So many variants are told apart by their kind; what comes after is drawn."""
@@ -192,7 +192,7 @@ def _random(call: Call, kept: Any, variant: int) -> Any:
     if name == "choice" and call.size and isinstance(kept, int):
         size = call.size
         return (0, size - 1)[variant] if variant < 2 else _other(generator, size, kept)
-    if owner.startswith("numpy"):
+    if owner.startswith("numpy") and name not in {"seed", "SeedSequence"}:  # of these a seed is kept, a number
         return _array(name, call, variant)
     if owner in {"random", "random.SystemRandom"} and isinstance(kept, int | float):
         if name in _ENDED and variant < 2:
@@ -231,9 +231,9 @@ def _array(name: str, call: Call, variant: int) -> Any:
     import numpy as np  # lazy: the program has drawn from it
 
     generator = np.random.RandomState(random.Random(f"{call.place} {variant} {call.nth}").getrandbits(32))
-    if name in {"seed", "shuffle", "SeedSequence"} or not hasattr(generator, name):
+    if name == "shuffle" or not hasattr(generator, name):
         raise Unvaried
-    return getattr(generator, name)(*call.args, **call.kwargs)
+    return packed(getattr(generator, name)(*call.args, **call.kwargs))
 
 
 def _uuid(call: Call, kept: Any, variant: int) -> Any:
