@@ -376,6 +376,16 @@ def _all() -> Iterable[Source]:
 
 SOURCES: tuple[Source, ...] = tuple(_all())
 
+MAKING: frozenset[str] = frozenset(
+    {
+        *(f"tempfile.{name}" for name in ["mkstemp", "mkdtemp", "NamedTemporaryFile", "TemporaryFile"]),
+        *(f"tempfile.{name}" for name in ["SpooledTemporaryFile", "TemporaryDirectory"]),
+        "dbm.open",
+        "shelve.open",
+    }
+)
+"""Sources that make, or open, what they give: the same value in a later run would be of something that isn't there."""
+
 SHIELDS: tuple[str, ...] = ("random:SystemRandom.__init__",)
 """What inherits a source and is none: making a SystemRandom draws nothing."""
 

@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from autochron.detect.catalogue import Source
+from autochron.detect.catalogue import MAKING, Source
 from autochron.detect.drawing import form_of, packed
 
 LEAST = 4
@@ -96,6 +96,8 @@ def can_vary(source: Source) -> bool:
 
 def _how(source: Source) -> Vary | None:
     if source.category in {"clock", "random", "uuid"} and form_of(source) is None:
+        return None
+    if source.call in MAKING:
         return None
     return _BY_CATEGORY.get(source.category)
 
