@@ -12,6 +12,7 @@ import random
 import time
 import uuid
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from autochron.detect.catalogue import MAKING, Source
@@ -143,6 +144,7 @@ def _shift(call: Call, moment: dt.datetime, variant: int) -> float:
     return shift + (_other_day(day, moment.weekday(), variant) - day).days * _DAY
 
 
+@lru_cache(maxsize=256)  # a program that polls asks often
 def _other_day(day: dt.date, weekday: int, variant: int) -> dt.date:
     """Give another day: a leap day to come, or a past 31st before a shorter month, on a weekend if this weekday is none.
 
