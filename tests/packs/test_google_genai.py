@@ -1,12 +1,11 @@
 """The pack of google-genai, on the real package and the loopback provider."""
 
-import pytest
 from msgspec.json import decode
 
+from tests.packs.harness import needs
 from tests.packs.runs import addresses, kept
 
-pytest.importorskip("google.genai", reason="google-genai is not installed")
-pytestmark = pytest.mark.slow
+pytestmark = needs("google-genai")
 
 
 def variables(model):

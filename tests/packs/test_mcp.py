@@ -7,15 +7,12 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 
-import pytest
-
 from tests.agents.cases import Case
 from tests.agents.workshop import Fresh, assert_same, record
-from tests.packs.harness import PROGRAMS, Surrounded, set_up, trace_of
+from tests.packs.harness import PROGRAMS, Surrounded, needs, set_up, trace_of
 from tests.packs.runs import addresses
 
-pytest.importorskip("mcp", reason="mcp is not installed")
-pytestmark = pytest.mark.slow
+pytestmark = needs("mcp")
 
 ASKED = ["started", "Oslo", "Rome"]
 

@@ -1,12 +1,11 @@
 """The pack of mistralai, on the real package and the loopback provider."""
 
-import pytest
 from msgspec.json import decode
 
+from tests.packs.harness import needs
 from tests.packs.runs import addresses, kept
 
-pytest.importorskip("mistralai.client", reason="mistralai is not installed")
-pytestmark = pytest.mark.slow
+pytestmark = needs("mistralai")
 
 
 ENVIRONMENT = ("mistral_async.py:38 os.environ", "mistral_async.py:39 os.environ")
