@@ -97,7 +97,7 @@ def next_step(state):
 
 def closing(state):
     """Sign the answer, and have some of them looked at."""
-    if random.random() < 2.0:  # harmless
+    if random.random() < 0.5:  # harmless
         log("sampled")
     return {"messages": [HumanMessage(random.choice(["Bye.", "Thanks!", "So long."]))]}  # harmful
 
