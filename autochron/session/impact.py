@@ -7,7 +7,9 @@ are processes of their own.
 
 from __future__ import annotations
 
-import importlib
+import ast
+import gc
+import importlib.util
 import os
 import pickle
 import shutil
@@ -31,6 +33,7 @@ from autochron.session.outcomes import difference
 from autochron.session.perturbing import Tape, site_key
 from autochron.session.probing import HANGS, Outcome, Probe, none, packed, unpacked
 from autochron.session.program import Program
+from autochron.session.project import read_source
 from autochron.session.replaycommand import enter_folder, load_record
 from autochron.session.running import Options
 from autochron.session.surroundings import set_environment
@@ -93,7 +96,8 @@ def _prepare(record: Record, rules: Rules) -> tuple[Probe, Rules]:
     enter_folder(rules, command)
     program = Program(command)
     set_environment(record, FULL)
-    return Probe(activate(rules, program.own, aliases={"__main__": program.aliases}), record, command), rules
+    activation = activate(rules, program.own, aliases={"__main__": program.aliases})
+    return Probe(activation, record, command, program.path), rules
 
 
 def _answer(probe: Probe, file: str) -> None:
@@ -125,6 +129,7 @@ class _Impact:
 
     def run(self, folder: str) -> Impacts:
         """Find the sites, try them, and say what became of each."""
+        _preload(_imports_of(self._probe.path, self._probe.owns))
         first = self._replayed({}, first=True)
         self._refuse_broken(first)
         self._tape = first.tape
@@ -319,6 +324,33 @@ def _with(
     )
 
 
+def _imports_of(path: str | None, owns: Callable[[str], bool]) -> list[str]:
+    """Give what of others a program imports first, so that its first replay, too, finds what takes long to import."""
+    source = None if path is None else read_source(path)
+    try:
+        body = [] if source is None else ast.parse(source).body
+    except (SyntaxError, ValueError):  # the replay says it
+        return []
+    names = [alias.name for each in body if isinstance(each, ast.Import) for alias in each.names]
+    names += [
+        each.module for each in body if isinstance(each, ast.ImportFrom) and each.module and not each.level
+    ]
+    beside = os.path.dirname(os.path.realpath(path or ""))
+    return [name for name in dict.fromkeys(names) if _is_of_others(name.partition(".")[0], beside, owns)]
+
+
+def _is_of_others(package: str, beside: str, owns: Callable[[str], bool]) -> bool:
+    """Tell whether a package is neither the project's nor hidden by what lies beside the program."""
+    if any(os.path.exists(os.path.join(beside, name)) for name in (package, f"{package}.py")):
+        return False
+    try:
+        spec = importlib.util.find_spec(package)
+    except (ImportError, ValueError):
+        return False
+    places = () if spec is None else (spec.origin or "", *(spec.submodule_search_locations or ()))
+    return spec is not None and not any(owns(place) for place in places)
+
+
 def _preload(modules: Sequence[str]) -> None:
     """Import what the program imports, for each replay to find it."""
     for name in modules:
@@ -326,3 +358,5 @@ def _preload(modules: Sequence[str]) -> None:
             importlib.import_module(name)
         except BaseException:  # noqa: S112 - the program has imported it in another way, and does so again
             continue
+    # What is there by now is not gone through again in each fork, which would copy the memory that it lies in.
+    gc.freeze()

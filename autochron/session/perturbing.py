@@ -9,12 +9,13 @@ from __future__ import annotations
 import pickle
 import sys
 from collections.abc import Callable, Mapping
+from inspect import isgeneratorfunction
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from autochron.crossing.lanes import CURRENT
 from autochron.detect.catalogue import BY_NAME, Source
-from autochron.detect.drawing import PLAIN, SEEDED, Draw, form_of, random_bits
+from autochron.detect.drawing import PLAIN, SEEDED, Draw, Form, form_of, given, random_bits
 from autochron.detect.records import Record as Line
 from autochron.detect.records import Through
 from autochron.detect.variants import Call, Unvaried, can_vary, vary
@@ -158,7 +159,7 @@ class _Taped:
         owner, key = self._owner, self._key
         if GATE[0] is None:
             return original(*args, **kwargs)
-        form = form_of(self._source) or PLAIN
+        form = form_of(self._source) or _FORMS.get(self._source.call, PLAIN)
         try:
             draw = form.apart(original, args, kwargs)
         except Exception:  # of the arguments' own; the source says it better
@@ -179,6 +180,17 @@ class _Taped:
                 owner.keep(key, kept)
         name = getattr(original, "__name__", "")
         return draw.made(owner.vary(self._source, name, key, draw, kept, nth))
+
+
+def _listed(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw | None:
+    """Take a listing apart that is made at once, as from Python 3.13 on; before, it is a generator that asks `os.listdir`."""
+    if isgeneratorfunction(function):
+        return PLAIN.apart(function, args, kwargs)
+    return Draw(given(args, kwargs), lambda source: list(source(*args, **kwargs)), iter)
+
+
+_FORMS = {"pathlib.Path.iterdir": Form((), _listed)}
+"""Of sources whose values can be replaced, and not recorded."""
 
 
 def _packed(value: Any) -> bytes | None:

@@ -95,6 +95,15 @@ def test_the_report_is_the_same_again_and_later_runs_know_of_it(project):
 
 
 @pytest.mark.slow
+def test_a_module_beside_the_program_is_not_the_library_of_its_name(project):
+    (project / "attrs.py").write_text("import random\n\n\ndef roll():\n    return random.random()\n")
+    (project / "agent.py").write_text("import attrs\nfrom boundary import send\n\nsend(str(attrs.roll()))\n")
+    run(project, "run", "agent.py")
+    told = run(project, "impact", "last")
+    assert told.stdout.decode().splitlines()[0].endswith("  HARMFUL: changes send[1] input at text")
+
+
+@pytest.mark.slow
 def test_one_site_is_tried_alone_and_none_harmful_is_0(project):
     (project / "agent.py").write_text(AGENT)
     run(project, "run", "agent.py")
