@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from autochron.detect.catalogue import COLLECTED
 from autochron.detect.evaluation import Evaluation, Values
@@ -21,6 +21,11 @@ _COUNTING = frozenset(f"builtins.{name}" for name in _COUNTING_NAMES.split())
 _PLAIN_BASES = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
 
 
+Kind: TypeAlias = Literal["iterated", "set", "popped", "text", "id", "hash", "hashed"]
+"""What such an expression is: a set that is gone through, or that is given to something which goes through it, or of which
+something is popped; a value that becomes text; `id` or `hash` themselves; an object whose `__hash__` is called."""
+
+
 class Order(NamedTuple):
     """One such place."""
 
@@ -28,6 +33,9 @@ class Order(NamedTuple):
     category: Category
     call: str
     spot: Spot
+    node: ast.expr | None = None
+    """The expression whose value decides; None where there is none that another value can be given for."""
+    kind: Kind = "set"
 
 
 class Orders:
@@ -45,7 +53,7 @@ class Orders:
                 and self._is_unordered(use.node, use.spot)
                 and not self._loses_order(use.body, use.spot)
             ):
-                yield Order(use.node.lineno, "set-order", "set.__iter__", use.spot)
+                yield Order(use.node.lineno, "set-order", "set.__iter__", use.spot, use.node, "iterated")
             yield from self._counted(use.node, use.spot, use.node.lineno)
         for use in self._program.shown:
             yield from self._shown(use.node, use.spot, use.node.lineno)
@@ -55,6 +63,15 @@ class Orders:
         for use in self._program.references:
             if use.position == "argument":
                 yield from self._passed(use)
+
+    def identities(self) -> Iterator[ast.expr]:
+        """Give what is `id`, also where it is a key and nothing more."""
+        for use in (*self._program.calls, *self._program.references):
+            node = use.node.func if isinstance(use.node, ast.Call) else use.node
+            if isinstance(node, ast.Name) and not use.spot.scope.qualname.endswith("__deepcopy__"):
+                values = self._evaluation.values(node, use.spot)
+                if any(isinstance(value, Known) and value.name == "builtins.id" for value in values):
+                    yield node
 
     # --- calls --------------------------------------------------------------------------------------------------------
 
@@ -74,17 +91,17 @@ class Orders:
         if is_ordered and not use.free:
             for argument in node.args:
                 if not isinstance(argument, ast.Starred) and self._is_unordered(argument, use.spot):
-                    yield Order(line, "set-order", "set.__iter__", use.spot)
+                    yield Order(line, "set-order", "set.__iter__", use.spot, argument)
         for name in names:
             yield from self._builtin(name, use, node, line)
 
     def _method(self, node: ast.Call, called: ast.Attribute, spot: Spot, line: int) -> Iterator[Order]:
         if called.attr == "pop" and not node.args and self._is_unordered(called.value, spot):
-            yield Order(line, "set-order", "set.pop", spot)
+            yield Order(line, "set-order", "set.pop", spot, called.value, "popped")
         if called.attr == "popitem":
             yield from self._counted(called.value, spot, line)
         if called.attr == "__hash__" and not node.args and not spot.scope.qualname.endswith("__hash__"):
-            yield from self._hash(called.value, spot, line)
+            yield from self._hash(called.value, spot, line, called.value, "hashed")
 
     def _builtin(self, name: str, use: Use, node: ast.Call, line: int) -> Iterator[Order]:
         if name in SHOWING:
@@ -94,9 +111,9 @@ class Orders:
             yield from self._counted(node.args[0], use.spot, line)
         elif name == "builtins.id":
             if not _is_key(use):
-                yield Order(line, "identity", "id", use.spot)
+                yield Order(line, "identity", "id", use.spot, node.func, "id")
         elif name == "builtins.hash" and node.args and not use.spot.scope.qualname.endswith("__hash__"):
-            yield from self._hash(node.args[0], use.spot, line)
+            yield from self._hash(node.args[0], use.spot, line, node.func, "hash")
 
     def _counted(self, node: ast.expr, spot: Spot, line: int) -> Iterator[Order]:
         """Look for a collection of which the collector decides what is still in it."""
@@ -110,34 +127,34 @@ class Orders:
         """Look at `id` and `hash` as callables that are handed on."""
         for value in self._evaluation.values(use.node, use.spot):
             if isinstance(value, Known) and value.name == "builtins.hash":
-                yield Order(use.node.lineno, "set-order", "hash", use.spot)
+                yield Order(use.node.lineno, "set-order", "hash", use.spot, use.node, "hash")
 
-    def _hash(self, node: ast.expr, spot: Spot, line: int) -> Iterator[Order]:
+    def _hash(self, node: ast.expr, spot: Spot, line: int, hashing: ast.expr, kind: Kind) -> Iterator[Order]:
         if isinstance(node, ast.Tuple):
-            found = [order for each in node.elts for order in self._hash(each, spot, line)]
+            found = [order for each in node.elts for order in self._hash(each, spot, line, hashing, kind)]
             yield from found[:1]
             return
         values = self._evaluation.values(node, spot)
         if any(isinstance(value, Text) for value in values):
-            yield Order(line, "set-order", "hash", spot)
+            yield Order(line, "set-order", "hash", spot, hashing, kind)
         elif any(self._is_placed(value) for value in values):
-            yield Order(line, "identity", "hash", spot)
+            yield Order(line, "identity", "hash", spot, hashing, kind)
         elif any(
             isinstance(value, Unknown) or (isinstance(value, Set) and not value.is_stable) for value in values
         ) and not any(isinstance(value, Plain) and value.type in NUMBERS for value in values):
-            yield Order(line, "set-order", "hash", spot)
+            yield Order(line, "set-order", "hash", spot, hashing, kind)
 
     # --- text ---------------------------------------------------------------------------------------------------------
 
     def _shown(self, node: ast.expr, spot: Spot, line: int) -> Iterator[Order]:
         if self._is_unordered(node, spot):
-            yield Order(line, "set-order", "set.__repr__", spot)
+            yield Order(line, "set-order", "set.__repr__", spot, node)
         yield from self._placed(node, spot, line)
 
     def _placed(self, node: ast.expr, spot: Spot, line: int) -> Iterator[Order]:
         """Look for a value whose text is its address."""
         if any(self._is_placed(value) for value in self._evaluation.values(node, spot)):
-            yield Order(line, "identity", "object.__repr__", spot)
+            yield Order(line, "identity", "object.__repr__", spot, node, "text")
 
     def _is_placed(self, value: object) -> bool:
         if isinstance(value, Made):

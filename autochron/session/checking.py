@@ -82,7 +82,7 @@ class _Work:
             self.unread.append(Unread(name, 1, "can't be read"))
             return
         self.lines += source.count(b"\n")
-        package = _package(path)
+        package = package_of(path)
         key = key_of(source, package)
         seen = self._cache.get(key)
         if seen is None:
@@ -145,7 +145,7 @@ def _callee(pattern: str, source: str) -> str:
     return name if name.replace(".", "").replace("_", "").isalnum() else source
 
 
-def _package(path: str) -> str:
+def package_of(path: str) -> str:
     """Give the package that relative imports of a file start from."""
     module = module_names(path)[0]
     return module if os.path.basename(path) == "__init__.py" else module.rpartition(".")[0]
