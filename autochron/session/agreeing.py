@@ -36,9 +36,9 @@ class Agreement:
         """Those that have one order, or hash, whatever the seed."""
         sets = [key for key, each in sites.items() if each.category == "set-order"]
         if seeds is not None and not self._replaceable.isdisjoint(sets):
-            other = next(seeds.outcomes()).ordered.contents
+            other = next((each.ordered.contents for each in seeds.outcomes() if each.problem is None), {})
             self._same = {
-                key for key in sets if other.get(key, ()) == self._ordered.contents.get(key, frozenset())
+                key for key in sets if key in other and other[key] == self._ordered.contents.get(key)
             }
 
     def untried(self, key: str) -> str | None:
@@ -59,8 +59,8 @@ class Agreement:
     def suspects(self, sets: Sequence[str]) -> list[str]:
         """Give those orders of sets that may be to blame for what no single one explains."""
         able = [key for key in sets if key in self._replaceable and key not in self._same]
-        missed = [key for key in sets if key not in self._ordered.contents or key in self._ordered.unknown]
-        return able or missed or list(sets)
+        missed = [key for key in sets if key not in self._keys or key in self._ordered.unknown]
+        return missed or able or list(sets)
 
     def groups(self, key: str) -> Iterator[tuple[str, ...]]:
         """Give the groups of sites, each with this one, that all change something if this one really does."""
