@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import NamedTuple
 
@@ -28,8 +28,8 @@ class Instead(NamedTuple):
     """A module in which these expressions are wrapped."""
 
     tree: ast.Module
-    keys: frozenset[str]
-    """Of the sites."""
+    sites: Mapping[str, Order]
+    """By key."""
 
     def compiled(self, file: str) -> CodeType:
         """Compile it as the code of a file."""
@@ -47,17 +47,17 @@ def instead(source: bytes, package: str, key: Callable[[Order], str]) -> Instead
         warnings.simplefilter("ignore")
         tree = ast.parse(source)
     program = read(tree, package)
-    orders = Orders(program, Evaluation(program))
+    orders = Orders(program, Evaluation(program), is_wide=True)
     wraps: dict[int, dict[str, Kind]] = {}
-    keys = set()
+    sites: dict[str, Order] = {}
     for order in orders.found():
-        if order.node is not None:
-            keys.add(key(order))
+        if order.node is not None and not isinstance(order.node, ast.Starred):
+            sites.setdefault(key(order), order)
             wraps.setdefault(id(order.node), {})[key(order)] = order.kind
     for node in orders.identities():
         wraps.setdefault(id(node), {ANYWHERE: "id"})
     _Wrapping(wraps).visit(tree)
-    return Instead(tree, frozenset(keys))
+    return Instead(tree, sites)
 
 
 class _Wrapping(ast.NodeTransformer):

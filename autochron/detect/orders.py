@@ -18,6 +18,22 @@ _KEYS = frozenset({"add", "discard", "remove", "get", "setdefault", "pop", "appe
 _COUNTING_NAMES = "len list tuple set frozenset dict sorted sum min max iter enumerate map"
 _COUNTING = frozenset(f"builtins.{name}" for name in _COUNTING_NAMES.split())
 """Builtins that count what is in a collection, or go through it."""
+_WRITTEN = (
+    *(
+        ast.Constant,
+        ast.JoinedStr,
+        ast.List,
+        ast.Tuple,
+        ast.Dict,
+        ast.ListComp,
+        ast.DictComp,
+        ast.GeneratorExp,
+    ),
+    *(ast.Lambda, ast.Compare),
+)
+"""What is no set, whatever is in it."""
+_FIRST_OF = frozenset({"builtins.sorted", "builtins.min", "builtins.max"})
+"""What keeps those in their order that a `key` says are alike."""
 _PLAIN_BASES = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
 
 
@@ -41,7 +57,9 @@ class Order(NamedTuple):
 class Orders:
     """One module."""
 
-    def __init__(self, program: Program, evaluation: Evaluation) -> None:
+    def __init__(self, program: Program, evaluation: Evaluation, *, is_wide: bool = False) -> None:
+        """Take a module; `is_wide` asks for what may be such a place as far as is known, for someone who sees it run."""
+        self._is_wide = is_wide
         self._program = program
         self._evaluation = evaluation
 
@@ -86,6 +104,8 @@ class Orders:
             yield from self._method(node, called, use.spot, line)
             is_ordered = is_ordered or (called.attr in ORDERED_METHODS and not names)
             is_ordered = is_ordered or (called.attr == "join" and len(node.args) == 1)
+        elif self._is_wide and not _FIRST_OF.isdisjoint(names):
+            line, is_ordered = node.lineno, any(each.arg == "key" for each in node.keywords)
         else:
             line = node.lineno
         if is_ordered and not use.free:
@@ -153,7 +173,8 @@ class Orders:
 
     def _placed(self, node: ast.expr, spot: Spot, line: int) -> Iterator[Order]:
         """Look for a value whose text is its address."""
-        if any(self._is_placed(value) for value in self._evaluation.values(node, spot)):
+        values = self._evaluation.values(node, spot)
+        if any(self._is_placed(value) for value in values) or self._may_be_any(node):
             yield Order(line, "identity", "object.__repr__", spot, node, "text")
 
     def _is_placed(self, value: object) -> bool:
@@ -217,7 +238,11 @@ class Orders:
             and not any(isinstance(each, ast.Starred) for each in node.elts)
         ):
             return False
-        return _may_be_unordered(self._evaluation.values(node, spot))
+        return self._may_be_any(node) or _may_be_unordered(self._evaluation.values(node, spot))
+
+    def _may_be_any(self, node: ast.expr) -> bool:
+        """Tell whether it is seen when it runs what an expression is."""
+        return self._is_wide and not isinstance(node, _WRITTEN)
 
 
 def _may_be_unordered(values: Values) -> bool:

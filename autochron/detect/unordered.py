@@ -19,8 +19,8 @@ _NUMBERS = frozenset({int, bool, float, complex})
 _PLAIN = _NUMBERS | {str, bytes, type(None)}
 _BY_PLACE: Any = object.__hash__
 _SHOWN: Any = object.__str__
-_BITS = 47
-"""Of an address."""
+_BITS = 36
+"""Of an address, in which objects differ."""
 _TAKEN = -1
 """What no hash is."""
 
@@ -104,14 +104,16 @@ def other_hash(value: int, variant: int) -> int:
 
 def other_address(address: int, variant: int) -> int:
     """Give another address than this one: others have others. Some variants turn the order round, or mix it."""
+    low = (address >> 4) & ((1 << _BITS) - 1)
     match variant:
         case 0:
-            return address + 0x12345670
+            low += 0x1234567
         case 1:
-            return (1 << _BITS) + (1 << (_BITS - 4)) - address
+            low = ~low
         case _:
-            odd = random.Random(variant).getrandbits(_BITS) | 1
-            return ((address >> 4) * odd % (1 << (_BITS - 4))) << 4
+            low *= random.Random(variant).getrandbits(_BITS) | 1
+    # As long as every address of a heap is: so long that the length of a text tells nothing.
+    return (0x7F << (_BITS + 4)) + ((low & ((1 << _BITS) - 1)) << 4)
 
 
 def without_addresses(text: str) -> str:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from autochron.session.probing import Outcome
     from autochron.session.seeds import Seeds
 
+_MATES = 6
+"""So many sites that may have to agree with one are looked at one by one."""
 _PLACES = frozenset({"id", "object.__repr__"})
 
 
@@ -63,7 +65,10 @@ class Agreement:
         return missed or able or list(sets)
 
     def groups(self, key: str) -> Iterator[tuple[str, ...]]:
-        """Give the groups of sites, each with this one, that all change something if this one really does."""
+        """Give the groups of sites, each with this one, that all change something if this one really does.
+
+        Pairs, and all but one as well: a mate that does change something must not speak for the others.
+        """
         if key not in self._sites:
             return
         family = self._family(key)
@@ -74,7 +79,11 @@ class Agreement:
         far = near
         while more := self._shared(far, family) - far:
             far = far | more
-        for group in ({key} | ({ANYWHERE} & family), near, far):
+        mates = sorted(far - {key})[:_MATES]
+        groups = [{key} | ({ANYWHERE} & family), near, far]
+        groups += [{key, mate} for mate in mates]
+        groups += [far - {mate} for mate in mates]
+        for group in groups:
             if (found := (key, *sorted(group - {key}))) not in given:
                 given.add(found)
                 yield found

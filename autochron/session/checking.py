@@ -104,7 +104,7 @@ class _Work:
 
     def _add(self, path: str, name: str, source: bytes, seen: list[Seen]) -> None:
         woven, called = self._boundaries(path, source)
-        texts = _texts(source)
+        texts = texts_of(source)
         for each in seen:
             text = texts[each.line - 1] if each.line <= len(texts) else ""
             last = each.call.rpartition(".")[2]
@@ -151,6 +151,7 @@ def package_of(path: str) -> str:
     return module if os.path.basename(path) == "__init__.py" else module.rpartition(".")[0]
 
 
-def _texts(source: bytes) -> list[str]:
+def texts_of(source: bytes) -> list[str]:
+    """Give the lines of a source."""
     # As Python counts lines: not at form feeds, as splitlines of a str does.
     return source.replace(b"\r\n", b"\n").replace(b"\r", b"\n").decode("utf-8", "surrogateescape").split("\n")

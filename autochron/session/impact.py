@@ -139,6 +139,8 @@ class _Impact:
         first = self._begin()
         sites = self._sites(first)
         orders = self._orders(first, sites)
+        unscanned = self._seen({**sites, **orders})
+        orders.update(unscanned)
         if any(each.category == "set-order" for each in orders.values()):
             self._seeds = Seeds(
                 self._asked.words,
@@ -151,8 +153,9 @@ class _Impact:
             self._progress(self._replays, "other seeds of hashes")
         self._agreement = Agreement(orders, first.ordered, self._baseline, self._seeds)
         for key, each in orders.items():
-            if self._is_wanted(each.site):
-                sites[key] = _with(each, untried=self._agreement.untried(key))
+            untried = self._agreement.untried(key)
+            if self._is_wanted(each.site) and (untried is None or key not in unscanned):
+                sites[key] = _with(each, untried=untried)
         if self._asked.site is not None and not sites:
             raise UsageError(
                 f"no value is asked for at {self._asked.site} in a replay of trace {self._record.header.id};"
@@ -274,9 +277,15 @@ class _Impact:
                 found.setdefault(key, _impact(each))
         return found
 
+    def _seen(self, sites: Mapping[str, Impact]) -> dict[str, Impact]:
+        """Give those that no scan sees, and that were met in a replay."""
+        known = {} if self._probe.sources is None else self._probe.sources.sites
+        met = self._baseline.replaceable & self._baseline.ordered.contents.keys()
+        return {key: known[key] for key in sorted(met) if key in known and key not in sites}
+
     def _compare_seeds(self, told: dict[str, Impact], orders: Mapping[str, Impact]) -> tuple[str, ...]:
         """See whether another seed changes what no site does: then the orders of sets are to blame together."""
-        sets = [key for key in orders if orders[key].category == "set-order"]
+        sets = [key for key in orders if orders[key].category == "set-order" and key in told]
         if self._seeds is None or any(key in told and told[key].effect is not None for key in sets):
             return ()
         for number, outcome in enumerate(self._seeds.outcomes(), start=1):
@@ -293,7 +302,7 @@ class _Impact:
             f"another seed of hashes {found.what} (was {found.before!r}, is now {found.after!r}), and no order of a set"
             " does alone"
         )
-        if self._asked.site is not None and any(key not in told for key in sets):
+        if self._asked.site is not None:
             return f"{said}; only {self._asked.site} was tried (unexplained-order)"
         suspects = self._agreement.suspects(sets)
         what = found.what if len(suspects) < 2 else f"{found.what} (this or another order of a set)"

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autochron import _originals
 from autochron.detect.instead import NAME, Instead, instead
+from autochron.detect.lines import hash_of
+from autochron.detect.names import qualname_of
 from autochron.detect.unordered import (
     Hashed,
     OrderedFrozenSet,
@@ -35,7 +37,8 @@ from autochron.detect.unordered import (
     readdressed,
     shows_place,
 )
-from autochron.session.checking import package_of
+from autochron.model import Impact, Site
+from autochron.session.checking import package_of, texts_of
 from autochron.session.perturbing import Perturbing, lane_name, site_key
 from autochron.session.project import read_source
 
@@ -71,6 +74,8 @@ class Sources:
         self._codes: dict[str, CodeType] = {}
         self.keys: set[str] = set()
         """The sites of those that were loaded."""
+        self.sites: dict[str, Impact] = {}
+        """What they are, also where the scan doesn't know whether they are any."""
 
     def code(self, file: str, code: CodeType) -> CodeType:
         """Give the code that runs in the place of what Python has loaded from a file."""
@@ -80,12 +85,12 @@ class Sources:
         found = self._instead(file)
         if found is None:
             return code
-        self.keys |= found.keys
+        self.keys |= found.sites.keys()
         if name not in self._codes:
             try:
                 self._codes[name] = found.compiled(name)
             except (SyntaxError, ValueError, RecursionError):
-                self.keys -= found.keys
+                self.keys -= found.sites.keys()
                 return code
         return self._codes[name]
 
@@ -109,9 +114,16 @@ class Sources:
         if source is None:
             return None
         try:
-            return instead(source, package_of(file), lambda order: site_key(order.call, name, order.line))
+            found = instead(source, package_of(file), lambda order: site_key(order.call, name, order.line))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
+        texts = texts_of(source)
+        for key, order in found.sites.items():
+            site = Site(name, order.line, qualname_of(order.spot), hash_of(texts[order.line - 1]))
+            self.sites[key] = Impact(
+                site=site, category=order.category, call=order.call, count=0, tier="direct"
+            )
+        return found
 
 
 class Ordering:
@@ -123,6 +135,8 @@ class Ordering:
         self._unknown: set[str] = set()
         self._places: dict[int, int] = {}
         """By address the number in its place."""
+        self._asked = 0
+        """How many addresses were asked for."""
         self._held: list[object] = []
         self._counts: dict[str, int] = {}
         self._own = _originals.getpid()
@@ -171,7 +185,7 @@ class Ordering:
                 self._unknown.add(key)
             self._contents.setdefault(key, set())
             return None, None
-        self._came(key, fingerprint(value))
+        self._came(key, self._told_apart(lambda: fingerprint(value)))
         if has_one_order(value):
             return None, None
         self._values.replaceable.add(key)
@@ -200,15 +214,22 @@ class Ordering:
         variant, order = self._is_moved(key, value)
         return value if order is None else Popping(value, lambda: _moved(in_order(value), variant)[0])
 
+    def _told_apart(self, content: Callable[[], int]) -> int:
+        """Give a content's number; where an address is asked for in it, it is of this process, as addresses are."""
+        before = self._asked
+        found = content()
+        return found if self._asked == before else hash((self._own, found))
+
     # --- places -------------------------------------------------------------------------------------------------------
 
     def _place(self, key: str, address: int, holder: object, *, moves: bool = True) -> int:
         """Give the number in an address's place, or its variant; it is good as long as what holds the address is there."""
+        self._asked += 1
         place = self._places.get(address)
         if place is None:
             lane = lane_name()
             self._counts[lane] = nth = self._counts.get(lane, 0) + 1
-            place = (0x7E << 40) + ((crc32(lane.encode()) & 0xFFFF) << 24) + (nth << 6) + 16
+            place = (0x7E << 40) + ((crc32(lane.encode()) & 0xFF) << 24) + (nth << 6) + 16
             place = self._places.setdefault(address, place)
             self._hold(address, holder)
         self._came(key, hash((self._own, place)))  # of this process: in no other one is it the same
@@ -254,7 +275,7 @@ class Ordering:
         if hashes_by_place(value):
             found = self._place(key, id(value), value, moves=False) >> 4
         else:
-            self._came(key, found)
+            self._came(key, self._told_apart(lambda: hash(value)))
             if hashes_alike(value):
                 return found
         self._values.replaceable.add(key)
