@@ -27,9 +27,19 @@ class Agreement:
     """The sites of one program."""
 
     def __init__(
-        self, sites: Mapping[str, Impact], first: Ordered, baseline: Outcome, seeds: Seeds | None
+        self,
+        sites: Mapping[str, Impact],
+        first: Ordered,
+        baseline: Outcome,
+        seeds: Seeds | None,
+        *,
+        is_wrapped: bool = True,
     ) -> None:
-        """Take the sites that the scan sees, and what the first replay and the next one said of them."""
+        """Take the sites, and what the first replay and the next one said of them.
+
+        `is_wrapped` tells whether the project's modules were compiled for them.
+        """
+        self._is_wrapped = is_wrapped
         self._sites = sites
         self._keys = first.keys
         self._ordered = baseline.ordered
@@ -48,6 +58,8 @@ class Agreement:
         site = self._sites[key]
         if site.call in COLLECTED:
             return f"no other values of {site.category} are known"
+        if not self._is_wrapped:
+            return "the program doesn't replay where another one can be put in its place"
         if key not in self._keys:
             return "its module isn't run from its source"
         if key not in self._ordered.contents:
@@ -62,7 +74,7 @@ class Agreement:
         """Give those orders of sets that may be to blame for what no single one explains."""
         able = [key for key in sets if key in self._replaceable and key not in self._same]
         missed = [key for key in sets if key not in self._keys or key in self._ordered.unknown]
-        return missed or able or list(sets)
+        return missed or able or [key for key in sets if key not in self._ordered.contents]
 
     def groups(self, key: str) -> Iterator[tuple[str, ...]]:
         """Give the groups of sites, each with this one, that all change something if this one really does.

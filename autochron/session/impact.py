@@ -1,8 +1,9 @@
 """Which non-deterministic values matter: each site's is replaced while all others stay, and the replays are compared.
 
 The program is replayed once as it is, which fills the tape and says which libraries it imports; these are imported here, and
-each further replay is a fork of this process. The seed of hashes is taken when Python starts, so replays with other seeds
-are processes of their own.
+each further replay is a fork of this process. In all of them the orders of sets and the places of objects pass through a
+function, so that each line's can be another one. The seed of hashes is taken when Python starts, so replays with other seeds
+are processes of their own: they tell what no line explains.
 """
 
 from __future__ import annotations
@@ -96,13 +97,15 @@ def _prepare(record: Record, rules: Rules) -> tuple[Probe, Rules]:
 def _answer(probe: Probe, file: str) -> None:
     """Replay once in this process, which has another seed."""
     with open(file, "rb") as stream:
-        tape: Tape = pickle.load(stream)  # noqa: S301 - of the process that has started this one
+        tape, is_wrapped = pickle.load(stream)  # noqa: S301 - of the process that has started this one
 
     def send(outcome: Outcome) -> None:
         with open(f"{file}.out", "wb") as stream:
             stream.write(packed(outcome))
 
     probe.folder = plans_in(os.path.dirname(file))
+    if not is_wrapped:
+        probe.sources = None
     probe.here(tape, {}, send)
 
 
@@ -145,13 +148,20 @@ class _Impact:
             self._seeds = Seeds(
                 self._asked.words,
                 self._tape,
+                is_wrapped=self._probe.sources is not None,
                 scratch=scratch,
                 folder=folder,
                 timeout=self._asked.timeout or max(60.0, 6 * self._timeout),
             )
             self._replays += NUMBER
             self._progress(self._replays, "other seeds of hashes")
-        self._agreement = Agreement(orders, first.ordered, self._baseline, self._seeds)
+        self._agreement = Agreement(
+            orders,
+            first.ordered,
+            self._baseline,
+            self._seeds,
+            is_wrapped=self._probe.sources is not None,
+        )
         for key, each in orders.items():
             untried = self._agreement.untried(key)
             if self._is_wanted(each.site) and (untried is None or key not in unscanned):
@@ -305,6 +315,8 @@ class _Impact:
         if self._asked.site is not None:
             return f"{said}; only {self._asked.site} was tried (unexplained-order)"
         suspects = self._agreement.suspects(sets)
+        if not suspects:
+            return f"{said}, nor is one known that could (unexplained-order)"
         what = found.what if len(suspects) < 2 else f"{found.what} (this or another order of a set)"
         effect = Effect(what, found.before, found.after)
         for key in suspects:

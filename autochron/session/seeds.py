@@ -29,16 +29,26 @@ class Seeds:
     """Processes that replay at the same time."""
 
     def __init__(
-        self, words: Sequence[str], tape: Tape, *, scratch: str, folder: str, timeout: float
+        self,
+        words: Sequence[str],
+        tape: Tape,
+        *,
+        is_wrapped: bool,
+        scratch: str,
+        folder: str,
+        timeout: float,
     ) -> None:
-        """Start them in a folder, with the command's own words; files are written into `scratch`."""
+        """Start them in a folder, with the command's own words; files are written into `scratch`.
+
+        `is_wrapped` tells whether the project's modules are compiled for orders and places.
+        """
         self._timeout = timeout
         self._outcomes: list[Outcome] = []
         self._processes: list[tuple[subprocess.Popen[bytes], str]] = []
         for seed in [each for each in _SEEDS if each != _seed.current()][:NUMBER]:
             file = os.path.join(scratch, seed)
             with open(file, "wb") as stream:
-                pickle.dump(tape, stream)
+                pickle.dump((tape, is_wrapped), stream)
             process = subprocess.Popen(
                 [sys.executable, "-m", "autochron", "impact", *words],
                 cwd=folder,

@@ -244,6 +244,20 @@ def test_what_a_loader_of_its_own_loads_is_not_tried_alone(project):
     }
 
 
+@pytest.mark.slow
+def test_a_program_that_works_on_addresses_is_replayed_as_it_is(project):
+    (project / "agent.py").write_text(
+        "import ctypes, sys\nfrom boundary import send\n\nnames = {'ann', 'bob', 'cid', 'dan', 'eve'}\n"
+        "send(len(ctypes.cast(id(names), ctypes.py_object).value))\nprint(*names, file=sys.stderr)\n"
+    )
+    run(project, "run", "agent.py")
+    report = told(project)
+    assert set(verdicts(report).values()) == {
+        "the program doesn't replay where another one can be put in its place"
+    }
+    assert report["problems"] == []
+
+
 RULE = """
 [[boundary]]
 kind = "tool"
