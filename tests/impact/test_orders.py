@@ -148,14 +148,14 @@ def verdicts(report):
 
 HIDDEN = """\
 import sys
-from statistics import mode
+from statistics import multimode
 from boundary import send
 from texts import joined, labelled
 
 names = {"ann", "bob", "cid", "dan", "eve", "fay"}
 print(*names, file=sys.stderr)
 print([name for name in names], file=sys.stderr)
-send(mode(names))
+send(' '.join(multimode(names)))
 """
 
 
@@ -172,14 +172,16 @@ def labelled(thing, count):
 def test_what_no_scan_sees_is_found_where_it_runs(project):
     (project / "texts.py").write_text(TEXTS)
     more = "import enum\nKind = enum.Enum('Kind', 'RED BLUE GREEN')\nclass Thing: pass\n"
-    last = "send(joined(names))\nsend(labelled(Thing(), 3))\nsend([each.name for each in set(Kind)])\n"
-    (project / "agent.py").write_text(more + HIDDEN.replace("send(mode(names))\n", last))
+    last = (
+        "send(joined(names))\nsend(labelled(Thing(), 3))\nsend(' '.join(each.name for each in set(Kind)))\n"
+    )
+    (project / "agent.py").write_text(more + HIDDEN.replace("send(' '.join(multimode(names)))\n", last))
     run(project, "run", "agent.py")
     report = told(project)
     assert verdicts(report) == {
         "agent.py:10": "no effect",
         "agent.py:11": "no effect",
-        "agent.py:14": "changes send[3] input at text[0]",
+        "agent.py:14": "changes send[3] input at text",
         "texts.py:2": "changes send[1] input at text",
         "texts.py:5": "changes send[2] input at text",
     }
