@@ -22,6 +22,7 @@ from autochron.envelope.redaction import Redactor
 from autochron.model import Finding
 from autochron.replaying.plan import FULL
 from autochron.session import exits
+from autochron.session.ordering import NOTHING, Ordered, Ordering, Sources
 from autochron.session.perturbing import Perturbing, Tape
 from autochron.session.program import Program, end_process
 from autochron.session.replaying import Replaying
@@ -62,13 +63,15 @@ class Outcome(NamedTuple):
     """The sites whose values can be replaced."""
     varied: frozenset[str]
     """The sites that gave other values."""
+    ordered: Ordered = NOTHING
+    """What became of orders of sets and places in memory."""
     problem: str | None = None
     """Why there is no outcome."""
 
 
 def none(problem: str) -> Outcome:
     """Give the outcome of a replay that came to none."""
-    return Outcome((), b"", None, None, (), (), {}, (), (), frozenset(), frozenset(), problem)
+    return Outcome((), b"", None, None, (), (), {}, (), (), frozenset(), frozenset(), problem=problem)
 
 
 class _Telling(Redactor):
@@ -91,6 +94,10 @@ class Probe:
         """Take `path`, the file that the program begins in, where that is known."""
         self.path = path
         self.owns = activation.project.owns
+        self.sources: Sources | None = Sources(activation.project)
+        """What the project's modules are compiled from; None where they run as they are."""
+        self.folder = ""
+        """Where their woven code is kept."""
         self._activation = activation
         self._record = record
         self._command = command
@@ -132,6 +139,10 @@ class Probe:
         activation.hook.on_executed = values.watch.imported
         values.begin()
         _trust_nobody()
+        ordering = Ordering(values)
+        if self.sources is not None:
+            ordering.begin()
+            activation.load_instead(self.sources.code, self.folder)
         program = Program(self._command)
         replaying = Replaying(activation, self._record, _Telling(), FULL)
         capture = Capture()
@@ -144,7 +155,8 @@ class Probe:
                 return
             done.append(True)
             capture.stop()
-            send(_outcome(replaying, values, capture, before, status, uncaught))
+            ordered = NOTHING if self.sources is None else ordering.told(self.sources.keys)
+            send(_outcome(replaying, values, capture, before, status, uncaught)._replace(ordered=ordered))
 
         def cut_short(status: int | None) -> None:
             if _originals.getpid() != own:

@@ -11,7 +11,11 @@ from tests.agents.workshop import Fresh
 
 PROGRAMS = Path(__file__).parent / "programs"
 RULES = 'version = 1\npacks = []\n\n[[boundary]]\nname = "send"\nkind = "tool"\ntarget = "boundary:send"\n'
-NAMES = sorted(each.stem for each in PROGRAMS.glob("*.py") if each.stem not in {"agent", "boundary"})
+BESIDE = {"imports_kinds": "kinds"}
+"""By program the module of the project that it imports, and which has sites of its own."""
+NAMES = sorted(
+    each.stem for each in PROGRAMS.glob("*.py") if each.stem not in {"agent", "boundary", *BESIDE.values()}
+)
 BATCHES = [NAMES[at::3] for at in range(3)]
 
 
@@ -49,7 +53,8 @@ def test_there_are_programs_enough():
 @pytest.mark.slow
 @pytest.mark.parametrize("names", BATCHES)
 def test_no_harmless_site_is_called_harmful_and_every_harmful_one_is_found(project, names):
-    for name in (*names, "agent"):
+    beside = [BESIDE[name] for name in names if name in BESIDE]
+    for name in (*names, *beside, "agent"):
         shutil.copy(PROGRAMS / f"{name}.py", project)
     assert run(project, "run", "agent.py", *names).status == 0
     told = run(project, "impact", "last", "--json")
@@ -57,7 +62,7 @@ def test_no_harmless_site_is_called_harmful_and_every_harmful_one_is_found(proje
     found = {
         f"{each['site']['file']}:{each['site']['line']}": each for each in json.loads(told.stdout)["sites"]
     }
-    expected = labelled(project, names)
+    expected = labelled(project, [*names, *beside])
     assert {site: verdict(found[site]) if site in found else "unseen" for site in expected} == expected
     assert {verdict(each) for site, each in found.items() if site not in expected} <= {"untried", "harmless"}
 
