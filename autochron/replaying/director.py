@@ -146,17 +146,16 @@ class Director:
 
     def _mode(self, crossing: Crossing, envelope: Envelope) -> Mode:
         plan = self.plan
-        if crossing.boundary.runs:
-            return "opened"
-        if self._is_full:
-            return "served"
+        if self._is_full or crossing.rule.observe:
+            return "opened" if crossing.boundary.runs else "served"
         if plan.is_live(envelope):
             return "live"
+        if crossing.boundary.runs:
+            return "opened"
         if self.states.is_needed(envelope, crossing.rule.state):
             self.consequences.happened(envelope)
             return "live"
-        opens = envelope.seq in plan.opened or self.states.holds_needed(envelope)
-        return "opened" if opens else "served"
+        return "opened" if envelope.seq in plan.opened or self.states.holds_needed(envelope) else "served"
 
     def _run(self, crossing: Crossing, mode: Mode, envelope: Envelope | None, address: Any = None) -> Running:
         """Note a crossing whose body runs."""
@@ -204,8 +203,8 @@ class Director:
     def raised(self, crossing: Crossing, error: BaseException) -> None:
         """Hear that a crossing that ran has raised; keep it, and compare."""
         running = self.ended(crossing)
-        if running is None:
-            return
+        if running is None or crossing.boundary.outcome is not None:
+            return  # what is on record of the latter is an argument, and not how the body ended
         envelope = running.envelope
         if running.mode != "served":
             running.met.raised(crossing, error)
@@ -215,8 +214,6 @@ class Director:
                 return
         if envelope is None or isinstance(error, (AutochronError, GeneratorExit)):
             return
-        if crossing.boundary.outcome is not None:
-            return  # what is on record is an argument, and not how the body ended
         message = comparing.other_error(envelope, error)
         if message is not None:
             self._note_end(envelope, message)
@@ -233,10 +230,13 @@ class Director:
             running.met.item(item)
 
     def substituted(self, crossing: Crossing, argument: Any) -> Any:
-        """Give the argument that was recorded."""
+        """Give the argument that was recorded; what is live keeps its own, as it is before the body can change it."""
         running: Running = crossing.record
         envelope = running.envelope
         if running.mode == "live" or envelope is None:
+            running.met.returned(crossing, argument)
+            self._compare(running, crossing)
+            self._tell_of(running)
             return argument
         outcome = envelope.outcome
         try:

@@ -220,6 +220,36 @@ def test_the_body_runs_on_replay_with_the_recorded_argument(routes, block):
     assert (given, routes.ran, divergences) == ("recorded", ["recorded"], ())
 
 
+@pytest.mark.parametrize("live", ["kind:router", "rebinds", "rebinds[1]"])
+def test_one_that_is_live_has_its_own_argument(live, routes, block):
+    _, trace = block.record(lambda: routes.rebinds(7, 1))
+    with autochron.replay(trace, rules=block.rules, live=live) as replay:
+        assert routes.rebinds(8, 1) == (8, [1])
+    assert [each.address for each in replay.only(live=True)] == ["rebinds[1]"]
+    assert replay["rebinds[1]"].result == 8
+    assert [(each.kind, each.severity) for each in replay.divergences] == [("outcome", "consequence")]
+
+
+def test_one_that_is_live_and_was_not_recorded(routes, block):
+    _, trace = block.record(lambda: routes.rebinds(7, 1))
+    with autochron.replay(trace, rules=block.rules, live="rebinds") as replay:
+        assert (routes.rebinds(7, 1), routes.rebinds(9, 1)) == ((7, [1]), (9, [1]))
+    assert [each.result for each in replay.only(live=True)] == [7, 9]
+
+
+def test_one_that_is_live_and_whose_body_raises(routes, block):
+    def call():
+        with pytest.raises(LookupError):
+            routes.fails(given)
+
+    given = 1
+    _, trace = block.record(call)
+    given = 2
+    with autochron.replay(trace, rules=block.rules, live="fails") as replay:
+        call()
+    assert replay["fails[1]"].result == 2
+
+
 def test_other_arguments_are_compared(routes, block):
     _, trace = block.record(lambda: routes.rebinds(7, 1))
     given, (divergence,) = block.replay(trace, lambda: routes.rebinds(8, 2), check=False)
