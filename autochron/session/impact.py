@@ -251,9 +251,18 @@ class _Impact:
                 f"trace {trace} doesn't replay: {broken}; see what `autochron replay {trace}` says"
             )
         assert found is not None  # noqa: S101 - one of the two is why
+        suspects = [
+            f"{each.call} at {each.site}"
+            for each in self._baseline.findings
+            if each.covered is None
+            and site_key(each.call, each.site.file, each.site.line) not in self._baseline.replaceable
+        ]
+        whence = (
+            f"what it comes from, perhaps {' or '.join(suspects[:3])}," if suspects else "what it comes from"
+        )
         return UsageError(
             f"two replays with the same values are not the same: the second {found.what} ({found.before!r}, then"
-            f" {found.after!r}), which no site explains; make what it comes from a boundary, and record again"
+            f" {found.after!r}), which no site explains; make {whence} a boundary, and record again"
         )
 
     # --- sites -------------------------------------------------------------------------------------------------------

@@ -152,6 +152,19 @@ def test_what_can_not_be_tried_is_said_in_a_line(project):
     )
 
 
+def test_what_a_replay_may_differ_by_is_named(project):
+    (project / "agent.py").write_text(
+        "import tempfile\nfrom boundary import send\n\nwith tempfile.TemporaryDirectory() as folder:\n    send(folder)\n"
+    )
+    run(project, "run", "agent.py")
+    told = run(project, "impact", "last")
+    assert told.status == 2
+    assert (
+        "make what it comes from, perhaps tempfile.TemporaryDirectory at agent.py:4, a boundary"
+        in told.stderr
+    )
+
+
 def test_a_trace_of_a_block_names_no_program(project):
     (project / "agent.py").write_text(
         "import autochron\nwith autochron.record('blocked'):\n    from boundary import send\n    send('x')\n"
