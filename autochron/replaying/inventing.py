@@ -20,10 +20,16 @@ _MONOTONIC = frozenset({"time.monotonic", "time.perf_counter", "time.process_tim
 
 
 class Inventor:
-    """Stands in the place of sources: clocks show the time of the trace, and draws come from a seed of it."""
+    """Stands in the place of sources: clocks show the time of the trace, and draws come from a seed of it.
 
-    def __init__(self, header: Header) -> None:
+    `reached` gives how far into the trace the replay is, in nanoseconds. What is served takes no time, so without it a fix
+    that looks whether something has expired in the meantime would see the time at which the trace began.
+    """
+
+    def __init__(self, header: Header, reached: Callable[[], int]) -> None:
         self._trace = header.id
+        self._reached = reached
+        self._ahead = 0
         self._began = _originals.perf_counter_ns()
         created = header.created or "1970-01-01T00:00:00Z"
         moment = dt.datetime.fromisoformat(created)
@@ -52,7 +58,9 @@ class Inventor:
     # --- clocks ------------------------------------------------------------------------------------------------------
 
     def _now(self) -> int:
-        return self._created + _originals.perf_counter_ns() - self._began
+        elapsed = _originals.perf_counter_ns() - self._began
+        self._ahead = max(self._ahead, self._reached() - elapsed)  # never back, nor does it stand still
+        return self._created + elapsed + self._ahead
 
     def _gone_on(self, call: str) -> Any:
         value, since = self._latest[call]

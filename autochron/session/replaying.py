@@ -94,7 +94,8 @@ class Replaying(Session):
         """Switch serving on."""
         joined = self._joined
         if self.record.header.ambient or self.activation.values is not None:
-            self.activation.ambient_values().replay(self.record, self._is_alone)
+            values, cursor = self.activation.ambient_values(), self.director.cursor
+            values.replay(self.record, lambda: cursor.time, self._is_alone)
         if "files" in self.plan.deny:
             self._unwatch = [isolation.watch_nodes(), databases.watch(self._refuses_writing)]
         if joined is None:

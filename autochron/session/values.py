@@ -80,10 +80,13 @@ class Values:
         self.inventor = None
         self._hold(frozenset())
 
-    def replay(self, record: Record, is_alone: Callable[[], bool]) -> None:
-        """Begin to serve a trace; `is_alone` tells whether no process was started."""
+    def replay(self, record: Record, reached: Callable[[], int], is_alone: Callable[[], bool]) -> None:
+        """Begin to serve a trace.
+
+        `reached` gives how far into it the replay is, in nanoseconds; `is_alone` tells whether no process was started.
+        """
         self._is_alone = is_alone
-        self.inventor = Inventor(record.header)
+        self.inventor = Inventor(record.header, reached)
         self._hold(self._recorded(record) if record.header.ambient else frozenset())
 
     def _recorded(self, record: Record) -> frozenset[Key]:

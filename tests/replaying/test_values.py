@@ -13,6 +13,7 @@ from autochron.session import values
 from autochron.session.activation import deactivate
 
 AGENT = """
+import datetime
 import random
 import time
 import uuid
@@ -42,6 +43,9 @@ def asks_more(order):
 
 def asks_less(order):
     return [order, 0, 0]
+
+def asks_late(names):
+    return [time.time(), datetime.datetime.now(datetime.UTC).timestamp(), time.time()]
 
 def of_few(names):
     return random.choice(names[:1])
@@ -158,6 +162,26 @@ def test_what_a_fix_asks_for_beside_is_made_up_of_the_trace(world):
     assert one[2][5:] == other[2][5:]
     assert one[2][5] != one[2][6]
     assert any("◌" in line and "invented" in line for line in found[0][1].tree())
+
+
+def test_a_fix_sees_the_time_at_which_the_trace_was_there(world):
+    """What the day took, here a sleep, is nothing to a replay; what expired in it has expired all the same."""
+    slept = 0.3
+    _, trace = world.record(lambda: [world.agent.tool_quote("mug"), time.sleep(slept), world.agent.main()])
+    ends = dt.datetime.fromisoformat(trace.header.created).timestamp() + slept
+    for live in ("tool_pick", "kind:tool"):
+        began = time.perf_counter()
+        again, _ = world.replay(
+            trace,
+            lambda: [world.agent.tool_quote("mug"), None, world.agent.main()],
+            live=live,
+            swap={"tool_pick": "asks_late"},
+        )
+        took = time.perf_counter() - began
+        times = again[2][3]
+        assert times == sorted(times)
+        assert ends <= times[0] < ends + 60
+        assert took < slept
 
 
 def test_what_a_fix_no_longer_asks_for_is_a_consequence_where_it_is_live_and_a_warning_before(world):
