@@ -84,6 +84,8 @@ class Swap:
 
     def is_by(self, point: Point) -> bool:
         """Tell whether a woven definition is the one that replaces."""
+        if point.called != point.qualname:
+            return False
         new: Any = self._function
         while hasattr(new, "__wrapped__"):
             new = new.__wrapped__

@@ -280,7 +280,9 @@ def _point(line: Line, file: str, name: str | None) -> Point:
         place=Place(file, line.line),
         changes=(),
     )
-    return Point(stem, line.qualname, form.parameters, file=line.file, line=line.line, rules=(rule,))
+    point = Point(stem, line.qualname, form.parameters, file=line.file, line=line.line, rules=(rule,))
+    point.called = call  # or it would pass for the function that the line is in, which may be swapped or a trace of its own
+    return point
 
 
 def is_live() -> bool:

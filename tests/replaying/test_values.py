@@ -47,6 +47,9 @@ def asks_less(order):
 def asks_late(names):
     return [time.time(), datetime.datetime.now(datetime.UTC).timestamp(), time.time()]
 
+def asks_the_old(order):
+    return tool_refund(order)
+
 def of_few(names):
     return random.choice(names[:1])
 """
@@ -182,6 +185,12 @@ def test_a_fix_sees_the_time_at_which_the_trace_was_there(world):
         assert times == sorted(times)
         assert ends <= times[0] < ends + 60
         assert took < slept
+
+
+def test_a_fix_that_calls_the_old_function_gets_its_values(world):
+    given, trace = world.record()
+    again, replay = world.replay(trace, live="tool_refund", swap={"tool_refund": "asks_the_old"})
+    assert (again, told(replay)) == (given, [])
 
 
 def test_what_a_fix_no_longer_asks_for_is_a_consequence_where_it_is_live_and_a_warning_before(world):
