@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 
 from autochron.provider import chance, messages
-from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items, text_of
+from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items, text_of, told_by
 from autochron.provider.reply import Reply
 from autochron.provider.wire import Form
 
@@ -34,6 +34,7 @@ def _read(request: Json) -> Conversation:
         asked=not any("toolResult" in part for part in said[-1].get("content") or ()),
         tools=tuple(Tool(spec["name"], spec["inputSchema"].get("json") or {}) for spec in specs),
         choice=(choice.get("tool") or {}).get("name") or ("required" if "any" in choice else "auto"),
+        told=told_by(said[-1].get("content") or [], lambda part: part.get("toolResult")),
     )
 
 

@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 
 from autochron.provider import chance
-from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items, text_of
+from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items, text_of, told_by
 from autochron.provider.reply import Reply
 from autochron.provider.wire import Form, event
 
@@ -26,7 +26,12 @@ def _read(request: Json) -> Conversation:
         choice=choice if isinstance(choice, str) else choice.get("function", {}).get("name", "auto"),
         parallel=request.get("parallel_tool_calls") is not False,
         schema=form.get("json_schema", {}).get("schema"),
+        told=told_by(messages, _result),
     )
+
+
+def _result(message: Json) -> str | None:
+    return text_of(message.get("content")) if message.get("role") == "tool" else None
 
 
 def _whole(reply: Reply, conversation: Conversation, rng: random.Random) -> Json:

@@ -1,7 +1,9 @@
 """What a provider needs to know of a request, whichever form it came in."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, TypeAlias
 
 Json: TypeAlias = dict[str, Any]
@@ -25,7 +27,8 @@ class Conversation:
 
     `user`: text of the last user message. `turn`: assistant messages so far. `asked`: the last message is the
     user's, not a tool's. `choice`: `auto`, `none`, `required` or the name of one tool. `schema`: what the
-    answer must be an instance of, if it must be JSON. `request`: the body as it came.
+    answer must be an instance of, if it must be JSON. `request`: the body as it came. `told`: what the tools gave that
+    were called last, if their results end the request.
     """
 
     request: Json
@@ -36,6 +39,7 @@ class Conversation:
     choice: str = "auto"
     parallel: bool = True
     schema: Json | None = None
+    told: str = ""
 
     @property
     def model(self) -> str:
@@ -59,6 +63,13 @@ def items(request: Json, key: str) -> list[Json]:
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
         raise BadRequestError(f"'{key}' must be a list of objects")
     return found
+
+
+def told_by(said: Sequence[Json], result: Callable[[Json], object]) -> str:
+    """Join the results of tools that end a list of messages or parts; `result` gives None for what is none."""
+    results = takewhile(lambda each: each is not None, map(result, reversed(said)))
+    texts = [each if isinstance(each, str) else json.dumps(each) for each in results]
+    return "\n".join(reversed(texts))
 
 
 def text_of(content: object) -> str:

@@ -5,7 +5,7 @@ import random
 from collections.abc import Iterator
 
 from autochron.provider import chance
-from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items, text_of
+from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items, text_of, told_by
 from autochron.provider.reply import Reply
 from autochron.provider.wire import Form, event
 
@@ -35,6 +35,7 @@ def _read(request: Json) -> Conversation:
         tools=tuple(Tool(each["name"], _schema(each)) for each in declared),
         choice=_CHOICES.get(config.get("mode", ""), "auto"),
         schema=_lowered(form.get("responseJsonSchema") or form.get("responseSchema")),
+        told=told_by(contents[-1].get("parts") or [], lambda part: part.get("functionResponse")),
     )
 
 

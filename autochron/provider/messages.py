@@ -5,7 +5,7 @@ import random
 from collections.abc import Iterator
 
 from autochron.provider import chance
-from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items, text_of
+from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items, text_of, told_by
 from autochron.provider.reply import Reply
 from autochron.provider.wire import Form, event
 
@@ -33,12 +33,21 @@ def _read(request: Json) -> Conversation:
         choice=choice.get("name") or _CHOICES.get(choice.get("type", ""), "auto"),
         parallel=not choice.get("disable_parallel_tool_use"),
         schema=form.get("schema"),
+        told=told_by(_parts(messages[-1]), _result),
     )
 
 
 def _is_result(message: Json) -> bool:
+    return any(_result(part) is not None for part in _parts(message))
+
+
+def _parts(message: Json) -> list[Json]:
     content = message.get("content")
-    return isinstance(content, list) and any(part.get("type") == "tool_result" for part in content)
+    return content if isinstance(content, list) else []
+
+
+def _result(part: Json) -> str | None:
+    return text_of(part.get("content")) if part.get("type") == "tool_result" else None
 
 
 def _whole(reply: Reply, conversation: Conversation, rng: random.Random) -> Json:

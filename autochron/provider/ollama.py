@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from autochron.provider import chance
-from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items
+from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items, told_by
 from autochron.provider.reply import Reply
 from autochron.provider.wire import JSON_LINES, Form, line
 
@@ -28,6 +28,9 @@ def _read(request: Json) -> Conversation:
             for tool in request.get("tools") or ()
         ),
         schema=form if isinstance(form, dict) else None,
+        told=told_by(
+            messages, lambda message: message.get("content") if message.get("role") == "tool" else None
+        ),
     )
 
 

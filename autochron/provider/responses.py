@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from autochron.provider import chance
-from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items, text_of
+from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items, text_of, told_by
 from autochron.provider.reply import Reply
 from autochron.provider.wire import Form, event
 
@@ -42,7 +42,12 @@ def _read(request: Json) -> Conversation:
         choice=choice if isinstance(choice, str) else choice.get("name", "auto"),
         parallel=request.get("parallel_tool_calls") is not False,
         schema=form.get("schema"),
+        told=told_by(said, _result),
     )
+
+
+def _result(item: Json) -> str | None:
+    return text_of(item.get("output")) if item.get("type") == "function_call_output" else None
 
 
 def _turns(said: list[Json]) -> int:

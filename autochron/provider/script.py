@@ -41,8 +41,9 @@ class Call:
 class Step:
     """One answer and when it is due.
 
-    `when`: substrings of the last user message, all of them, in any case. `turn`: the number of assistant
-    messages so far. Both empty: always. `fault`: see `faults`. `latency`: seconds, instead of the provider's.
+    `when`: substrings of the last user message or of what the tools called last have given, all of them, in any
+    case. `turn`: the number of assistant messages so far. Both empty: always. `fault`: see `faults`. `latency`:
+    seconds, instead of the provider's.
     """
 
     when: tuple[str, ...] = ()
@@ -58,7 +59,7 @@ class Step:
 
     def fits(self, conversation: Conversation) -> bool:
         """Tell whether this step answers that request."""
-        said = conversation.user.lower()
+        said = f"{conversation.user}\n{conversation.told}".lower()
         return self.turn in (None, conversation.turn) and all(part.lower() in said for part in self.when)
 
 

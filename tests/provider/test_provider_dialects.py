@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from autochron import provider
-from autochron.provider import Provider
+from autochron.provider import Provider, Script
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 FUNCTION = [{"type": "function", "function": {"name": "weather", "parameters": SCHEMA}}]
@@ -183,3 +183,63 @@ def test_errors_are_those_of_their_owner(path, scripted):
     assert (status, json.loads(body)) == (429, ERRORS[path])
     kind = "ThrottlingException" if path.startswith("/model/") else None
     assert headers.get("x-amzn-errortype") == kind
+
+
+def chat(result):
+    call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
+    told = {"role": "tool", "tool_call_id": "c1", "content": result}
+    return {"model": "m", "messages": [*ASK, {"role": "assistant", "tool_calls": [call]}, told]}
+
+
+def anthropic(result):
+    call = {"type": "tool_use", "id": "t1", "name": "weather", "input": {}}
+    told = {"type": "tool_result", "tool_use_id": "t1", "content": result}
+    messages = [*ASK, {"role": "assistant", "content": [call]}, {"role": "user", "content": [told]}]
+    return {"model": "m", "max_tokens": 9, "messages": messages}
+
+
+def responses(result):
+    call = {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": "{}"}
+    return {
+        "model": "m",
+        "input": [*ASK, call, {"type": "function_call_output", "call_id": "c1", "output": result}],
+    }
+
+
+def google(result):
+    told = {"functionResponse": {"name": "weather", "response": {"result": result}}}
+    call = {"functionCall": {"name": "weather", "args": {}}}
+    return {
+        "contents": [*CONTENTS, {"role": "model", "parts": [call]}, {"role": "user", "parts": [told]}],
+    }
+
+
+def bedrock(result):
+    told = {"toolResult": {"toolUseId": "t1", "content": [{"text": result}]}}
+    call = {"toolUse": {"toolUseId": "t1", "name": "weather", "input": {}}}
+    asked = {"role": "user", "content": [{"text": "How is the weather?"}]}
+    answered = {"role": "assistant", "content": [call]}
+    return {"messages": [asked, answered, {"role": "user", "content": [told]}]}
+
+
+TOLD = {
+    "/v1/chat/completions": chat,
+    "/v1/messages": anthropic,
+    "/v1/responses": responses,
+    "/v1beta/models/m:generateContent": google,
+    "/model/m/converse": bedrock,
+    "/api/chat": lambda result: {**chat(result), "stream": False},
+}
+
+
+@pytest.mark.parametrize("path", TOLD)
+def test_a_step_may_wait_for_what_a_tool_gave(path):
+    script = {
+        "steps": [{"turn": 1, "when": "no such city", "text": "Nowhere."}, {"turn": 1, "text": "It is mild."}]
+    }
+    with provider.serve(script=Script.from_data(script)) as running:
+        said = [
+            post(running, path, TOLD[path](result))[2] for result in ("No such city: Atlantis", "mild, dry")
+        ]
+    assert [b"Nowhere." in body for body in said] == [True, False]
+    assert b"It is mild." in said[1]
