@@ -59,6 +59,7 @@ class Note(NamedTuple):
 
 
 _SIDES = 16
+_LEAST = 8
 _LEAD = 6
 
 
@@ -141,7 +142,7 @@ class Drawing:
             if each.knot is None and not is_alone(each):
                 yield [(kept, "dim"), *_lane(each, room)]
                 continue
-            lane = [] if each.knot is not None else _lane_of_one(each)
+            lane = [] if each.knot is not None else _lane_of_one(each, room // 3)
             knot = each.knot or each.children[0].knot
             assert knot is not None  # noqa: S101 - alone in its lane
             shown = self._shown(knot.key)
@@ -161,11 +162,15 @@ class Drawing:
 
 def _lane(branch: Branch, room: int) -> list[Part]:
     count = plural(branch.count(), "crossing")
-    return _fit([*_lane_of_one(branch), (count, "dim")], room)
+    return _fit([*_lane_of_one(branch, room - cells(count)), (count, "dim")], room)
 
 
-def _lane_of_one(branch: Branch) -> list[Part]:
-    return [(f"{'∥ ' if branch.parallel else ''}{clean(branch.lane)}  ", "magenta")]
+def _lane_of_one(branch: Branch, room: int) -> list[Part]:
+    mark, lane = "∥ " if branch.parallel else "", clean(branch.lane)
+    left = max(room - cells(mark) - 2, _LEAST)
+    if cells(lane) > left:  # its last step tells more than the first, and what crosses there more than both
+        lane = f"…{lane[1 - left :]}"
+    return [(f"{mark}{lane}  ", "magenta")]
 
 
 def _crossing(shown: Shown, room: int) -> list[Part]:

@@ -210,6 +210,24 @@ def test_lanes_that_overlap_are_marked_and_those_that_follow_are_not():
     ]
 
 
+def test_a_long_lane_leaves_its_crossing_the_room():
+    lane = "0/" + "/".join(f"{step}_of_a_framework.1" for step in ("batch", "run", "call"))
+    crossings = [crossing(1, "a"), crossing(2, "refund", lane=lane), crossing(3, "mail", lane=f"{lane}/x.1")]
+    crossings += [
+        crossing(4, "log", lane=f"{lane}/{'y' * 99}.1"),
+        crossing(5, "b", lane=f"{lane}/{'y' * 99}.1"),
+    ]
+    drawn = draw_trace(crossings).lines()
+    assert [line[:61] for line in drawn[1:3]] == [
+        "└─ batch_of_a_framework.1/run_of_a_framework.1/call_of_a_fram",
+        "   ├─ refund[1] tool  n: 1 → 2  2.0 ms",
+    ]
+    (alone,) = draw_trace(crossings[:2]).lines()[1:]
+    assert alone == "└─ …ework.1/call_of_a_framework.1  refund[1] tool  n: 1 → 2  2.0 ms"
+    (nested,) = [line for line in drawn if "crossings" in line and "yyy" in line]
+    assert (cells(nested), nested.endswith("yyyy.1  2 crossings")) == (100, True)
+
+
 def test_lanes_nest_as_they_were_started():
     lines = draw_trace(
         [
