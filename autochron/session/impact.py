@@ -160,6 +160,7 @@ class _Impact:
             )
             self._replays += NUMBER
             self._progress(self._replays, "other seeds of hashes")
+        searches = [self._search(sites)]  # while the other seeds are at work
         self._agreement = Agreement(
             orders,
             first.ordered,
@@ -167,24 +168,32 @@ class _Impact:
             self._seeds,
             is_wrapped=self._probe.sources is not None,
         )
+        ordering: dict[str, Impact] = {}
         for key, each in orders.items():
             untried = self._agreement.untried(key)
             if self._is_wanted(each.site) and (untried is None or key not in unscanned):
-                sites[key] = _with(each, untried=untried)
+                ordering[key] = _with(each, untried=untried)
+        sites |= ordering
         if self._asked.site is not None and not sites:
             raise UsageError(
                 f"no value is asked for at {self._asked.site} in a replay of trace {self._record.header.id};"
                 " give FILE:LINE as `autochron impact` without --site prints it"
             )
-        tried = [key for key, each in sites.items() if each.untried is None]
-        search = Search(tried, self._asked.variants, self._attempt)
-        search.run()
-        told = {key: self._told(key, each, search) for key, each in sites.items()}
+        searches.append(self._search(ordering))
+        harmful = {key: found for each in searches for key, found in each.harmful.items()}
+        told = {key: self._told(key, each, harmful) for key, each in sites.items()}
         problems = self._compare_seeds(told, orders)
         ordered = sorted(told.values(), key=lambda each: (each.site.file, each.site.line, each.call))
         return Impacts(
             trace=self._record.header.id, sites=tuple(ordered), replays=self._replays, problems=problems
         )
+
+    def _search(self, sites: Mapping[str, Impact]) -> Search:
+        """Try the sites that can be tried."""
+        tried = [key for key, each in sites.items() if each.untried is None]
+        search = Search(tried, self._asked.variants, self._attempt)
+        search.run()
+        return search
 
     def _begin(self) -> Outcome:
         """Fill the tape, and see that a replay is the same again; else the modules run as they are, and that is tried."""
@@ -281,10 +290,10 @@ class _Impact:
     def _is_wanted(self, site: Site) -> bool:
         return self._asked.site in {None, str(site)}
 
-    def _told(self, key: str, site: Impact, search: Search) -> Impact:
+    def _told(self, key: str, site: Impact, harmful: Mapping[str, tuple[int, Effect]]) -> Impact:
         if site.untried is not None:
             return site
-        tried, changed = search.harmful.get(key, (self._asked.variants, None))
+        tried, changed = harmful.get(key, (self._asked.variants, None))
         if changed is None and key not in self._varied:
             return _with(site, untried="its values have no others that are known")
         return _with(site, variants=tried, effect=changed)
