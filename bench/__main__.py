@@ -25,6 +25,7 @@ BENCHMARKS = (
     "replaying",
     "checking",
     "watching",
+    "impact",
 )
 RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
 
@@ -105,7 +106,7 @@ def main(arguments: Sequence[str]) -> int:
     figures: list[Figure] = []
     for name in names:
         found = measure(name, TINY if tiny else FULL)
-        if not tiny:
+        if found and not tiny:
             write(name, found, RESULTS)
         figures += found
     console.print(table(figures))

@@ -142,6 +142,9 @@ def _numpy() -> Iterator[Source]:
         "numpy.random.SeedSequence",
         "random",
         places=("numpy.random.bit_generator:randbits",),
+        given=Argument(
+            0, "entropy"
+        ),  # of the constructor, which source shows; the function is asked only without
         # RandomState draws before it looks at the seed that it was given.
         forsaken=("numpy.random._mt19937:MT19937._legacy_seeding",),
     )
@@ -376,10 +379,21 @@ def _all() -> Iterable[Source]:
 
 SOURCES: tuple[Source, ...] = tuple(_all())
 
+MAKING: frozenset[str] = frozenset(
+    {
+        *(f"tempfile.{name}" for name in ["mkstemp", "mkdtemp", "NamedTemporaryFile", "TemporaryFile"]),
+        *(f"tempfile.{name}" for name in ["SpooledTemporaryFile", "TemporaryDirectory"]),
+        "dbm.open",
+        "shelve.open",
+    }
+)
+"""Sources that make, or open, what they give: the same value in a later run would be of something that isn't there."""
+
 SHIELDS: tuple[str, ...] = ("random:SystemRandom.__init__",)
 """What inherits a source and is none: making a SystemRandom draws nothing."""
 
 QUIET: tuple[str, ...] = (
+    "copy:_reconstruct",
     "os:makedirs",
     "os:removedirs",
     "pathlib:Path.mkdir",
@@ -394,7 +408,8 @@ QUIET: tuple[str, ...] = (
     "shutil:move",
     "shutil:rmtree",
 )
-"""Functions that look at files to do what they are told, and give nothing of what they see: beneath them nothing counts."""
+"""Functions that look at files to do what they are told, and give nothing of what they see; and the one that makes copies,
+which makes a generator and then gives it its state. Beneath them nothing counts."""
 
 CHANGING: dict[str, tuple[str, ...]] = {"time_machine": ("_time_machine:patch", "_time_machine:unpatch")}
 """Modules that change functions of C in place, and take what they find by name for one of them, when they are imported or, in

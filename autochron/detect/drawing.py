@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from autochron import _originals
-from autochron.detect.catalogue import Source
+from autochron.detect.catalogue import SOURCES, Source
 
 Function = Callable[..., Any]
 
@@ -217,6 +217,30 @@ def _text_of(type_: str) -> Callable[[Function, tuple[Any, ...], dict[str, Any]]
     return apart
 
 
+def _drawn(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw:
+    """Take apart a draw of numpy's, which may be an array, or a number of numpy's own type."""
+    return Draw(given(args, kwargs), lambda source: packed(source(*args, **kwargs)), _unpacked)
+
+
+def packed(value: Any) -> Any:
+    """Give of numpy's arrays and numbers the plain values, with their type and shape; all else as it is."""
+    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    if kind is None or kind not in "biufU":  # of others the plain values are not exact
+        return value
+    is_array = hasattr(value, "__setitem__")
+    shape = list(value.shape) if is_array else None
+    return {"dtype": value.dtype.str, "shape": shape, "values": value.ravel().tolist()}
+
+
+def _unpacked(kept: Any) -> Any:
+    if not isinstance(kept, dict):
+        return kept
+    import numpy as np  # lazy: the program has drawn from it
+
+    flat = np.array(kept["values"], dtype=kept["dtype"])
+    return flat[0] if kept["shape"] is None else flat.reshape(kept["shape"])
+
+
 PLAIN = Form(("args", "kwargs"), _plain)
 """Of calls whose value is kept as it is."""
 
@@ -236,6 +260,12 @@ _FORMS: dict[str, Form] = {
     "random.seed": _SEED,
     "random.Random.seed": _SEED,
     "random.Random": Form((), _seeded(256, "x")),
+    **{
+        source.call: Form(("args", "kwargs"), _drawn)
+        for source in SOURCES
+        if source.places and source.call.startswith("numpy.random.")
+    },
+    "numpy.random.SeedSequence": PLAIN,
     "numpy.random.seed": Form((), _seeded(32, "seed")),
     "numpy.random.shuffle": Form(("size",), _shuffle),
     **{f"datetime.datetime.{name}": Form(("args", "kwargs"), _moment) for name in ("now", "utcnow", "today")},

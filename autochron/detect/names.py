@@ -56,6 +56,14 @@ class Spot(NamedTuple):
     block: Block
 
 
+def qualname_of(spot: Spot) -> str:
+    """Name the definition that a spot is in."""
+    scope = spot.scope
+    while scope.kind == "comprehension" and scope.outer is not None:
+        scope = scope.outer
+    return scope.qualname
+
+
 class Binding(NamedTuple):
     """One way in which a name gets a value."""
 

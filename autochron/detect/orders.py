@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from autochron.detect.catalogue import COLLECTED
 from autochron.detect.evaluation import Evaluation, Values
@@ -18,7 +18,28 @@ _KEYS = frozenset({"add", "discard", "remove", "get", "setdefault", "pop", "appe
 _COUNTING_NAMES = "len list tuple set frozenset dict sorted sum min max iter enumerate map"
 _COUNTING = frozenset(f"builtins.{name}" for name in _COUNTING_NAMES.split())
 """Builtins that count what is in a collection, or go through it."""
+_WRITTEN = (
+    *(
+        ast.Constant,
+        ast.JoinedStr,
+        ast.List,
+        ast.Tuple,
+        ast.Dict,
+        ast.ListComp,
+        ast.DictComp,
+        ast.GeneratorExp,
+    ),
+    *(ast.Lambda, ast.Compare),
+)
+"""What is no set, whatever is in it."""
+_FIRST_OF = frozenset({"builtins.sorted", "builtins.min", "builtins.max"})
+"""What keeps those in their order that a `key` says are alike."""
 _PLAIN_BASES = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
+
+
+Kind: TypeAlias = Literal["iterated", "set", "popped", "text", "id", "hash", "hashed"]
+"""What such an expression is: a set that is gone through, or that is given to something which goes through it, or of which
+something is popped; a value that becomes text; `id` or `hash` themselves; an object whose `__hash__` is called."""
 
 
 class Order(NamedTuple):
@@ -28,12 +49,17 @@ class Order(NamedTuple):
     category: Category
     call: str
     spot: Spot
+    node: ast.expr | None = None
+    """The expression whose value decides; None where there is none that another value can be given for."""
+    kind: Kind = "set"
 
 
 class Orders:
     """One module."""
 
-    def __init__(self, program: Program, evaluation: Evaluation) -> None:
+    def __init__(self, program: Program, evaluation: Evaluation, *, is_wide: bool = False) -> None:
+        """Take a module; `is_wide` asks for what may be such a place as far as is known, for someone who sees it run."""
+        self._is_wide = is_wide
         self._program = program
         self._evaluation = evaluation
 
@@ -45,7 +71,7 @@ class Orders:
                 and self._is_unordered(use.node, use.spot)
                 and not self._loses_order(use.body, use.spot)
             ):
-                yield Order(use.node.lineno, "set-order", "set.__iter__", use.spot)
+                yield Order(use.node.lineno, "set-order", "set.__iter__", use.spot, use.node, "iterated")
             yield from self._counted(use.node, use.spot, use.node.lineno)
         for use in self._program.shown:
             yield from self._shown(use.node, use.spot, use.node.lineno)
@@ -55,6 +81,15 @@ class Orders:
         for use in self._program.references:
             if use.position == "argument":
                 yield from self._passed(use)
+
+    def identities(self) -> Iterator[ast.expr]:
+        """Give what is `id`, also where it is a key and nothing more."""
+        for use in (*self._program.calls, *self._program.references):
+            node = use.node.func if isinstance(use.node, ast.Call) else use.node
+            if isinstance(node, ast.Name) and not use.spot.scope.qualname.endswith("__deepcopy__"):
+                values = self._evaluation.values(node, use.spot)
+                if any(isinstance(value, Known) and value.name == "builtins.id" for value in values):
+                    yield node
 
     # --- calls --------------------------------------------------------------------------------------------------------
 
@@ -69,22 +104,24 @@ class Orders:
             yield from self._method(node, called, use.spot, line)
             is_ordered = is_ordered or (called.attr in ORDERED_METHODS and not names)
             is_ordered = is_ordered or (called.attr == "join" and len(node.args) == 1)
+        elif self._is_wide and not _FIRST_OF.isdisjoint(names):
+            line, is_ordered = node.lineno, any(each.arg == "key" for each in node.keywords)
         else:
             line = node.lineno
         if is_ordered and not use.free:
             for argument in node.args:
                 if not isinstance(argument, ast.Starred) and self._is_unordered(argument, use.spot):
-                    yield Order(line, "set-order", "set.__iter__", use.spot)
+                    yield Order(line, "set-order", "set.__iter__", use.spot, argument)
         for name in names:
             yield from self._builtin(name, use, node, line)
 
     def _method(self, node: ast.Call, called: ast.Attribute, spot: Spot, line: int) -> Iterator[Order]:
         if called.attr == "pop" and not node.args and self._is_unordered(called.value, spot):
-            yield Order(line, "set-order", "set.pop", spot)
+            yield Order(line, "set-order", "set.pop", spot, called.value, "popped")
         if called.attr == "popitem":
             yield from self._counted(called.value, spot, line)
         if called.attr == "__hash__" and not node.args and not spot.scope.qualname.endswith("__hash__"):
-            yield from self._hash(called.value, spot, line)
+            yield from self._hash(called.value, spot, line, called.value, "hashed")
 
     def _builtin(self, name: str, use: Use, node: ast.Call, line: int) -> Iterator[Order]:
         if name in SHOWING:
@@ -94,9 +131,9 @@ class Orders:
             yield from self._counted(node.args[0], use.spot, line)
         elif name == "builtins.id":
             if not _is_key(use):
-                yield Order(line, "identity", "id", use.spot)
+                yield Order(line, "identity", "id", use.spot, node.func, "id")
         elif name == "builtins.hash" and node.args and not use.spot.scope.qualname.endswith("__hash__"):
-            yield from self._hash(node.args[0], use.spot, line)
+            yield from self._hash(node.args[0], use.spot, line, node.func, "hash")
 
     def _counted(self, node: ast.expr, spot: Spot, line: int) -> Iterator[Order]:
         """Look for a collection of which the collector decides what is still in it."""
@@ -110,34 +147,35 @@ class Orders:
         """Look at `id` and `hash` as callables that are handed on."""
         for value in self._evaluation.values(use.node, use.spot):
             if isinstance(value, Known) and value.name == "builtins.hash":
-                yield Order(use.node.lineno, "set-order", "hash", use.spot)
+                yield Order(use.node.lineno, "set-order", "hash", use.spot, use.node, "hash")
 
-    def _hash(self, node: ast.expr, spot: Spot, line: int) -> Iterator[Order]:
+    def _hash(self, node: ast.expr, spot: Spot, line: int, hashing: ast.expr, kind: Kind) -> Iterator[Order]:
         if isinstance(node, ast.Tuple):
-            found = [order for each in node.elts for order in self._hash(each, spot, line)]
+            found = [order for each in node.elts for order in self._hash(each, spot, line, hashing, kind)]
             yield from found[:1]
             return
         values = self._evaluation.values(node, spot)
         if any(isinstance(value, Text) for value in values):
-            yield Order(line, "set-order", "hash", spot)
+            yield Order(line, "set-order", "hash", spot, hashing, kind)
         elif any(self._is_placed(value) for value in values):
-            yield Order(line, "identity", "hash", spot)
+            yield Order(line, "identity", "hash", spot, hashing, kind)
         elif any(
             isinstance(value, Unknown) or (isinstance(value, Set) and not value.is_stable) for value in values
         ) and not any(isinstance(value, Plain) and value.type in NUMBERS for value in values):
-            yield Order(line, "set-order", "hash", spot)
+            yield Order(line, "set-order", "hash", spot, hashing, kind)
 
     # --- text ---------------------------------------------------------------------------------------------------------
 
     def _shown(self, node: ast.expr, spot: Spot, line: int) -> Iterator[Order]:
         if self._is_unordered(node, spot):
-            yield Order(line, "set-order", "set.__repr__", spot)
+            yield Order(line, "set-order", "set.__repr__", spot, node)
         yield from self._placed(node, spot, line)
 
     def _placed(self, node: ast.expr, spot: Spot, line: int) -> Iterator[Order]:
         """Look for a value whose text is its address."""
-        if any(self._is_placed(value) for value in self._evaluation.values(node, spot)):
-            yield Order(line, "identity", "object.__repr__", spot)
+        values = self._evaluation.values(node, spot)
+        if any(self._is_placed(value) for value in values) or self._may_be_any(node):
+            yield Order(line, "identity", "object.__repr__", spot, node, "text")
 
     def _is_placed(self, value: object) -> bool:
         if isinstance(value, Made):
@@ -200,7 +238,11 @@ class Orders:
             and not any(isinstance(each, ast.Starred) for each in node.elts)
         ):
             return False
-        return _may_be_unordered(self._evaluation.values(node, spot))
+        return self._may_be_any(node) or _may_be_unordered(self._evaluation.values(node, spot))
+
+    def _may_be_any(self, node: ast.expr) -> bool:
+        """Tell whether it is seen when it runs what an expression is."""
+        return self._is_wide and not isinstance(node, _WRITTEN)
 
 
 def _may_be_unordered(values: Values) -> bool:

@@ -390,7 +390,9 @@ class Patcher:
         )
         called: Callable[..., Any] | None = None
         if source.given or source.mode or beneath:
-            called = (checked if source.given else framed)(original, self._framed(source))
+            called = (checked if source.given and not source.forsaken else framed)(
+                original, self._framed(source)
+            )
         hit = self._attribution.hit(source, 2) if called is None else None
         stand = self._kind(original, framed=called is not None)(original, source, hit, called)
         return self._stands.setdefault(id(original), stand) if known is None else stand

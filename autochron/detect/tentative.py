@@ -12,6 +12,7 @@ from typing import Any
 
 from autochron.detect.attribution import Attribution
 from autochron.detect.catalogue import Source
+from autochron.detect.records import Through
 
 _NOTHING = (0, 0, None, False)
 
@@ -23,19 +24,25 @@ class Tentative:
         self._attribution = attribution
         self._counted = local()
 
-    def hit(self, source: Source, depth: int) -> Callable[..., None]:
-        """Give a function that counts a call of the source, of whom is so many frames out."""
+    def hit(self, source: Source, depth: int) -> Callable[..., Through | None]:
+        """Give a function that counts a call of the source, so many frames out, and gives how it goes if it is recorded.
+
+        What is recorded is so also where it turns out to be for nothing: whether it is nobody knows when it is drawn.
+        """
         attribution, counted = self._attribution, self._counted
 
-        def hit(*_: Any) -> None:
+        def hit(*_: Any) -> Through | None:
             try:
                 frame: Any = attribution.following().f_back
                 for _step in range(depth - 1):
                     frame = frame.f_back
                 record = attribution.count(frame, source)
-                counted.last = (id(frame), frame.f_lasti, record, attribution.is_inside())
+                if record is not None:
+                    was_inside = record.through is None and attribution.is_inside()
+                    counted.last = (id(frame), frame.f_lasti, record, was_inside)
             except Exception as error:
-                attribution.mend(error, source, depth + 1)
+                record = attribution.mend(error, source, depth + 1)
+            return None if record is None else record.through
 
         return hit
 

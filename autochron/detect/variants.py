@@ -7,16 +7,16 @@ number at the same place gives the same value again.
 
 from __future__ import annotations
 
-import calendar
 import datetime as dt
 import random
 import time
 import uuid
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from autochron.detect.catalogue import Source
-from autochron.detect.drawing import form_of
+from autochron.detect.catalogue import MAKING, Source
+from autochron.detect.drawing import form_of, packed
 
 LEAST = 4
 """So many variants are told apart by their kind; what comes after is drawn."""
@@ -25,17 +25,24 @@ MOST_DRAWN = 1_000
 
 _DAY = 86_400.0
 _SHIFTS = (
-    500 * _DAY + 18_431.7,
-    -650 * _DAY - 25_927.3,
-    7_423.9,
+    43_219.7,
+    -21_583.3,
+    21_641.9,
     -3_661.3,
     431 * _DAY + 0.9,
     -409 * _DAY - 41_873.1,
 )
-"""Seconds by which a clock is off: years, for what has to do with dates, and hours."""
+"""Seconds by which a clock is off. The first three are a quarter of a day apart, so that each part of the day of so many
+hours is met or left; the first two come to another day of the calendar, too (`_other_day`)."""
+
+_LATER = 7_423.9
+"""Seconds by which each value of the third variant is later than the one before: what a duration in days is off by."""
 
 _GAPS = (7.3, 4_001.9, 0.13, 97_003.1, 61.7, 700_001.3)
 """Seconds by which a clock that can't go back is ahead, more with each value: what a duration is off by."""
+
+_LONG = frozenset({1, 3, 5, 8, 10})
+"""The months of 31 days after which a shorter one comes."""
 
 _STEADY = frozenset({"monotonic", "perf_counter", "process_time", "thread_time"})
 
@@ -97,6 +104,8 @@ def can_vary(source: Source) -> bool:
 def _how(source: Source) -> Vary | None:
     if source.category in {"clock", "random", "uuid"} and form_of(source) is None:
         return None
+    if source.call in MAKING:
+        return None
     return _BY_CATEGORY.get(source.category)
 
 
@@ -109,34 +118,61 @@ def _generator(call: Call, variant: int) -> random.Random:
 
 def _clock(call: Call, kept: Any, variant: int) -> Any:
     name = call.source.call.rpartition(".")[2]
-    shift = _SHIFTS[variant % len(_SHIFTS)] * (1 + variant // len(_SHIFTS)) + 1.7 * call.nth
     if isinstance(kept, bool):
         raise Unvaried
     if isinstance(kept, int | float):
+        unit = 1e9 if name.endswith("_ns") else 1
         if name.removesuffix("_ns") in _STEADY or name.startswith("clock_gettime"):
             shift = _GAPS[variant % len(_GAPS)] * (1 + variant // len(_GAPS)) * (call.nth + 1)
-        return type(kept)(kept + (shift * 1e9 if name.endswith("_ns") else shift))
+        else:
+            shift = _shift(call, dt.datetime.fromtimestamp(kept / unit, dt.UTC), variant)
+        return kept + type(kept)(shift * unit)
     if isinstance(kept, list):
-        return _fields(kept, shift)
+        return _fields(call, kept, variant)
     if isinstance(kept, dt.datetime):
-        return kept + dt.timedelta(seconds=shift)
+        return kept + dt.timedelta(seconds=_shift(call, kept, variant))
     if isinstance(kept, str):
-        return _written(call, name, shift)
+        return _written(call, name, variant)
     raise Unvaried
 
 
-def _fields(kept: list[Any], shift: float) -> list[Any]:
+def _shift(call: Call, moment: dt.datetime, variant: int) -> float:
+    """Give the seconds by which a clock that shows this is off."""
+    least = _SHIFTS[variant % len(_SHIFTS)] * (1 + variant // len(_SHIFTS))
+    shift = least + (_LATER if variant == 2 else 1.7) * call.nth
+    day = (moment + dt.timedelta(seconds=least)).date()
+    return shift + (_other_day(day, moment.weekday(), variant) - day).days * _DAY
+
+
+@lru_cache(maxsize=256)  # a program that polls asks often
+def _other_day(day: dt.date, weekday: int, variant: int) -> dt.date:
+    """Give another day: a leap day to come, or a past 31st before a shorter month, on a weekend if this weekday is none.
+
+    What a program does at the end of a month, on weekends or once in four years, it does in one of these.
+    """
+    if variant == 0:
+        year = day.year + 2
+        return dt.date(year + -year % 4 + (4 if (year + -year % 4) % 100 == 0 else 0), 2, 29)
+    if variant != 1:
+        return day
+    other = day - dt.timedelta(days=409)
+    while (other.day, other.month in _LONG) != (31, True) or (other.weekday() < 5) == (weekday < 5):
+        other -= dt.timedelta(days=1)
+    return other
+
+
+def _fields(call: Call, kept: list[Any], variant: int) -> list[Any]:
     if len(kept) == 3 and isinstance(kept[0], list):  # of a struct_time
         fields, zone, offset = kept
-        moved = time.gmtime(calendar.timegm(tuple(fields)) + shift)
+        moment = dt.datetime(*fields[:6])  # noqa: DTZ001 - its zone is the call's
+        moved = (moment + dt.timedelta(seconds=_shift(call, moment, variant))).timetuple()
         return [[*moved[:8], fields[8]], zone, offset]
-    day = dt.timedelta(days=1)
     if len(kept) == 3:
-        days = round(shift / _DAY) or (1 if shift > 0 else -1)
-        date = dt.date(*kept) + days * day
+        date = _date(dt.date(*kept), variant)
         return [date.year, date.month, date.day]
     *fields, fold = kept
-    moment = dt.datetime(*fields) + dt.timedelta(seconds=shift)  # noqa: DTZ001 - its zone is the call's
+    moment = dt.datetime(*fields)  # noqa: DTZ001 - see above
+    moment += dt.timedelta(seconds=_shift(call, moment, variant))
     return [
         *(moment.year, moment.month, moment.day),
         *(moment.hour, moment.minute, moment.second, moment.microsecond),
@@ -144,9 +180,20 @@ def _fields(kept: list[Any], shift: float) -> list[Any]:
     ]
 
 
-def _written(call: Call, name: str, shift: float) -> str:
+def _date(kept: dt.date, variant: int) -> dt.date:
+    """Give another date; a new year's day and yesterday, where no hours are there to move."""
+    if variant < 2:
+        return _other_day(kept, kept.weekday(), variant)
+    if variant == 2:
+        return dt.date(kept.year + 1, 1, 1)
+    shift = _SHIFTS[variant % len(_SHIFTS)] * (1 + variant // len(_SHIFTS))
+    return kept + dt.timedelta(days=round(shift / _DAY) or (1 if shift > 0 else -1))
+
+
+def _written(call: Call, name: str, variant: int) -> str:
     """Give a time as text, as the call would write it."""
-    seconds = time.time() // _DAY * _DAY + shift  # the same all day long
+    seconds = time.time() // _DAY * _DAY  # the same all day long
+    seconds += _shift(call, dt.datetime.fromtimestamp(seconds, dt.UTC), variant)
     if name == "strftime":
         return time.strftime(call.args[0], time.gmtime(seconds))
     if name in {"ctime", "asctime"}:
@@ -190,25 +237,50 @@ def _random(call: Call, kept: Any, variant: int) -> Any:
     if isinstance(kept, str):
         return "".join(generator.choice("0123456789abcdef") for _ in kept)
     if name == "choice" and call.size and isinstance(kept, int):
-        size = call.size
-        return (0, size - 1)[variant] if variant < 2 else _other(generator, size, kept)
-    if owner.startswith("numpy"):
+        return _other(call, call.size, kept, variant)
+    if owner.startswith("numpy") and name not in {
+        "seed",
+        "SeedSequence",
+    }:  # of these a seed is kept, a number
         return _array(name, call, variant)
+    small = _small(name, call, kept)
+    if small is not None:
+        return small[_other(call, len(small), small.index(kept), variant)]
     if owner in {"random", "random.SystemRandom"} and isinstance(kept, int | float):
         if name in _ENDED and variant < 2:
             generator = _End(most=variant == 1)
         if hasattr(generator, name) and name not in {"seed", "Random"}:
             return getattr(generator, name)(*call.args, **call.kwargs)
-    if name == "randbelow" and call.args:
-        return (0, call.args[0] - 1)[variant] if variant < 2 else generator.randrange(call.args[0])
     if type(kept) is int:
         return generator.getrandbits(max(kept.bit_length(), 1))
     raise Unvaried
 
 
-def _other(generator: random.Random, size: int, kept: int) -> int:
-    drawn = generator.randrange(size)
-    return drawn if drawn != kept or size == 1 else (kept + 1) % size
+def _small(name: str, call: Call, kept: Any) -> range | None:
+    """Give the whole numbers that a draw is one of, where its arguments say so in the usual way."""
+    args = call.args
+    if type(kept) is not int or call.kwargs or not all(type(each) is int for each in args):
+        return None
+    if name == "randint" and len(args) == 2:
+        found = range(args[0], args[1] + 1)
+    elif (name == "randrange" and 1 <= len(args) <= 3) or (name == "randbelow" and len(args) == 1):
+        found = range(*args)
+    else:
+        return None
+    return found if kept in found else None
+
+
+def _other(call: Call, size: int, kept: int, variant: int) -> int:
+    """Give another number below this: the ends first, then the rest, none twice until all were there."""
+    ends = [each for each in dict.fromkeys((0, size - 1)) if each != kept]
+    if variant < len(ends):
+        return ends[variant]
+    if size > MOST_DRAWN:
+        return _generator(call, variant).randrange(size)
+    rest = [each for each in range(1, size - 1) if each != kept]
+    random.Random(f"{call.place} {call.nth}").shuffle(rest)
+    others = ends + rest
+    return others[variant % len(others)] if others else kept
 
 
 def _indices(name: str, call: Call, kept: list[Any], variant: int, generator: random.Random) -> list[Any]:
@@ -231,9 +303,9 @@ def _array(name: str, call: Call, variant: int) -> Any:
     import numpy as np  # lazy: the program has drawn from it
 
     generator = np.random.RandomState(random.Random(f"{call.place} {variant} {call.nth}").getrandbits(32))
-    if name in {"seed", "shuffle", "SeedSequence"} or not hasattr(generator, name):
+    if name == "shuffle" or not hasattr(generator, name):
         raise Unvaried
-    return getattr(generator, name)(*call.args, **call.kwargs)
+    return packed(getattr(generator, name)(*call.args, **call.kwargs))
 
 
 def _uuid(call: Call, kept: Any, variant: int) -> Any:

@@ -137,7 +137,7 @@ class Watch:
         """Count what an audit event tells of."""
         if event == "open":
             path, mode, flags = arguments
-            if isinstance(path, int):
+            if isinstance(path, int) or _is_of_zones(path):
                 return
             if mode is None:
                 source = _OS_OPEN
@@ -220,6 +220,13 @@ _CARRIERS: dict[str, tuple[str, tuple[int, ...]]] = {
     "asyncio.base_events:BaseEventLoop.create_task": ("note_task", (1,)),
 }
 """Functions by which something is handed over to be called elsewhere, what notes it, and of which parameters."""
+
+
+def _is_of_zones(path: object) -> bool:
+    """Tell whether a file holds a time zone: what is made in C reads it, with no frame of a library between."""
+    zoneinfo = sys.modules.get("zoneinfo")
+    folders = getattr(zoneinfo, "TZPATH", ())
+    return isinstance(path, str) and any(path.startswith(f"{folder}/") for folder in folders)
 
 
 def _listen(watch: Watch) -> None:

@@ -49,6 +49,8 @@ class Cursor:
         self._begun: dict[str, Envelope] = {}
         """The recorded lanes of which something was met, with the furthest."""
         self._reached = 0
+        self.keeps_time = False
+        """Whether somebody wants to know `time`."""
         self.time = 0
         """How far into the record what was met goes, in nanoseconds since it began."""
         self._left = 0
@@ -216,7 +218,8 @@ class Cursor:
         furthest = self._begun.get(lane)
         if furthest is None or furthest.seq < seq:
             self._begun[lane] = envelope
-        self.time = max(self.time, envelope.started)
+        if self.keeps_time:
+            self.time = max(self.time, envelope.started)
         if self.tell is not None:
             self.tell("met", seq)
         if seq > self._reached:
@@ -248,7 +251,8 @@ class Cursor:
     def close(self, envelope: Envelope) -> None:
         """Note that an envelope's body is not run: nothing that was recorded inside will be met."""
         self._closed.add(envelope.seq)
-        self.time = max(self.time, _end(envelope))
+        if self.keeps_time:
+            self.time = max(self.time, _end(envelope))
         if self.tell is not None:
             self.tell("closed", envelope.seq)
 

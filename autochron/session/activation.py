@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from autochron import __version__
@@ -40,7 +41,7 @@ class Activation:
         self.project = Project(program_paths(rules, program), rules.root)
         self.ledger = Ledger()
         self.planner = RulePlanner(rules, self.project, self.ledger)
-        self._hook = Hook(self.planner, self.ledger, self._plans(rules))
+        self._hook = Hook(self.planner, self.ledger, self._plans(rules, default_folder()))
         self.runners = Runners(self._hook, self.planner)
         self.planner.watched = RUNNERS
         self._lanes = LaneHooks()
@@ -52,12 +53,16 @@ class Activation:
         self.values: Values | None = None
         """The ambient values that are recorded and served; None as long as nobody asks for any."""
 
-    def _plans(self, rules: Rules) -> Plans | None:
-        folder = default_folder() if rules.digest else None
-        if folder is None:
+    def _plans(self, rules: Rules, folder: str | None) -> Plans | None:
+        if folder is None or not rules.digest:
             return None
         key = (__version__, version_of_code(), rules.digest, rules.root, rules.file, self.project.paths)
         return Plans(folder, key)
+
+    def load_instead(self, instead: Callable[[str, CodeType], CodeType] | None, folder: str) -> None:
+        """Have other code woven than what Python loads, with plans of its own in a folder."""
+        self._hook.instead = instead
+        self._hook.plans = self._plans(self._given, folder)
 
     @property
     def hook(self) -> Hook:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 
 from autochron.model import Effect
 
@@ -42,8 +43,19 @@ class Search:
             return found is not None
         if not is_known and self._tried(sites, step) is None:
             return False
-        half = len(sites) // 2
-        first = self._split(sites[:half], step)
-        # Where the first half changes nothing, the second must, and needn't be asked as a whole.
-        second = self._split(sites[half:], step, is_known=not first)
-        return first or second
+        has_any = False
+        parts = _parts(sites)
+        for part in parts:
+            # Where the others change nothing, the last must, and needn't be asked as a whole.
+            has_any |= self._split(part, step, is_known=part is parts[-1] and not has_any)
+        return has_any
+
+
+def _parts(sites: Sequence[str]) -> list[Sequence[str]]:
+    """Divide a group: few are each tried alone, for among an agent's sites many are harmful."""
+    count = len(sites) if len(sites) <= _FEW else _PARTS
+    ends = [len(sites) * number // count for number in range(count + 1)]
+    return [sites[start:end] for start, end in pairwise(ends)]
+
+
+_FEW, _PARTS = 5, 4

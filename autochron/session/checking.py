@@ -82,7 +82,7 @@ class _Work:
             self.unread.append(Unread(name, 1, "can't be read"))
             return
         self.lines += source.count(b"\n")
-        package = _package(path)
+        package = package_of(path)
         key = key_of(source, package)
         seen = self._cache.get(key)
         if seen is None:
@@ -104,7 +104,7 @@ class _Work:
 
     def _add(self, path: str, name: str, source: bytes, seen: list[Seen]) -> None:
         woven, called = self._boundaries(path, source)
-        texts = _texts(source)
+        texts = texts_of(source)
         for each in seen:
             text = texts[each.line - 1] if each.line <= len(texts) else ""
             last = each.call.rpartition(".")[2]
@@ -145,12 +145,13 @@ def _callee(pattern: str, source: str) -> str:
     return name if name.replace(".", "").replace("_", "").isalnum() else source
 
 
-def _package(path: str) -> str:
+def package_of(path: str) -> str:
     """Give the package that relative imports of a file start from."""
     module = module_names(path)[0]
     return module if os.path.basename(path) == "__init__.py" else module.rpartition(".")[0]
 
 
-def _texts(source: bytes) -> list[str]:
+def texts_of(source: bytes) -> list[str]:
+    """Give the lines of a source."""
     # As Python counts lines: not at form feeds, as splitlines of a str does.
     return source.replace(b"\r\n", b"\n").replace(b"\r", b"\n").decode("utf-8", "surrogateescape").split("\n")

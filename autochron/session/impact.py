@@ -1,20 +1,21 @@
 """Which non-deterministic values matter: each site's is replaced while all others stay, and the replays are compared.
 
 The program is replayed once as it is, which fills the tape and says which libraries it imports; these are imported here, and
-each further replay is a fork of this process. The seed of hashes is taken when Python starts, so replays with other seeds
-are processes of their own.
+each further replay is a fork of this process. In all of them the orders of sets and the places of objects pass through a
+function, so that each line's can be another one. The seed of hashes is taken when Python starts, so replays with other seeds
+are processes of their own: they tell what no line explains.
 """
 
 from __future__ import annotations
 
-import importlib
+import ast
+import gc
+import importlib.util
 import os
 import pickle
 import shutil
-import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from autochron import _originals, _seed
@@ -25,21 +26,21 @@ from autochron.model import Category, Effect, Finding, Impact, Impacts, Rules, S
 from autochron.ports import Record
 from autochron.replaying.plan import FULL
 from autochron.session.activation import activate
+from autochron.session.agreeing import Agreement
 from autochron.session.bisecting import Search
 from autochron.session.checking import check
+from autochron.session.ordering import NOTHING
 from autochron.session.outcomes import difference
 from autochron.session.perturbing import Tape, site_key
-from autochron.session.probing import HANGS, Outcome, Probe, none, packed, unpacked
+from autochron.session.probing import HANGS, Outcome, Probe, none, packed
 from autochron.session.program import Program
+from autochron.session.project import read_source
 from autochron.session.replaycommand import enter_folder, load_record
 from autochron.session.running import Options
+from autochron.session.seeds import NUMBER, PROBE, Seeds, plans_in
 from autochron.session.surroundings import set_environment
 
-PROBE = "AUTOCHRON_IMPACT_PROBE"
-"""Names the file that tells a process with another seed what to replay, and that it answers into."""
-
-_SEEDS = ("1", "7919", "104729", "1299709", "15485863", "32452843")
-_SETS: tuple[Category, ...] = ("set-order",)
+_UNORDERED: tuple[Category, ...] = ("set-order", "identity")
 _LEAST = 5.0
 _FIRST = 120.0
 """Seconds that the first replay may take where nothing else is said."""
@@ -93,18 +94,22 @@ def _prepare(record: Record, rules: Rules) -> tuple[Probe, Rules]:
     enter_folder(rules, command)
     program = Program(command)
     set_environment(record, FULL)
-    return Probe(activate(rules, program.own, aliases={"__main__": program.aliases}), record, command), rules
+    activation = activate(rules, program.own, aliases={"__main__": program.aliases})
+    return Probe(activation, record, command, program.path), rules
 
 
 def _answer(probe: Probe, file: str) -> None:
     """Replay once in this process, which has another seed."""
     with open(file, "rb") as stream:
-        tape: Tape = pickle.load(stream)  # noqa: S301 - of the process that has started this one
+        tape, is_wrapped = pickle.load(stream)  # noqa: S301 - of the process that has started this one
 
     def send(outcome: Outcome) -> None:
         with open(f"{file}.out", "wb") as stream:
             stream.write(packed(outcome))
 
+    probe.folder = plans_in(os.path.dirname(file))
+    if not is_wrapped:
+        probe.sources = None
     probe.here(tape, {}, send)
 
 
@@ -122,37 +127,102 @@ class _Impact:
         self._varied: set[str] = set()
         self._timeout = asked.timeout or _FIRST
         self._replays = 0
+        self._seeds: Seeds | None = None
+        self._agreement = Agreement({}, NOTHING, self._baseline, None)
 
     def run(self, folder: str) -> Impacts:
         """Find the sites, try them, and say what became of each."""
-        first = self._replayed({}, first=True)
-        self._refuse_broken(first)
-        self._tape = first.tape
-        _preload(first.modules)
-        began = _originals.perf_counter_ns()
-        self._baseline = self._replayed({})
-        took = (_originals.perf_counter_ns() - began) / 1e9
-        self._refuse_unstable(first, self._baseline)
-        self._timeout = self._asked.timeout or max(_LEAST, 6 * took)
-        sites = self._sites(first)
-        sets = self._sets(first)
         # Not a TemporaryDirectory: each fork runs what is due at exit, and would remove it.
         scratch = tempfile.mkdtemp()
-        others = self._start_seeds(scratch, folder) if sets is not None else []
+        self._probe.folder = plans_in(scratch)
+        _preload(_imports_of(self._probe.path, self._probe.owns))
         try:
-            tried = [key for key, each in sites.items() if each.untried is None]
-            search = Search(tried, self._asked.variants, self._attempt)
-            search.run()
-            told = [self._told(key, each, search) for key, each in sites.items()]
-            if sets is not None:
-                told += self._seeds(others, sets)
+            return self._searched(scratch, folder)
         finally:
-            for process, _ in others:
-                process.kill()
-                process.wait()
+            if self._seeds is not None:
+                self._seeds.end()
             shutil.rmtree(scratch, ignore_errors=True)
-        told.sort(key=lambda each: (each.site.file, each.site.line, each.call))
-        return Impacts(trace=self._record.header.id, sites=tuple(told), replays=self._replays)
+
+    def _searched(self, scratch: str, folder: str) -> Impacts:
+        first = self._begin()
+        sites = self._sites(first)
+        orders = self._orders(first, sites)
+        unscanned = self._seen({**sites, **orders})
+        orders.update(unscanned)
+        if any(each.category == "set-order" for each in orders.values()):
+            self._seeds = Seeds(
+                self._asked.words,
+                self._tape,
+                is_wrapped=self._probe.sources is not None,
+                scratch=scratch,
+                folder=folder,
+                timeout=self._asked.timeout or max(60.0, 6 * self._timeout),
+            )
+            self._replays += NUMBER
+            self._progress(self._replays, "other seeds of hashes")
+        searches = [self._search(sites)]  # while the other seeds are at work
+        self._agreement = Agreement(
+            orders,
+            first.ordered,
+            self._baseline,
+            self._seeds,
+            is_wrapped=self._probe.sources is not None,
+        )
+        ordering: dict[str, Impact] = {}
+        for key, each in orders.items():
+            untried = self._agreement.untried(key)
+            if self._is_wanted(each.site) and (untried is None or key not in unscanned):
+                ordering[key] = _with(each, untried=untried)
+        sites |= ordering
+        if self._asked.site is not None and not sites:
+            raise UsageError(
+                f"no value is asked for at {self._asked.site} in a replay of trace {self._record.header.id};"
+                " give FILE:LINE as `autochron impact` without --site prints it"
+            )
+        searches.append(self._search(ordering))
+        harmful = {key: found for each in searches for key, found in each.harmful.items()}
+        told = {key: self._told(key, each, harmful) for key, each in sites.items()}
+        problems = self._compare_seeds(told, orders)
+        ordered = sorted(told.values(), key=lambda each: (each.site.file, each.site.line, each.call))
+        return Impacts(
+            trace=self._record.header.id, sites=tuple(ordered), replays=self._replays, problems=problems
+        )
+
+    def _search(self, sites: Mapping[str, Impact]) -> Search:
+        """Try the sites that can be tried."""
+        tried = [key for key, each in sites.items() if each.untried is None]
+        search = Search(tried, self._asked.variants, self._attempt)
+        search.run()
+        return search
+
+    def _begin(self) -> Outcome:
+        """Fill the tape, and see that a replay is the same again; else the modules run as they are, and that is tried."""
+        first = self._replayed({}, first=True)
+        broken, found = self._broken(first), None
+        if broken is None:
+            self._tape = first.tape
+            _preload(first.modules)
+            if self._probe.sources is not None:
+                self._probe.sources.prepare(first.files)
+            began = _originals.perf_counter_ns()
+            self._baseline = self._replayed({})
+            took = (_originals.perf_counter_ns() - began) / 1e9
+            self._timeout = self._asked.timeout or max(_LEAST, 6 * took)
+            found = difference(first, self._baseline)
+        if found is not None:  # the first one had to import what lies in memory by now
+            before, self._baseline = self._baseline, self._replayed({})
+            found = difference(before, self._baseline)
+        if broken is None and found is None:
+            return first
+        if self._probe.sources is not None:
+            self._probe.sources = None
+            self._timeout = self._asked.timeout or _FIRST
+            try:
+                return self._begin()
+            except UsageError:
+                if found is None:
+                    raise
+        raise self._refusal(broken, found)
 
     def _replayed(self, variants: Mapping[str, int], *, first: bool = False) -> Outcome:
         self._replays += 1
@@ -162,32 +232,47 @@ class _Impact:
         return outcome
 
     def _attempt(self, variants: Mapping[str, int]) -> Effect | None:
-        return difference(self._baseline, self._replayed(variants))
+        found = difference(self._baseline, self._replayed(variants))
+        if found is None or len(variants) > 1:
+            return found
+        ((key, variant),) = variants.items()
+        for group in self._agreement.groups(key):
+            if difference(self._baseline, self._replayed(dict.fromkeys(group, variant))) is None:
+                return None
+        return found
 
-    def _refuse_broken(self, first: Outcome) -> None:
-        trace, reason = self._record.header.id, first.problem
+    def _broken(self, first: Outcome) -> str | None:
+        """Say why nothing can be made of a replay."""
+        reason = first.problem
         if reason == HANGS:
-            reason = f"it was not done after {self._timeout:g} s; give --timeout more"
+            return f"it was not done after {self._timeout:g} s; give --timeout more"
         footer = self._record.footer
         if reason is None and first.uncaught is not None and (footer is None or not footer.status):
-            reason = f"it breaks on an uncaught {first.uncaught}" + "".join(
+            return f"it breaks on an uncaught {first.uncaught}" + "".join(
                 f": {each}" for each in first.faults[:1]
             )
-        if reason is None and first.faults:
-            reason = first.faults[0]
-        if reason is not None:
-            raise UsageError(
-                f"trace {trace} doesn't replay: {reason}; see what `autochron replay {trace}` says"
-            )
+        return first.faults[0] if reason is None and first.faults else reason
 
-    @staticmethod
-    def _refuse_unstable(first: Outcome, second: Outcome) -> None:
-        found = difference(first, second)
-        if found is not None:
-            raise UsageError(
-                f"two replays with the same values are not the same: the second {found.what} ({found.before!r}, then"
-                f" {found.after!r}), which no site explains; make what it comes from a boundary, and record again"
+    def _refusal(self, broken: str | None, found: Effect | None) -> UsageError:
+        trace = self._record.header.id
+        if broken is not None:
+            return UsageError(
+                f"trace {trace} doesn't replay: {broken}; see what `autochron replay {trace}` says"
             )
+        assert found is not None  # noqa: S101 - one of the two is why
+        suspects = [
+            f"{each.call} at {each.site}"
+            for each in self._baseline.findings
+            if each.covered is None
+            and site_key(each.call, each.site.file, each.site.line) not in self._baseline.replaceable
+        ]
+        whence = (
+            f"what it comes from, perhaps {' or '.join(suspects[:3])}," if suspects else "what it comes from"
+        )
+        return UsageError(
+            f"two replays with the same values are not the same: the second {found.what} ({found.before!r}, then"
+            f" {found.after!r}), which no site explains; make {whence} a boundary, and record again"
+        )
 
     # --- sites -------------------------------------------------------------------------------------------------------
 
@@ -200,85 +285,66 @@ class _Impact:
                 continue
             if key not in found or found[key].untried is not None:
                 found[key] = _impact(each, _untried(each, is_replaceable=key in first.replaceable))
-        if self._asked.site is not None and not found:
-            raise UsageError(
-                f"no value is asked for at {self._asked.site} in a replay of trace {self._record.header.id};"
-                " give FILE:LINE as `autochron impact` without --site prints it"
-            )
         return found
 
     def _is_wanted(self, site: Site) -> bool:
         return self._asked.site in {None, str(site)}
 
-    def _told(self, key: str, site: Impact, search: Search) -> Impact:
+    def _told(self, key: str, site: Impact, harmful: Mapping[str, tuple[int, Effect]]) -> Impact:
         if site.untried is not None:
             return site
-        tried, changed = search.harmful.get(key, (self._asked.variants, None))
+        tried, changed = harmful.get(key, (self._asked.variants, None))
         if changed is None and key not in self._varied:
             return _with(site, untried="its values have no others that are known")
         return _with(site, variants=tried, effect=changed)
 
-    # --- the order of sets -------------------------------------------------------------------------------------------
+    # --- the order of sets, and places in memory ----------------------------------------------------------------------
 
-    def _sets(self, first: Outcome) -> list[Impact] | None:
-        """Give the lines whose order is that of a set, as the scan sees them; None where none is asked for."""
-        checked = check(first.files, self._rules, categories=_SETS) if first.files else None
-        found = [
-            _impact(each) for each in (checked.findings if checked else ()) if self._is_wanted(each.site)
-        ]
-        return found or None
+    def _orders(self, first: Outcome, sites: Mapping[str, Impact]) -> dict[str, Impact]:
+        """Give the lines whose values are those of a set's order or of a place, as the scan sees them."""
+        checked = check(first.files, self._rules, categories=_UNORDERED) if first.files else None
+        found: dict[str, Impact] = {}
+        for each in checked.findings if checked else ():
+            key = site_key(each.call, each.site.file, each.site.line)
+            if each.covered != "boundary" and key not in sites:
+                found.setdefault(key, _impact(each))
+        return found
 
-    def _start_seeds(self, scratch: str, folder: str) -> list[tuple[subprocess.Popen[bytes], str]]:
-        """Begin to replay with other seeds of hashes."""
-        started = []
-        for seed in [each for each in _SEEDS if each != _seed.current()][: max(3, self._asked.variants)]:
-            file = os.path.join(scratch, seed)
-            with open(file, "wb") as stream:
-                pickle.dump(self._tape, stream)
-            self._replays += 1
-            words = [sys.executable, "-m", "autochron", "impact", *self._asked.words]
-            environment = {**os.environ, **_seed.chosen(seed), PROBE: file}
-            process = subprocess.Popen(
-                words,
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-            started.append((process, f"{file}.out"))
-        return started
+    def _seen(self, sites: Mapping[str, Impact]) -> dict[str, Impact]:
+        """Give those that no scan sees, and that were met in a replay."""
+        known = {} if self._probe.sources is None else self._probe.sources.sites
+        met = self._baseline.replaceable & self._baseline.ordered.contents.keys()
+        return {key: known[key] for key in sorted(met) if key in known and key not in sites}
 
-    def _seeds(
-        self, others: Iterable[tuple[subprocess.Popen[bytes], str]], sets: list[Impact]
-    ) -> list[Impact]:
-        tried, found = 0, None
-        for process, file in others:
-            self._progress(self._replays, "other seeds of hashes")
-            outcome = self._with_seed(process, file)
+    def _compare_seeds(self, told: dict[str, Impact], orders: Mapping[str, Impact]) -> tuple[str, ...]:
+        """See whether another seed changes what no site does: then the orders of sets are to blame together."""
+        sets = [key for key in orders if orders[key].category == "set-order" and key in told]
+        if self._seeds is None or any(key in told and told[key].effect is not None for key in sets):
+            return ()
+        for number, outcome in enumerate(self._seeds.outcomes(), start=1):
             if outcome.problem not in {None, HANGS}:
-                return [
-                    _with(each, untried=f"a replay with another seed of hashes {outcome.problem}")
-                    for each in sets
-                ]
-            tried += 1
+                said = f"a replay with another seed of hashes {outcome.problem}"
+                return (f"{said}, so the orders of sets were tried one by one only (untried-seeds)",)
             found = difference(self._baseline, outcome)
             if found is not None:
-                break
-        if found is not None and len(sets) > 1:
-            found = Effect(f"{found.what} (this or another order of a set)", found.before, found.after)
-        return [_with(each, variants=tried, effect=found) for each in sets]
+                return (self._blame(told, sets, found, number),)
+        return ()
 
-    def _with_seed(self, process: subprocess.Popen[bytes], file: str) -> Outcome:
-        try:
-            process.wait(self._asked.timeout or max(60.0, 6 * self._timeout))
-        except subprocess.TimeoutExpired:
-            return none(HANGS)
-        if not os.path.exists(file):
-            return none(f"dies with status {process.returncode}")
-        with open(file, "rb") as stream:
-            return unpacked(stream.read())
+    def _blame(self, told: dict[str, Impact], sets: Sequence[str], found: Effect, number: int) -> str:
+        said = (
+            f"another seed of hashes {found.what} (was {found.before!r}, is now {found.after!r}), and no order of a set"
+            " does alone"
+        )
+        if self._asked.site is not None:
+            return f"{said}; only {self._asked.site} was tried (unexplained-order)"
+        suspects = self._agreement.suspects(sets)
+        if not suspects:
+            return f"{said}, nor is one known that could (unexplained-order)"
+        what = found.what if len(suspects) < 2 else f"{found.what} (this or another order of a set)"
+        effect = Effect(what, found.before, found.after)
+        for key in suspects:
+            told[key] = _with(told[key], variants=number, effect=effect)
+        return f"{said}, so those are called harmful together (unexplained-order)"
 
 
 def _untried(finding: Finding, *, is_replaceable: bool) -> str | None:
@@ -319,6 +385,33 @@ def _with(
     )
 
 
+def _imports_of(path: str | None, owns: Callable[[str], bool]) -> list[str]:
+    """Give what of others a program imports first, so that its first replay, too, finds what takes long to import."""
+    source = None if path is None else read_source(path)
+    try:
+        body = [] if source is None else ast.parse(source).body
+    except (SyntaxError, ValueError):  # the replay says it
+        return []
+    names = [alias.name for each in body if isinstance(each, ast.Import) for alias in each.names]
+    names += [
+        each.module for each in body if isinstance(each, ast.ImportFrom) and each.module and not each.level
+    ]
+    beside = os.path.dirname(os.path.realpath(path or ""))
+    return [name for name in dict.fromkeys(names) if _is_of_others(name.partition(".")[0], beside, owns)]
+
+
+def _is_of_others(package: str, beside: str, owns: Callable[[str], bool]) -> bool:
+    """Tell whether a package is neither the project's nor hidden by what lies beside the program."""
+    if any(os.path.exists(os.path.join(beside, name)) for name in (package, f"{package}.py")):
+        return False
+    try:
+        spec = importlib.util.find_spec(package)
+    except (ImportError, ValueError):
+        return False
+    places = () if spec is None else (spec.origin or "", *(spec.submodule_search_locations or ()))
+    return spec is not None and not any(owns(place) for place in places)
+
+
 def _preload(modules: Sequence[str]) -> None:
     """Import what the program imports, for each replay to find it."""
     for name in modules:
@@ -326,3 +419,5 @@ def _preload(modules: Sequence[str]) -> None:
             importlib.import_module(name)
         except BaseException:  # noqa: S112 - the program has imported it in another way, and does so again
             continue
+    # What is there by now is not gone through again in each fork, which would copy the memory that it lies in.
+    gc.freeze()

@@ -9,12 +9,13 @@ from __future__ import annotations
 import pickle
 import sys
 from collections.abc import Callable, Mapping
+from inspect import isgeneratorfunction
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from autochron.crossing.lanes import CURRENT
 from autochron.detect.catalogue import BY_NAME, Source
-from autochron.detect.drawing import PLAIN, SEEDED, Draw, form_of, random_bits
+from autochron.detect.drawing import PLAIN, SEEDED, Draw, Form, form_of, given, random_bits
 from autochron.detect.records import Record as Line
 from autochron.detect.records import Through
 from autochron.detect.variants import Call, Unvaried, can_vary, vary
@@ -88,7 +89,7 @@ class Perturbing(Values):
     def altered(self, line: Line, draw: Draw, kept: Any) -> Any:
         """Give a recorded value, or its variant."""
         key = self.key_of(line)
-        place = (key, _lane())
+        place = (key, lane_name())
         nth = self._counts[place] = self._counts.get(place, -1) + 1
         self.replaceable.add(key)
         return self.vary(line.source, line.source.call, key, draw, kept, nth)
@@ -109,7 +110,7 @@ class Perturbing(Values):
         if variant is None:
             return kept
         try:
-            other = vary(Call(source, name, draw.given, nth, f"{key} {_lane()}"), kept, variant)
+            other = vary(Call(source, name, draw.given, nth, f"{key} {lane_name()}"), kept, variant)
         except (Unvaried, ArithmeticError, ValueError):  # of a date past the last one, too
             return kept
         except KeyError:
@@ -121,19 +122,19 @@ class Perturbing(Values):
     def instead(self, source: Source, original: Callable[..., Any], key: str) -> Callable[..., Any]:
         """Give what a value comes from that is not on the tape: the trace's time, and chance that is the same each time."""
         if self.inventor is not None and form_of(source) is not None:
-            return self.inventor.instead(source.call, original, _lane(), key)
+            return self.inventor.instead(source.call, original, lane_name(), key)
         return random_bits if source.call in SEEDED else original
 
     def next_of(self, key: str) -> tuple[int, bytes | None]:
         """Count a value of a site; give its number, and what the tape has of it."""
-        place = (key, _lane())
+        place = (key, lane_name())
         nth = self._counts[place] = self._counts.get(place, -1) + 1
         values = self.tape.get(place, ())
         return nth, values[nth] if nth < len(values) and not self.is_first else None
 
     def keep(self, key: str, kept: Any) -> None:
         """Put a value onto the tape."""
-        values = self.tape.setdefault((key, _lane()), [])
+        values = self.tape.setdefault((key, lane_name()), [])
         if len(values) < MOST:
             values.append(_packed(kept))
             if values[-1] is not None:
@@ -141,7 +142,7 @@ class Perturbing(Values):
 
     def skip(self, key: str) -> None:
         """Leave a value's place on the tape empty."""
-        self.tape.setdefault((key, _lane()), []).append(None)
+        self.tape.setdefault((key, lane_name()), []).append(None)
 
 
 class _Taped:
@@ -158,7 +159,7 @@ class _Taped:
         owner, key = self._owner, self._key
         if GATE[0] is None:
             return original(*args, **kwargs)
-        form = form_of(self._source) or PLAIN
+        form = form_of(self._source) or _FORMS.get(self._source.call, PLAIN)
         try:
             draw = form.apart(original, args, kwargs)
         except Exception:  # of the arguments' own; the source says it better
@@ -181,6 +182,17 @@ class _Taped:
         return draw.made(owner.vary(self._source, name, key, draw, kept, nth))
 
 
+def _listed(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw | None:
+    """Take a listing apart that is made at once, as from Python 3.13 on; before, it is a generator that asks `os.listdir`."""
+    if isgeneratorfunction(function):
+        return PLAIN.apart(function, args, kwargs)
+    return Draw(given(args, kwargs), lambda source: list(source(*args, **kwargs)), iter)
+
+
+_FORMS = {"pathlib.Path.iterdir": Form((), _listed)}
+"""Of sources whose values can be replaced, and not recorded."""
+
+
 def _packed(value: Any) -> bytes | None:
     """Pickle a value that is the same when it is made again; None for others, such as what is read bit by bit."""
     try:
@@ -191,6 +203,7 @@ def _packed(value: Any) -> bytes | None:
     return packed
 
 
-def _lane() -> str:
+def lane_name() -> str:
+    """Name the lane that asks."""
     current = CURRENT.get(None)
     return "" if current is None else str(current.root.lane)

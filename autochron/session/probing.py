@@ -7,12 +7,13 @@ import os
 import pickle
 import select
 import signal
+import ssl
 import struct
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autochron import _originals
 from autochron.detect.lines import hash_of
@@ -21,6 +22,7 @@ from autochron.envelope.redaction import Redactor
 from autochron.model import Finding
 from autochron.replaying.plan import FULL
 from autochron.session import exits
+from autochron.session.ordering import NOTHING, Ordered, Ordering, Sources
 from autochron.session.perturbing import Perturbing, Tape
 from autochron.session.program import Program, end_process
 from autochron.session.replaying import Replaying
@@ -61,13 +63,15 @@ class Outcome(NamedTuple):
     """The sites whose values can be replaced."""
     varied: frozenset[str]
     """The sites that gave other values."""
+    ordered: Ordered = NOTHING
+    """What became of orders of sets and places in memory."""
     problem: str | None = None
     """Why there is no outcome."""
 
 
 def none(problem: str) -> Outcome:
     """Give the outcome of a replay that came to none."""
-    return Outcome((), b"", None, None, (), (), {}, (), (), frozenset(), frozenset(), problem)
+    return Outcome((), b"", None, None, (), (), {}, (), (), frozenset(), frozenset(), problem=problem)
 
 
 class _Telling(Redactor):
@@ -84,7 +88,16 @@ class _Telling(Redactor):
 class Probe:
     """A program that is replayed again and again."""
 
-    def __init__(self, activation: Activation, record: Record, command: Command) -> None:
+    def __init__(
+        self, activation: Activation, record: Record, command: Command, path: str | None = None
+    ) -> None:
+        """Take `path`, the file that the program begins in, where that is known."""
+        self.path = path
+        self.owns = activation.project.owns
+        self.sources: Sources | None = Sources(activation.project)
+        """What the project's modules are compiled from; None where they run as they are."""
+        self.folder = ""
+        """Where their woven code is kept."""
         self._activation = activation
         self._record = record
         self._command = command
@@ -125,6 +138,11 @@ class Probe:
         activation.values = values
         activation.hook.on_executed = values.watch.imported
         values.begin()
+        _trust_nobody()
+        ordering = Ordering(values)
+        if self.sources is not None:
+            ordering.begin()
+            activation.load_instead(self.sources.code, self.folder)
         program = Program(self._command)
         replaying = Replaying(activation, self._record, _Telling(), FULL)
         capture = Capture()
@@ -137,7 +155,8 @@ class Probe:
                 return
             done.append(True)
             capture.stop()
-            send(_outcome(replaying, values, capture, before, status, uncaught))
+            ordered = NOTHING if self.sources is None else ordering.told(self.sources.keys)
+            send(_outcome(replaying, values, capture, before, status, uncaught)._replace(ordered=ordered))
 
         def cut_short(status: int | None) -> None:
             if _originals.getpid() != own:
@@ -219,6 +238,18 @@ def _be_silent() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
+
+
+def _trust_nobody() -> None:
+    """Have no client read certificates, 70 ms each: here no connection is made that they could be needed for."""
+    contexts: Any = ssl.SSLContext
+    read = contexts.load_verify_locations
+
+    def load(context: ssl.SSLContext, cafile: Any = None, capath: Any = None, cadata: Any = None) -> None:
+        if cafile is None or capath is not None or cadata is not None or not os.path.isfile(cafile):
+            read(context, cafile, capath, cadata)
+
+    contexts.load_verify_locations = load
 
 
 def packed(outcome: Outcome) -> bytes:

@@ -95,6 +95,7 @@ class Replaying(Session):
         joined = self._joined
         if self.record.header.ambient or self.activation.values is not None:
             values, cursor = self.activation.ambient_values(), self.director.cursor
+            cursor.keeps_time = True
             values.replay(self.record, lambda: cursor.time, self._is_alone)
         if "files" in self.plan.deny:
             self._unwatch = [isolation.watch_nodes(), databases.watch(self._refuses_writing)]

@@ -102,7 +102,7 @@ class Hook:
     def __init__(self, planner: Planner, ledger: Ledger, plans: Plans | None = None) -> None:
         self._planner = planner
         self._ledger = ledger
-        self._plans = plans
+        self.plans = plans
         self._is_blind = False
         self.progress: Progress | None = None
         """Told of each module that is looked through, because no plan of it was kept."""
@@ -110,6 +110,9 @@ class Hook:
         """Told of each module that has run, whatever rules mean to it."""
         self.passed: dict[str, bool] = {}
         """The files whose code came by, of modules that rules may mean something to; and whether something in it is woven."""
+        self.instead: Callable[[str, CodeType], CodeType] | None = None
+        """Gives other code for what stands in a file, before it is woven. With this there are other plans: what is kept of a
+        module is its code."""
         self._given: dict[int, CodeType] = {}
         """What `get_code` gave and is still to be run."""
         self._loaded: list[_Woven] = []
@@ -174,11 +177,12 @@ class Hook:
 
         What may be more than what stands in the file is neither kept nor taken from what was: `keeps` is false.
         """
-        plans = self._plans if keeps and file is not None and os.path.isfile(file) else None
+        plans = self.plans if keeps and file is not None and os.path.isfile(file) else None
         found = self._before(name, file, plans)
-        if found is None:
-            return code
-        return found if isinstance(found, CodeType) else self._after(found, code)
+        if isinstance(found, CodeType):
+            return found
+        given = self._instead(file, code) if keeps else code
+        return given if found is None else self._after(found, given, code)
 
     def _before(self, name: str, file: str | None, plans: Plans | None) -> CodeType | _Sought | None:
         """Give the woven code that was kept, what is still to be done with the code once it is there, or None for nothing."""
@@ -200,8 +204,11 @@ class Hook:
                 return woven
         return _Sought(name, file, plans, more, state)
 
-    def _after(self, sought: _Sought, code: CodeType) -> CodeType:
-        """Weave, and keep what came of it."""
+    def _instead(self, file: str | None, code: CodeType) -> CodeType:
+        return code if self.instead is None or file is None else self.instead(file, code)
+
+    def _after(self, sought: _Sought, code: CodeType, loaded: CodeType) -> CodeType:
+        """Weave, and keep what came of it; `loaded` is what Python loaded."""
         if sought.plans is None:
             return self._weave(sought, code)
         count = len(self._ledger)
@@ -212,8 +219,8 @@ class Hook:
             woven = self._weave(sought, code)
             if self._is_blind:
                 pass  # what was compiled without columns may be compiled with them next time
-            elif is_of_source(code, str(sought.file)):
-                self._keep(sought.plans, sought, None if woven is code else woven, count)
+            elif is_of_source(loaded, str(sought.file)):
+                self._keep(sought.plans, sought, None if woven is loaded else woven, count)
             else:
                 reason = f"Python runs bytecode of it that is not of {sought.file} as it is now; remove its __pycache__"
                 self._ledger.refuse(sought.name, reason, "stale-bytecode")
@@ -296,7 +303,7 @@ class Hook:
         # What Python raises while it loads passes through this frame only, which tracebacks leave out with its own.
         def get_code(loader: Any, fullname: str) -> Any:
             keeps = pristine and _loads_plainly(loader)
-            found = self._before(fullname, loader.path, self._plans) if keeps else None
+            found = self._before(fullname, loader.path, self.plans) if keeps else None
             if isinstance(found, CodeType):
                 return self._giving(found)
             code = original(loader, fullname)
@@ -304,7 +311,8 @@ class Hook:
                 return None
             if not keeps:
                 found = self._before(fullname, _file_of(loader, code), None)
-            return self._giving(self._after(found, code) if isinstance(found, _Sought) else code)
+            given = self._instead(loader.path, code) if keeps else code
+            return self._giving(self._after(found, given, code) if isinstance(found, _Sought) else given)
 
         return get_code
 

@@ -18,6 +18,8 @@ class Case:
         status: what it exits with.
         calls: whether it calls a model.
         main: whether its `main()` gives the objects that it got.
+        findings: the calls that escape the record, each as FILE:LINE and call: such as stand in its own lines.
+        slugs: what of the rest that a run must not say it says all the same.
     """
 
     module: str
@@ -28,6 +30,8 @@ class Case:
     status: int = 0
     calls: bool = True
     main: bool = True
+    findings: tuple[str, ...] = ()
+    slugs: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.module
@@ -57,7 +61,11 @@ CASES = (
     Case("openai_stream_async"),
     Case("openai_stream_closed"),
     Case("openai_stream_manager"),
-    Case("openai_threads", "weather hotel"),
+    Case(
+        "openai_threads",
+        "weather hotel",
+        findings=("openai_threads.py:37 random.random", "openai_threads.py:58 threading.Thread.start"),
+    ),
     Case("openai_gather", "weather"),
     Case("openai_responses", "look_up"),
     Case("openai_responses_async"),
@@ -70,11 +78,24 @@ CASES = (
     Case("anthropic_async", "fetch"),
     Case("anthropic_stream", "roll"),
     Case("anthropic_errors"),
-    Case("http_direct", rules=HTTP),
+    Case("http_direct", rules=HTTP, findings=("http_direct.py:10 os.environ",)),
     Case("tools_raise", RAISING, calls=False),
-    Case("tools_async", "fetch count fails for_ever starts", calls=False),
+    Case(
+        "tools_async",
+        "fetch count fails for_ever starts",
+        calls=False,
+        findings=("tools_async.py:56 asyncio.wait", "tools_async.py:58 asyncio.as_completed"),
+    ),
     Case("tools_generators", "words endless breaks talks_back with_the_rest", calls=False),
-    Case("tools_threads", "work", calls=False),
+    Case(
+        "tools_threads",
+        "work",
+        calls=False,
+        findings=(
+            "tools_threads.py:27 concurrent.futures.as_completed",
+            "tools_threads.py:31 threading.Thread.start",
+        ),
+    ),
     Case("tools_nested", "leaf middle top tree Desk.ask Desk.open Desk.close", calls=False),
     Case("tools_mutate", "add mark visit shuffle fill deep fail_late", calls=False),
     Case("shop.desk", rules=SHOP, arguments=("one", "--two"), calls=False),

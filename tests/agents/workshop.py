@@ -132,19 +132,21 @@ def write(folder: Path, source: str, tools: str = "", rules: str = "", name: str
 
 
 def record(runner, case, folder, model=None):
-    """Record a program, which must end as it should and lose nothing."""
-    ran = runner.run(folder, "run", *case.program(), model=model, stdin=case.stdin)
+    """Record a program, which must end as it should, lose nothing, and let nothing escape but what it says of itself."""
+    ran = runner.run(folder, "run", "--report", "found.json", *case.program(), model=model, stdin=case.stdin)
     assert ran.status == case.status, ran.stderr
-    for slug in (
-        "(lost)",
-        "(opaque)",
-        "(unwoven-tool)",
-        "(rule-without-match)",
-        "(not-woven)",
-        "(unmarked-network)",
-    ):
-        assert slug not in ran.stderr, ran.stderr
+    slugs = ("lost", "opaque", "unwoven-tool", "rule-without-match", "not-woven", "unmarked-network")
+    said = tuple(slug for slug in slugs if f"({slug})" in ran.stderr)
+    assert (said, found(folder / "found.json")) == (case.slugs, case.findings), ran.stderr
     return ran
+
+
+def found(report):
+    """Give what a report tells of: line, call, and the library's function that the line called."""
+    findings = json.loads(report.read_bytes())["findings"]
+    lines = (f"{each['site']['file']}:{each['site']['line']} {each['call']}" for each in findings)
+    vias = (f" via {each['via']}" if each["via"] else "" for each in findings)
+    return tuple(map(str.__add__, lines, vias))
 
 
 def assert_same(recorded, replayed, status):

@@ -27,7 +27,6 @@ def standing():
     return [vars(owner)[name] for owner, name in HOOKED]
 
 
-
 @autochron.boundary
 def ask(question):
     return question

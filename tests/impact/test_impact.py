@@ -11,7 +11,11 @@ from tests.agents.workshop import Fresh
 
 PROGRAMS = Path(__file__).parent / "programs"
 RULES = 'version = 1\npacks = []\n\n[[boundary]]\nname = "send"\nkind = "tool"\ntarget = "boundary:send"\n'
-NAMES = sorted(each.stem for each in PROGRAMS.glob("*.py") if each.stem not in {"agent", "boundary"})
+BESIDE = {"imports_kinds": "kinds"}
+"""By program the module of the project that it imports, and which has sites of its own."""
+NAMES = sorted(
+    each.stem for each in PROGRAMS.glob("*.py") if each.stem not in {"agent", "boundary", *BESIDE.values()}
+)
 BATCHES = [NAMES[at::3] for at in range(3)]
 
 
@@ -49,7 +53,8 @@ def test_there_are_programs_enough():
 @pytest.mark.slow
 @pytest.mark.parametrize("names", BATCHES)
 def test_no_harmless_site_is_called_harmful_and_every_harmful_one_is_found(project, names):
-    for name in (*names, "agent"):
+    beside = [BESIDE[name] for name in names if name in BESIDE]
+    for name in (*names, *beside, "agent"):
         shutil.copy(PROGRAMS / f"{name}.py", project)
     assert run(project, "run", "agent.py", *names).status == 0
     told = run(project, "impact", "last", "--json")
@@ -57,7 +62,7 @@ def test_no_harmless_site_is_called_harmful_and_every_harmful_one_is_found(proje
     found = {
         f"{each['site']['file']}:{each['site']['line']}": each for each in json.loads(told.stdout)["sites"]
     }
-    expected = labelled(project, names)
+    expected = labelled(project, [*names, *beside])
     assert {site: verdict(found[site]) if site in found else "unseen" for site in expected} == expected
     assert {verdict(each) for site, each in found.items() if site not in expected} <= {"untried", "harmless"}
 
@@ -92,6 +97,15 @@ def test_the_report_is_the_same_again_and_later_runs_know_of_it(project):
     assert run(project, "impact", "last").stdout == told.stdout
     again = run(project, "run", "agent.py").stderr
     assert "agent.py:6  clock  time.time  ×1  direct  no effect observed (4 variants)" in again
+
+
+@pytest.mark.slow
+def test_a_module_beside_the_program_is_not_the_library_of_its_name(project):
+    (project / "attrs.py").write_text("import random\n\n\ndef roll():\n    return random.random()\n")
+    (project / "agent.py").write_text("import attrs\nfrom boundary import send\n\nsend(str(attrs.roll()))\n")
+    run(project, "run", "agent.py")
+    told = run(project, "impact", "last")
+    assert told.stdout.decode().splitlines()[0].endswith("  HARMFUL: changes send[1] input at text")
 
 
 @pytest.mark.slow
@@ -135,6 +149,19 @@ def test_what_can_not_be_tried_is_said_in_a_line(project):
     assert (few.status, few.stderr) == (
         2,
         "autochron: autochron impact: --variants takes a number from 4 to 100, not 1 (usage)\n",
+    )
+
+
+def test_what_a_replay_may_differ_by_is_named(project):
+    (project / "agent.py").write_text(
+        "import tempfile\nfrom boundary import send\n\nwith tempfile.TemporaryDirectory() as folder:\n    send(folder)\n"
+    )
+    run(project, "run", "agent.py")
+    told = run(project, "impact", "last")
+    assert told.status == 2
+    assert (
+        "make what it comes from, perhaps tempfile.TemporaryDirectory at agent.py:4, a boundary"
+        in told.stderr
     )
 
 

@@ -345,7 +345,7 @@ def test_tools_that_no_rule_weaves(project):
     footer = type(trace.footer)(status=0, unwoven_tools=("issue_refund",))
     write_trace(type(trace)(trace.header, trace.envelopes, footer), str(project / "unwoven.jsonl"))
     said = new(project, "unwoven.jsonl", "x", status=2)
-    assert "the model asked for issue_refund, which no boundary covers" in said
+    assert "the model asked for issue_refund, which no crossing answers" in said
     assert "--allow-unwoven" not in said
     assert not (project / "x").exists()
 

@@ -1,12 +1,11 @@
 """The pack of bedrock, on the real boto3 and the loopback provider. botocore has no asynchronous client."""
 
-import pytest
 from msgspec.json import decode
 
+from tests.packs.harness import needs
 from tests.packs.runs import addresses, kept
 
-pytest.importorskip("boto3", reason="boto3 is not installed")
-pytestmark = pytest.mark.slow
+pytestmark = needs("boto3")
 
 
 def variables(model):

@@ -16,7 +16,7 @@ from autochron.rules.names import CallFacts, name_template
 from autochron.rules.packs import pack_texts
 from autochron.weaving.gate import Point
 from tests.agents.workshop import Fresh
-from tests.packs.frameworks import needs, told, version
+from tests.packs.harness import needs, told, version
 
 PACKS = ("openai_agents", "pydantic_ai", "smolagents")
 

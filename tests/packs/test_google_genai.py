@@ -1,12 +1,11 @@
 """The pack of google-genai, on the real package and the loopback provider."""
 
-import pytest
 from msgspec.json import decode
 
+from tests.packs.harness import needs
 from tests.packs.runs import addresses, kept
 
-pytest.importorskip("google.genai", reason="google-genai is not installed")
-pytestmark = pytest.mark.slow
+pytestmark = needs("google-genai")
 
 
 def variables(model):
@@ -14,7 +13,7 @@ def variables(model):
 
 
 def test_the_synchronous_client(tmp_path):
-    trace = kept(tmp_path, "google_sync", variables)
+    trace = kept(tmp_path, "google_sync", variables, findings=("google_sync.py:38 os.environ",))
     assert addresses(trace) == [
         *("model[1]", "weather[1]", "model[2]"),
         *("model[3]", "weather[2]", "model[4]"),

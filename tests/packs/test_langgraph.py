@@ -5,6 +5,10 @@ from tests.packs.harness import needs, record_and_replay
 
 pytestmark = needs("langgraph", "langchain-openai", "openai")
 
+DESKS = (
+    "langgraph_agent.py:45 random.choice",
+)  # what chooses a route runs each time, and its choice is served
+
 DESK = Script(
     (
         Step(turn=0, calls=(Call.of("look_up_order", order_id="{number}"),)),
@@ -22,7 +26,7 @@ TRIP = Script(
 
 
 def test_conditional_edges_and_tools_streamed_and_invoked(tmp_path):
-    recorded = record_and_replay("langgraph_agent", tmp_path, DESK)
+    recorded = record_and_replay("langgraph_agent", tmp_path, DESK, findings=DESKS)
     crossed = [address for address in recorded.addresses() if not address.startswith("node.")]
     run = [
         *("model[{0}]", "next_step[{0}]", "look_up_order[{3}]", "model[{1}]", "next_step[{1}]"),
@@ -37,7 +41,7 @@ def test_conditional_edges_and_tools_streamed_and_invoked(tmp_path):
 
 
 def test_what_crosses_in_a_node_belongs_to_it(tmp_path):
-    recorded = record_and_replay("langgraph_agent", tmp_path, DESK)
+    recorded = record_and_replay("langgraph_agent", tmp_path, DESK, findings=DESKS)
     assert recorded.addresses(below="node.agent[1]") == ["model[1]", "next_step[1]"]
     assert recorded.addresses(below="node.tools[1]") == ["look_up_order[1]"]
     assert recorded.addresses(below="node.desk[1]") == ["any_desk[1]"]
@@ -48,7 +52,16 @@ def test_what_crosses_in_a_node_belongs_to_it(tmp_path):
 
 
 def test_commands_sends_and_a_subgraph(tmp_path):
-    recorded = record_and_replay("langgraph_goto", tmp_path, Script())
+    recorded = record_and_replay(
+        "langgraph_goto",
+        tmp_path,
+        Script(),
+        findings=(
+            "langgraph_goto.py:29 random.choice",
+            "langgraph_goto.py:46 random.choice",
+            "langgraph_goto.py:59 random.randrange",
+        ),
+    )
     assert recorded.addresses("model", "router") == [
         *("model[1]", "goto[1]", "goto[2]", "goto[3]", "spread[1]", "model[2]", "model[3]", "model[4]"),
     ]
@@ -66,7 +79,9 @@ def test_commands_sends_and_a_subgraph(tmp_path):
 
 
 def test_asyncio_streamed(tmp_path):
-    recorded = record_and_replay("langgraph_async", tmp_path, TRIP)
+    recorded = record_and_replay(
+        "langgraph_async", tmp_path, TRIP, findings=("langgraph_async.py:56 random.choice",)
+    )
     crossed = [address for address in recorded.addresses() if not address.startswith("node.")]
     assert crossed == [
         *("model[1]", "next_step[1]", "weather[1]", "train[1]", "model[2]", "next_step[2]", "hotel[1]"),

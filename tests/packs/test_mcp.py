@@ -7,24 +7,19 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 
-import pytest
-
 from tests.agents.cases import Case
 from tests.agents.workshop import Fresh, assert_same, record
-from tests.packs.runs import PROGRAMS, addresses, trace_of
+from tests.packs.harness import PROGRAMS, Surrounded, needs, set_up, trace_of
+from tests.packs.runs import addresses
 
-pytest.importorskip("mcp", reason="mcp is not installed")
-pytestmark = pytest.mark.slow
+pytestmark = needs("mcp")
 
 ASKED = ["started", "Oslo", "Rome"]
 
 
-def set_up(folder, name):
-    for each in (name, "mcp_server"):
-        shutil.copy(PROGRAMS / f"{each}.py", folder)
-    case = Case(name)
-    (folder / "autochron.toml").write_text(case.rule_file(), encoding="utf-8")
-    return case
+def with_server(folder, name, *findings):
+    shutil.copy(PROGRAMS / "mcp_server.py", folder)
+    return set_up(folder, Case(name, findings=findings))
 
 
 def asked(folder):
@@ -34,7 +29,7 @@ def asked(folder):
 
 
 def test_a_server_in_a_process_of_its_own(tmp_path):
-    case, runner = set_up(tmp_path, "mcp_stdio"), Fresh()
+    case, runner = with_server(tmp_path, "mcp_stdio"), Fresh()
     recorded = record(runner, case, tmp_path)
     assert "child process" not in recorded.stderr
     assert asked(tmp_path) == ASKED
@@ -52,9 +47,9 @@ def test_a_server_in_a_process_of_its_own(tmp_path):
 
 
 def test_a_server_over_http(tmp_path):
-    case, runner = set_up(tmp_path, "mcp_http"), Fresh()
+    case, runner = with_server(tmp_path, "mcp_http", "mcp_http.py:12 os.environ"), Fresh()
     with serving(tmp_path) as url:
-        recorded = recorded_with(runner, case, tmp_path, MCP_URL=url)
+        recorded = record(Surrounded({"MCP_URL": url}), case, tmp_path)
     assert asked(tmp_path) == ASKED
     trace = trace_of(tmp_path)
     assert addresses(trace) == [
@@ -67,7 +62,7 @@ def test_a_server_over_http(tmp_path):
 
 
 def test_a_server_in_memory(tmp_path):
-    case, runner = set_up(tmp_path, "mcp_memory"), Fresh()
+    case, runner = with_server(tmp_path, "mcp_memory"), Fresh()
     recorded = record(runner, case, tmp_path)
     assert asked(tmp_path) == ASKED[1:]
     assert [each for each in addresses(trace_of(tmp_path)) if "/" not in each] == [
@@ -76,13 +71,6 @@ def test_a_server_in_memory(tmp_path):
     for _ in range(2):
         assert_same(recorded, runner.run(tmp_path, "replay", "last"), 0)
     assert asked(tmp_path) == ASKED[1:]
-
-
-def recorded_with(runner, case, folder, **variables):
-    ran = runner.run(folder, "run", *case.program(), **variables)
-    assert (ran.status, "(lost)" in ran.stderr, "(opaque)" in ran.stderr) == (0, False, False), ran.stderr
-    assert "network" not in ran.stderr, ran.stderr
-    return ran
 
 
 @contextmanager

@@ -1,12 +1,14 @@
 """The pack of mistralai, on the real package and the loopback provider."""
 
-import pytest
 from msgspec.json import decode
 
+from tests.packs.harness import needs
 from tests.packs.runs import addresses, kept
 
-pytest.importorskip("mistralai.client", reason="mistralai is not installed")
-pytestmark = pytest.mark.slow
+pytestmark = needs("mistralai")
+
+
+ENVIRONMENT = ("mistral_async.py:38 os.environ", "mistral_async.py:39 os.environ")
 
 
 def variables(model):
@@ -14,7 +16,7 @@ def variables(model):
 
 
 def test_the_synchronous_client(tmp_path):
-    trace = kept(tmp_path, "mistral_sync", variables, "weather")
+    trace = kept(tmp_path, "mistral_sync", variables, "weather", ("mistral_sync.py:65 os.environ",))
     assert addresses(trace) == [
         *("model[1]", "weather[1]", "model[2]"),
         *("model[3]", "weather[2]", "model[4]"),
@@ -32,7 +34,7 @@ def test_the_synchronous_client(tmp_path):
 
 
 def test_the_asynchronous_client(tmp_path):
-    trace = kept(tmp_path, "mistral_async", variables, "weather")
+    trace = kept(tmp_path, "mistral_async", variables, "weather", ENVIRONMENT)
     assert addresses(trace) == [
         *("model[1]", "weather[1]", "model[2]", "model[3]"),
         *("model[4]", "model[5]", "model[6]"),

@@ -1,12 +1,11 @@
 """The pack of ollama, on the real package and the loopback provider."""
 
-import pytest
 from msgspec.json import decode
 
+from tests.packs.harness import needs
 from tests.packs.runs import addresses, kept
 
-pytest.importorskip("ollama", reason="ollama is not installed")
-pytestmark = pytest.mark.slow
+pytestmark = needs("ollama")
 
 
 def variables(model):

@@ -3,7 +3,7 @@
 from autochron import provider
 from autochron.provider import Call, Script, Step
 from tests.agents.workshop import Fresh, assert_same
-from tests.packs.frameworks import addresses, needs, record, replay_again, told
+from tests.packs.harness import needs, record_models, replay_again
 
 pytestmark = needs("openai-agents", "openai")
 
@@ -20,15 +20,15 @@ REFUNDS = Script(
 
 
 def test_tools_and_a_handoff(tmp_path):
-    recorded, trace = record(tmp_path, "openai_agents_sync", REFUNDS)
-    assert addresses(trace) == [
+    recorded = record_models(tmp_path, "openai_agents_sync", REFUNDS)
+    assert recorded.addresses() == [
         *("model[1]", "look_up[1]", "look_up[2]", "model[2]", "transfer_to_refunds[1]"),
         *("model[3]", "refund[1]", "refund[2]", "model[4]"),
     ]
-    assert addresses(trace, "router") == ["transfer_to_refunds[1]"]
-    assert told(recorded) == set()
-    assert b"Refunds Desk(log=[700, 8])" in recorded.stdout
-    assert b"An error occurred while running the tool" in recorded.stdout
+    assert recorded.addresses("router") == ["transfer_to_refunds[1]"]
+    assert recorded.told == set()
+    assert b"Refunds Desk(log=[700, 8])" in recorded.ran.stdout
+    assert b"An error occurred while running the tool" in recorded.ran.stdout
     replay_again(tmp_path, recorded)
 
 
@@ -51,17 +51,17 @@ VISIT = ["model", "forecast", "model", "weather", "weather", "model", "model", "
 
 
 def test_an_agent_as_a_tool_a_reason_and_an_error(tmp_path):
-    recorded, trace = record(tmp_path, "openai_agents_async", VISITS)
-    names = [envelope.name for envelope in trace.envelopes]
+    recorded = record_models(tmp_path, "openai_agents_async", VISITS)
+    names = [envelope.name for envelope in recorded.trace.envelopes]
     assert names[:10] == [*VISIT, "book"]
     assert sorted(names[10:]) == sorted(2 * VISIT)
-    forecast = trace.envelopes[1]
-    assert [envelope.name for envelope in trace.envelopes if envelope.parent == forecast.seq] == [
+    forecast = recorded.trace.envelopes[1]
+    assert [envelope.name for envelope in recorded.trace.envelopes if envelope.parent == forecast.seq] == [
         *("model", "weather", "weather", "model")
     ]
-    assert told(recorded) == set()
-    assert b"ValueError('Oslo is full: 0." in recorded.stdout
-    assert recorded.stdout.count(b"Usage(requests=5,") == 2
+    assert recorded.told == set()
+    assert b"ValueError('Oslo is full: 0." in recorded.ran.stdout
+    assert recorded.ran.stdout.count(b"Usage(requests=5,") == 2
     replay_again(tmp_path, recorded)
 
 
@@ -75,28 +75,39 @@ GAME = Script(
 
 
 def test_a_stream_of_events(tmp_path):
-    recorded, trace = record(tmp_path, "openai_agents_streamed", GAME)
-    assert addresses(trace) == [
+    recorded = record_models(tmp_path, "openai_agents_streamed", GAME)
+    assert recorded.addresses() == [
         *("model[1]", "transfer_to_player[1]", "model[2]", "roll[1]", "roll[2]", "model[3]"),
     ]
-    assert told(recorded) == set()
-    assert b"handoff_occured" in recorded.stdout
+    assert recorded.told == set()
+    assert b"handoff_occured" in recorded.ran.stdout
     replay_again(tmp_path, recorded)
+
+
+TRACER = "via agents.tracing.processors.BatchTraceProcessor._run"
 
 
 def test_what_goes_to_a_collector_is_network_outside_every_crossing(tmp_path):
     with provider.serve() as collector:
         script = Script((Step(text="{random}"),))
-        recorded, trace = record(tmp_path, "openai_agents_traced", script, COLLECTOR=collector.url)
+        recorded = record_models(
+            tmp_path,
+            "openai_agents_traced",
+            script,
+            findings=(
+                "openai_agents_traced.py:9 os.environ",
+                f"openai_agents_traced.py:14 socket.getaddrinfo {TRACER}",
+                f"openai_agents_traced.py:14 socket.socket.connect {TRACER}",
+            ),
+            slugs=("unmarked-network",),
+            COLLECTOR=collector.url,
+        )
     address = collector.origin.removeprefix("http://")
-    assert addresses(trace) == ["model[1]"]
-    assert told(recorded) == {
-        "unmarked-network",
-        "unmarked-call",
-    }  # the second is the program's own look at its environment
-    assert f"network outside every crossing: {address}" in recorded.stderr
+    assert recorded.addresses() == ["model[1]"]
+    assert recorded.told == {"unmarked-network", "unmarked-call"}
+    assert f"network outside every crossing: {address}" in recorded.ran.stderr
     replayed = Fresh().run(tmp_path, "replay", "last", COLLECTOR=collector.url)
-    assert (replayed.status, replayed.stdout) == (1, recorded.stdout)
+    assert (replayed.status, replayed.stdout) == (1, recorded.ran.stdout)
     assert f"reaches for {address} outside every live crossing" in replayed.stderr
     untraced = Fresh().run(tmp_path, "replay", "last", OPENAI_AGENTS_DISABLE_TRACING="1")
-    assert_same(recorded, untraced, 0)
+    assert_same(recorded.ran, untraced, 0)

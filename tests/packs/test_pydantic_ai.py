@@ -3,7 +3,7 @@
 import re
 
 from autochron.provider import Call, Script, Step
-from tests.packs.frameworks import addresses, needs, record, replay_again, told
+from tests.packs.harness import needs, record_models, replay_again
 
 pytestmark = needs("pydantic-ai-slim", "openai", "anthropic")
 
@@ -22,17 +22,17 @@ REFUNDS = Script(
 
 
 def test_tools_with_typed_arguments_and_dependencies(tmp_path):
-    recorded, trace = record(tmp_path, "pydantic_ai_sync", REFUNDS)
-    assert addresses(trace) == [
+    recorded = record_models(tmp_path, "pydantic_ai_sync", REFUNDS)
+    assert recorded.addresses() == [
         *("model[1]", "look_up[1]", "look_up[2]", "now[1]", "model[2]", "look_up[3]"),
         *("model[3]", "refund[1]", "refund[2]", "model[4]", "final_result[1]"),
     ]
-    assert {envelope.kind for envelope in trace.envelopes} == {"model", "tool"}
-    assert told(recorded) == set()
-    assert recorded.stdout.startswith(b"Answer(text=")
+    assert {envelope.kind for envelope in recorded.trace.envelopes} == {"model", "tool"}
+    assert recorded.told == set()
+    assert recorded.ran.stdout.startswith(b"Answer(text=")
     # Two at once run in threads, so either may come first.
     assert re.search(
-        rb"Desk\(log=\[(700, 8|8, 700), 7\], receipts={\d: Receipt\(order=Order\(", recorded.stdout
+        rb"Desk\(log=\[(700, 8|8, 700), 7\], receipts={\d: Receipt\(order=Order\(", recorded.ran.stdout
     )
     replay_again(tmp_path, recorded)
 
@@ -49,9 +49,11 @@ def talk(city):
 
 def test_conversations_at_once_with_calls_that_are_refused(tmp_path):
     script = Script((Step(when=("A tip",), text="{random}"), *talk("Oslo"), *talk("Rome")))
-    recorded, trace = record(tmp_path, "pydantic_ai_async", script)
-    assert len(addresses(trace, "model")) == 10
-    names = [(envelope.kind, envelope.name) for envelope in trace.envelopes if envelope.kind != "model"]
+    recorded = record_models(tmp_path, "pydantic_ai_async", script)
+    assert len(recorded.addresses("model")) == 10
+    names = [
+        (envelope.kind, envelope.name) for envelope in recorded.trace.envelopes if envelope.kind != "model"
+    ]
     assert sorted(names) == sorted(
         2
         * [
@@ -59,7 +61,7 @@ def test_conversations_at_once_with_calls_that_are_refused(tmp_path):
             *[("tool", "shop_price"), ("tool", "shop_price"), ("tool", "shop_tip"), ("tool", "final_result")],
         ]
     )
-    assert told(recorded) == set()
+    assert recorded.told == set()
     replay_again(tmp_path, recorded)
 
 
@@ -76,12 +78,12 @@ STREAMS = Script(
 
 
 def test_streams_cross_once_whatever_they_give_on_the_way(tmp_path):
-    recorded, trace = record(tmp_path, "pydantic_ai_streamed", STREAMS)
-    assert addresses(trace) == [
+    recorded = record_models(tmp_path, "pydantic_ai_streamed", STREAMS)
+    assert recorded.addresses() == [
         *("model[1]", "visitors[1]", "visitors[2]", "model[2]", "final_result[1]"),
         *("model[3]", "visitors[3]", "visitors[4]", "model[4]", "final_result[2]"),
         *("model[5]", "visitors[5]", "model[6]"),
     ]
-    assert told(recorded) == set()
-    assert recorded.stdout.count(b"part_delta") > 1
+    assert recorded.told == set()
+    assert recorded.ran.stdout.count(b"part_delta") > 1
     replay_again(tmp_path, recorded)

@@ -1,7 +1,7 @@
 """The pack for smolagents, on real agents. The framework has no asynchronous form."""
 
 from autochron.provider import Call, Script, Step
-from tests.packs.frameworks import addresses, needs, record, replay_again, told
+from tests.packs.harness import needs, record_models, replay_again
 
 pytestmark = needs("smolagents", "openai")
 
@@ -20,18 +20,18 @@ TEAM = Script(
 
 
 def test_tools_at_once_an_error_and_a_team_member(tmp_path):
-    recorded, trace = record(tmp_path, "smolagents_tools", TEAM)
-    assert addresses(trace) == [
+    recorded = record_models(tmp_path, "smolagents_tools", TEAM)
+    assert recorded.addresses() == [
         *("model[1]", "look_up[1]", "model[2]", "look_up[2]", "look_up[3]", "model[3]", "teller[1]"),
         *("model[4]", "refund[1]", "model[5]", "final_answer[1]", "model[6]", "final_answer[2]"),
     ]
-    teller = trace.envelopes[6]
-    assert [each.address for each in trace.envelopes if each.parent == teller.seq] == [
+    teller = recorded.trace.envelopes[6]
+    assert [each.address for each in recorded.trace.envelopes if each.parent == teller.seq] == [
         *("model[4]", "refund[1]", "model[5]", "final_answer[1]"),
     ]
-    assert told(recorded) == set()
-    assert recorded.stdout.startswith(b"AgentText ")
-    assert b"LookupError: no order has the number 700" in recorded.stdout
+    assert recorded.told == set()
+    assert recorded.ran.stdout.startswith(b"AgentText ")
+    assert b"LookupError: no order has the number 700" in recorded.ran.stdout
     replay_again(tmp_path, recorded)
 
 
@@ -56,13 +56,13 @@ GAME = Script(
 
 
 def test_tools_called_from_code(tmp_path):
-    recorded, trace = record(tmp_path, "smolagents_code", GAME)
-    assert addresses(trace) == [
+    recorded = record_models(tmp_path, "smolagents_code", GAME)
+    assert recorded.addresses() == [
         *("model[1]", "roll[1]", "roll[2]", "poet[1]", "model[2]", "final_answer[1]"),
         *("model[3]", "roll[3]", "roll[4]", "final_answer[2]"),
     ]
-    assert told(recorded) == set()
-    assert b"no such die" in recorded.stdout
+    assert recorded.told == set()
+    assert b"no such die" in recorded.ran.stdout
     replay_again(tmp_path, recorded)
 
 
@@ -76,10 +76,10 @@ STREAMS = Script(
 
 
 def test_streams_of_both_kinds(tmp_path):
-    recorded, trace = record(tmp_path, "smolagents_streamed", STREAMS)
-    assert addresses(trace) == [
+    recorded = record_models(tmp_path, "smolagents_streamed", STREAMS)
+    assert recorded.addresses() == [
         *("model[1]", "roll[1]", "model[2]", "final_answer[1]", "model[3]", "roll[2]", "final_answer[2]"),
     ]
-    assert told(recorded) == set()
-    assert recorded.stdout.count(b"ChatMessageStreamDelta") > 4
+    assert recorded.told == set()
+    assert recorded.ran.stdout.count(b"ChatMessageStreamDelta") > 4
     replay_again(tmp_path, recorded)
