@@ -60,7 +60,7 @@ def _autochron(
 def main(names: list[str]) -> int:
     """Record some, or all."""
     try:
-        chosen = [load(INCIDENTS / name) for name in names] or list(load_all())
+        chosen = [load(INCIDENTS / name, recorded=False) for name in names] or load_all(recorded=False)
         for incident in chosen:
             with tempfile.TemporaryDirectory() as scratch:
                 fresh = Path(scratch) / "trace.jsonl"

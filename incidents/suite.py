@@ -21,6 +21,7 @@ PARTS = {
     "benign.py": "the guarded tool after an edit that has nothing to do with the guard",
     "provider.json": "what the model says: a script for the loopback provider",
     "autochron.toml": "the rules",
+    "pytest.ini": "what makes the folder a project of its own: [pytest] with pythonpath = .",
     "trace.jsonl": "the recorded incident: python -m incidents.record NAME",
     "test_incident.py": "the cut-point test, with a `check`",
     "test_mocks.py": "a test of the agent by hand-written mocks",
@@ -82,8 +83,8 @@ class Incident:
         return tuple(name for name in self.needs if importlib.util.find_spec(_module(name)) is None)
 
 
-def load(folder: Path) -> Incident:
-    """Read one folder.
+def load(folder: Path, *, recorded: bool = True) -> Incident:
+    """Read one folder; `recorded` says that it must have its trace.
 
     Raises:
         IncidentError: a part is missing, or `incident.toml` doesn't say what it should.
@@ -92,7 +93,7 @@ def load(folder: Path) -> Incident:
     if not described.is_file():
         raise IncidentError(f"{folder} has no incident.toml; name a folder of incidents/, or write one")
     for part, what in PARTS.items():
-        if not (folder / part).is_file():
+        if not (folder / part).is_file() and (recorded or part != "trace.jsonl"):
             raise IncidentError(f"{folder.name} has no {part}: {what}")
     try:
         data = tomllib.loads(described.read_text(encoding="utf-8"))
@@ -101,9 +102,9 @@ def load(folder: Path) -> Incident:
     return Incident(folder=folder, **_checked(folder.name, data))
 
 
-def load_all() -> tuple[Incident, ...]:
+def load_all(*, recorded: bool = True) -> tuple[Incident, ...]:
     """Read every incident: the paper's in its order, then ours by name."""
-    found = [load(each.parent) for each in sorted(INCIDENTS.glob("*/incident.toml"))]
+    found = [load(each.parent, recorded=recorded) for each in sorted(INCIDENTS.glob("*/incident.toml"))]
     order = {name: at for at, name in enumerate(PAPER)}
     return tuple(sorted(found, key=lambda each: (order.get(each.paper, len(order)), each.name)))
 

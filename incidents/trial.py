@@ -149,13 +149,15 @@ def _replayed(method: str, variant: str, target: str, live: Iterable[str]) -> Re
                 importlib.import_module("test_incident").check(replay)
     except (AssertionError, AutochronError) as error:
         why = _said(error)
+    except Exception as error:  # a check that breaks has not passed, and is told apart from one that fails
+        why = f"broke: {_said(error)}"
     ran = () if replay is None else tuple(each.address for each in replay.only(live=True))
     divergences = () if replay is None else replay.divergences
     errors = tuple(str(each.message) for each in divergences if each.severity == "error")
     return Result(method, variant, passed=not why, why=why, live=ran, divergences=errors)
 
 
-def _said(error: Exception) -> str:
+def _said(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
@@ -173,6 +175,9 @@ def forked(method: str, variant: str, target: str, live: Iterable[str], times: i
             with open(writing, "wb") as pipe:
                 pipe.write(json.encode(result))
             status = 0
+        except BaseException as error:
+            sys.stderr.write(f"incidents.trial: {method} of {variant}: {_said(error)}\n")
+            sys.stderr.flush()
         finally:
             os._exit(status)
     os.close(writing)

@@ -40,7 +40,7 @@ def main(words: Sequence[str]) -> int:
     options = _options(words)
     console = Console(width=None if sys.stdout.isatty() else 132)
     try:
-        study = _read(options.taken) if options.taken else _measured(options, console)
+        study = read(options.taken) if options.taken else _measured(options, console)
     except (IncidentError, OSError, RuntimeError) as error:
         sys.stderr.write(f"bench.paper: {error}\n")
         return 2
@@ -73,7 +73,8 @@ def _options(words: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(list(words))
 
 
-def _read(file: Path) -> Study:
+def read(file: Path) -> Study:
+    """Read a study that was kept."""
     return json.decode(file.read_bytes(), type=Study)
 
 

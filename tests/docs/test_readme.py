@@ -14,6 +14,8 @@ import pytest
 from autochron import provider
 from autochron.provider import Script, Step
 from autochron.rules import load_rules
+from bench.paper import __main__ as paper
+from incidents.suite import load_all
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -247,3 +249,24 @@ def _run(command: str, folder: Path, environment: dict[str, str]) -> subprocess.
         timeout=60,
         check=False,
     )
+
+
+# --- the suite of incidents -------------------------------------------------------------------------------------------
+
+
+def test_the_table_is_that_of_the_last_study_and_the_study_is_of_these_incidents():
+    study = paper.read(paper.RESULT)
+    assert paper.with_table(README, study) == README, "run python -m bench.paper --readme"
+    assert study.suite == paper.digest(load_all()), (
+        "the incidents changed since: run python -m bench.paper --readme"
+    )
+    assert [row.name for row in study.rows] == [each.name for each in load_all()]
+
+
+def test_each_incident_is_in_the_gallery():
+    page = (ROOT / "incidents" / "README.md").read_text("utf-8")
+    assert [
+        each.name
+        for each in load_all()
+        if f"]({each.name}/README.md) | {each.sdk} | {each.failure} |" not in page
+    ] == []
