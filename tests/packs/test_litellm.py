@@ -104,6 +104,7 @@ def test_prices_that_are_fetched_are_served(tmp_path, prices):
     assert recorded.trace.footer.connections == ()
 
 
+@pytest.mark.thorough
 def test_prices_that_cannot_be_fetched_are_those_of_the_library(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as server:
         gone = f"http://127.0.0.1:{server.getsockname()[1]}/prices.json"
@@ -117,6 +118,7 @@ def test_prices_that_cannot_be_fetched_are_those_of_the_library(tmp_path):
     assert recorded.trace.footer.connections == ()
 
 
+@pytest.mark.thorough
 def test_calls_that_send_nothing_are_served_by_their_value(tmp_path):
     recorded = record_and_replay("litellm_mocked", tmp_path, Script(), **LOCAL)
     assert recorded.addresses("model") == ["model[1]", "model[2]"]

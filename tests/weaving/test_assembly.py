@@ -48,7 +48,7 @@ def code_in(code):
 PARTS = 12
 """The standard library is taken in parts, so that each stays far below the time limit of one test.
 
-Each build takes every third; `--thorough` takes all.
+Each build takes every sixth; `--thorough` takes all.
 """
 
 
@@ -282,7 +282,7 @@ def test_a_splice_of_a_program_keeps_every_handler(program):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "part",
-    [pytest.param(part, marks=[pytest.mark.thorough] if part % 3 else []) for part in range(PARTS)],
+    [pytest.param(part, marks=[pytest.mark.thorough] if part % 6 else []) for part in range(PARTS)],
 )
 @pytest.mark.filterwarnings("ignore")
 def test_the_standard_library_comes_back_and_a_splice_of_it_keeps_every_handler(part):
