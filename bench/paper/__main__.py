@@ -56,8 +56,8 @@ def main(words: Sequence[str]) -> int:
         console.print(f"left out: {each}", markup=False)
     if study.without_peer:
         console.print(f"nothing of agent-chronicle: {study.without_peer}", markup=False)
-    _write(options, study)
-    return int(not all(row.detected and row.fixed and row.benign and not row.divergent for row in study.rows))
+    held = all(row.detected and row.fixed and row.benign and not row.divergent for row in study.rows)
+    return _write(options, study) or int(not held)
 
 
 def _options(words: Sequence[str]) -> argparse.Namespace:
@@ -138,7 +138,8 @@ def digest(incidents: Sequence[Incident]) -> str:
     return found.hexdigest()[:16]
 
 
-def _write(options: argparse.Namespace, study: Study) -> None:
+def _write(options: argparse.Namespace, study: Study) -> int:
+    """Write what is asked for; 2 where that can't be."""
     file = options.json or (None if options.names or options.taken else RESULT)
     if file is not None:
         file.write_bytes(json.format(json.encode(study), indent=1) + b"\n")
@@ -147,9 +148,14 @@ def _write(options: argparse.Namespace, study: Study) -> None:
     if options.plots is not None:
         from bench.paper import plots  # lazy: matplotlib takes half a second
 
-        plots.draw(study, options.plots)
+        try:
+            plots.draw(study, options.plots)
+        except ModuleNotFoundError as error:
+            sys.stderr.write(f"bench.paper: --plots draws with {error.name}: pip install {error.name}\n")
+            return 2
     if options.readme:
         README.write_text(with_table(README.read_text(encoding="utf-8"), study), encoding="utf-8")
+    return 0
 
 
 def with_table(page: str, study: Study) -> str:

@@ -70,5 +70,5 @@ def _passes(study: Study, pyplot: Any) -> Any:
     axes.set_yticks([-at for at in range(len(shown))], list(shown))
     axes.set_xlabel("ms for a pass over six agents of three crossings")
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=8, loc="lower right")
+    axes.legend(frameon=False, fontsize=8, loc="upper right")
     return figure
