@@ -2,6 +2,8 @@
 
 import re
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -121,3 +123,21 @@ def test_a_description_that_lacks_something_is_refused(copied, key, said):
 def test_a_folder_that_is_none_is_refused(tmp_path):
     with pytest.raises(IncidentError, match=r"has no incident\.toml"):
         load(tmp_path)
+
+
+@pytest.mark.slow
+def test_without_its_rules_the_test_says_what_is_missing(copied):
+    (copied / "autochron.toml").unlink()
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "test_incident.py"],
+        cwd=copied,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert (
+        "look_up_contract (tools.py:look_up_contract) crossed a boundary when it was recorded" in done.stdout
+    )
+    assert "no rule file was found" in done.stdout
+    assert "name the rules with --rules" in done.stdout
