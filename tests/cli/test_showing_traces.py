@@ -173,7 +173,7 @@ def test_a_process_is_a_lane(tmp_path):
 
 def test_a_model_call_says_which_model_and_what_it_asked_for(tmp_path):
     source = os.path.join(ROOT, "incidents", "refund")
-    for name in ("agent.py", "autochron.toml"):
+    for name in ("agent.py", "tools.py", "autochron.toml"):
         with open(os.path.join(source, name), "rb") as file:
             write(tmp_path, {name: file.read()})
     with provider.serve(script=Path(source) / "provider.json", seed=3) as model:

@@ -12,8 +12,8 @@ pytestmark = pytest.mark.skipif(
     reason="this interpreter comes without CPython's `test` package",
 )
 WHOLE = [name for name in GROUPS if name not in {"few", "on", "calls"}]
-EACH_BUILD = ["first"]
-"""The groups that every build runs; `--thorough` runs all, which takes minutes of waiting for pools."""
+EACH_BUILD = ["first", "concurrent"]
+"""The groups that every build runs; `--thorough` runs all."""
 
 
 @pytest.fixture(scope="session")
