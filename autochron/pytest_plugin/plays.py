@@ -135,6 +135,8 @@ class Replayer(Play):
             watch=asked.watch,
         )
         super().__init__(asked, face)
+        self.root = rules.root or os.getcwd()
+        """What the names of files in its marker start from."""
 
     def begin(self) -> None:
         """Begin, unless the trace is empty."""

@@ -25,8 +25,9 @@ from autochron.store.whole import WholeRecord
 from autochron.weaving import gate
 
 if TYPE_CHECKING:
-    from autochron.replaying.plan import Inputs, Reach, Selector
+    from autochron.replaying.plan import Inputs, Plan, Reach, Selector
     from autochron.session.rerunning import Rerun
+    from autochron.session.swapping import Swap
 
 
 class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
@@ -297,6 +298,18 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         if watching is None:
             raise UsageError("this replay does not look for findings; begin it with watch=True")
         return watching.findings()
+
+    def planned(self) -> tuple[Record, Plan]:
+        """Give the record and what of it is live, whether or not the replay has begun."""
+        if self._session is not None:
+            return self._session.record, self._session.plan
+        record = self._open(rules_for(self._given))
+        return record, plan_for(record, self._live, inputs=self._inputs, deny=self._deny)
+
+    @property
+    def swaps(self) -> tuple[Swap, ...]:
+        """The functions in whose place others run, with how often they did."""
+        return () if self._session is None else self._session.swaps
 
     @property
     def has_begun(self) -> bool:

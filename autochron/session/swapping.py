@@ -42,6 +42,8 @@ class Swap:
         self.old = old
         self.new = new
         self.calls = 0
+        self.reached: list[int] = []
+        """For each of these calls, how often it went on to the old one."""
         self.fault = ""
         """Why the new one could not be called."""
         self.main: tuple[str, ...] = ()
@@ -175,6 +177,19 @@ class Swap:
             raise
         return made
 
+    def install(self) -> None:
+        """Put the new function into the old one's place for good: its module has the new one under that name from now on.
+
+        Raises:
+            PlanError: one of the two isn't there.
+        """
+        new = self.function()  # first: its module may take the old one from where it is
+        owner: Any = self._module(self.module)
+        *path, name = self.qualname.split(".")
+        for step in path:
+            owner = getattr(owner, step)
+        setattr(owner, name, new)
+
     def never_called(self) -> str:
         """Say that it was of no use."""
         return self.fault or (
@@ -266,6 +281,8 @@ class Swapping:
             return self._inner.enter(point, arguments)
         assert isinstance(swap, Swap)  # noqa: S101 - `self` stands for what is not known yet
         if swap.old in _inside.get():
+            if swap.reached:
+                swap.reached[-1] += 1
             return None
         token = self._inner.enter(point, arguments)
         if token is None or type(token) is Crossing:
@@ -293,6 +310,7 @@ class Swapped:
         function = self._swap.function()
         positional, keywords = _call_of(self._swap, self._point, self._arguments)
         self._swap.calls += 1
+        self._swap.reached.append(0)
         try:
             return function(*positional, **keywords)
         except PlanError as error:  # it can't be had here

@@ -1,0 +1,88 @@
+"""What a study and the processes that try its mutants say to each other: a line of JSON each."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from autochron.mutate.model import Input, Kind, Target
+
+Server: TypeAlias = Literal["stub", "mocks", "cut", "widen"]
+"""What a process tries: tests with everything served, tests without a trace, tests as they are, or other inputs."""
+
+Variant: TypeAlias = Literal["fix", "mutant", "raises", "unguarded"]
+"""What stands in the target's place: what stands there, a mutant, a body that raises, or what the fix replaces."""
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """One trial.
+
+    Attributes:
+        id: of the mutant; the variant where it is none.
+        variant: what is tried.
+        target: whose code is replaced.
+        text: the whole text of the target's file, changed.
+        rebuilds: whether the modules are loaded anew, as what runs at import needs.
+    """
+
+    id: str
+    variant: Variant
+    target: Target | None = None
+    text: str = ""
+    rebuilds: bool = False
+
+
+class Given(Struct, frozen=True):
+    """What a live crossing gave: its outcome as it stands in a trace, in JSON."""
+
+    address: str
+    outcome: str
+
+
+class Reply(Struct, frozen=True, kw_only=True):
+    """What came of one trial.
+
+    Attributes:
+        id, variant: as in the job.
+        kind, said: how it ended, and the first line of the reason.
+        given: what the live crossings gave, in order.
+        reached: for each call of the fix, how often it went on to what it replaces.
+        inputs: of a widened trial of the fix, what was tried.
+        outcomes: of a widened trial, what each input gave, in JSON.
+        must_rebuild: why the code can't be replaced where it is.
+        fault: why nothing was tried.
+        seconds: what it took.
+    """
+
+    id: str
+    variant: Variant
+    kind: Kind = "passed"
+    said: str = ""
+    given: tuple[Given, ...] = ()
+    reached: tuple[int, ...] = ()
+    inputs: tuple[Input, ...] = ()
+    outcomes: dict[str, str] = {}
+    must_rebuild: str = ""
+    fault: str = ""
+    seconds: float = 0.0
+
+
+class Ready(Struct, frozen=True, kw_only=True):
+    """What a process says of itself before its first trial.
+
+    Attributes:
+        fault: why it can try nothing.
+        tests: how many tests it has.
+        swaps: functions in whose place others run, as the tests name them.
+        targets: the functions that can be mutated.
+        recorded: what the crossings gave that are live here, when the trace was made.
+        fix: what came of the fix.
+    """
+
+    fault: str = ""
+    tests: int = 0
+    swaps: dict[str, str] = {}
+    targets: tuple[Target, ...] = ()
+    recorded: tuple[Given, ...] = ()
+    fix: Reply | None = None

@@ -1,0 +1,412 @@
+"""A process that tries mutants: it collects an incident's tests once, and runs them in a fork for each trial.
+
+    python -m autochron.pytest_plugin.mutants ASKED
+
+Jobs come in through one descriptor and replies go out through another, a line of JSON each (`mutate.protocol`).
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from types import FunctionType
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec import Struct
+
+from autochron import _originals
+from autochron.errors import AutochronError, DivergenceError, PlanError, WeavingError
+from autochron.mutate.forking import Ended, Limits, flush, forked
+from autochron.mutate.generating import compiled
+from autochron.mutate.model import Kind, Target
+from autochron.mutate.protocol import Given, Job, Ready, Reply, Server
+from autochron.pytest_plugin import MARKER, _play
+from autochron.pytest_plugin.marks import asked_of
+from autochron.pytest_plugin.outcomes import given_by, recorded_of
+from autochron.pytest_plugin.plays import Replayer, play_of
+from autochron.pytest_plugin.widening import Widening, widened
+from autochron.session import again
+from autochron.session.probing import trust_nobody
+from autochron.session.swapping import Swap
+from autochron.weaving.heap import every_function
+from autochron.weaving.replacing import replace_code
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """What a process is started with.
+
+    Attributes:
+        server: what it tries.
+        paths: what pytest collects: a folder, files, or tests by their ids.
+        folder: the incident's; targets are named from there.
+        reading, writing: descriptors of jobs and replies.
+        timeout: seconds that a trial may take; None: some times what the fix takes.
+        memory: bytes that a trial may take beyond what this process has.
+        targets: what is mutated; none: what the tests swap in, or what is live.
+        swaps: for tests without a trace, what is to be installed before they are collected.
+        inputs: how many inputs a crossing's place is given, at most.
+    """
+
+    server: Server
+    paths: tuple[str, ...]
+    folder: str
+    reading: int
+    writing: int
+    memory: int
+    timeout: float | None = None
+    targets: tuple[Target, ...] = ()
+    swaps: dict[str, str] = {}
+    inputs: int = 96
+
+
+_FIRST, _LEAST, _TIMES = 120.0, 2.0, 10.0
+"""Seconds that the fix may take at first, that any trial may, and how many times as long as the fix."""
+
+
+class Trials:
+    """The plugin of pytest that tries mutants in the place of running the tests."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._fault = ""
+        self._items: list[pytest.Item] = []
+        self._plays: list[Replayer] = []
+        self._swaps: dict[str, str] = {}
+        self._functions: dict[Target, list[FunctionType]] = {}
+        self._limits = Limits(asked.timeout or _FIRST, asked.memory)
+        self._widening: Widening | None = None
+        self._is_served = False
+
+    # --- collecting ------------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self) -> None:
+        """Install what tests without a trace are to find."""
+        for old, new in self._asked.swaps.items():
+            try:
+                Swap(old, new, self._asked.folder).install()
+            except Exception as error:  # of what is imported
+                raise pytest.UsageError(f"{new} can't be installed as {old}: {_first_line(error)}") from error
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Keep why a module could not be collected."""
+        if report.failed and not self._fault:
+            lines = [line for line in str(report.longrepr).splitlines() if line.strip()]
+            why = lines[-1].strip() if lines else "no reason is given"
+            self._fault = f"{report.nodeid or 'the tests'} can't be collected: {why}"
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Keep the tests that replay a trace, or those that don't."""
+        wants = self._asked.server != "mocks"
+        items[:] = [each for each in items if (each.get_closest_marker(MARKER) is not None) is wants]
+        if self._asked.server == "stub":
+            for each in items:
+                _mark(each, live=(), swap=None)
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Try what is asked for, as long as something is."""
+        self._items = session.items
+        if session.testsfailed or not self._items:
+            return True  # `end` says why
+        try:
+            ready = self._prepare()
+        except AutochronError as error:
+            self._fault = str(error)
+            return True
+        self._is_served = True
+        self._say(ready)
+        with open(self._asked.reading, "rb", closefd=False) as jobs:
+            for line in jobs:
+                self._say(self._tried(msgspec.json.decode(line, type=Job)))
+        return True
+
+    def end(self, status: int) -> None:
+        """Say why nothing could be tried, where that is so."""
+        if self._is_served:
+            return
+        kind = "without a trace" if self._asked.server == "mocks" else f"marked {MARKER}"
+        none = f"there is no test {kind} in {', '.join(self._asked.paths)}"
+        other = f"pytest ends with status {status} there; run it to see why"
+        self._say(Ready(fault=self._fault or (none if status in {0, 5} else other)))
+
+    def _say(self, said: Ready | Reply) -> None:
+        os.write(self._asked.writing, msgspec.json.encode(said) + b"\n")
+
+    # --- making ready ----------------------------------------------------------------------------------------------
+
+    def _prepare(self) -> Ready:
+        """Weave and import, before any fork, what each trial would have to."""
+        if self._asked.server != "mocks":
+            self._plays = [_play_of(each) for each in self._items]
+        for play in self._plays:
+            self._swaps |= _swaps_of(play)
+        targets = self._targets()
+        for each in targets:
+            self._functions[each] = list(self._found(each))
+        if self._asked.server == "widen":
+            self._widening = self._widen()
+        fix = Job(id="fix", variant="fix")
+        before = set(sys.modules)
+        ended = forked(lambda _: msgspec.json.encode(_imported(lambda: self._try(fix), before)), self._limits)
+        if not ended.is_whole:
+            raise PlanError(f"the test can't be tried: {_told(ended, self._limits)[1]}")
+        _preload(msgspec.json.decode(ended.said, type=list[str]), self._asked.folder)
+        trust_nobody()
+        gc.collect()
+        gc.freeze()
+        first = self._tried(fix)
+        if self._widening is not None:
+            self._widening.know(first)
+        if self._asked.timeout is None:
+            self._limits = Limits(max(_LEAST, _TIMES * first.seconds), self._asked.memory)
+        return Ready(
+            tests=len(self._items),
+            swaps=self._swaps,
+            targets=targets,
+            recorded=tuple(each for play in self._plays for each in recorded_of(play)),
+            fix=first,
+        )
+
+    def _targets(self) -> tuple[Target, ...]:
+        """Give what is mutated: what is asked for, else what the tests swap in, else the live tools of the record."""
+        if self._asked.targets:
+            return self._asked.targets
+        found: dict[Target, None] = {}
+        for play in self._plays:
+            swaps = play.asked.swap or {}
+            for old, new in swaps.items():
+                function = Swap(old, new, play.root).function()
+                while hasattr(function, "__wrapped__"):
+                    function = function.__wrapped__
+                code = getattr(function, "__code__", None)
+                if code is None:
+                    raise PlanError(f"{new} has no code of Python's that could be mutated; name a function with --tool")
+                found[self._target(code.co_filename, code.co_qualname)] = None
+            record, plan = play.face.planned()
+            for each in () if swaps else again.suspects(record, plan):
+                file, qualname, _ = again.parts_of(each.site)
+                if file.endswith(".py"):
+                    found[self._target(os.path.join(play.root, file), qualname)] = None
+        if self._plays and not found:
+            raise PlanError("the live tools are defined in a library; name the function of yours to mutate with --tool FILE:NAME")
+        return tuple(found)
+
+    def _target(self, path: str, qualname: str) -> Target:
+        folder = os.path.realpath(self._asked.folder)
+        return Target(os.path.relpath(os.path.realpath(path), folder).replace(os.sep, "/"), qualname)
+
+    def _widen(self) -> Widening:
+        """Have each target swapped for what gives it other inputs; those that nothing is swapped for stand in for themselves."""
+        functions = [function for each in self._functions.values() for function in each]
+        for item, play in zip(self._items, self._plays, strict=True):
+            if not play.asked.swap:
+                own = {f"{each.__code__.co_filename}:{each.__code__.co_qualname}": each for each in functions}
+                _mark(item, swap=own)
+        self._plays = [_play_of(each) for each in self._items]
+        texts = {}
+        for each in functions:
+            with open(each.__code__.co_filename, encoding="utf-8") as file:
+                texts[each.__code__.co_filename] = file.read()
+        return Widening(functions, texts, self._asked.inputs, self._asked.memory)
+
+    def _explore(self, widening: Widening, reply: Reply) -> Reply:
+        """Run the tests with other inputs at each call of a target; in the fork."""
+        explorers = []
+        for item, play in zip(self._items, self._plays, strict=True):
+            swaps: dict[str, Any] = {}
+            for old, new in (play.asked.swap or {}).items():
+                explorers.append(widening.explorer(Swap(old, new, play.root).function()))
+                swaps[old] = explorers[-1].callable()
+            _mark(item, swap=swaps)
+        kind, said = _kind_of(self._run())
+        return widened(msgspec.structs.replace(reply, kind=kind, said=said), explorers)
+
+    def _path(self, target: Target) -> str:
+        return os.path.realpath(os.path.join(self._asked.folder, target.file))
+
+    def _found(self, target: Target) -> Iterator[FunctionType]:
+        """Give the functions that have a target's code, wherever they are held."""
+        path = self._path(target)
+        if not os.path.isfile(path):
+            raise PlanError(f"there is no file {target.file} in {self._asked.folder}, which was to have {target.function}")
+        with suppress(PlanError):  # it may be a function inside a function, or be deleted after it was used
+            Swap(f"{path}:{target.function}", f"{path}:{target.function}", self._asked.folder).function()
+        for function in every_function():
+            code = function.__code__
+            if code.co_qualname == target.function and os.path.realpath(code.co_filename) == path:
+                yield function
+
+    # --- trials ----------------------------------------------------------------------------------------------------
+
+    def _tried(self, job: Job) -> Reply:
+        """Try in a fork, and say how that ended."""
+        began = _originals.perf_counter_ns()
+        flush()
+        ended = forked(lambda _: msgspec.json.encode(self._try(job)), self._limits)
+        took = (_originals.perf_counter_ns() - began) / 1e9
+        if ended.is_whole:
+            return msgspec.structs.replace(msgspec.json.decode(ended.said, type=Reply), seconds=took)
+        kind, said = _told(ended, self._limits)
+        return Reply(id=job.id, variant=job.variant, kind=kind, said=said, seconds=took)
+
+    def _try(self, job: Job) -> Reply:
+        """Put in place what is to be tried, and run the tests; in the fork."""
+        reply = Reply(id=job.id, variant=job.variant)
+        if job.variant == "unguarded":
+            for each in self._items:
+                _mark(each, swap=None)
+        elif job.target is not None:
+            try:
+                self._put(job.target, job.text)
+            except SyntaxError as error:
+                return msgspec.structs.replace(reply, kind="compile", said=f"SyntaxError: {error.msg}")
+            except WeavingError as error:
+                return msgspec.structs.replace(reply, must_rebuild=error.message)
+        if self._widening is not None and job.variant in {"fix", "mutant"}:
+            return self._explore(self._widening, reply)
+        error = self._run()
+        kind, said = _kind_of(error)
+        plays = [play for each in self._items if (play := each.stash.get(_play, None)) is not None]
+        return msgspec.structs.replace(
+            reply,
+            kind=kind,
+            said=said,
+            given=tuple(given for play in plays for given in given_by(play)),
+            reached=tuple(count for play in plays for count in _reached(play)),
+        )
+
+    def _put(self, target: Target, text: str) -> None:
+        functions = self._functions.get(target) or ()
+        if not functions:
+            raise WeavingError(f"{target.function} of {target.file} is not loaded before the tests run")
+        code = compiled(text, functions[0].__code__.co_filename, target.function)
+        for each in functions:
+            replace_code(each, code)
+
+    def _run(self) -> BaseException | None:
+        """Run the tests, up to the first that fails; gives what it raised."""
+        for item in self._items:
+            for when in ("setup", "call", "teardown"):
+                hook = getattr(item.ihook, f"pytest_runtest_{when}")
+                options: dict[str, Any] = {"nextitem": None} if when == "teardown" else {}
+                called = pytest.CallInfo.from_call(lambda: hook(item=item, **options), when=when)  # type: ignore[arg-type]  # noqa: B023
+                if called.excinfo is not None:
+                    return called.excinfo.value
+        return None
+
+
+def _mark(item: pytest.Item, **options: Any) -> None:
+    """Have a test ask for something else of its trace."""
+    marker = item.get_closest_marker(MARKER)
+    assert marker is not None  # noqa: S101 - others are not collected
+    mark = getattr(pytest.mark, MARKER)
+    item.add_marker(mark(*marker.args, **(dict(marker.kwargs) | options)), append=False)
+
+
+def _play_of(item: pytest.Item) -> Replayer:
+    """Weave for a test, as it will before it runs."""
+    marker = item.get_closest_marker(MARKER)
+    assert marker is not None  # noqa: S101 - others are not collected
+    several = getattr(item, "callspec", None)
+    trace = several.params.get("_autochron_trace") if several is not None else None
+    play = play_of(asked_of(marker, item, trace), "replay", item)
+    assert isinstance(play, Replayer)  # noqa: S101 - it is what the mode gives
+    return play
+
+
+def _swaps_of(play: Replayer) -> dict[str, str]:
+    """Give what a test swaps by name, with whole paths."""
+
+    def whole(name: str) -> str:
+        module, _, qualname = name.rpartition(":")
+        return f"{os.path.join(play.root, module)}:{qualname}" if module.endswith(".py") else name
+
+    return {
+        whole(old): whole(new) for old, new in (play.asked.swap or {}).items() if isinstance(new, str)
+    }
+
+
+def _reached(play: Replayer) -> Iterable[int]:
+    return (count for swap in play.face.swaps for count in swap.reached)
+
+
+# --- what became of it -------------------------------------------------------------------------------------------------
+
+
+def _kind_of(error: BaseException | None) -> tuple[Kind, str]:
+    """Say how a test ended."""
+    if error is None:
+        return "passed", ""
+    said = _first_line(error)
+    if isinstance(error, AssertionError | pytest.fail.Exception):
+        return "assertion", said
+    if isinstance(error, DivergenceError | AutochronError):
+        return "divergence", said
+    if isinstance(error, SystemExit | pytest.exit.Exception):
+        return "exit", said
+    if isinstance(error, MemoryError):
+        return "memory", "it allocates more than a trial may"
+    return "crash", said
+
+
+def _told(ended: Ended, limits: Limits) -> tuple[Kind, str]:
+    """Say how a fork ended that has said nothing."""
+    if ended.is_late:
+        return "time-out", f"it was not done after {limits.seconds:.3g} s"
+    if ended.signal:
+        import signal  # lazy: an enumeration, for names
+
+        return "signal", f"killed by {signal.Signals(ended.signal).name}"
+    return "exit", f"its process ended with status {ended.status} and no word"
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    name = type(error).__name__
+    return f"{name}: {lines[0].strip()[:200]}" if lines else name
+
+
+# --- before the forks -----------------------------------------------------------------------------------------------------
+
+
+def _imported(work: Callable[[], object], before: set[str]) -> list[str]:
+    work()
+    return [name for name in sys.modules if name not in before]
+
+
+def _preload(modules: Iterable[str], folder: str) -> None:
+    """Import what a trial has imported, for each to find it; not what is the incident's own, or has no file."""
+    home = os.path.realpath(folder) + os.sep
+    for name in modules:
+        top = sys.modules.get(name.partition(".")[0])
+        file = getattr(top, "__file__", None)
+        if file and os.path.realpath(file).startswith(home):
+            continue
+        with suppress(BaseException):  # the trial has imported it in another way, and does so again
+            importlib.import_module(name)
+
+
+def main(words: list[str]) -> int:
+    """Collect, and try."""
+    asked = msgspec.json.decode(words[0], type=Asked)
+    trials = Trials(asked)
+    plain = ["-q", "-s", "--no-header", "-p", "no:cacheprovider"]
+    plain += [option for name, option in _QUIET.items() if importlib.util.find_spec(name) is not None]
+    status = pytest.main([*plain, *asked.paths], plugins=[trials])
+    trials.end(int(status))
+    return 0
+
+
+_QUIET = {"xdist": "-n0", "pytest_cov": "--no-cov"}
+"""What others add to a run of pytest that would stand between a trial and its fork."""
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
