@@ -78,6 +78,8 @@ class Ready(Struct, frozen=True, kw_only=True):
         targets: the functions that can be mutated.
         recorded: what the crossings gave that are live here, when the trace was made.
         fix: what came of the fix.
+        limit: seconds that a trial may take.
+        process: its id, which is that of its session.
     """
 
     fault: str = ""
@@ -86,3 +88,45 @@ class Ready(Struct, frozen=True, kw_only=True):
     targets: tuple[Target, ...] = ()
     recorded: tuple[Given, ...] = ()
     fix: Reply | None = None
+    limit: float = 0.0
+    process: int = 0
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """What a server is to do: the first line that it reads.
+
+    Attributes:
+        server: what it tries.
+        paths: what pytest collects: a folder, files, or tests by their ids.
+        folder: the incident's; targets are named from there.
+        memory: bytes that a trial may take beyond what this process has.
+        timeout: seconds that a trial may take; None: some times what the fix takes.
+        targets: what is mutated; none: what the tests swap in, or what is live.
+        swaps: for tests without a trace, what is to be installed before they are collected.
+        inputs: how many inputs a crossing's place is given, at most.
+        rebuilds: whether each trial loads all modules of the incident anew.
+    """
+
+    server: Server
+    paths: tuple[str, ...]
+    folder: str
+    memory: int = 1 << 30
+    timeout: float | None = None
+    targets: tuple[Target, ...] = ()
+    swaps: dict[str, str] = {}
+    inputs: int = 96
+    rebuilds: bool = False
+
+
+class Channel(Struct, frozen=True):
+    """The descriptors by which a server is told what to try, and says what came of it."""
+
+    reading: int
+    writing: int
+
+
+class Nursed(Struct, frozen=True, kw_only=True):
+    """What a process is started with that forks into servers: the incident's folder, and a channel for each."""
+
+    folder: str
+    channels: tuple[Channel, ...]

@@ -1,12 +1,14 @@
 """A process that tries mutants: it collects an incident's tests once, and runs them in a fork for each trial.
 
-    python -m autochron.pytest_plugin.mutants ASKED
+    python -m autochron.pytest_plugin.mutants NURSED
 
-Jobs come in through one descriptor and replies go out through another, a line of JSON each (`mutate.protocol`).
+It imports what the incident's files import, and forks into a server for each channel. A server reads what it is to do, then jobs, and
+writes a reply to each: a line of JSON each (`mutate.protocol`).
 """
 
 from __future__ import annotations
 
+import ast
 import gc
 import importlib
 import importlib.util
@@ -15,18 +17,17 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from types import FunctionType
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 import pytest
-from msgspec import Struct
 
 from autochron import _originals
 from autochron.errors import AutochronError, DivergenceError, PlanError, WeavingError
 from autochron.mutate.forking import Ended, Limits, flush, forked
-from autochron.mutate.generating import compiled
+from autochron.mutate.bytecode import compiled
 from autochron.mutate.model import Kind, Target
-from autochron.mutate.protocol import Given, Job, Ready, Reply, Server
+from autochron.mutate.protocol import Asked, Channel, Job, Nursed, Ready, Reply
 from autochron.pytest_plugin import MARKER, _play
 from autochron.pytest_plugin.marks import asked_of
 from autochron.pytest_plugin.outcomes import given_by, recorded_of
@@ -39,33 +40,6 @@ from autochron.weaving.heap import every_function
 from autochron.weaving.replacing import replace_code
 
 
-class Asked(Struct, frozen=True, kw_only=True):
-    """What a process is started with.
-
-    Attributes:
-        server: what it tries.
-        paths: what pytest collects: a folder, files, or tests by their ids.
-        folder: the incident's; targets are named from there.
-        reading, writing: descriptors of jobs and replies.
-        timeout: seconds that a trial may take; None: some times what the fix takes.
-        memory: bytes that a trial may take beyond what this process has.
-        targets: what is mutated; none: what the tests swap in, or what is live.
-        swaps: for tests without a trace, what is to be installed before they are collected.
-        inputs: how many inputs a crossing's place is given, at most.
-    """
-
-    server: Server
-    paths: tuple[str, ...]
-    folder: str
-    reading: int
-    writing: int
-    memory: int
-    timeout: float | None = None
-    targets: tuple[Target, ...] = ()
-    swaps: dict[str, str] = {}
-    inputs: int = 96
-
-
 _FIRST, _LEAST, _TIMES = 120.0, 2.0, 10.0
 """Seconds that the fix may take at first, that any trial may, and how many times as long as the fix."""
 
@@ -73,8 +47,10 @@ _FIRST, _LEAST, _TIMES = 120.0, 2.0, 10.0
 class Trials:
     """The plugin of pytest that tries mutants in the place of running the tests."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: Asked, jobs: BinaryIO, writing: int) -> None:
         self._asked = asked
+        self._jobs = jobs
+        self._writing = writing
         self._fault = ""
         self._items: list[pytest.Item] = []
         self._plays: list[Replayer] = []
@@ -122,9 +98,8 @@ class Trials:
             return True
         self._is_served = True
         self._say(ready)
-        with open(self._asked.reading, "rb", closefd=False) as jobs:
-            for line in jobs:
-                self._say(self._tried(msgspec.json.decode(line, type=Job)))
+        for line in self._jobs:
+            self._say(self._tried(msgspec.json.decode(line, type=Job)))
         return True
 
     def end(self, status: int) -> None:
@@ -137,7 +112,8 @@ class Trials:
         self._say(Ready(fault=self._fault or (none if status in {0, 5} else other)))
 
     def _say(self, said: Ready | Reply) -> None:
-        os.write(self._asked.writing, msgspec.json.encode(said) + b"\n")
+        with open(self._writing, "wb", closefd=False) as file:
+            file.write(msgspec.json.encode(said) + b"\n")
 
     # --- making ready ----------------------------------------------------------------------------------------------
 
@@ -172,6 +148,8 @@ class Trials:
             targets=targets,
             recorded=tuple(each for play in self._plays for each in recorded_of(play)),
             fix=first,
+            limit=self._limits.seconds,
+            process=os.getpid(),
         )
 
     def _targets(self) -> tuple[Target, ...]:
@@ -393,19 +371,72 @@ def _preload(modules: Iterable[str], folder: str) -> None:
             importlib.import_module(name)
 
 
-def main(words: list[str]) -> int:
-    """Collect, and try."""
-    asked = msgspec.json.decode(words[0], type=Asked)
-    trials = Trials(asked)
-    plain = ["-q", "-s", "--no-header", "-p", "no:cacheprovider"]
-    plain += [option for name, option in _QUIET.items() if importlib.util.find_spec(name) is not None]
-    status = pytest.main([*plain, *asked.paths], plugins=[trials])
-    trials.end(int(status))
-    return 0
+def serve(channel: Channel) -> None:
+    """Do what is asked through a channel, until nothing is asked any more."""
+    with open(channel.reading, "rb", closefd=False) as jobs:
+        first = jobs.readline()
+        if not first:
+            return
+        asked = msgspec.json.decode(first, type=Asked)
+        trials = Trials(asked, jobs, channel.writing)
+        words = ["-q", "-s", "--no-header", "-p", "no:cacheprovider", "-W", "ignore"]
+        words += [option for name, option in _QUIET.items() if importlib.util.find_spec(name) is not None]
+        status = pytest.main([*words, *asked.paths], plugins=[trials])
+        trials.end(int(status))
 
 
 _QUIET = {"xdist": "-n0", "pytest_cov": "--no-cov"}
 """What others add to a run of pytest that would stand between a trial and its fork."""
+
+
+def main(words: list[str]) -> int:
+    """Import, and fork into servers."""
+    nursed = msgspec.json.decode(words[0], type=Nursed)
+    for name in sorted(imports_of(nursed.folder)):
+        with suppress(BaseException):  # the tests import it, and say so
+            importlib.import_module(name)
+    for channel in nursed.channels:
+        if os.fork() == 0:
+            for other in nursed.channels:
+                if other is not channel:
+                    os.close(other.reading)
+                    os.close(other.writing)
+            status = 1
+            try:
+                os.setsid()
+                serve(channel)
+                status = 0
+            except BaseException:
+                sys.excepthook(*sys.exc_info())
+            finally:
+                flush()
+                os._exit(status)
+    for channel in nursed.channels:
+        os.close(channel.reading)
+        os.close(channel.writing)
+    for _ in nursed.channels:
+        os.wait()
+    return 0
+
+
+def imports_of(folder: str) -> set[str]:
+    """Give what the files of a folder import from elsewhere, as they say it at their top."""
+    found: set[str] = set()
+    own = {entry.name.removesuffix(".py") for entry in os.scandir(folder)}
+    for entry in os.scandir(folder):
+        if not entry.name.endswith(".py"):
+            continue
+        try:
+            with open(entry.path, "rb") as file:
+                body = ast.parse(file.read()).body
+        except (SyntaxError, ValueError, OSError):  # pytest says so
+            continue
+        for each in body:
+            names = [alias.name for alias in each.names] if isinstance(each, ast.Import) else []
+            if isinstance(each, ast.ImportFrom) and each.module and not each.level:
+                names = [each.module]
+            found |= {name for name in names if name.partition(".")[0] not in own}
+    return found
 
 
 if __name__ == "__main__":

@@ -1,0 +1,105 @@
+"""What was tried so far, a line each: a study that is cut short, by whoever, goes on where it was."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import msgspec
+from msgspec import Struct
+
+from autochron.errors import UsageError
+from autochron.mutate.protocol import Ready, Reply, Server
+
+
+class _Head(Struct, frozen=True, tag="head"):
+    digest: str
+
+
+class _Began(Struct, frozen=True, tag="ready"):
+    server: Server
+    ready: Ready
+
+
+class _Tried(Struct, frozen=True, tag="tried"):
+    server: Server
+    reply: Reply
+
+
+_LINE = msgspec.json.Decoder(_Head | _Began | _Tried)
+
+
+class Journal:
+    """The journal of one incident."""
+
+    def __init__(self, path: str, digest: str) -> None:
+        """Read what there is, if it is of the same study; else begin anew."""
+        self._path = path
+        self._ready: dict[Server, Ready] = {}
+        self._replies: dict[tuple[Server, str], Reply] = {}
+        lines = list(_lines(path))
+        if lines[:1] == [_Head(digest)]:
+            for each in lines[1:]:
+                if isinstance(each, _Began):
+                    self._ready[each.server] = each.ready
+                elif isinstance(each, _Tried):
+                    self._replies[each.server, each.reply.id] = each.reply
+            self._open(os.O_APPEND)
+            # Of a line that was cut off the rest would stand before the next one.
+            os.write(self._file, b"\n")
+        else:
+            self._open(os.O_TRUNC)
+            self._write(_Head(digest))
+
+    def _open(self, flag: int) -> None:
+        try:
+            os.makedirs(os.path.dirname(self._path), exist_ok=True)
+            self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | flag, 0o644)
+        except OSError as error:
+            raise UsageError(
+                f"{self._path} can't be written ({error.strerror}); name another folder with --out"
+            ) from error
+
+    def _write(self, line: _Head | _Began | _Tried) -> None:
+        view = memoryview(msgspec.json.encode(line) + b"\n")
+        try:
+            while view:
+                view = view[os.write(self._file, view) :]
+        except OSError as error:
+            raise UsageError(f"{self._path} can't be written ({error.strerror}); what was tried so far is in it") from error
+
+    def ready(self, server: Server) -> Ready | None:
+        """Give what a process said of itself."""
+        return self._ready.get(server)
+
+    def began(self, server: Server, ready: Ready) -> None:
+        """Keep what a process said of itself."""
+        self._ready[server] = ready
+        self._write(_Began(server, ready))
+
+    def reply(self, server: Server, mutant: str) -> Reply | None:
+        """Give what came of a trial."""
+        return self._replies.get((server, mutant))
+
+    def tried(self, server: Server, reply: Reply) -> None:
+        """Keep what came of a trial."""
+        self._replies[server, reply.id] = reply
+        self._write(_Tried(server, reply))
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+
+def _lines(path: str) -> Iterator[_Head | _Began | _Tried]:
+    """Give the lines that are whole."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError:
+        return
+    for line in data.split(b"\n"):
+        try:
+            yield _LINE.decode(line)
+        except msgspec.DecodeError:
+            continue

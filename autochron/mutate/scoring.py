@@ -1,0 +1,254 @@
+"""From what trials came to, to what a mutant is called: killed by which method, and why not by the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct, json
+
+from autochron.mutate.model import Behaviour, Change, Input, Kind, Mutant, Result, Verdict
+from autochron.mutate.protocol import Given, Reply
+
+_SHORT = 120
+_MOST = 20
+"""So many differences of one mutant are kept."""
+
+
+class Baseline(Struct, frozen=True):
+    """What is known of the fix.
+
+    Attributes:
+        fix: what it came to.
+        recorded: what the live crossings gave when the trace was made.
+        stub, mocks: how it ended there; None where that is not tried.
+        widened: what it gave for other inputs; None as above.
+        volatile: what differs from one run of the fix to the next, as (address, path).
+    """
+
+    fix: Reply
+    recorded: tuple[Given, ...] = ()
+    stub: Kind | None = None
+    mocks: Kind | None = None
+    widened: Reply | None = None
+    volatile: frozenset[tuple[str, str]] = frozenset()
+
+
+def volatile_in(one: Reply, other: Reply) -> frozenset[tuple[str, str]]:
+    """Give where two runs of the fix differ: these places tell nothing of a mutant."""
+    return frozenset((each.address, each.path) for each in differences(one.given, other.given))
+
+
+def differences(fix: Sequence[Given], mutant: Sequence[Given]) -> Iterator[Change]:
+    """Give where what the live crossings gave differs, in the order of the fix's."""
+    theirs = {each.address: each.outcome for each in mutant}
+    for each in fix:
+        outcome = theirs.pop(each.address, None)
+        if outcome is None:
+            yield Change(each.address, "", _short_json(each.outcome), "it did not happen")
+        elif outcome != each.outcome:
+            for path, one, other in _paths(json.decode(each.outcome), json.decode(outcome), ""):
+                yield Change(each.address, path, _short(one), _short(other))
+    for address, outcome in theirs.items():
+        yield Change(address, "", "it did not happen", _short_json(outcome))
+
+
+_NOTHING = type("Nothing", (), {"__repr__": lambda _self: "nothing there"})()
+
+
+def _paths(one: Any, other: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in dict.fromkeys((*one, *other)):
+            step = key if not path else f"{path}.{key}"
+            yield from _paths(one.get(key, _NOTHING), other.get(key, _NOTHING), step)
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for at, (left, right) in enumerate(zip(one, other, strict=True)):
+            yield from _paths(left, right, f"{path}[{at}]")
+    elif type(one) is not type(other) or one != other:
+        yield path, one, other
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHORT else f"{text[: _SHORT - 1]}…"
+
+
+def _short_json(outcome: str) -> str:
+    tree = json.decode(outcome)
+    return _short(tree.get("returned", tree) if isinstance(tree, dict) else tree)
+
+
+class Trials(Struct, kw_only=True):
+    """What came of one mutant, by who tried it."""
+
+    cut: Reply
+    stub: Reply | None = None
+    mocks: Reply | None = None
+    widened: Reply | None = None
+
+
+def scored(mutant: Mutant, trials: Trials, baseline: Baseline, diff: str, proof: str = "") -> Result:
+    """Say what became of one mutant."""
+    cut = trials.cut
+    verdicts: dict[str, Verdict] = {}
+    if trials.stub is not None:
+        verdicts["full-stub"] = _verdict(trials.stub, baseline.stub)
+    if trials.mocks is not None:
+        verdicts["mocks"] = _verdict(trials.mocks, baseline.mocks)
+    verdicts["cut-point"] = _verdict(cut, "passed")
+    if cut.kind == "compile":
+        return Result(mutant=mutant, verdicts=verdicts, diff=diff)
+    changes = tuple(
+        each
+        for each in differences(baseline.fix.given, cut.given)
+        if (each.address, each.path) not in baseline.volatile
+    )
+    survives = not verdicts["cut-point"].is_killed
+    full = verdicts["cut-point"]
+    if survives and changes:
+        first = changes[0]
+        said = f"{first.address} gave {first.path or 'something else'}: {first.mutant} instead of {first.fix}"
+        full = Verdict("output", said, is_killed=True)
+    verdicts["full-output"] = full
+    inputs: tuple[int, ...] = ()
+    if baseline.widened is not None:
+        inputs = _telling(trials.widened, baseline.widened)
+        verdicts["widened"] = full
+        if not full.is_killed and inputs:
+            verdicts["widened"] = Verdict("output", _of_input(inputs[0], trials.widened, baseline.widened), is_killed=True)
+    is_unsafe = _is_unsafe(cut, baseline)
+    behaviour = _behaviour(is_unsafe=is_unsafe, changes=changes, inputs=inputs) if survives else None
+    return Result(
+        mutant=mutant,
+        verdicts=verdicts,
+        changes=changes[:_MOST],
+        is_unsafe=is_unsafe,
+        inputs=inputs,
+        behaviour=behaviour,
+        diff=diff,
+        proof=proof,
+        hint=_hint(behaviour, changes, inputs, baseline.widened, verdicts) if survives else "",
+    )
+
+
+def _verdict(reply: Reply, expected: Kind | None) -> Verdict:
+    is_killed = reply.kind not in {"compile", expected}
+    return Verdict(reply.kind, reply.said, is_killed=is_killed)
+
+
+def _is_unsafe(cut: Reply, baseline: Baseline) -> bool:
+    """Tell whether the tool did what the fix keeps it from.
+
+    It went on to what the fix stands before, in a call in which the fix does not; or a crossing gave what it gave in the
+    incident, and with the fix gives something else.
+    """
+    usual = [*baseline.fix.reached, *[0] * len(cut.reached)]
+    if any(count > fix for count, fix in zip(cut.reached, usual, strict=False)):
+        return True
+    now = {each.address: each.outcome for each in cut.given}
+    fixed = {each.address: each.outcome for each in baseline.fix.given}
+    return any(
+        now.get(each.address) == each.outcome != fixed.get(each.address, each.outcome)
+        for each in baseline.recorded
+    )
+
+
+def _behaviour(*, is_unsafe: bool, changes: Sequence[Change], inputs: Sequence[int]) -> Behaviour:
+    if is_unsafe:
+        return "escape"
+    if changes:
+        return "output"
+    return "other-input" if inputs else "same"
+
+
+# --- other inputs ----------------------------------------------------------------------------------------------------------
+
+
+def numbered(fix: Reply) -> tuple[Input, ...]:
+    """Give the inputs that were tried, numbered through; which flip what the fix decides is said of each."""
+    found = []
+    recorded: dict[str, str] = {}
+    for at, each in enumerate(fix.inputs):
+        outcome = fix.outcomes.get(f"{each.address}.{each.number}", "")
+        if not each.argument:
+            recorded[each.address] = decision(outcome)
+        flips = decision(outcome) != recorded.get(each.address)
+        found.append(_with(each, number=at, flips=flips))
+    return tuple(found)
+
+
+def decision(outcome: str) -> str:
+    """Give what an outcome decides: how it ended, and what in it is a flag or a status; not numbers, and not words for people."""
+    if not outcome:
+        return ""
+    tree = json.decode(outcome)
+    if isinstance(tree, dict) and "raised" in tree:
+        raised = tree["raised"]
+        return f"raised {raised.get('$error', '') if isinstance(raised, dict) else ''}"
+    value = tree.get("returned") if isinstance(tree, dict) else tree
+    if isinstance(value, dict):
+        shape = {
+            key: each if isinstance(each, bool) or each is None or key in {"status", "$type", "$enum"} else type(each).__name__
+            for key, each in value.items()
+        }
+        return json.encode(shape, order="sorted").decode()
+    return json.encode(value).decode() if isinstance(value, bool | str) or value is None else type(value).__name__
+
+
+def _with(each: Input, *, number: int, flips: bool) -> Input:
+    return Input(
+        number=number,
+        address=each.address,
+        argument=each.argument,
+        value=each.value,
+        source=each.source,
+        arguments=each.arguments,
+        flips=flips,
+    )
+
+
+def _telling(reply: Reply | None, fix: Reply) -> tuple[int, ...]:
+    """Give the inputs, by their numbers in the study, that tell a mutant from the fix."""
+    if reply is None:
+        return ()
+    return tuple(
+        at for at, each in enumerate(fix.inputs) if f"{each.address}.{each.number}" in reply.outcomes
+    )
+
+
+def _of_input(at: int, reply: Reply | None, fix: Reply) -> str:
+    each = fix.inputs[at]
+    key = f"{each.address}.{each.number}"
+    gave = "" if reply is None else _short_json(reply.outcomes[key])
+    place = f"{each.argument} = {each.value}" if each.argument else "the recorded input"
+    return f"{each.address} with {place} gives {gave} instead of {_short_json(fix.outcomes[key])}"
+
+
+def _hint(
+    behaviour: Behaviour | None,
+    changes: Sequence[Change],
+    inputs: Sequence[int],
+    fix: Reply | None,
+    verdicts: Mapping[str, Verdict],
+) -> str:
+    """Say what would kill a survivor."""
+    if behaviour in {"escape", "output"} and changes:
+        return f"let the test look at {changes[0].address}: {changes[0].path or 'whether it happens'}"
+    if behaviour == "other-input" and fix is not None:
+        return f"try another input: {verdicts['widened'].said}"
+    return ""
+
+
+def cover(rows: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    """Give few inputs of which each row has one: the one that the most of the rest have, time and again; of equals the first."""
+    left = [set(row) for row in rows if row]
+    kept: list[int] = []
+    while left:
+        counts: dict[int, int] = {}
+        for row in left:
+            for number in row:
+                counts[number] = counts.get(number, 0) + 1
+        best = min(counts, key=lambda number: (-counts[number], number))
+        kept.append(best)
+        left = [row for row in left if best not in row]
+    return tuple(sorted(kept))
