@@ -57,9 +57,12 @@ def _macros(study: Study) -> Iterator[tuple[str, str]]:
     yield from _methods(study, everything)
     yield from _survivors(everything)
     for incident, word in zip(study.incidents, words([each.name for each in study.incidents]), strict=True):
-        yield f"mutantsTotal{word}", str(len(incident.results))
+        yield f"mutantsTotalOf{word}", str(len(incident.results))
         for method in study.methods:
-            yield f"mutantsKilled{_short(method)}{word}", str(tallies.tally(incident.results, method).killed)
+            yield (
+                f"mutantsKilled{_short(method)}Of{word}",
+                str(tallies.tally(incident.results, method).killed),
+            )
 
 
 def _methods(study: Study, everything: Sequence[Result]) -> Iterator[tuple[str, str]]:
