@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -26,7 +27,13 @@ class _Tried(Struct, frozen=True, tag="tried"):
     reply: Reply
 
 
-_LINE = msgspec.json.Decoder(_Head | _Began | _Tried)
+class _Agreed(Struct, frozen=True, tag="agreed"):
+    mutant: str
+    killed: bool
+
+
+_Any: TypeAlias = _Head | _Began | _Tried | _Agreed
+_LINE = msgspec.json.Decoder(_Any)
 
 
 class Journal:
@@ -37,6 +44,7 @@ class Journal:
         self._path = path
         self._ready: dict[Server, Ready] = {}
         self._replies: dict[tuple[Server, str], Reply] = {}
+        self._agreed: dict[str, bool] = {}
         lines = list(_lines(path))
         if lines[:1] == [_Head(digest)]:
             for each in lines[1:]:
@@ -44,6 +52,8 @@ class Journal:
                     self._ready[each.server] = each.ready
                 elif isinstance(each, _Tried):
                     self._replies[each.server, each.reply.id] = each.reply
+                elif isinstance(each, _Agreed):
+                    self._agreed[each.mutant] = each.killed
             self._open(os.O_APPEND)
             # Of a line that was cut off the rest would stand before the next one.
             os.write(self._file, b"\n")
@@ -60,7 +70,7 @@ class Journal:
                 f"{self._path} can't be written ({error.strerror}); name another folder with --out"
             ) from error
 
-    def _write(self, line: _Head | _Began | _Tried) -> None:
+    def _write(self, line: _Any) -> None:
         view = memoryview(msgspec.json.encode(line) + b"\n")
         try:
             while view:
@@ -86,12 +96,21 @@ class Journal:
         self._replies[server, reply.id] = reply
         self._write(_Tried(server, reply))
 
+    def agreed(self, mutant: str) -> bool | None:
+        """Give whether plain cosmic-ray calls a mutant killed; None where it wasn't asked."""
+        return self._agreed.get(mutant)
+
+    def agree(self, mutant: str, *, killed: bool) -> None:
+        """Keep what plain cosmic-ray says."""
+        self._agreed[mutant] = killed
+        self._write(_Agreed(mutant, killed))
+
     def close(self) -> None:
         """Close the file."""
         os.close(self._file)
 
 
-def _lines(path: str) -> Iterator[_Head | _Began | _Tried]:
+def _lines(path: str) -> Iterator[_Any]:
     """Give the lines that are whole."""
     try:
         with open(path, "rb") as file:

@@ -6,7 +6,8 @@ import os
 
 from msgspec import json
 
-from autochron.mutate.model import Result, Study
+from autochron.mutate.merging import in_order
+from autochron.mutate.model import Study
 from autochron.report import mutation_tallies as tallies
 from autochron.report.mutation_page import encode_page
 from autochron.report.mutation_schema import encode_report
@@ -45,11 +46,6 @@ def encode_study(study: Study) -> bytes:
 
 def encode_mutants(study: Study) -> bytes:
     """Write a line of JSON for each result: incident by incident, in the order of the source."""
-    results = (result for incident in study.incidents for result in sorted(incident.results, key=_order))
+    results = (result for incident in study.incidents for result in in_order(incident.results))
     return b"".join(json.encode(result, order="sorted") + b"\n" for result in results)
 
-
-def _order(result: Result) -> tuple[str | int, ...]:
-    mutant = result.mutant
-    where = (mutant.line, mutant.column, mutant.end_line, mutant.end_column)
-    return mutant.target.file, *where, mutant.operator, mutant.occurrence, mutant.id

@@ -19,9 +19,11 @@ from msgspec import Struct
 from autochron import __version__
 from autochron.errors import UsageError
 from autochron.mutate import scoring
+from autochron.mutate.agreement import by_cosmic_ray
 from autochron.mutate.crew import Crew, Nursery
 from autochron.mutate.generating import Generated, generate, mutated
 from autochron.mutate.journal import Journal
+from autochron.mutate.merging import in_order
 from autochron.mutate.model import (
     METHODS,
     Agreement,
@@ -81,6 +83,35 @@ class Options(Struct, frozen=True, kw_only=True):
     sample: float = 0.02
     everything: bool = False
     proofs: tuple[Proof, ...] = ()
+    executor: str = "local"
+    scheduler: str | None = None
+
+
+class _Proofs(Struct, frozen=True, forbid_unknown_fields=True):
+    equivalent: tuple[Proof, ...] = ()
+
+
+def read_proofs(path: str) -> tuple[Proof, ...]:
+    """Read the mutants that are argued to be equivalent.
+
+    Raises:
+        UsageError: the file can't be read, or says something else.
+    """
+    import tomllib  # lazy: few studies have any
+
+    try:
+        with open(path, "rb") as file:
+            found = msgspec.convert(tomllib.load(file), _Proofs).equivalent
+    except OSError as error:
+        raise UsageError(f"--proofs {path}: it can't be read ({error.strerror})") from error
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"--proofs {path}: {error}; it takes [[equivalent]] tables of incident, mutant and why"
+        ) from error
+    for each in found:
+        if not each.why.strip():
+            raise UsageError(f"--proofs {path}: that of mutant {each.mutant} of {each.incident} says nothing; say why")
+    return found
 
 
 def folders_of(words: Sequence[str]) -> list[Path]:
@@ -130,7 +161,6 @@ def study_of(folders: Sequence[Path], options: Options, progress: Progress) -> S
     if len(set(names)) < len(names):
         double = next(name for name in names if names.count(name) > 1)
         raise UsageError(f"two folders are called {double}; name them in runs of their own, with an --out each")
-    _check_proofs(options.proofs, names)
     at_once = max(1, min(options.jobs, len(folders)))
     width = max(1, options.jobs // at_once)
     units = [_Unit(folder, operators, options, width, progress) for folder in folders]
@@ -153,13 +183,6 @@ def study_of(folders: Sequence[Path], options: Options, progress: Progress) -> S
         incidents=incidents,
         shard=options.shard,
     )
-
-
-def _check_proofs(proofs: Iterable[Proof], names: Iterable[str]) -> None:
-    for each in proofs:
-        if not each.why.strip():
-            raise UsageError(f"the proof for mutant {each.mutant} of {each.incident} says nothing; say why it is equivalent")
-    del names
 
 
 class _Tried(NamedTuple):
@@ -245,7 +268,8 @@ class _Unit:
             canaries=canaries,
             inputs=inputs,
             sensitivity=sensitivity,
-            results=tuple(results),
+            results=in_order(results),
+            agreement=self._agreement(mutants, results),
         )
 
     # --- processes ---------------------------------------------------------------------------------------------------
@@ -414,6 +438,23 @@ class _Unit:
                 self._journal.tried(server, known)
         return known
 
+    def _agreement(self, mutants: Sequence[_Tried], results: Sequence[Result]) -> tuple[Agreement, ...]:
+        """Have plain cosmic-ray try a few mutants, too."""
+        share = self._options.sample
+        wanted = sample(mutants, share) if share else []
+        if not wanted:
+            return ()
+        verdicts = {each.mutant.id: each.verdicts["cut-point"].is_killed for each in results}
+        unknown = [each.mutant for each in wanted if self._journal.agreed(each.mutant.id) is None]
+        for at, (mutant, is_killed) in enumerate(by_cosmic_ray(self.folder, unknown), 1):
+            self._journal.agree(mutant, killed=is_killed)
+            self._progress(self.name, "sample", at, len(unknown))
+        found = [
+            Agreement(each.mutant.id, verdicts[each.mutant.id], bool(self._journal.agreed(each.mutant.id)))
+            for each in wanted
+        ]
+        return tuple(sorted(found, key=lambda each: each.mutant))
+
     def _refuse_flaky(self, fix: Reply) -> None:
         """Try the fix once more at the end: a test that passes at times says nothing of mutants."""
         if ("cut", False) not in self._crews:  # all that was needed stands in the journal
@@ -457,6 +498,12 @@ def _flaky(folder: Path, one: Reply, other: Reply) -> str:
 def _fix(ready: Ready) -> Reply:
     assert ready.fix is not None  # noqa: S101 - it has no fault
     return ready.fix
+
+
+def sample(mutants: Sequence[_Tried], share: float) -> list[_Tried]:
+    """Choose a share of the mutants, one at least, by a hash of their ids: the same ones each time."""
+    count = min(len(mutants), max(1, round(share * len(mutants))))
+    return sorted(mutants, key=lambda each: hashlib.sha256(f"sample {each.mutant.id}".encode()).digest())[:count]
 
 
 def _job(each: _Tried) -> Job:
