@@ -20,18 +20,18 @@ HELP = """\
 usage: autochron mutate [INCIDENT ...] [OPTION ...]
        autochron mutate merge FOLDER ... [--out FOLDER]
 
-Change the tool that a cut-point test guards, one place at a time, and say which changes the test notices: beside a test that
-serves everything, one of mocks, one that compares all that the tools give, and one with other inputs. INCIDENT is a folder with
-a trace and its test; without one, the incidents below this folder. 0: the test notices each change that lets the unsafe action
-through; 1: it does not, or notices fewer than --fail-under says; 2: it could not be tried.
+Change the tool that a cut-point test guards, one place at a time, and say which changes the test notices: beside a test
+that serves everything, one of mocks, one that compares all that the tools give, and one with other inputs. INCIDENT is a
+folder with a trace and its test; without one, the incidents below this folder. 0: the test notices each change that lets
+the unsafe action through; 1: it does not, or notices fewer than --fail-under says; 2: it could not be tried.
 
   --operators SET    what is changed: paper, core, extended or thresholds; extended unless given
   --tool FILE:NAME   the function to change, from the incident's folder; unless given, what the tests swap in, or what is live
   --everything       also decorators, defaults, docstrings and f-strings
   --jobs N           so many processes at a time; as many as there are cores unless given
   --shard K/N        the K-th of N parts; `merge` puts them together
-  --out FOLDER       where results go, and what was tried so far: the same command goes on from there; .autochron/mutation unless
-                     given
+  --out FOLDER       where results go, and what was tried so far: the same command goes on from there;
+                     .autochron/mutation unless given
   --timeout S        seconds that a trial may take; ten times what the fix takes unless given, and at least 2
   --memory MB        megabytes that a trial may take; 1024 unless given
   --inputs N         so many inputs for a call at most; 96 unless given
@@ -47,7 +47,8 @@ through; 1: it does not, or notices fewer than --fail-under says; 2: it could no
 _OPTIONS = {
     "--operators": VALUE, "--tool": MANY, "--everything": FLAG, "--jobs": VALUE, "--shard": VALUE, "--out": VALUE,
     "--timeout": VALUE, "--memory": VALUE, "--inputs": VALUE, "--sample": VALUE, "--proofs": VALUE, "--executor": VALUE,
-    "--scheduler": VALUE, "--fail-under": VALUE, "--survivors": FLAG, "--json": FLAG, "--quiet": FLAG, "--help": FLAG, "-h": FLAG,
+    "--scheduler": VALUE, "--fail-under": VALUE, "--survivors": FLAG, "--json": FLAG, "--quiet": FLAG,
+    "--help": FLAG, "-h": FLAG,
 }  # fmt: skip
 
 _OUT = os.path.join(".autochron", "mutation")
@@ -97,7 +98,8 @@ def _made(parsed: Parsed, out: str) -> Study | None:
         except KeyboardInterrupt:
             bar.end()
             sys.stderr.write(
-                f"autochron: stopped after {bar.tried} trials; they are kept in {out}, and the same command goes on from there\n"
+                f"autochron: stopped after {bar.tried} trials; they are kept in {out}, and the same command goes on from"
+                " there\n"
             )
             return None
 
@@ -119,13 +121,13 @@ def _told(study: Study, parsed: Parsed, out: str, least: float | None) -> int:
     found = tallies.tally(results, tallies.CUT_POINT)
     if least is not None and found.tried and 100 * found.killed / found.tried < least:
         sys.stderr.write(
-            f"autochron: the cut-point test kills {found.killed} of {found.tried}, less than the {least:g} % of --fail-under\n"
+            f"autochron: the cut-point test kills {found.killed} of {found.tried}, less than {least:g} % (--fail-under)\n"
         )
         return 1
     return int(escapes)
 
 
-# --- options -----------------------------------------------------------------------------------------------------------------
+# --- options --------------------------------------------------------------------------------------------------------
 
 
 def _number(parsed: Parsed, name: str, usual: int, least: int, most: int) -> int:
@@ -174,13 +176,21 @@ def _executor(parsed: Parsed) -> str:
     if given not in {"local", "dask"}:
         raise UsageError(f"autochron mutate: --executor takes local or dask, not {given}")
     if "--scheduler" in parsed.values and given != "dask":
-        raise UsageError("autochron mutate: --scheduler names that of a Dask cluster; say --executor dask, too")
+        raise UsageError(
+            "autochron mutate: --scheduler names that of a Dask cluster; say --executor dask, too"
+        )
     return given
 
 
-# --- progress ------------------------------------------------------------------------------------------------------------------
+# --- progress -------------------------------------------------------------------------------------------------------
 
-_WORDS = {"cut": "cut-point", "stub": "full-stub", "mocks": "mocks", "widen": "other inputs", "sample": "plain cosmic-ray"}
+_WORDS = {
+    "cut": "cut-point",
+    "stub": "full-stub",
+    "mocks": "mocks",
+    "widen": "other inputs",
+    "sample": "plain cosmic-ray",
+}
 
 
 class _Bar:
@@ -231,4 +241,3 @@ class _Bar:
         self._progress.update(bar, completed=done, total=total, description=_WORDS.get(what, what), rate=rate)
         if done >= total:
             self._progress.update(bar, visible=False)
-

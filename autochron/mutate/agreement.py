@@ -40,7 +40,10 @@ def by_cosmic_ray(folder: Path, mutants: Sequence[Mutant]) -> Iterator[tuple[str
 
 
 def _is_killed(folder: Path, mutant: Mutant) -> bool:
-    from cosmic_ray.work_db import WorkDB, use_db  # lazy: SQLAlchemy's half a second, and few mutants are sampled
+    from cosmic_ray.work_db import (
+        WorkDB,
+        use_db,
+    )  # lazy: SQLAlchemy's half a second, and few mutants are sampled
     from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome, WorkItem
 
     if mutant.target.file.startswith("../"):
@@ -83,7 +86,7 @@ def _is_killed(folder: Path, mutant: Mutant) -> bool:
         said = result.output if result is not None and result.output else done.stderr or done.stdout
         last = (said.strip().splitlines() or ["nothing"])[-1]
         raise UsageError(
-            f"plain cosmic-ray can't try mutant {mutant.id} ({mutant.operator}): {last}; install autochron so that its operators"
-            " are found (`pip install -e .`), or say --sample 0"
+            f"plain cosmic-ray can't try mutant {mutant.id} ({mutant.operator}): {last}; install autochron so that its"
+            " operators are found (`pip install -e .`), or say --sample 0"
         )
     return result.test_outcome is TestOutcome.KILLED

@@ -26,7 +26,7 @@ _BEYOND = 30.0
 """Seconds beyond a trial's own limit after which its server is given up."""
 
 
-class ServerDied(Exception):
+class ServerDiedError(Exception):
     """A process has ended, or says nothing any more."""
 
 
@@ -86,7 +86,7 @@ class Nursery:
         server = Server(*ends)
         try:
             server.begin(asked)
-        except ServerDied:
+        except ServerDiedError:
             server.end()
             last = next((line for line in reversed(self._said) if line), "nothing")
             raise UsageError(f"the process that was to try it has ended; it said last: {last}") from None
@@ -119,7 +119,7 @@ class Server:
         """Say what is to be tried, and wait until it can be.
 
         Raises:
-            ServerDied: it has ended over it.
+            ServerDiedError: it has ended over it.
         """
         self._send(msgspec.json.encode(asked))
         self.ready = msgspec.json.decode(self._line(_START), type=Ready)
@@ -128,7 +128,7 @@ class Server:
         """Have something tried.
 
         Raises:
-            ServerDied: it has ended over it, or is past all limits.
+            ServerDiedError: it has ended over it, or is past all limits.
         """
         self._send(msgspec.json.encode(job))
         return msgspec.json.decode(self._line(self.ready.limit + _BEYOND), type=Reply)
@@ -139,17 +139,17 @@ class Server:
             while view:
                 view = view[os.write(self._jobs, view) :]
         except BrokenPipeError:
-            raise ServerDied from None
+            raise ServerDiedError from None
 
     def _line(self, seconds: float) -> bytes:
         until = _originals.perf_counter_ns() + int(seconds * 1e9)
         while b"\n" not in self._waiting:
             left = (until - _originals.perf_counter_ns()) / 1e9
             if left <= 0 or not select.select([self._replies], [], [], left)[0]:
-                raise ServerDied
+                raise ServerDiedError
             part = os.read(self._replies, 1 << 20)
             if not part:
-                raise ServerDied
+                raise ServerDiedError
             self._waiting += part
         line, _, rest = bytes(self._waiting).partition(b"\n")
         self._waiting = bytearray(rest)
@@ -193,7 +193,7 @@ class Crew:
         began = _originals.perf_counter_ns()
         try:
             reply = server.ask(job)
-        except ServerDied:
+        except ServerDiedError:
             server.end()
             took = (_originals.perf_counter_ns() - began) / 1e9
             said = "it ended the process that was trying it, in whose group it is not"

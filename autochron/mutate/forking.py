@@ -163,7 +163,9 @@ def _heard(descriptor: int, seconds: float) -> tuple[bytes, bool]:
 
 def _ended(process: int, *, is_over: bool, apart: bool) -> int:
     """End a fork with what it has left behind, at once where it has said all or is late; gives its status."""
-    for pause in () if is_over else (0, 0.001, 0.01, 0.1):  # it has closed its pipe, and is about to end by itself
+    for pause in (
+        () if is_over else (0, 0.001, 0.01, 0.1)
+    ):  # it has closed its pipe, and is about to end by itself
         _originals.sleep(pause)
         found, status = os.waitpid(process, os.WNOHANG)
         if found:

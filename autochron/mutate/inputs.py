@@ -1,8 +1,9 @@
 """Other inputs for a guard: what was recorded, with one value changed, at the edges of the guard's own constants.
 
-A recording exercises one input, and a guard that is wrong elsewhere passes. Where the values come from: the numbers and texts
-that the guard is written with, those that the names in it mean (a threshold of a module, the prices in a table), and from each
-what lies just beside it. Each is a pure function of the source and of what was recorded, so that the same study has the same inputs.
+A recording exercises one input, and a guard that is wrong elsewhere passes. Where the values come from: the numbers and
+texts that the guard is written with, those that the names in it mean (a threshold of a module, the prices in a table),
+and from each what lies just beside it. All of it follows from the source and the record, so that the same study has the
+same inputs.
 """
 
 from __future__ import annotations
@@ -68,7 +69,12 @@ def constants_of(source: str, file: str, function: str, names: Mapping[str, Any]
         elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and each.id in names:
             found = names[each.id]
             for path, value in _leaves(found, each.id, _DEPTH):
-                add(value, f"{path} in {file}:{each.lineno}" if path == each.id else f"{path}, named in {file}:{each.lineno}")
+                add(
+                    value,
+                    f"{path} in {file}:{each.lineno}"
+                    if path == each.id
+                    else f"{path}, named in {file}:{each.lineno}",
+                )
     return Constants(
         tuple(Constant(value, where) for value, where in numbers.items()),
         tuple(Constant(value, where) for value, where in texts.items()),
@@ -109,9 +115,8 @@ def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
         return
     if isinstance(value, Mapping):
         few = list(value.items())[:_OF_TABLE]
-        for key, inner in few:
-            if isinstance(key, str):
-                yield f"a key of {path}", key
+        for key in (key for key, _ in few if isinstance(key, str)):
+            yield f"a key of {path}", key
         for key, inner in few:
             yield from _leaves(inner, f"{path}[{key!r}]", depth - 1)
     elif isinstance(value, list | tuple | set | frozenset):
@@ -190,7 +195,11 @@ def _plain(value: Any, constants: Constants) -> Iterable[tuple[Any, str]]:
     if isinstance(value, str):
         return _texts(value, constants)
     if value is None:
-        return [*((each.value, each.source) for each in (*constants.texts[:4], *constants.numbers[:4])), ("", "empty"), (0, "zero")]
+        return [
+            *((each.value, each.source) for each in (*constants.texts[:4], *constants.numbers[:4])),
+            ("", "empty"),
+            (0, "zero"),
+        ]
     return ()
 
 
@@ -256,7 +265,7 @@ def copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in arguments.items():
         try:
             found[name] = copy.deepcopy(value)
-        except Exception:  # noqa: PERF203 - a lock, a socket
+        except Exception:  # a lock, a socket
             found[name] = value
     return found
 
@@ -268,4 +277,4 @@ def bound(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str
 
 def called_with(signature: inspect.Signature, arguments: Mapping[str, Any]) -> inspect.BoundArguments:
     """Give arguments by name as a call."""
-    return inspect.BoundArguments(signature, dict(arguments))  # type: ignore[arg-type]
+    return inspect.BoundArguments(signature, dict(arguments))

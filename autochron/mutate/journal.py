@@ -76,7 +76,9 @@ class Journal:
             while view:
                 view = view[os.write(self._file, view) :]
         except OSError as error:
-            raise UsageError(f"{self._path} can't be written ({error.strerror}); what was tried so far is in it") from error
+            raise UsageError(
+                f"{self._path} can't be written ({error.strerror}); what was tried so far is in it"
+            ) from error
 
     def ready(self, server: Server) -> Ready | None:
         """Give what a process said of itself."""

@@ -31,7 +31,9 @@ def read_study(folder: str) -> Study:
     except msgspec.DecodeError as error:
         raise UsageError(f"{path} is no study ({error}); make the shard anew") from error
     if study.version != 1:
-        raise UsageError(f"{path} is of version {study.version}, and this release reads 1; make the shard anew")
+        raise UsageError(
+            f"{path} is of version {study.version}, and this release reads 1; make the shard anew"
+        )
     return study
 
 
@@ -51,9 +53,13 @@ def merged(shards: Sequence[tuple[str, Study]]) -> Study:
                 " make both of the same files"
             )
         if each.shard[1] != count:
-            raise UsageError(f"{other} is shard {_said(each)}, and {folder} is {_said(first)}; make all of as many")
+            raise UsageError(
+                f"{other} is shard {_said(each)}, and {folder} is {_said(first)}; make all of as many"
+            )
         if each.shard[0] in by_number:
-            raise UsageError(f"{other} and {by_number[each.shard[0]]} are both shard {_said(each)}; leave one out")
+            raise UsageError(
+                f"{other} and {by_number[each.shard[0]]} are both shard {_said(each)}; leave one out"
+            )
         by_number[each.shard[0]] = other
     missing = [str(number) for number in range(1, count + 1) if number not in by_number]
     if missing:
@@ -66,7 +72,9 @@ def merged(shards: Sequence[tuple[str, Study]]) -> Study:
         operators=first.operators,
         digest=first.digest,
         methods=tuple(each for each in _all_methods(studies)),
-        incidents=tuple(_joined([study.incidents[at] for study in studies]) for at in range(len(first.incidents))),
+        incidents=tuple(
+            _joined([study.incidents[at] for study in studies]) for at in range(len(first.incidents))
+        ),
     )
 
 
@@ -75,7 +83,7 @@ def _said(study: Study) -> str:
 
 
 def _all_methods(studies: Sequence[Study]) -> list[str]:
-    return list(max((study.methods for study in studies), key=len))
+    return max((list(study.methods) for study in studies), key=len)
 
 
 def _joined(parts: Sequence[Incident]) -> Incident:
@@ -86,7 +94,9 @@ def _joined(parts: Sequence[Incident]) -> Incident:
         first,
         inputs=tuple(msgspec.structs.replace(each, is_kept=each.number in kept) for each in first.inputs),
         results=results,
-        agreement=tuple(sorted((each for part in parts for each in part.agreement), key=lambda each: each.mutant)),
+        agreement=tuple(
+            sorted((each for part in parts for each in part.agreement), key=lambda each: each.mutant)
+        ),
     )
 
 

@@ -10,8 +10,8 @@ METHODS = ("full-stub", "mocks", "cut-point", "full-output", "widened")
 """The ways of testing that are compared, from the one that sees least.
 
 `full-stub` serves every crossing; `mocks` are the folder's tests that replay no trace; `cut-point` is the test as it was
-written; `full-output` is that, and every live crossing must give what it gives with the fix; `widened` gives the tool other
-inputs, too, and the fix says what is right.
+written; `full-output` is that, and every live crossing must give what it gives with the fix; `widened` gives the tool
+other inputs, too, and the fix says what is right.
 """
 
 Kind: TypeAlias = Literal[
@@ -19,9 +19,9 @@ Kind: TypeAlias = Literal[
 ]
 """How a trial ended.
 
-`assertion`: the test said so. `divergence`: replay and record disagreed. `crash`: any other exception. `exit`: SystemExit, or the
-process left. `time-out`, `memory`: a limit. `signal`: the process was killed. `compile`: the mutant is no Python. `output`: what a
-crossing gave differs from what it gives with the fix.
+`assertion`: the test said so. `divergence`: replay and record disagreed. `crash`: any other exception. `exit`: SystemExit, or
+the process left. `time-out`, `memory`: a limit. `signal`: the process was killed. `compile`: the mutant is no Python.
+`output`: what a crossing gave differs from what it gives with the fix.
 """
 
 
@@ -93,8 +93,8 @@ class Change(Struct, frozen=True):
 Behaviour: TypeAlias = Literal["escape", "output", "other-input", "same"]
 """What a mutant that cut-point lets live does.
 
-`escape`: the tool did what the guard is there to prevent. `output`: on the recorded input it gives something else that the test
-does not look at. `other-input`: it shows on another input only. `same`: no input that was tried tells it from the fix.
+`escape`: the tool did what the guard is there to prevent. `output`: on the recorded input it gives something else that the
+test does not look at. `other-input`: it shows on another input only. `same`: no input that was tried tells it from the fix.
 """
 
 

@@ -40,6 +40,10 @@ class Given(Struct, frozen=True):
     outcome: str
 
 
+Knows: TypeAlias = dict[str, tuple[list[tuple[int | float, str]], list[tuple[str, str]]]]
+"""By function: the numbers that it knows, and the texts, each with where from."""
+
+
 class Reply(Struct, frozen=True, kw_only=True):
     """What came of one trial.
 
@@ -50,6 +54,8 @@ class Reply(Struct, frozen=True, kw_only=True):
         reached: for each call of the fix, how often it went on to what it replaces.
         inputs: of a widened trial of the fix, what was tried.
         outcomes: of a widened trial, what each input gave, in JSON.
+        knows: of a widened trial of the fix, the constants that inputs are made of.
+        reran: whether the test has run the agent in a process of its own.
         must_rebuild: why the code can't be replaced where it is.
         fault: why nothing was tried.
         seconds: what it took.
@@ -63,6 +69,8 @@ class Reply(Struct, frozen=True, kw_only=True):
     reached: tuple[int, ...] = ()
     inputs: tuple[Input, ...] = ()
     outcomes: dict[str, str] = {}
+    knows: Knows = {}
+    reran: bool = False
     must_rebuild: str = ""
     fault: str = ""
     seconds: float = 0.0

@@ -115,7 +115,9 @@ def scored(mutant: Mutant, trials: Trials, baseline: Baseline, diff: str, proof:
         inputs = _telling(trials.widened, baseline.widened)
         verdicts["widened"] = full
         if not full.is_killed and inputs:
-            verdicts["widened"] = Verdict("output", _of_input(inputs[0], trials.widened, baseline.widened), is_killed=True)
+            verdicts["widened"] = Verdict(
+                "output", _of_input(inputs[0], trials.widened, baseline.widened), is_killed=True
+            )
     is_unsafe = _is_unsafe(cut, baseline)
     behaviour = _behaviour(is_unsafe=is_unsafe, changes=changes, inputs=inputs) if survives else None
     return Result(
@@ -172,27 +174,35 @@ def numbered(fix: Reply) -> tuple[Input, ...]:
         outcome = fix.outcomes.get(f"{each.address}.{each.number}", "")
         if not each.argument:
             recorded[each.address] = decision(outcome)
-        flips = decision(outcome) != recorded.get(each.address)
+        flips = decision(outcome) not in {"", recorded.get(each.address)}
         found.append(_with(each, number=at, flips=flips))
     return tuple(found)
 
 
 def decision(outcome: str) -> str:
-    """Give what an outcome decides: how it ended, and what in it is a flag or a status; not numbers, and not words for people."""
+    """Give what an outcome decides: its flags, its status and its type; not numbers, and not words for people.
+
+    Empty for one that raises: an order that isn't there is none that the guard lets through.
+    """
     if not outcome:
         return ""
     tree = json.decode(outcome)
     if isinstance(tree, dict) and "raised" in tree:
-        raised = tree["raised"]
-        return f"raised {raised.get('$error', '') if isinstance(raised, dict) else ''}"
+        return ""
     value = tree.get("returned") if isinstance(tree, dict) else tree
     if isinstance(value, dict):
         shape = {
-            key: each if isinstance(each, bool) or each is None or key in {"status", "$type", "$enum"} else type(each).__name__
+            key: each
+            if isinstance(each, bool) or each is None or key in {"status", "$type", "$enum"}
+            else type(each).__name__
             for key, each in value.items()
         }
         return json.encode(shape, order="sorted").decode()
-    return json.encode(value).decode() if isinstance(value, bool | str) or value is None else type(value).__name__
+    return (
+        json.encode(value).decode()
+        if isinstance(value, bool | str) or value is None
+        else type(value).__name__
+    )
 
 
 def _with(each: Input, *, number: int, flips: bool) -> Input:
@@ -240,7 +250,7 @@ def _hint(
 
 
 def cover(rows: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
-    """Give few inputs of which each row has one: the one that the most of the rest have, time and again; of equals the first."""
+    """Give few inputs of which each row has one: time and again that which most of the rest have, of equals the first."""
     left = [set(row) for row in rows if row]
     kept: list[int] = []
     while left:

@@ -2,8 +2,8 @@
 
     python -m autochron.pytest_plugin.mutants NURSED
 
-It imports what the incident's files import, and forks into a server for each channel. A server reads what it is to do, then jobs, and
-writes a reply to each: a line of JSON each (`mutate.protocol`).
+It imports what the incident's files import, and forks into a server for each channel. A server reads what it is to do,
+then jobs, and writes a reply to each: a line of JSON each (`mutate.protocol`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import pytest
 
 from autochron import _originals
 from autochron.errors import AutochronError, DivergenceError, PlanError, WeavingError
-from autochron.mutate.forking import Ended, Limits, flush, forked
 from autochron.mutate.bytecode import compiled
+from autochron.mutate.forking import Ended, Limits, flush, forked
 from autochron.mutate.model import Kind, Target
 from autochron.mutate.protocol import Asked, Channel, Job, Nursed, Ready, Reply
 from autochron.pytest_plugin import MARKER, _play
@@ -33,12 +33,11 @@ from autochron.pytest_plugin.marks import asked_of
 from autochron.pytest_plugin.outcomes import given_by, recorded_of
 from autochron.pytest_plugin.plays import Replayer, play_of
 from autochron.pytest_plugin.widening import Widening, widened
-from autochron.session import again
+from autochron.session import again, overlay
 from autochron.session.probing import trust_nobody
 from autochron.session.swapping import Swap
 from autochron.weaving.heap import every_function
 from autochron.weaving.replacing import replace_code
-
 
 _FIRST, _LEAST, _TIMES = 120.0, 2.0, 10.0
 """Seconds that the fix may take at first, that any trial may, and how many times as long as the fix."""
@@ -47,7 +46,7 @@ _FIRST, _LEAST, _TIMES = 120.0, 2.0, 10.0
 class Trials:
     """The plugin of pytest that tries mutants in the place of running the tests."""
 
-    def __init__(self, asked: Asked, jobs: BinaryIO, writing: int) -> None:
+    def __init__(self, asked: Asked, jobs: BinaryIO | None, writing: int) -> None:
         self._asked = asked
         self._jobs = jobs
         self._writing = writing
@@ -97,9 +96,9 @@ class Trials:
             self._fault = str(error)
             return True
         self._is_served = True
-        self._say(ready)
-        for line in self._jobs:
-            self._say(self._tried(msgspec.json.decode(line, type=Job)))
+        say(self._writing, ready)
+        for line in self._jobs or ():
+            say(self._writing, self._tried(msgspec.json.decode(line, type=Job)))
         return True
 
     def end(self, status: int) -> None:
@@ -109,16 +108,12 @@ class Trials:
         kind = "without a trace" if self._asked.server == "mocks" else f"marked {MARKER}"
         none = f"there is no test {kind} in {', '.join(self._asked.paths)}"
         other = f"pytest ends with status {status} there; run it to see why"
-        self._say(Ready(fault=self._fault or (none if status in {0, 5} else other)))
-
-    def _say(self, said: Ready | Reply) -> None:
-        with open(self._writing, "wb", closefd=False) as file:
-            file.write(msgspec.json.encode(said) + b"\n")
+        say(self._writing, Ready(fault=self._fault or (none if status in {0, 5} else other)))
 
     # --- making ready ----------------------------------------------------------------------------------------------
 
-    def _prepare(self) -> Ready:
-        """Weave and import, before any fork, what each trial would have to."""
+    def _settle(self) -> tuple[Target, ...]:
+        """Weave as the tests will, and find what is to be mutated."""
         if self._asked.server != "mocks":
             self._plays = [_play_of(each) for each in self._items]
         for play in self._plays:
@@ -128,6 +123,11 @@ class Trials:
             self._functions[each] = list(self._found(each))
         if self._asked.server == "widen":
             self._widening = self._widen()
+        return targets
+
+    def _prepare(self) -> Ready:
+        """Weave and import, before any fork, what each trial would have to."""
+        targets = self._settle()
         fix = Job(id="fix", variant="fix")
         before = set(sys.modules)
         ended = forked(lambda _: msgspec.json.encode(_imported(lambda: self._try(fix), before)), self._limits)
@@ -142,6 +142,9 @@ class Trials:
             self._widening.know(first)
         if self._asked.timeout is None:
             self._limits = Limits(max(_LEAST, _TIMES * first.seconds), self._asked.memory)
+        return self._ready(targets, first)
+
+    def _ready(self, targets: tuple[Target, ...], first: Reply) -> Ready:
         return Ready(
             tests=len(self._items),
             swaps=self._swaps,
@@ -165,7 +168,9 @@ class Trials:
                     function = function.__wrapped__
                 code = getattr(function, "__code__", None)
                 if code is None:
-                    raise PlanError(f"{new} has no code of Python's that could be mutated; name a function with --tool")
+                    raise PlanError(
+                        f"{new} has no code of Python's that could be mutated; name a function with --tool"
+                    )
                 found[self._target(code.co_filename, code.co_qualname)] = None
             record, plan = play.face.planned()
             for each in () if swaps else again.suspects(record, plan):
@@ -173,7 +178,9 @@ class Trials:
                 if file.endswith(".py"):
                     found[self._target(os.path.join(play.root, file), qualname)] = None
         if self._plays and not found:
-            raise PlanError("the live tools are defined in a library; name the function of yours to mutate with --tool FILE:NAME")
+            raise PlanError(
+                "the live tools are defined in a library; name the function of yours to mutate with --tool FILE:NAME"
+            )
         return tuple(found)
 
     def _target(self, path: str, qualname: str) -> Target:
@@ -181,7 +188,7 @@ class Trials:
         return Target(os.path.relpath(os.path.realpath(path), folder).replace(os.sep, "/"), qualname)
 
     def _widen(self) -> Widening:
-        """Have each target swapped for what gives it other inputs; those that nothing is swapped for stand in for themselves."""
+        """Have each target swapped for what gives it other inputs; without a swap they stand in for themselves."""
         functions = [function for each in self._functions.values() for function in each]
         for item, play in zip(self._items, self._plays, strict=True):
             if not play.asked.swap:
@@ -204,7 +211,7 @@ class Trials:
                 swaps[old] = explorers[-1].callable()
             _mark(item, swap=swaps)
         kind, said = _kind_of(self._run())
-        return widened(msgspec.structs.replace(reply, kind=kind, said=said), explorers)
+        return widened(msgspec.structs.replace(reply, kind=kind, said=said), explorers, widening.knows())
 
     def _path(self, target: Target) -> str:
         return os.path.realpath(os.path.join(self._asked.folder, target.file))
@@ -213,7 +220,9 @@ class Trials:
         """Give the functions that have a target's code, wherever they are held."""
         path = self._path(target)
         if not os.path.isfile(path):
-            raise PlanError(f"there is no file {target.file} in {self._asked.folder}, which was to have {target.function}")
+            raise PlanError(
+                f"there is no file {target.file} in {self._asked.folder}, which was to have {target.function}"
+            )
         with suppress(PlanError):  # it may be a function inside a function, or be deleted after it was used
             Swap(f"{path}:{target.function}", f"{path}:{target.function}", self._asked.folder).function()
         for function in every_function():
@@ -225,14 +234,7 @@ class Trials:
 
     def _tried(self, job: Job) -> Reply:
         """Try in a fork, and say how that ended."""
-        began = _originals.perf_counter_ns()
-        flush()
-        ended = forked(lambda _: msgspec.json.encode(self._try(job)), self._limits)
-        took = (_originals.perf_counter_ns() - began) / 1e9
-        if ended.is_whole:
-            return msgspec.structs.replace(msgspec.json.decode(ended.said, type=Reply), seconds=took)
-        kind, said = _told(ended, self._limits)
-        return Reply(id=job.id, variant=job.variant, kind=kind, said=said, seconds=took)
+        return _settled(job, lambda: self._try(job), self._limits)
 
     def _try(self, job: Job) -> Reply:
         """Put in place what is to be tried, and run the tests; in the fork."""
@@ -240,6 +242,8 @@ class Trials:
         if job.variant == "unguarded":
             for each in self._items:
                 _mark(each, swap=None)
+        elif job.rebuilds:
+            return msgspec.structs.replace(reply, must_rebuild="it runs when the module is imported")
         elif job.target is not None:
             try:
                 self._put(job.target, job.text)
@@ -249,15 +253,16 @@ class Trials:
                 return msgspec.structs.replace(reply, must_rebuild=error.message)
         if self._widening is not None and job.variant in {"fix", "mutant"}:
             return self._explore(self._widening, reply)
-        error = self._run()
-        kind, said = _kind_of(error)
-        plays = [play for each in self._items if (play := each.stash.get(_play, None)) is not None]
+        kind, said = _kind_of(self._run())
+        found = [each.stash.get(_play, None) for each in self._items]
+        plays = [play for play in found if isinstance(play, Replayer)]
         return msgspec.structs.replace(
             reply,
             kind=kind,
             said=said,
             given=tuple(given for play in plays for given in given_by(play)),
             reached=tuple(count for play in plays for count in _reached(play)),
+            reran=any(play.face.reran for play in plays),
         )
 
     def _put(self, target: Target, text: str) -> None:
@@ -274,7 +279,7 @@ class Trials:
             for when in ("setup", "call", "teardown"):
                 hook = getattr(item.ihook, f"pytest_runtest_{when}")
                 options: dict[str, Any] = {"nextitem": None} if when == "teardown" else {}
-                called = pytest.CallInfo.from_call(lambda: hook(item=item, **options), when=when)  # type: ignore[arg-type]  # noqa: B023
+                called = pytest.CallInfo.from_call(lambda: hook(item=item, **options), when=when)  # noqa: B023
                 if called.excinfo is not None:
                     return called.excinfo.value
         return None
@@ -306,9 +311,7 @@ def _swaps_of(play: Replayer) -> dict[str, str]:
         module, _, qualname = name.rpartition(":")
         return f"{os.path.join(play.root, module)}:{qualname}" if module.endswith(".py") else name
 
-    return {
-        whole(old): whole(new) for old, new in (play.asked.swap or {}).items() if isinstance(new, str)
-    }
+    return {whole(old): whole(new) for old, new in (play.asked.swap or {}).items() if isinstance(new, str)}
 
 
 def _reached(play: Replayer) -> Iterable[int]:
@@ -371,6 +374,96 @@ def _preload(modules: Iterable[str], folder: str) -> None:
             importlib.import_module(name)
 
 
+class Once(Trials):
+    """The plugin of a run of pytest that is one trial, its modules imported for that."""
+
+    def __init__(self, asked: Asked, job: Job, known: Reply | None) -> None:
+        super().__init__(asked, None, -1)
+        self._job = msgspec.structs.replace(job, target=None, text="", rebuilds=False)
+        self._known = known
+        self.reply: Reply | None = None
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run the tests; whatever comes of that is the reply."""
+        self._items = session.items
+        if session.testsfailed or not self._items:
+            return True
+        self._settle()
+        if self._widening is not None:
+            self._widening.know(self._known)
+        self.reply = self._try(self._job)
+        return True
+
+    def said(self) -> Reply:
+        """Give the reply; that the tests could not be collected is one, too."""
+        if self.reply is not None:
+            return self.reply
+        said = self._fault or "the tests can't be collected"
+        return Reply(id=self._job.id, variant=self._job.variant, kind="crash", said=said)
+
+
+class Rebuilding:
+    """A server whose trials each import the incident's modules, with another text in a file's place."""
+
+    def __init__(self, asked: Asked, jobs: BinaryIO, writing: int) -> None:
+        self._asked = asked
+        self._jobs = jobs
+        self._writing = writing
+        self._limits = Limits(asked.timeout or _FIRST, asked.memory)
+        self._known: Reply | None = None
+
+    def serve(self) -> None:
+        """Try what is asked for, as long as something is."""
+        trust_nobody()
+        first = self._tried(Job(id="fix", variant="fix"))
+        self._known = first
+        if self._asked.timeout is None:
+            self._limits = Limits(max(_LEAST, _TIMES * first.seconds), self._asked.memory)
+        limit = self._limits.seconds
+        say(self._writing, Ready(targets=self._asked.targets, fix=first, limit=limit, process=os.getpid()))
+        for line in self._jobs:
+            say(self._writing, self._tried(msgspec.json.decode(line, type=Job)))
+
+    def _tried(self, job: Job) -> Reply:
+        return _settled(job, lambda: self._try(job), self._limits)
+
+    def _try(self, job: Job) -> Reply:
+        if job.target is not None:
+            overlay.lay(os.path.join(self._asked.folder, job.target.file), job.text)
+        once = Once(self._asked, job, self._known)
+        try:
+            pytest.main(_words(self._asked), plugins=[once])
+        except BaseException as error:  # what a module that is collected may raise
+            kind, said = _kind_of(error)
+            return Reply(id=job.id, variant=job.variant, kind=kind, said=said)
+        return once.said()
+
+
+def _settled(job: Job, work: Callable[[], Reply], limits: Limits) -> Reply:
+    """Try in a fork, and say how that ended."""
+    began = _originals.perf_counter_ns()
+    flush()
+    ended = forked(lambda _: msgspec.json.encode(work()), limits)
+    took = (_originals.perf_counter_ns() - began) / 1e9
+    if ended.is_whole:
+        return msgspec.structs.replace(msgspec.json.decode(ended.said, type=Reply), seconds=took)
+    kind, said = _told(ended, limits)
+    return Reply(id=job.id, variant=job.variant, kind=kind, said=said, seconds=took)
+
+
+def say(writing: int, said: Ready | Reply) -> None:
+    """Say something to who asks."""
+    with open(writing, "wb", closefd=False) as file:
+        file.write(msgspec.json.encode(said) + b"\n")
+
+
+def _words(asked: Asked) -> list[str]:
+    """Give what pytest is told."""
+    words = ["-q", "-s", "--no-header", "-p", "no:cacheprovider", "-W", "ignore"]
+    words += [option for name, option in _QUIET.items() if importlib.util.find_spec(name) is not None]
+    return [*words, *asked.paths]
+
+
 def serve(channel: Channel) -> None:
     """Do what is asked through a channel, until nothing is asked any more."""
     with open(channel.reading, "rb", closefd=False) as jobs:
@@ -378,11 +471,11 @@ def serve(channel: Channel) -> None:
         if not first:
             return
         asked = msgspec.json.decode(first, type=Asked)
+        if asked.rebuilds:
+            Rebuilding(asked, jobs, channel.writing).serve()
+            return
         trials = Trials(asked, jobs, channel.writing)
-        words = ["-q", "-s", "--no-header", "-p", "no:cacheprovider", "-W", "ignore"]
-        words += [option for name, option in _QUIET.items() if importlib.util.find_spec(name) is not None]
-        status = pytest.main([*words, *asked.paths], plugins=[trials])
-        trials.end(int(status))
+        trials.end(int(pytest.main(_words(asked), plugins=[trials])))
 
 
 _QUIET = {"xdist": "-n0", "pytest_cov": "--no-cov"}

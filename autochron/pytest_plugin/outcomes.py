@@ -9,8 +9,8 @@ import msgspec
 from msgspec import json
 
 from autochron.envelope import codec
-from autochron.mutate.protocol import Given
 from autochron.model import Abandoned, Closed, Envelope, Raised, Returned, Streamed
+from autochron.mutate.protocol import Given
 
 if TYPE_CHECKING:
     from autochron.pytest_plugin.plays import Replayer
@@ -47,10 +47,8 @@ def shown(envelope: Envelope) -> str:
 
 def of_call(value: Any, error: BaseException | None, changed: Any = None) -> str:
     """Give what a call gave, in the same form."""
-    if error is not None:
-        tree = {"raised": _tree(codec.encode(error).body)}
-    else:
-        tree = {"returned": _tree(codec.encode(value).body)}
+    how, given = ("returned", value) if error is None else ("raised", error)
+    tree = {how: _tree(codec.encode(given).body)}
     if changed is not None:
         tree["changed"] = _tree(codec.encode(changed).body)
     return json.encode(tree).decode()

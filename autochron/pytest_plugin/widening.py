@@ -1,7 +1,7 @@
-"""Other inputs for a mutant, in the very place where the agent calls the tool: inside the replay, with its state and its clock.
+"""Other inputs for a mutant, in the place where the agent calls the tool: inside the replay, with its state and clock.
 
-At each call of the target a fork gives it one input after the other, and compares with what the fix gives there. What differs is
-tried once more in a fork of its own, since what one call leaves behind may have changed the next.
+At each call of the target a fork gives it one input after the other, and compares with what the fix gives there. What
+differs is tried once more in a fork of its own, since what one call leaves behind may have changed the next.
 """
 
 from __future__ import annotations
@@ -16,9 +16,17 @@ import msgspec
 from msgspec import json
 
 from autochron.mutate.forking import Limits, forked
-from autochron.mutate.inputs import Candidate, Constants, called_with, candidates, constants_of, copied
+from autochron.mutate.inputs import (
+    Candidate,
+    Constant,
+    Constants,
+    called_with,
+    candidates,
+    constants_of,
+    copied,
+)
 from autochron.mutate.model import Input
-from autochron.mutate.protocol import Reply
+from autochron.mutate.protocol import Knows, Reply
 from autochron.pytest_plugin.outcomes import of_call
 
 if TYPE_CHECKING:
@@ -39,7 +47,9 @@ _LATE = json.encode({"raised": "nothing: it was not done in time"}).decode()
 class Widening:
     """The other inputs of one incident."""
 
-    def __init__(self, functions: Sequence[FunctionType], texts: Mapping[str, str], most: int, memory: int) -> None:
+    def __init__(
+        self, functions: Sequence[FunctionType], texts: Mapping[str, str], most: int, memory: int
+    ) -> None:
         """Take the functions that are mutated, the text of each one's file, and how many inputs each call gets at most."""
         self._constants = {
             each.__code__.co_qualname: constants_of(
@@ -55,13 +65,29 @@ class Widening:
         self._known: dict[str, str] = {}
         self._in_row: dict[str, list[str]] = {}
 
-    def know(self, fix: Reply) -> None:
-        """Take in what the fix gave: mutants are compared with that."""
+    def know(self, fix: Reply | None) -> None:
+        """Take in what the fix gave: mutants are compared with that, and get the inputs that its constants make."""
+        if fix is None:
+            return
+        for name, (numbers, texts) in fix.knows.items():
+            self._constants[name] = Constants(
+                tuple(Constant(*each) for each in numbers), tuple(Constant(*each) for each in texts)
+            )
         self._known = {key: value for key, value in fix.outcomes.items() if not key.startswith("row ")}
         self._in_row = {
             key.removeprefix("row "): json.decode(value, type=list[str])
             for key, value in fix.outcomes.items()
             if key.startswith("row ")
+        }
+
+    def knows(self) -> Knows:
+        """Give the constants of each function, as they go through a pipe."""
+        return {
+            name: (
+                [(each.value, each.source) for each in found.numbers if type(each.value) in {int, float}],
+                [(str(each.value), each.source) for each in found.texts],
+            )
+            for name, found in self._constants.items()
         }
 
     def explorer(self, function: Callable[..., Any]) -> Explorer:
@@ -169,7 +195,7 @@ class Explorer:
         try:
             value = self._function(*call.args, **call.kwargs)
             if inspect.isawaitable(value):
-                asyncio._set_running_loop(None)  # that of the process which was forked
+                asyncio._set_running_loop(None)  # noqa: SLF001 - that of the process which was forked
                 value = asyncio.run(_awaited(value))
             if inspect.isgenerator(value):
                 value = list(value)
@@ -198,11 +224,13 @@ def _short(value: Any, most: int = 200) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def widened(reply: Reply, explorers: Sequence[Explorer]) -> Reply:
+def widened(reply: Reply, explorers: Sequence[Explorer], knows: Knows) -> Reply:
     """Put what was found into a reply."""
     outcomes: dict[str, str] = {}
     inputs: list[Input] = []
     for each in explorers:
         outcomes |= each.outcomes
         inputs += each.inputs
-    return msgspec.structs.replace(reply, outcomes=outcomes, inputs=tuple(inputs))
+    return msgspec.structs.replace(
+        reply, outcomes=outcomes, inputs=tuple(inputs), knows=knows if inputs else {}
+    )

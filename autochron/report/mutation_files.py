@@ -48,4 +48,3 @@ def encode_mutants(study: Study) -> bytes:
     """Write a line of JSON for each result: incident by incident, in the order of the source."""
     results = (result for incident in study.incidents for result in in_order(incident.results))
     return b"".join(json.encode(result, order="sorted") + b"\n" for result in results)
-

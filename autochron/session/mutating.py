@@ -7,9 +7,8 @@ import difflib
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +20,7 @@ from autochron.errors import UsageError
 from autochron.mutate import scoring
 from autochron.mutate.agreement import by_cosmic_ray
 from autochron.mutate.crew import Crew, Nursery
-from autochron.mutate.generating import Generated, generate, mutated
+from autochron.mutate.generating import generate, mutated
 from autochron.mutate.journal import Journal
 from autochron.mutate.merging import in_order
 from autochron.mutate.model import (
@@ -30,6 +29,7 @@ from autochron.mutate.model import (
     Canary,
     Incident,
     Input,
+    Kind,
     Mutant,
     Result,
     Sensitivity,
@@ -110,7 +110,9 @@ def read_proofs(path: str) -> tuple[Proof, ...]:
         ) from error
     for each in found:
         if not each.why.strip():
-            raise UsageError(f"--proofs {path}: that of mutant {each.mutant} of {each.incident} says nothing; say why")
+            raise UsageError(
+                f"--proofs {path}: that of mutant {each.mutant} of {each.incident} says nothing; say why"
+            )
     return found
 
 
@@ -128,7 +130,9 @@ def folders_of(words: Sequence[str]) -> list[Path]:
     here = Path()
     if _is_incident(here):
         return [here]
-    found = sorted({each.parent for pattern in ("incidents/*/*.jsonl", "*/*.jsonl") for each in here.glob(pattern)})
+    found = sorted(
+        {each.parent for pattern in ("incidents/*/*.jsonl", "*/*.jsonl") for each in here.glob(pattern)}
+    )
     found = [each for each in found if _is_incident(each)]
     if not found:
         raise UsageError(
@@ -146,7 +150,9 @@ def _check_folder(folder: Path) -> None:
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}; name one that holds a trace and its test")
     if not any(folder.glob("test_*.py")):
-        raise UsageError(f"{folder} holds no test_*.py, so nothing could kill a mutant; name the folder of an incident")
+        raise UsageError(
+            f"{folder} holds no test_*.py, so nothing could kill a mutant; name the folder of an incident"
+        )
 
 
 def study_of(folders: Sequence[Path], options: Options, progress: Progress) -> Study:
@@ -160,7 +166,9 @@ def study_of(folders: Sequence[Path], options: Options, progress: Progress) -> S
     names = [each.resolve().name for each in folders]
     if len(set(names)) < len(names):
         double = next(name for name in names if names.count(name) > 1)
-        raise UsageError(f"two folders are called {double}; name them in runs of their own, with an --out each")
+        raise UsageError(
+            f"two folders are called {double}; name them in runs of their own, with an --out each"
+        )
     at_once = max(1, min(options.jobs, len(folders)))
     width = max(1, options.jobs // at_once)
     units = [_Unit(folder, operators, options, width, progress) for folder in folders]
@@ -207,6 +215,8 @@ class _Unit:
         self._progress = progress
         self._crews: dict[tuple[Server, bool], Crew] = {}
         self._nursery: Nursery | None = None
+        self._reruns = False
+        """Whether the tests run the agent in processes of their own, where code that is replaced here is not found."""
         self._is_stopped = False
         self.digest = _digest(self.folder, operators, options)
         self._sources: dict[str, str] = {}
@@ -235,8 +245,10 @@ class _Unit:
         fix = _fix(cut)
         if fix.kind != "passed":
             raise UsageError(
-                f"{self._shown}: its test fails before anything is mutated ({fix.said}); mend that first, with `pytest {self._shown}`"
+                f"{self._shown}: its test fails before anything is mutated ({fix.said}); mend that first, with"
+                f" `pytest {self._shown}`"
             )
+        self._reruns = fix.reran
         made = [
             generate(self.folder, self.name, each, self._operators, everything=self._options.everything)
             for each in cut.targets
@@ -253,7 +265,9 @@ class _Unit:
         canaries = self._canaries(cut, baseline)
         replies = self._replies(mutants, baseline)
         results = [
-            scoring.scored(each.mutant, replies[each.mutant.id], baseline, self._diff(each), self._proof(each.mutant))
+            scoring.scored(
+                each.mutant, replies[each.mutant.id], baseline, self._diff(each), self._proof(each.mutant)
+            )
             for each in mutants
         ]
         self._refuse_flaky(fix)
@@ -289,7 +303,7 @@ class _Unit:
                 inputs=self._options.inputs,
                 rebuilds=rebuilds,
             )
-            self._crews[key] = Crew(self._nursed(), asked, 1 if rebuilds else self._width)
+            self._crews[key] = Crew(self._nursed(), asked, self._width)
         if self._is_stopped:
             raise KeyboardInterrupt
         return self._crews[key]
@@ -321,11 +335,11 @@ class _Unit:
             recorded=cut.recorded,
             stub=_fix(self._ready("stub")).kind,
             mocks=self._mocks(),
-            widened=_fix(self._ready("widen")),
+            widened=None if self._reruns else _fix(self._ready("widen")),
             volatile=scoring.volatile_in(fix, second),
         )
 
-    def _mocks(self) -> str | None:
+    def _mocks(self) -> Kind | None:
         """Give how tests without a trace end with the fix; None where there are none."""
         known = self._journal.ready("mocks")
         if known is None:
@@ -345,7 +359,11 @@ class _Unit:
         """Try what must end in a way that is known before."""
         found = [Canary("the fix", "cut-point", "passes", _word(baseline.fix))]
         if baseline.mocks is not None:
-            found.append(Canary("the fix", "mocks", "passes", "passes" if baseline.mocks == "passed" else baseline.mocks))
+            found.append(
+                Canary(
+                    "the fix", "mocks", "passes", "passes" if baseline.mocks == "passed" else baseline.mocks
+                )
+            )
         for at, target in enumerate(cut.targets):
             text = raising(self._sources[target.file], target.function)
             job = Job(id=f"raises-{at}", variant="raises", target=target, text=text)
@@ -357,7 +375,9 @@ class _Unit:
             found.append(Canary(what, "full-stub", served, got))
         if cut.swaps:
             job = Job(id="unguarded", variant="unguarded")
-            found.append(Canary("the function without the fix", "cut-point", "fails", _word(self._tested("cut", job))))
+            found.append(
+                Canary("the function without the fix", "cut-point", "fails", _word(self._tested("cut", job)))
+            )
         wrong = [each for each in found if not each.holds]
         if wrong:
             each = wrong[0]
@@ -369,7 +389,9 @@ class _Unit:
 
     def _replies(self, mutants: Sequence[_Tried], baseline: scoring.Baseline) -> dict[str, scoring.Trials]:
         """Have every mutant tried: by all methods that run the tests, and what they let live with other inputs."""
-        servers: list[Server] = ["cut", "stub", *(["mocks"] if baseline.mocks is not None else [])]
+        servers: list[Server] = ["cut", "stub"]
+        if baseline.mocks is not None:
+            servers.append("mocks")
         total = len(mutants) * len(servers)
         done = 0
         found: dict[Server, dict[str, Reply]] = {}
@@ -385,7 +407,7 @@ class _Unit:
                 for change in scoring.differences(baseline.fix.given, found["cut"][each.mutant.id].given)
             )
         ]
-        widened = self._all("widen", left, done, total + len(left))
+        widened = {} if baseline.widened is None else self._all("widen", left, done, total + len(left))
         return {
             each.mutant.id: scoring.Trials(
                 cut=found["cut"][each.mutant.id],
@@ -418,7 +440,7 @@ class _Unit:
         again: list[str] = []
         jobs = [_job(each) for each in mutants if each.mutant.id not in found]
         if jobs:
-            self._crew(server).run(jobs, hear)
+            self._crew(server, rebuilds=self._reruns).run(jobs, hear)
         for each in again:
             hear(self._tested(server, _job(texts[each]), keeps=False))
         if self._is_stopped:
@@ -429,8 +451,8 @@ class _Unit:
         """Have one thing tried, with the modules loaded anew where it must be."""
         known = self._journal.reply(server, job.id) if keeps else None
         if known is None:
-            known = self._crew(server).ask(job)
-            if known.must_rebuild:
+            known = self._crew(server, rebuilds=self._reruns).ask(job)
+            if known.must_rebuild and not self._reruns:
                 known = self._crew(server, rebuilds=True).ask(job)
                 if known.must_rebuild:
                     raise UsageError(f"{self._shown}: {job.id} can't be tried: {known.must_rebuild}")
@@ -466,13 +488,23 @@ class _Unit:
     def _diff(self, each: _Tried) -> str:
         target = each.mutant.target.file
         lines = difflib.unified_diff(
-            self._sources[target].splitlines(), each.text.splitlines(), f"a/{target}", f"b/{target}", lineterm="", n=1
+            self._sources[target].splitlines(),
+            each.text.splitlines(),
+            f"a/{target}",
+            f"b/{target}",
+            lineterm="",
+            n=1,
         )
         return "\n".join(lines)
 
     def _proof(self, mutant: Mutant) -> str:
         return next(
-            (each.why for each in self._options.proofs if (each.incident, each.mutant) == (self.name, mutant.id)), ""
+            (
+                each.why
+                for each in self._options.proofs
+                if (each.incident, each.mutant) == (self.name, mutant.id)
+            ),
+            "",
         )
 
 
@@ -503,12 +535,16 @@ def _fix(ready: Ready) -> Reply:
 def sample(mutants: Sequence[_Tried], share: float) -> list[_Tried]:
     """Choose a share of the mutants, one at least, by a hash of their ids: the same ones each time."""
     count = min(len(mutants), max(1, round(share * len(mutants))))
-    return sorted(mutants, key=lambda each: hashlib.sha256(f"sample {each.mutant.id}".encode()).digest())[:count]
+    return sorted(mutants, key=lambda each: hashlib.sha256(f"sample {each.mutant.id}".encode()).digest())[
+        :count
+    ]
 
 
 def _job(each: _Tried) -> Job:
     mutant = each.mutant
-    return Job(id=mutant.id, variant="mutant", target=mutant.target, text=each.text, rebuilds=mutant.at_import)
+    return Job(
+        id=mutant.id, variant="mutant", target=mutant.target, text=each.text, rebuilds=mutant.at_import
+    )
 
 
 def is_in_shard(mutant: str, shard: tuple[int, int]) -> bool:
@@ -529,14 +565,17 @@ def raising(source: str, function: str) -> str:
             tree = next(
                 each
                 for each in ast.walk(tree)
-                if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and each.name == step
+                if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+                and each.name == step
             )
     assert isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef)  # noqa: S101 - its mutants were made
     first, last = tree.body[0], tree.body[-1]
     lines = source.splitlines(keepends=True)
     yields = any(isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(tree))
     body = 'raise RuntimeError("a canary of autochron")' + ("; yield" if yields else "")
-    before = "".join(lines[: first.lineno - 1]) + lines[first.lineno - 1].encode()[: first.col_offset].decode()
+    before = (
+        "".join(lines[: first.lineno - 1]) + lines[first.lineno - 1].encode()[: first.col_offset].decode()
+    )
     after = lines[(last.end_lineno or 0) - 1].encode()[last.end_col_offset or 0 :].decode()
     return before + body + after + "".join(lines[last.end_lineno or 0 :])
 
@@ -553,7 +592,9 @@ def _tools(words: Sequence[str]) -> tuple[Target, ...]:
 
 def _digest(folder: Path, operators: OperatorSet, options: Options) -> str:
     """Give a digest of what the results of an incident depend on."""
-    found = hashlib.sha256(msgspec.json.encode((__version__, operators, options.tools, options.inputs, options.everything)))
+    found = hashlib.sha256(
+        msgspec.json.encode((__version__, operators, options.tools, options.inputs, options.everything))
+    )
     for file in sorted(folder.iterdir()):
         if file.is_file() and file.suffix in {".py", ".toml", ".ini", TRACE}:
             found.update(f"\0{file.name}\0".encode() + file.read_bytes())

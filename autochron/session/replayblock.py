@@ -312,6 +312,11 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         return () if self._session is None else self._session.swaps
 
     @property
+    def reran(self) -> bool:
+        """Whether it took place in a process of its own: `run()`."""
+        return self._ran
+
+    @property
     def has_begun(self) -> bool:
         """Whether the block was entered."""
         return self._session is not None
