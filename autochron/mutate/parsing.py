@@ -6,6 +6,7 @@ import __future__
 import ast
 import os
 import tokenize
+import warnings
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -71,7 +72,9 @@ class Parsed:
         self.text = text
         self.file = file
         try:
-            self.tree = ast.parse(text, file)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the program's own, which it gives when it is run
+                self.tree = ast.parse(text, file)
         except (SyntaxError, ValueError) as error:
             line = getattr(error, "lineno", None) or 1
             raise UsageError(

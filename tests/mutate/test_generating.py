@@ -596,6 +596,13 @@ def test_what_is_no_python_has_no_code():
         compiled("def f(:", "m.py", "f")
 
 
+@pytest.mark.filterwarnings("error")
+def test_what_python_warns_of_is_mutated_all_the_same(made):
+    generated = made("def f(a):\n    return '\\d' if 1 is a else 2", operators=["core/NumberReplacer"])
+    assert said(generated) == ["2:19 1 -> 2", "2:19 1 -> 0", "2:31 2 -> 3", "2:31 2 -> 1"]
+    assert compiled(generated.source, "m.py", "f").co_argcount == 1
+
+
 def test_programs_are_the_same_wherever_they_stand():
     first = compiled("def f(a):\n    return [x for x in a if x > 1]\n", "m.py", "f")
     second = compiled("\n\ndef f( a ): # why\n\n    return [ x for x in a if (x > 1) ]\n", "m.py", "f")
