@@ -127,6 +127,18 @@ def test_everything_is_with_these_but_for_annotations(made):
     ] == [*HEAD, doc]
 
 
+def test_a_decorator_is_removed_with_everything(made):
+    source = "import g\n\n# Why.\n@g.a\n@g.b(1)  # how\ndef f(a):\n    @g.c\n    def inner(): pass\n"
+    generated = made(source, operators=["core/RemoveDecorator"], everything=True)
+    assert [(mutant.before, mutant.after, mutant.at_import) for mutant in generated.mutants] == [
+        ("@g.a\n", "", True), ("@g.b(1)  # how\n", "", True), ("@g.c\n", "", False)
+    ]  # fmt: skip
+    assert [mutant.before for mutant in made(source, operators=["core/RemoveDecorator"]).mutants] == [
+        "@g.c\n"
+    ]
+    sound(generated)
+
+
 def test_a_body_has_the_same_ids_with_everything(made):
     body, everything = made(SOURCE).mutants, made(SOURCE, everything=True).mutants
     assert {mutant.id for mutant in body} < {mutant.id for mutant in everything}
