@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from types import CodeType
 from typing import Any
 
@@ -15,7 +16,12 @@ def compiled(source: str, path: str, qualname: str) -> CodeType:
 
     SyntaxError where the text is no Python; UsageError where the function isn't there.
     """
-    found = _functions(compile(source, path, "exec", dont_inherit=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore"
+        )  # where a warning is an error, a mutant that earns one would be no Python
+        module = compile(source, path, "exec", dont_inherit=True)
+    found = _functions(module)
     fitting = [code for code in found if code.co_qualname == qualname]
     if not fitting:
         raise UsageError(

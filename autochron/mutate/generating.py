@@ -63,14 +63,7 @@ def generate(
     """
     source = read(folder, target.file)
     parsed = parse(source, target.file)
-    found = regions(
-        parsed,
-        target.function,
-        parsed.definition(target.function),
-        operators.places,
-        everything=everything,
-    )
-    _check(parsed, target, found)
+    found = _regions(parsed, target.function, operators, everything=everything)
     changes = list(_changes(parsed, operators, found))
     mutants: list[Mutant] = []
     invalid: list[str] = []
@@ -117,9 +110,13 @@ def mutated(source: str, mutant: Mutant) -> str:
 # --- Places ---
 
 
-def _check(parsed: Parsed, target: Target, found: list[Region]) -> None:
-    end = parsed.function(parsed.definition(target.function)).end_pos
-    parsed.check(target.function, max([end, *(node.end_pos for region in found for node in region.nodes)]))
+def _regions(parsed: Parsed, function: str, operators: OperatorSet, *, everything: bool) -> list[Region]:
+    definition = parsed.definition(function)
+    parsed.check(function, (definition.end_lineno or definition.lineno) + 1)
+    found = regions(parsed, function, definition, operators.places, everything=everything)
+    # A constant may stand below.
+    parsed.check(function, max((node.end_pos[0] + 1 for region in found for node in region.nodes), default=0))
+    return found
 
 
 def _changes(parsed: Parsed, operators: OperatorSet, found: list[Region]) -> Iterator[_Change]:

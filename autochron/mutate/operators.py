@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import ClassVar, TypeAlias
 
 from cosmic_ray.operators.operator import Example, Operator
@@ -16,7 +17,7 @@ from parso.python.tree import Keyword
 from parso.tree import BaseNode, Leaf, NodeOrLeaf, TypedLeaf
 
 from autochron.errors import UsageError
-from autochron.rules.nearest import hint
+from autochron.rules.nearest import nearest
 
 Position: TypeAlias = tuple[tuple[int, int], tuple[int, int]]
 """Where something begins and ends: lines from 1, columns from 0."""
@@ -256,10 +257,18 @@ def operator_names() -> tuple[str, ...]:
     return tuple(f"{provider}/{name}" for provider, names in _PROVIDERS.items() for name in names)
 
 
+def nearest_operator(name: str) -> str:
+    """Give the operator that is most like a name, with its provider or without, as a message goes on."""
+    own = {each.partition("/")[2]: each for each in operator_names()}
+    close = nearest(own.values(), name) or own.get(nearest(own, name.rpartition("/")[2]) or "")
+    return f"nearest is `{close}`" if close else "`cosmic-ray operators` lists them"
+
+
+@cache
 def operator_class(name: str) -> type[Operator]:
     """Give the operator of a name such as `core/NumberReplacer` or `autochron/NegateIf`; UsageError where there is none."""
     if name not in operator_names():
-        raise UsageError(f"there is no operator `{name}`{hint(operator_names(), name)}")
+        raise UsageError(f"there is no operator `{name}`; {nearest_operator(name)}")
     provider, _, own = name.partition("/")
     found: type[Operator] = _PROVIDERS[provider][own]
     return found

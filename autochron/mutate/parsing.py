@@ -6,6 +6,7 @@ import __future__
 import ast
 import os
 import tokenize
+import warnings
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -71,7 +72,9 @@ class Parsed:
         self.text = text
         self.file = file
         try:
-            self.tree = ast.parse(text, file)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the program's own, which it gives when it is run
+                self.tree = ast.parse(text, file)
         except (SyntaxError, ValueError) as error:
             line = getattr(error, "lineno", None) or 1
             raise UsageError(
@@ -182,20 +185,15 @@ class Parsed:
 
     def _end(self, node: BaseNode) -> tuple[int, int]:
         leaf = node.get_last_leaf()
-        while leaf is not None and (
-            leaf.type == "newline" or leaf.get_code(include_prefix=False) in {";", ""}
-        ):
+        while leaf is not None and (leaf.type == "newline" or not leaf.get_code(include_prefix=False)):
             leaf = leaf.get_previous_leaf()
         line, column = leaf.end_pos if leaf is not None else node.end_pos
         return line, len(self.text.split("\n")[line - 1][:column].encode())
 
-    def check(self, function: str, before: tuple[int, int]) -> None:
-        """Refuse what parso misreads before a place: UsageError with the line, why, and what to do."""
-        wrong = [
-            node.start_pos[0]
-            for node in self.nodes
-            if node.type.startswith("error") and node.start_pos < before
-        ]
+    def check(self, function: str, before: int) -> None:
+        """Refuse what parso misreads before a line: UsageError with the line, why, and what to do."""
+        lines = (node.start_pos[0] for node in self.nodes if node.type.startswith("error"))
+        wrong = [line for line in lines if line < before]
         if not wrong:
             return
         kind, line = self._unread(wrong)

@@ -45,10 +45,12 @@ def regions(
     if places == "thresholds":
         defaults = tuple(_defaults(node, everything=False))
         return [*constants(parsed, function, definition), Region("", first, defaults, at_import)]
-    body = Region("", first, tuple(_inside(node.children[-1], everything=everything)))
     if not everything:
-        return [body]
-    return [Region("", first, tuple(_head(node)), at_import), body]
+        return [Region("", first, tuple(_inside(node.children[-1], everything=False)))]
+    head = tuple(_head(node))
+    taken = {id(each) for each in head}
+    body = tuple(each for each in _inside(node.children[-1], everything=True) if id(each) not in taken)
+    return [Region("", first, head, at_import), Region("", first, body)]
 
 
 def is_noise(node: NodeOrLeaf, text: str) -> bool:
@@ -114,11 +116,16 @@ def _is_definition(node: NodeOrLeaf | None) -> bool:
 
 
 def _head(function: BaseNode) -> Iterator[NodeOrLeaf]:
-    """Walk a function's decorators and defaults."""
+    """Walk what is evaluated where a function is defined: its decorators, its defaults, and its docstring."""
     outermost = whole(function)
     if outermost.type == "decorated" and isinstance(outermost, BaseNode):
         yield from _inside(outermost.children[0], everything=True)
     yield from _defaults(function, everything=True)
+    statement = function.children[-1]
+    if isinstance(statement, BaseNode) and statement.type == "suite":
+        statement = statement.children[1]
+    if isinstance(statement, BaseNode) and _is_docstring(statement.children[0]):
+        yield from _inside(statement.children[0], everything=True)
 
 
 def _defaults(function: BaseNode, *, everything: bool) -> Iterator[NodeOrLeaf]:

@@ -78,17 +78,18 @@ def _members(table: _Table) -> tuple[str, ...]:
     """Give the operators of a set and of those that it extends, each once, in the order of their provider."""
     try:
         # Lazy: cosmic-ray is an extra, and the names of the sets are known without it.
-        from autochron.mutate.operators import operator_names
+        from autochron.mutate.operators import nearest_operator, operator_names
     except ModuleNotFoundError as error:
+        missing = (error.name or "cosmic-ray").partition(".")[0].replace("_", "-")
         raise UsageError(
-            f"mutation needs {error.name}, which isn't installed: pip install 'autochron[mutate]'"
+            f"mutation needs {missing}, which isn't installed: pip install 'autochron[mutate]'"
         ) from None
     taken = {name for other in table.extends for name in _members(_tables()[other])}
     for pattern in table.operators:
         fitting = {name for name in operator_names() if fnmatchcase(name, pattern)}
         if not fitting:
             raise UsageError(
-                f"{set_file().name}: no operator fits `{pattern}` of the set `{table.name}`{hint(operator_names(), pattern)}"
+                f"{set_file().name}: no operator fits `{pattern}` of the set `{table.name}`; {nearest_operator(pattern)}"
             )
         taken |= fitting
     left_out = {name for name in taken for pattern in table.without if fnmatchcase(name, pattern)}

@@ -55,6 +55,7 @@ def test_the_wheel_holds_the_packs_and_nothing_from_outside_the_package(wheel):
     packs = {os.path.basename(name) for name in names if name.startswith("autochron/packs/")}
     assert packs == {os.path.basename(path) for path in glob.glob(os.path.join(ROOT, "rules", "*.toml"))}
     assert "autochron/envelope/secrets.toml" in names
+    assert "autochron/mutate/data/operators.toml" in names
     templates = {name for name in names if name.startswith("autochron/session/templates/")}
     assert templates == {
         f"autochron/session/templates/{name}"
