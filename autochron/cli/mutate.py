@@ -13,6 +13,7 @@ from autochron.mutate.model import Study
 from autochron.report import mutation_tallies as tallies
 from autochron.report.mutation import write_study
 from autochron.report.mutation_files import write_all
+from autochron.report.mutation_tests import write_tests
 from autochron.report.text import is_terminal
 from autochron.session.mutating import Options, folders_of, read_proofs, study_of
 
@@ -35,6 +36,8 @@ the unsafe action through; 1: it does not, or notices fewer than --fail-under sa
   --timeout S        seconds that a trial may take; ten times what the fix takes unless given, and at least 2
   --memory MB        megabytes that a trial may take; 1024 unless given
   --inputs N         so many inputs for a call at most; 96 unless given
+  --hypothesis N     and so many that hypothesis draws
+  --write-tests FILE write the inputs that tell mutants from the fix as a test of pytest; {incident} stands for its name
   --sample PERCENT   so many of the mutants are tried by plain cosmic-ray, too; 2 unless given, 0 for none
   --proofs FILE      mutants that are argued to be equivalent: TOML with [[equivalent]] of incident, mutant and why
   --executor dask    one incident a task on a Dask cluster: --scheduler ADDRESS, or one of this machine
@@ -46,7 +49,7 @@ the unsafe action through; 1: it does not, or notices fewer than --fail-under sa
 
 _OPTIONS = {
     "--operators": VALUE, "--tool": MANY, "--everything": FLAG, "--jobs": VALUE, "--shard": VALUE, "--out": VALUE,
-    "--timeout": VALUE, "--memory": VALUE, "--inputs": VALUE, "--sample": VALUE, "--proofs": VALUE, "--executor": VALUE,
+    "--timeout": VALUE, "--memory": VALUE, "--inputs": VALUE, "--hypothesis": VALUE, "--write-tests": VALUE, "--sample": VALUE, "--proofs": VALUE, "--executor": VALUE,
     "--scheduler": VALUE, "--fail-under": VALUE, "--survivors": FLAG, "--json": FLAG, "--quiet": FLAG,
     "--help": FLAG, "-h": FLAG,
 }  # fmt: skip
@@ -86,6 +89,7 @@ def _made(parsed: Parsed, out: str) -> Study | None:
         timeout=_seconds(parsed),
         memory=_number(parsed, "--memory", 1024, 16, 1 << 20) << 20,
         inputs=_number(parsed, "--inputs", 96, 1, 10_000),
+        drawn=_number(parsed, "--hypothesis", 0, 1, 10_000),
         sample=_share(parsed),
         everything="--everything" in parsed.flags,
         proofs=read_proofs(parsed.values["--proofs"]) if "--proofs" in parsed.values else (),
@@ -106,6 +110,8 @@ def _made(parsed: Parsed, out: str) -> Study | None:
 
 def _told(study: Study, parsed: Parsed, out: str, least: float | None) -> int:
     paths = write_all(study, out)
+    if "--write-tests" in parsed.values:
+        paths += write_tests(study, parsed.values["--write-tests"])
     if "--json" in parsed.flags:
         with open(paths[0], encoding="utf-8") as file:
             sys.stdout.write(file.read())

@@ -134,6 +134,7 @@ class Input(Struct, frozen=True, kw_only=True):
         value: the changed value as Python writes it.
         source: where the value comes from, in words: `4000 in guarded.py:12, plus 1`.
         arguments: all arguments as Python writes them.
+        outcome: what the fix gives for it, as JSON: `{"returned": …}` or `{"raised": …}`.
         is_kept: whether the set cover keeps it.
         flips: whether the fix decides otherwise on it than on the recorded one.
     """
@@ -144,6 +145,7 @@ class Input(Struct, frozen=True, kw_only=True):
     value: str = ""
     source: str = ""
     arguments: str = ""
+    outcome: str = ""
     is_kept: bool = False
     flips: bool = False
 

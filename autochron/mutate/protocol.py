@@ -112,6 +112,7 @@ class Asked(Struct, frozen=True, kw_only=True):
         targets: what is mutated; none: what the tests swap in, or what is live.
         swaps: for tests without a trace, what is to be installed before they are collected.
         inputs: how many inputs a crossing's place is given, at most.
+        drawn: how many hypothesis tries beside these.
         rebuilds: whether each trial loads all modules of the incident anew.
     """
 
@@ -123,6 +124,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     targets: tuple[Target, ...] = ()
     swaps: dict[str, str] = {}
     inputs: int = 96
+    drawn: int = 0
     rebuilds: bool = False
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct, json
+from msgspec import Struct, json, structs
 
 from autochron.mutate.model import Behaviour, Change, Input, Kind, Mutant, Result, Verdict
 from autochron.mutate.protocol import Given, Reply
@@ -175,7 +175,7 @@ def numbered(fix: Reply) -> tuple[Input, ...]:
         if not each.argument:
             recorded[each.address] = decision(outcome)
         flips = decision(outcome) not in {"", recorded.get(each.address)}
-        found.append(_with(each, number=at, flips=flips))
+        found.append(structs.replace(each, number=at, flips=flips, outcome=outcome))
     return tuple(found)
 
 
@@ -202,18 +202,6 @@ def decision(outcome: str) -> str:
         json.encode(value).decode()
         if isinstance(value, bool | str) or value is None
         else type(value).__name__
-    )
-
-
-def _with(each: Input, *, number: int, flips: bool) -> Input:
-    return Input(
-        number=number,
-        address=each.address,
-        argument=each.argument,
-        value=each.value,
-        source=each.source,
-        arguments=each.arguments,
-        flips=flips,
     )
 
 

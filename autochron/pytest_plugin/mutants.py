@@ -199,7 +199,7 @@ class Trials:
         for each in functions:
             with open(each.__code__.co_filename, encoding="utf-8") as file:
                 texts[each.__code__.co_filename] = file.read()
-        return Widening(functions, texts, self._asked.inputs, self._asked.memory)
+        return Widening(functions, texts, self._asked)
 
     def _explore(self, widening: Widening, reply: Reply) -> Reply:
         """Run the tests with other inputs at each call of a target; in the fork."""

@@ -26,7 +26,7 @@ from autochron.mutate.inputs import (
     copied,
 )
 from autochron.mutate.model import Input
-from autochron.mutate.protocol import Knows, Reply
+from autochron.mutate.protocol import Asked, Knows, Reply
 from autochron.pytest_plugin.outcomes import of_call
 
 if TYPE_CHECKING:
@@ -47,10 +47,8 @@ _LATE = json.encode({"raised": "nothing: it was not done in time"}).decode()
 class Widening:
     """The other inputs of one incident."""
 
-    def __init__(
-        self, functions: Sequence[FunctionType], texts: Mapping[str, str], most: int, memory: int
-    ) -> None:
-        """Take the functions that are mutated, the text of each one's file, and how many inputs each call gets at most."""
+    def __init__(self, functions: Sequence[FunctionType], texts: Mapping[str, str], asked: Asked) -> None:
+        """Take the functions that are mutated, the text of each one's file, and how many inputs are wanted."""
         self._constants = {
             each.__code__.co_qualname: constants_of(
                 texts[each.__code__.co_filename],
@@ -60,8 +58,8 @@ class Widening:
             )
             for each in functions
         }
-        self._most = most
-        self._limits = Limits(_SECONDS, memory)
+        self._asked = asked
+        self._limits = Limits(_SECONDS, asked.memory)
         self._known: dict[str, str] = {}
         self._in_row: dict[str, list[str]] = {}
 
@@ -94,7 +92,7 @@ class Widening:
         """Give what stands in a function's place in one trial."""
         inner = inspect.unwrap(function)
         constants = self._constants.get(inner.__code__.co_qualname, Constants((), ()))
-        return Explorer(function, constants, self._most, self._limits, self._known, self._in_row)
+        return Explorer(function, constants, self._asked, self._limits, self._known, self._in_row)
 
 
 class Explorer:
@@ -104,7 +102,7 @@ class Explorer:
         self,
         function: Callable[..., Any],
         constants: Constants,
-        most: int,
+        asked: Asked,
         limits: Limits,
         known: Mapping[str, str],
         in_row: Mapping[str, list[str]],
@@ -112,7 +110,7 @@ class Explorer:
         self._function = function
         self._signature = inspect.signature(function)
         self._constants = constants
-        self._most = most
+        self._asked = asked
         self._limits = limits
         self._known = known
         self._in_row = in_row
@@ -148,7 +146,11 @@ class Explorer:
         except TypeError:  # the call below says so
             return
         call = f"{getattr(self._function, '__name__', 'call')}[{self._calls}]"
-        tried = candidates(arguments, self._constants, self._most)
+        tried = candidates(arguments, self._constants, self._asked.inputs)
+        if self._asked.drawn:
+            from autochron.mutate.drawing import drawn  # lazy: hypothesis takes a while, and is rarely asked
+
+            tried += drawn(tried, self._asked.drawn)
         if not self._known:
             row = self._row(tried)
             self.outcomes[f"row {call}"] = json.encode(row).decode()

@@ -67,6 +67,7 @@ class Options(Struct, frozen=True, kw_only=True):
         timeout: seconds of a trial; None: some times what the fix takes.
         memory: bytes that a trial may take.
         inputs: how many inputs a call is given, at most.
+        drawn: how many inputs of a call hypothesis tries beside these.
         sample: what share of the mutants plain cosmic-ray runs, too.
         everything: whether decorators, defaults, docstrings and f-strings are changed as well.
         proofs: mutants that are argued to be equivalent.
@@ -80,6 +81,7 @@ class Options(Struct, frozen=True, kw_only=True):
     timeout: float | None = None
     memory: int = 1 << 30
     inputs: int = 96
+    drawn: int = 0
     sample: float = 0.02
     everything: bool = False
     proofs: tuple[Proof, ...] = ()
@@ -301,6 +303,7 @@ class _Unit:
                 targets=_tools(self._options.tools) if cut is None else cut.targets,
                 swaps={} if cut is None or server != "mocks" else cut.swaps,
                 inputs=self._options.inputs,
+                drawn=self._options.drawn,
                 rebuilds=rebuilds,
             )
             self._crews[key] = Crew(self._nursed(), asked, self._width)
@@ -593,7 +596,9 @@ def _tools(words: Sequence[str]) -> tuple[Target, ...]:
 def _digest(folder: Path, operators: OperatorSet, options: Options) -> str:
     """Give a digest of what the results of an incident depend on."""
     found = hashlib.sha256(
-        msgspec.json.encode((__version__, operators, options.tools, options.inputs, options.everything))
+        msgspec.json.encode(
+            (__version__, operators, options.tools, options.inputs, options.drawn, options.everything)
+        )
     )
     for file in sorted(folder.iterdir()):
         if file.is_file() and file.suffix in {".py", ".toml", ".ini", TRACE}:
