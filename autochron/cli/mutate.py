@@ -49,9 +49,9 @@ the unsafe action through; 1: it does not, or notices fewer than --fail-under sa
 
 _OPTIONS = {
     "--operators": VALUE, "--tool": MANY, "--everything": FLAG, "--jobs": VALUE, "--shard": VALUE, "--out": VALUE,
-    "--timeout": VALUE, "--memory": VALUE, "--inputs": VALUE, "--hypothesis": VALUE, "--write-tests": VALUE, "--sample": VALUE, "--proofs": VALUE, "--executor": VALUE,
-    "--scheduler": VALUE, "--fail-under": VALUE, "--survivors": FLAG, "--json": FLAG, "--quiet": FLAG,
-    "--help": FLAG, "-h": FLAG,
+    "--timeout": VALUE, "--memory": VALUE, "--inputs": VALUE, "--hypothesis": VALUE, "--write-tests": VALUE,
+    "--sample": VALUE, "--proofs": VALUE, "--executor": VALUE, "--scheduler": VALUE, "--fail-under": VALUE,
+    "--survivors": FLAG, "--json": FLAG, "--quiet": FLAG, "--help": FLAG, "-h": FLAG,
 }  # fmt: skip
 
 _OUT = os.path.join(".autochron", "mutation")

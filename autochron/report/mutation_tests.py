@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import json
 
 from autochron.errors import UsageError
-from autochron.mutate.model import Incident, Input, Study, Target
+from autochron.mutate.model import Incident, Study, Target
 from autochron.report.writing import write_whole
 
 _TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates", "test_edges.py.txt")
@@ -21,19 +21,19 @@ _PLACE = "{incident}"
 _SECTIONS = {
     "CASES": """
 @pytest.mark.parametrize(("arguments", "expected"), CASES)
-def test_{plain}_at_its_edges(arguments, expected):
+def test_{plain}_at_its_edges(function, arguments, expected):
     assert {call} == expected
 """,
     "OBJECTS": """
 @pytest.mark.parametrize(("arguments", "kind", "fields"), OBJECTS)
-def test_what_{plain}_gives(arguments, kind, fields):
+def test_what_{plain}_gives(function, arguments, kind, fields):
     given = {call}
     assert type(given).__name__ == kind
     assert {{name: getattr(given, name) for name in fields}} == fields
 """,
     "REFUSED": """
 @pytest.mark.parametrize(("arguments", "error"), REFUSED)
-def test_what_{plain}_refuses(arguments, error):
+def test_what_{plain}_refuses(function, arguments, error):
     with pytest.raises(Exception) as raised:
         {call}
     assert type(raised.value).__name__ == error
@@ -90,7 +90,7 @@ def _text(incident: Incident, target: Target) -> str | None:
     if not any(found.values()):
         return None
     is_async = _is_async(incident.sources[target.file], name)
-    call = f"asyncio.run({target.function}(**arguments))" if is_async else f"{target.function}(**arguments)"
+    call = "asyncio.run(function(**arguments))" if is_async else "function(**arguments)"
     plain = re.sub(r"\W+", "_", name)
     lists = [f"{title} = [\n" + "\n".join(cases) + "\n]" for title, cases in found.items() if cases]
     tests = [_SECTIONS[title].format(plain=plain, call=call) for title, cases in found.items() if cases]
@@ -99,9 +99,8 @@ def _text(incident: Incident, target: Target) -> str | None:
     return template.substitute(
         function=target.function,
         file=target.file,
-        imports="import asyncio\n\n" if is_async else "",
+        imports="import asyncio\n" if is_async else "",
         module=_module(target.file),
-        name=target.function.partition(".")[0],
         lists="\n\n".join(lists),
         tests="\n".join(tests).rstrip(),
     )
