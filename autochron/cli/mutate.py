@@ -15,7 +15,7 @@ from autochron.report.mutation import write_study
 from autochron.report.mutation_files import write_all
 from autochron.report.mutation_tests import write_tests
 from autochron.report.text import is_terminal
-from autochron.session.mutating import Options, folders_of, read_proofs, study_of
+from autochron.session.mutating import Arguments, Options, folders_of, read_arguments, study_of
 
 HELP = """\
 usage: autochron mutate [INCIDENT ...] [OPTION ...]
@@ -39,7 +39,8 @@ the unsafe action through; 1: it does not, or notices fewer than --fail-under sa
   --hypothesis N     and so many that hypothesis draws
   --write-tests FILE write the inputs that tell mutants from the fix as a test of pytest; {incident} stands for its name
   --sample PERCENT   so many of the mutants are tried by plain cosmic-ray, too; 2 unless given, 0 for none
-  --proofs FILE      mutants that are argued to be equivalent: TOML with [[equivalent]] of incident, mutant and why
+  --proofs FILE      why mutants live: TOML with [[equivalent]], those that can't be told from the fix, and [[survivor]],
+                     those that it would take something else to kill: tables of incident, mutant and why
   --executor dask    one incident a task on a Dask cluster: --scheduler ADDRESS, or one of this machine
   --fail-under P     1 where the cut-point test notices fewer than so many percent
   --survivors        list what the cut-point test does not notice, too
@@ -92,7 +93,7 @@ def _made(parsed: Parsed, out: str) -> Study | None:
         drawn=_number(parsed, "--hypothesis", 0, 1, 10_000),
         sample=_share(parsed),
         everything="--everything" in parsed.flags,
-        proofs=read_proofs(parsed.values["--proofs"]) if "--proofs" in parsed.values else (),
+        arguments=read_arguments(parsed.values["--proofs"]) if "--proofs" in parsed.values else Arguments(),
         executor=_executor(parsed),
         scheduler=parsed.values.get("--scheduler"),
     )

@@ -87,8 +87,10 @@ class Trials(Struct, kw_only=True):
     widened: Reply | None = None
 
 
-def scored(mutant: Mutant, trials: Trials, baseline: Baseline, diff: str, proof: str = "") -> Result:
-    """Say what became of one mutant."""
+def scored(
+    mutant: Mutant, trials: Trials, baseline: Baseline, diff: str, *, proof: str = "", why: str = ""
+) -> Result:
+    """Say what became of one mutant; `proof` is why it is equivalent, and `why` what it would take, as people argue."""
     cut = trials.cut
     verdicts: dict[str, Verdict] = {}
     if trials.stub is not None:
@@ -129,7 +131,7 @@ def scored(mutant: Mutant, trials: Trials, baseline: Baseline, diff: str, proof:
         behaviour=behaviour,
         diff=diff,
         proof=proof,
-        hint=_hint(behaviour, changes, inputs, baseline.widened, verdicts) if survives else "",
+        hint=why or (_hint(behaviour, changes, inputs, baseline.widened, verdicts) if survives else ""),
     )
 
 
@@ -234,6 +236,8 @@ def _hint(
         return f"let the test look at {changes[0].address}: {changes[0].path or 'whether it happens'}"
     if behaviour == "other-input" and fix is not None:
         return f"try another input: {verdicts['widened'].said}"
+    if behaviour == "same":
+        return "no input that was tried tells it from the fix: it takes another state, or is equivalent (argue with --proofs)"
     return ""
 
 

@@ -47,12 +47,19 @@ Progress = Callable[[str, str, int, int], None]
 """Told of the incident, what is done, how much of it, and of how much."""
 
 
-class Proof(Struct, frozen=True, forbid_unknown_fields=True):
-    """Why a mutant is equivalent: of which incident, its id, and the argument."""
+class Argued(Struct, frozen=True, forbid_unknown_fields=True):
+    """What people say of a mutant that lives: of which incident, its id, and why it does."""
 
     incident: str
     mutant: str
     why: str
+
+
+class Arguments(Struct, frozen=True, forbid_unknown_fields=True):
+    """Why mutants live: those that are equivalent, and those that it would take something else to kill."""
+
+    equivalent: tuple[Argued, ...] = ()
+    survivor: tuple[Argued, ...] = ()
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -70,7 +77,7 @@ class Options(Struct, frozen=True, kw_only=True):
         drawn: how many inputs of a call hypothesis tries beside these.
         sample: what share of the mutants plain cosmic-ray runs, too.
         everything: whether decorators, defaults, docstrings and f-strings are changed as well.
-        proofs: mutants that are argued to be equivalent.
+        arguments: what people say of mutants that live.
     """
 
     operators: str = "extended"
@@ -84,17 +91,13 @@ class Options(Struct, frozen=True, kw_only=True):
     drawn: int = 0
     sample: float = 0.02
     everything: bool = False
-    proofs: tuple[Proof, ...] = ()
+    arguments: Arguments = Arguments()
     executor: str = "local"
     scheduler: str | None = None
 
 
-class _Proofs(Struct, frozen=True, forbid_unknown_fields=True):
-    equivalent: tuple[Proof, ...] = ()
-
-
-def read_proofs(path: str) -> tuple[Proof, ...]:
-    """Read the mutants that are argued to be equivalent.
+def read_arguments(path: str) -> Arguments:
+    """Read what people say of mutants that live.
 
     Raises:
         UsageError: the file can't be read, or says something else.
@@ -103,14 +106,14 @@ def read_proofs(path: str) -> tuple[Proof, ...]:
 
     try:
         with open(path, "rb") as file:
-            found = msgspec.convert(tomllib.load(file), _Proofs).equivalent
+            found = msgspec.convert(tomllib.load(file), Arguments)
     except OSError as error:
         raise UsageError(f"--proofs {path}: it can't be read ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"--proofs {path}: {error}; it takes [[equivalent]] tables of incident, mutant and why"
+            f"--proofs {path}: {error}; it takes [[equivalent]] and [[survivor]] tables of incident, mutant and why"
         ) from error
-    for each in found:
+    for each in (*found.equivalent, *found.survivor):
         if not each.why.strip():
             raise UsageError(
                 f"--proofs {path}: that of mutant {each.mutant} of {each.incident} says nothing; say why"
@@ -263,12 +266,18 @@ class _Unit:
             for mutant in each.mutants
             if is_in_shard(mutant.id, self._options.shard)
         ]
+        self._refuse_strangers({mutant.id for each in made for mutant in each.mutants})
         baseline = self._baseline(cut, fix)
         canaries = self._canaries(cut, baseline)
         replies = self._replies(mutants, baseline)
         results = [
             scoring.scored(
-                each.mutant, replies[each.mutant.id], baseline, self._diff(each), self._proof(each.mutant)
+                each.mutant,
+                replies[each.mutant.id],
+                baseline,
+                self._diff(each),
+                proof=self._argued(self._options.arguments.equivalent, each.mutant),
+                why=self._argued(self._options.arguments.survivor, each.mutant),
             )
             for each in mutants
         ]
@@ -500,15 +509,18 @@ class _Unit:
         )
         return "\n".join(lines)
 
-    def _proof(self, mutant: Mutant) -> str:
-        return next(
-            (
-                each.why
-                for each in self._options.proofs
-                if (each.incident, each.mutant) == (self.name, mutant.id)
-            ),
-            "",
-        )
+    def _argued(self, arguments: Sequence[Argued], mutant: Mutant) -> str:
+        own = (self.name, mutant.id)
+        return next((each.why for each in arguments if (each.incident, each.mutant) == own), "")
+
+    def _refuse_strangers(self, known: set[str]) -> None:
+        """Refuse an argument about a mutant that there is not: the source has changed since."""
+        for each in (*self._options.arguments.equivalent, *self._options.arguments.survivor):
+            if each.incident == self.name and each.mutant not in known:
+                raise UsageError(
+                    f"--proofs: there is no mutant {each.mutant} of {each.incident} among these operators; its source has"
+                    " changed since, or the id is misspelt (mutants.jsonl has them)"
+                )
 
 
 _REMEDY = {

@@ -78,7 +78,9 @@ def test_values_of_every_kind_have_others(value, path, new):
     constants = Constants((Constant(5, "five"),), (Constant("red", "red"),))
     found = candidates({"x": value}, constants, 200)
     assert (path, new) in [(each.argument, each.value) for each in found]
-    assert {type(each.arguments["x"]) for each in found if each.argument != "x" or value is not None} >= {type(value)}
+    assert {type(each.arguments["x"]) for each in found if each.argument != "x" or value is not None} >= {
+        type(value)
+    }
 
 
 _VALUES = st.recursive(
@@ -169,7 +171,9 @@ INPUTS = (
     _input(0, "{'item': 'mug', 'cents': 1}", '{"returned":{"status":"blocked"}}'),
     _input(1, "{'item': 'cup', 'cents': 2}", '{"returned":{"$type":"guard:Order","item":"cup","number":1}}'),
     _input(2, "{'item': 'pot', 'cents': 2}", '{"returned":{"$type":"guard:Order","item":"pot","number":1}}'),
-    _input(3, "{'item': 'mug', 'cents': 501}", '{"raised":{"$error":"builtins:ValueError","args":["too much"]}}'),
+    _input(
+        3, "{'item': 'mug', 'cents': 501}", '{"raised":{"$error":"builtins:ValueError","args":["too much"]}}'
+    ),
     _input(4, "{'item': 'no', 'cents': 9}", '{"returned":1}', kept=False),
     _input(5, "<an object>", '{"returned":1}'),
 )
@@ -177,7 +181,9 @@ INPUTS = (
 
 def test_what_is_written_passes_on_the_fix_and_fails_on_a_mutant(tmp_path):
     (tmp_path / "guard.py").write_text(GUARD)
-    assert write_tests(_study(*INPUTS), str(tmp_path / "test_{incident}.py")) == [str(tmp_path / "test_shop.py")]
+    assert write_tests(_study(*INPUTS), str(tmp_path / "test_{incident}.py")) == [
+        str(tmp_path / "test_shop.py")
+    ]
     (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
     said = []
     for old, new in (("", ""), ("> 500", "> 501"), ('"mug"', '""'), ("len(made)", "1 + len(made)")):
