@@ -62,7 +62,7 @@ class Result(Struct, frozen=True):
     """What the process connected to, or looked for by name, as Python's own audit tells; autochron is not asked."""
     output: str = ""
     seconds: float = 0.0
-    """What one trial took, from the load of the trace to the last check."""
+    """What one trial took of the processor's time, from the load of the trace to the last check."""
 
     @property
     def passed(self) -> bool:
@@ -140,10 +140,10 @@ def run(job: Job, target: str, live: Iterable[str]) -> Result:
             sys.modules.pop(each, None)
         importlib.import_module("agent")
         output = io.StringIO()
-        began = time.perf_counter()
+        began = time.process_time()
         with redirect_stdout(output):
             result = _mocked(job, target) if job.method == "mocks" else _replayed(job, target, live)
-        taken.append(time.perf_counter() - began)
+        taken.append(time.process_time() - began)
     return structs.replace(
         result, reached=tuple(reached), output=output.getvalue(), seconds=statistics.median(taken)
     )

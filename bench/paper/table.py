@@ -187,7 +187,7 @@ def lines(study: Study) -> tuple[Line, ...]:
             lambda rows: _sum(row.reached for row in rows),
         ),
         line(
-            "a pass over the suite on its SDKs, everything served, ms",
+            "a pass over the suite on its SDKs, everything served, ms of the processor",
             "suitestub",
             "",
             "",

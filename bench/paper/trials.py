@@ -45,7 +45,7 @@ class Row(Struct, frozen=True, kw_only=True):
         crossings, boundaries: what was recorded, and of how many boundaries.
         stored: bytes of the trace file.
         models, tokens_in, tokens_out: calls of a model in one run of the agent, and what they take.
-        full_stub, cut_point: seconds of one replay.
+        full_stub, cut_point: seconds of one replay, of the processor's: others use the machine, too.
         mutants, killed: mutants of the guarded tool, and those that the cut-point test kills; 0 before the study of them.
         wrong: what was not as it should be, and what was said of it.
     """
