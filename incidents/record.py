@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from autochron import provider
-from incidents.suite import INCIDENTS, Incident, IncidentError, load, load_all
+from autochron.provider import ProviderError, ScriptError
+from incidents.suite import INCIDENTS, Incident, IncidentError, load, load_all, surroundings
 
 TIMEOUT = 120.0
 _SEED = 48213
@@ -26,35 +26,36 @@ def record(incident: Incident, into: Path) -> str:
         raise IncidentError(f"{incident.name} needs {', '.join(missing)}: pip install {' '.join(missing)}")
     with tempfile.TemporaryDirectory() as scratch:
         store = ("--store", f"sqlite:///{scratch}/traces.db")
-        with provider.serve(script=incident.folder / "provider.json", seed=_SEED) as model:
-            ran = _autochron(incident.folder, "run", "--strict", *store, "agent.py", model=model)
+        try:
+            with provider.serve(script=incident.folder / "provider.json", seed=_SEED) as model:
+                ran = _autochron(incident, "run", "--strict", *store, "agent.py", model=model)
+        except (ProviderError, ScriptError) as error:
+            raise IncidentError(f"{incident.name} has no model to be recorded from: {error}") from error
         if ran.returncode:
             raise IncidentError(f"{incident.name} ended with status {ran.returncode}:\n{ran.stderr.strip()}")
-        exported = _autochron(incident.folder, "traces", "export", "last", str(into), *store)
+        exported = _autochron(incident, "traces", "export", "last", str(into), *store)
         if exported.returncode:
             raise IncidentError(exported.stderr.strip())
     return ran.stdout
 
 
 def _autochron(
-    folder: Path, *words: str, model: provider.Provider | None = None
+    incident: Incident, *words: str, model: provider.Provider | None = None
 ) -> subprocess.CompletedProcess[str]:
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "ANTHROPIC_"))
-    }
-    environment |= {"NO_PROXY": "*", "PYTHONHASHSEED": str(_SEED), "PYTHONPATH": str(INCIDENTS.parent)}
-    if model is not None:
-        environment |= {"OPENAI_BASE_URL": model.url, "ANTHROPIC_BASE_URL": model.origin}
-        environment |= {"OPENAI_API_KEY": "sk-suite", "ANTHROPIC_API_KEY": "sk-suite"}
-    return subprocess.run(
-        [sys.executable, "-m", "autochron", *words],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
+    try:
+        return subprocess.run(
+            [sys.executable, "-m", "autochron", *words],
+            cwd=incident.folder,
+            env=surroundings(model) | {"PYTHONHASHSEED": str(_SEED)},
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise IncidentError(
+            f"{incident.name} has not ended in {TIMEOUT:g} s; does provider.json answer everything that it asks?"
+        ) from error
 
 
 def main(names: list[str]) -> int:
@@ -62,13 +63,14 @@ def main(names: list[str]) -> int:
     try:
         chosen = [load(INCIDENTS / name, recorded=False) for name in names] or load_all(recorded=False)
         for incident in chosen:
-            with tempfile.TemporaryDirectory() as scratch:
+            # Beside the file that it replaces, so that it does so in one step.
+            with tempfile.TemporaryDirectory(dir=incident.folder, prefix=".recorded-") as scratch:
                 fresh = Path(scratch) / "trace.jsonl"
                 record(incident, fresh)
                 fresh.replace(incident.folder / "trace.jsonl")
             sys.stdout.write(f"incidents/{incident.name}/trace.jsonl: recorded\n")
-    except IncidentError as error:
-        sys.stderr.write(f"{error}\n")
+    except (IncidentError, OSError) as error:
+        sys.stderr.write(f"incidents.record: {error}\n")
         return 2
     return 0
 

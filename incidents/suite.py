@@ -6,11 +6,15 @@ failure: the rules, the recorded trace, the fix, an edit that is none, and the t
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import os
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from autochron.provider import Provider
 
 INCIDENTS = Path(__file__).parent
 
@@ -28,6 +32,9 @@ PARTS = {
     "README.md": "the story",
 }
 """What a folder holds beside `incident.toml`, and what each part is."""
+
+AGENT = ("agent.py", "tools.py", "guarded.py", "benign.py")
+"""What is the agent's own, and knows nothing of autochron."""
 
 _KEYS: dict[str, type] = {
     "title": str,
@@ -78,6 +85,11 @@ class Incident:
         """The name of the function that lacked a guard."""
         return self.tool.rpartition(":")[2]
 
+    def marks(self) -> int:
+        """Count the lines of the agent's own files that name autochron: what is marked by hand."""
+        files = ((self.folder / name).read_text(encoding="utf-8") for name in AGENT)
+        return sum("autochron" in line.lower() for text in files for line in text.splitlines())
+
     def missing(self) -> tuple[str, ...]:
         """Name the distributions that are needed and not installed."""
         return tuple(name for name in self.needs if importlib.util.find_spec(_module(name)) is None)
@@ -97,9 +109,31 @@ def load(folder: Path, *, recorded: bool = True) -> Incident:
             raise IncidentError(f"{folder.name} has no {part}: {what}")
     try:
         data = tomllib.loads(described.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise IncidentError(f"{folder.name}/incident.toml can't be read: {error}") from error
-    return Incident(folder=folder, **_checked(folder.name, data))
+    incident = Incident(folder=folder, **_checked(folder.name, data))
+    function = incident.function
+    for file, name in (
+        ("agent.py", "main"),
+        ("test_incident.py", "check"),
+        *((each, function) for each in AGENT[1:]),
+    ):
+        if name not in _functions(folder / file):
+            raise IncidentError(
+                f"{folder.name}/{file} has no function `{name}`; write it, or name another in incident.toml"
+            )
+    return incident
+
+
+def _functions(file: Path) -> set[str]:
+    """Name the functions at the top of a module."""
+    try:
+        module = ast.parse(file.read_bytes())
+    except SyntaxError as error:
+        raise IncidentError(
+            f"{file.parent.name}/{file.name}:{error.lineno} is no Python: {error.msg}"
+        ) from error
+    return {each.name for each in module.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
 
 
 def load_all(*, recorded: bool = True) -> tuple[Incident, ...]:
@@ -123,6 +157,8 @@ def _checked(name: str, data: dict[str, Any]) -> dict[str, Any]:
             raise IncidentError(f"{name}/incident.toml has no `{key}`")
         if key in data and not isinstance(data[key], kind):
             raise IncidentError(f"{name}/incident.toml: `{key}` is no {'text' if kind is str else 'list'}")
+        if kind is list and not (data[key] and all(isinstance(each, str) for each in data[key])):
+            raise IncidentError(f"{name}/incident.toml: `{key}` is no list of texts, with one or more")
     if not data["tool"].startswith("tools.py:"):
         raise IncidentError(f"{name}/incident.toml: `tool` is {data['tool']}, and not tools.py:FUNCTION")
     if data.get("paper", "") not in {"", *PAPER}:
@@ -137,3 +173,25 @@ _MODULES = {"openai-agents": "agents", "pydantic-ai-slim": "pydantic_ai"}
 
 def _module(distribution: str) -> str:
     return _MODULES.get(distribution, distribution.replace("-", "_"))
+
+
+def surroundings(model: Provider | None = None) -> dict[str, str]:
+    """Give the environment in which an agent runs: with no key and no provider, but for the one that is given."""
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "ANTHROPIC_"))
+    }
+    return (
+        kept
+        | {"NO_PROXY": "*", "PYTHONPATH": str(INCIDENTS.parent)}
+        | ({} if model is None else reaching(model))
+    )
+
+
+def reaching(model: Provider) -> dict[str, str]:
+    """Give what makes the SDKs call a provider."""
+    return {
+        "OPENAI_BASE_URL": model.url,
+        "ANTHROPIC_BASE_URL": model.origin,
+        "OPENAI_API_KEY": "sk-suite",
+        "ANTHROPIC_API_KEY": "sk-suite",
+    }

@@ -1,9 +1,9 @@
 """Trials of one incident, each in a process of its own: what a method of testing says of a variant of the tool.
 
-    python -m incidents.trial FOLDER < trials.json
+    python -m incidents.trial FOLDER
 
-It reads a list of `{"method": …, "variant": …, "times": …}` and writes a line of JSON for each. The agent's libraries are
-imported once, and each trial is a fork; with `times` it is made as often in there, and the time is that of one.
+It reads a `Job` a line, and writes a `Result` a line, both as JSON. Each trial is a fork; what one has imported is there for
+the next.
 
 Methods: `cut-point` replays with the tool live and the models that hear of it served, `model` with those live, too,
 `full-stub` serves everything, `mocks` runs the test of hand-written mocks. Variants: `unguarded`, `guarded`, `benign`, and
@@ -20,17 +20,30 @@ import os
 import statistics
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from msgspec import Struct, json, structs
+from msgspec import DecodeError, Struct, json, structs
 
 import autochron
-from autochron.errors import AutochronError
+from autochron.errors import AutochronError, DivergenceError, RuleError
 
 Answer: TypeAlias = Mapping[str, Any]
+Verdict: TypeAlias = Literal["passes", "fails", "breaks"]
+"""A test that can't be run to its check `breaks`: it has found nothing."""
+
+
+class Job(Struct, frozen=True):
+    """One trial that is asked for."""
+
+    method: str
+    variant: str
+    times: int = 1
+    """How often it is made in its fork; the time is that of one."""
+    environment: dict[str, str] = {}
 
 
 class Result(Struct, frozen=True):
@@ -38,16 +51,26 @@ class Result(Struct, frozen=True):
 
     method: str
     variant: str
-    passed: bool
-    why: str
-    """What the test said where it failed."""
+    verdict: Verdict
+    why: str = ""
+    """What the test said where it didn't pass."""
     live: tuple[str, ...] = ()
     """The crossings that ran."""
     divergences: tuple[str, ...] = ()
     """The errors among the divergences."""
+    reached: tuple[str, ...] = ()
+    """What the process connected to, or looked for by name, as Python's own audit tells; autochron is not asked."""
     output: str = ""
     seconds: float = 0.0
-    """What one trial took, from the load of the trace to the last check."""
+    """What one trial took of the processor's time, from the load of the trace to the last check."""
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict == "passes"
+
+    @property
+    def failed(self) -> bool:
+        return self.verdict == "fails"
 
 
 def _worded(change: Callable[[str], str]) -> Callable[[Answer], Answer]:
@@ -102,91 +125,156 @@ def _reworded(guarded: Callable[..., Any], change: Callable[[Answer], Answer]) -
     return called
 
 
-def run(method: str, variant: str, target: str, live: Iterable[str], times: int = 1) -> Result:
-    """Try one variant in this process, which has the folder as its working folder and on its path."""
-    name = target.rpartition(":")[2]
-    taken = []
-    output, result = io.StringIO(), Result(method, variant, passed=False, why="was not tried")
-    for _ in range(times):
-        for each in OWN:  # what one trial has done is nothing to the next
+OWN = ("agent", "tools", "guarded", "benign", "test_incident", "test_mocks")
+"""The modules of an incident, which each trial imports anew: what one has done is nothing to the next."""
+
+
+def run(job: Job, target: str, live: Iterable[str]) -> Result:
+    """Make a trial in this process, which has the folder as its working folder and on its path."""
+    os.environ.update(job.environment)
+    reached = connections()
+    taken, output = [], io.StringIO()
+    result = Result(job.method, job.variant, "breaks", "it was not tried")
+    for _ in range(job.times):
+        for each in OWN:
             sys.modules.pop(each, None)
         importlib.import_module("agent")
         output = io.StringIO()
-        began = time.perf_counter()
+        began = time.process_time()
         with redirect_stdout(output):
-            result = _mocked(variant, name) if method == "mocks" else _replayed(method, variant, target, live)
-        taken.append(time.perf_counter() - began)
-    return structs.replace(result, output=output.getvalue(), seconds=statistics.median(taken))
+            result = _mocked(job, target) if job.method == "mocks" else _replayed(job, target, live)
+        taken.append(time.process_time() - began)
+    return structs.replace(
+        result, reached=tuple(reached), output=output.getvalue(), seconds=statistics.median(taken)
+    )
 
 
-OWN = ("agent", "tools", "guarded", "benign", "test_incident", "test_mocks")
-"""The modules of an incident."""
+_CONNECTING = frozenset(
+    {"socket.connect", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo", "socket.gethostbyname"}
+)
 
 
-def _mocked(variant: str, name: str) -> Result:
-    tools = importlib.import_module("tools")
-    setattr(tools, name, tool(variant, name))
-    tests = importlib.import_module("test_mocks")
-    for each, test in vars(tests).items():
-        if each.startswith("test_"):
-            try:
-                test()
-            except Exception as error:
-                return Result("mocks", variant, passed=False, why=_said(error))
-    return Result("mocks", variant, passed=True, why="")
+def connections() -> list[str]:
+    """Give a list that grows with each connection of this process; it can't be ended."""
+    found: list[str] = []
+
+    def note(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in _CONNECTING:
+            found.append(f"{event} {arguments[-1] if event == 'socket.connect' else arguments}")
+
+    sys.addaudithook(note)
+    return found
 
 
-def _replayed(method: str, variant: str, target: str, live: Iterable[str]) -> Result:
+def _mocked(job: Job, target: str) -> Result:
     name = target.rpartition(":")[2]
-    chosen = {"full-stub": (), "cut-point": ("kind:tool",), "model": tuple(live)}[method]
-    swap = {} if variant == "unguarded" else {target: tool(variant, name)}
+    setattr(importlib.import_module("tools"), name, tool(job.variant, name))
+    tests = [
+        test for each, test in vars(importlib.import_module("test_mocks")).items() if each.startswith("test_")
+    ]
+    try:
+        for test in tests:
+            test()
+    except Exception as error:
+        return Result(job.method, job.variant, _verdict(error), _said(error))
+    return Result(job.method, job.variant, "passes" if tests else "breaks", "" if tests else "it has no test")
+
+
+def _replayed(job: Job, target: str, live: Iterable[str]) -> Result:
+    chosen, swap = _asked(job, target, live)
+    verdict: Verdict = "passes"
     why = ""
     replay: Any = None
     try:
-        with autochron.replay("trace.jsonl", live=chosen, swap=swap if chosen else None) as replay:
+        with autochron.replay("trace.jsonl", live=chosen, swap=swap) as replay:
             importlib.import_module("agent").main()
             if chosen:
                 importlib.import_module("test_incident").check(replay)
-    except (AssertionError, AutochronError) as error:
-        why = _said(error)
-    except Exception as error:  # a check that breaks has not passed, and is told apart from one that fails
-        why = f"broke: {_said(error)}"
+    except Exception as error:
+        verdict, why = _verdict(error), _said(error)
     ran = () if replay is None else tuple(each.address for each in replay.only(live=True))
     divergences = () if replay is None else replay.divergences
     errors = tuple(str(each.message) for each in divergences if each.severity == "error")
-    return Result(method, variant, passed=not why, why=why, live=ran, divergences=errors)
+    return Result(job.method, job.variant, verdict, why, live=ran, divergences=errors)
+
+
+def _asked(
+    job: Job, target: str, live: Iterable[str]
+) -> tuple[tuple[str, ...], dict[str, Callable[..., Any]] | None]:
+    """Give what is live in a trial and what is swapped in."""
+    chosen = {"full-stub": (), "cut-point": ("kind:tool",), "model": tuple(live)}[job.method]
+    if not chosen or job.variant == "unguarded":
+        return chosen, None
+    return chosen, {target: tool(job.variant, target.rpartition(":")[2])}
+
+
+def _verdict(error: Exception) -> Verdict:
+    return "fails" if isinstance(error, AssertionError | DivergenceError) else "breaks"
 
 
 def _said(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    """Give the first line of an error, or the line of code that raised one which says nothing."""
+    said = next(iter(str(error).strip().splitlines()), "")
+    if isinstance(error, AutochronError) and said:
+        return said  # it tells what it is by its slug
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{type(error).__name__}: {said or (frames[-1].line if frames else '')}"
 
 
-def forked(method: str, variant: str, target: str, live: Iterable[str], times: int = 1) -> Result:
-    """Try one variant in a fork of this process."""
+class _Forked(Struct, frozen=True):
+    """What a fork tells: the result, and which modules it has imported."""
+
+    result: Result
+    modules: tuple[str, ...]
+
+
+def forked(job: Job, target: str, live: Iterable[str]) -> Result:
+    """Make a trial in a fork of this process."""
     reading, writing = os.pipe()
     sys.stdout.flush()
     process = os.fork()
     if process == 0:
-        status = 1
         try:
             os.close(reading)
-            result = run(method, variant, target, live, times)
+            known = set(sys.modules)
+            try:
+                result = run(job, target, live)
+            except BaseException as error:
+                result = Result(job.method, job.variant, "breaks", _said(error))
+            modules = tuple(each for each in sys.modules if each not in known)
             with open(writing, "wb") as pipe:
-                pipe.write(json.encode(result))
-            status = 0
-        except BaseException as error:
-            sys.stderr.write(f"incidents.trial: {method} of {variant}: {_said(error)}\n")
-            sys.stderr.flush()
+                pipe.write(json.encode(_Forked(result, modules)))
         finally:
-            os._exit(status)
+            os._exit(0)  # nothing of the parent's is to be ended here
     os.close(writing)
     with open(reading, "rb") as pipe:
         said = pipe.read()
     os.waitpid(process, 0)
     if not said:
-        return Result(method, variant, passed=False, why="the process died")
-    return json.decode(said, type=Result)
+        return Result(job.method, job.variant, "breaks", "the process died")
+    told = json.decode(said, type=_Forked)
+    _import(told.modules)
+    return told.result
+
+
+def _weave(job: Job, target: str) -> None:
+    """Weave in this process what a trial has woven, which outlives the block: its fork finds it in place."""
+    if job.method == "mocks":
+        return
+    live, swap = _asked(job, target, ("kind:tool",))
+    with (
+        suppress(Exception),
+        autochron.replay("trace.jsonl", live=live, swap=swap, check=False),
+    ):  # the trial says it
+        importlib.import_module("agent")
+
+
+def _import(modules: Iterable[str]) -> None:
+    """Import what an SDK or a test imports when it is first called, so that not every fork does."""
+    for name in modules:
+        if name.partition(".")[0] not in OWN:
+            with suppress(Exception):  # a module of the fork's own making
+                importlib.import_module(name)
 
 
 def main(words: list[str]) -> int:
@@ -194,20 +282,34 @@ def main(words: list[str]) -> int:
     from incidents.suite import IncidentError, load  # lazy: the folder's own modules come first on the path
 
     try:
+        if len(words) != 1:
+            raise IncidentError("usage: python -m incidents.trial FOLDER < jobs")
         incident = load(Path(words[0]).resolve())
-    except IncidentError as error:
+        os.chdir(incident.folder)
+        sys.path.insert(0, str(incident.folder))
+        sys.argv = ["agent.py"]
+        try:
+            with autochron.replay(
+                "trace.jsonl", check=False
+            ):  # what the agent imports is woven here, for all forks
+                importlib.import_module("agent")
+        except RuleError as error:
+            raise IncidentError(str(error)) from error
+        except AutochronError as error:
+            raise IncidentError(
+                f"{error}; record it anew: python -m incidents.record {incident.name}"
+            ) from error
+        except Exception as error:
+            raise IncidentError(f"its agent can't be imported: {_said(error)}") from error
+        for line in sys.stdin.buffer:
+            job = json.decode(line, type=Job)
+            _weave(job, incident.tool)
+            result = forked(job, incident.tool, incident.live)
+            sys.stdout.write(json.encode(result).decode() + "\n")
+            sys.stdout.flush()
+    except (IncidentError, DecodeError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    asked = json.decode(sys.stdin.buffer.read())
-    os.chdir(incident.folder)
-    sys.path.insert(0, str(incident.folder))
-    sys.argv = ["agent.py"]
-    with autochron.replay("trace.jsonl", check=False):  # what the agent imports is woven here, for all forks
-        importlib.import_module("agent")
-    for each in asked:
-        result = forked(each["method"], each["variant"], incident.tool, incident.live, each.get("times", 1))
-        sys.stdout.write(json.encode(result).decode() + "\n")
-        sys.stdout.flush()
     return 0
 
 

@@ -1,12 +1,9 @@
-"""`python -m bench.paper [NAME ...]`: measure the incidents, and write the table.
+"""Try the incidents in every way of testing, and write the table of it.
 
---json FILE     the study as JSON; bench/results/paper.json unless given or names are
---tex FILE      LaTeX macros
---plots FOLDER  pictures
---readme        write the table into README.md
---from FILE     take a study that is there, and measure nothing
---peer FOLDER   the unpacked source of agent-chronicle 0.5.0; fetched unless given; `none` leaves it out
---timed N       how often a replay is timed; 20 unless given
+    python -m bench.paper [NAME ...]
+
+With names it tries those, and times nothing beside them. It writes what it is asked for and nothing else; `--readme` keeps
+the study of this Python, and makes the table and the pictures anew from what is kept of each: they belong together.
 """
 
 from __future__ import annotations
@@ -20,17 +17,17 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec import json
+from msgspec import DecodeError, json
 from rich.console import Console
 
 from bench import passes, recording
-from bench.measure import FULL, TINY, Figure
-from bench.paper import peer, table, trials
+from bench.measure import FULL, Figure
+from bench.paper import peer, plots, table, trials
 from bench.paper.table import Costs, Study
 from incidents.suite import INCIDENTS, Incident, IncidentError, load, load_all
 
 ROOT = Path(__file__).resolve().parents[2]
-RESULT = ROOT / "bench" / "results" / "paper.json"
+RESULTS = ROOT / "bench" / "results"
 README = ROOT / "README.md"
 BEGIN, END = "<!-- the table of python -m bench.paper --readme -->\n", "<!-- its end -->\n"
 
@@ -41,76 +38,125 @@ def main(words: Sequence[str]) -> int:
     console = Console(width=None if sys.stdout.isatty() else 132)
     try:
         study = read(options.taken) if options.taken else _measured(options, console)
-    except (IncidentError, OSError, RuntimeError) as error:
+        _show(study, console)
+        _write(options, study, console)
+    except (IncidentError, OSError) as error:
         sys.stderr.write(f"bench.paper: {error}\n")
         return 2
-    console.print(table.incidents(study))
-    console.print(table.terminal(study))
-    for row in study.rows:
-        if row.divergent:
-            console.print(
-                f"{row.name}: its trace does not fit its agent; record it anew: python -m incidents.record {row.name}",
-                markup=False,
-            )
-    for each in study.left_out:
-        console.print(f"left out: {each}", markup=False)
-    if study.without_peer:
-        console.print(f"nothing of agent-chronicle: {study.without_peer}", markup=False)
-    held = all(row.detected and row.fixed and row.benign and not row.divergent for row in study.rows)
-    return _write(options, study) or int(not held)
+    return int(any(row.wrong for row in study.rows))
 
 
 def _options(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m bench.paper", description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--tex", type=Path)
-    parser.add_argument("--plots", type=Path)
-    parser.add_argument("--readme", action="store_true")
-    parser.add_argument("--from", dest="taken", type=Path)
-    parser.add_argument("--peer")
-    parser.add_argument("--timed", type=int, default=20)
-    return parser.parse_args(list(words))
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a folder of incidents/; all unless given")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the study")
+    parser.add_argument("--tex", type=Path, metavar="FILE", help="write the table as LaTeX macros")
+    parser.add_argument("--plots", type=Path, metavar="FOLDER", help="write the pictures, as SVG")
+    parser.add_argument(
+        "--readme",
+        action="store_true",
+        help="keep the study in bench/results, and make the pictures there and the table in README.md of what is kept",
+    )
+    parser.add_argument(
+        "--from",
+        dest="taken",
+        type=Path,
+        metavar="FILE",
+        help="take a study that is there, and measure nothing",
+    )
+    parser.add_argument(
+        "--peer",
+        metavar="FOLDER",
+        help="the unpacked source of agent-chronicle 0.5.0; fetched unless given; `none` leaves it out",
+    )
+    parser.add_argument(
+        "--timed", type=_times, default=20, metavar="N", help="how often a replay is timed; 20 unless given"
+    )
+    options = parser.parse_args(list(words))
+    if options.names and options.taken:
+        parser.error("--from takes the study as it is: leave the names out")
+    if options.names and options.readme:
+        parser.error("--readme keeps a study of all incidents: leave the names out")
+    if options.peer not in {None, "none"} and not (Path(options.peer) / peer.HARNESS).is_file():
+        parser.error(f"--peer takes the source of agent-chronicle, and {options.peer} has no {peer.HARNESS}")
+    # Now, and not after the minutes that it takes to measure.
+    for file in (options.json, options.tex):
+        if file is not None and (file.is_dir() or not os.access(file.parent, os.W_OK)):
+            parser.error(f"{file} can't be written")
+    if options.plots is not None and not _can_be_made(options.plots):
+        parser.error(f"{options.plots} can't be written to")
+    return options
+
+
+def _can_be_made(folder: Path) -> bool:
+    there = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
+    return there.is_dir() and os.access(there, os.W_OK)
+
+
+def _times(word: str) -> int:
+    if not word.isdecimal() or int(word) < 1:
+        raise argparse.ArgumentTypeError(f"{word} is no number of times; 1 and more are")
+    return int(word)
+
+
+def _show(study: Study, console: Console) -> None:
+    """Print the tables, and what is not as it should be."""
+    console.print(table.incidents(study))
+    console.print(table.terminal(study))
+    for row in study.rows:
+        for each in row.wrong:
+            console.print(f"{row.name}: {each}", markup=False, soft_wrap=True)
+    for each in study.left_out:
+        console.print(f"left out: {each}", markup=False, soft_wrap=True)
+    if study.without_peer:
+        console.print(f"nothing of agent-chronicle: {study.without_peer}", markup=False, soft_wrap=True)
 
 
 def read(file: Path) -> Study:
     """Read a study that was kept."""
-    return json.decode(file.read_bytes(), type=Study)
+    try:
+        return json.decode(file.read_bytes(), type=Study)
+    except DecodeError as error:
+        raise IncidentError(
+            f"{file} is no study: {error}; make one with python -m bench.paper --json FILE"
+        ) from error
 
 
 def _measured(options: argparse.Namespace, console: Console) -> Study:
     chosen = [load(INCIDENTS / name) for name in options.names] or list(load_all())
     left_out = {each.name: each.missing() for each in chosen if each.missing()}
     with console.status("") as status:
-        rows = tuple(
-            trials.measure(each, options.timed, lambda name: status.update(f"trying {name}"))
-            for each in chosen
-            if each.name not in left_out
-        )
-        status.update("timing six agents of plain functions")
-        costs = _costs(tiny=options.timed < 2)
-        status.update("running agent-chronicle's own harness")
-        theirs = "it was not asked for" if options.peer == "none" else peer.run(_folder(options.peer))
+        rows = []
+        for each in chosen:
+            if each.name not in left_out:
+                status.update(f"trying {each.name}")
+                rows.append(trials.measure(each, options.timed))
+        whole = not options.names
+        if whole:
+            status.update("timing six agents of plain functions")
+        costs = _costs() if whole else None
+        theirs: str | tuple[peer.PeerRow, ...] = "it was not asked for"
+        if options.peer != "none" and (whole or options.peer):
+            status.update("running agent-chronicle's own harness")
+            theirs = peer.run(Path(options.peer) if options.peer else None)
     return Study(
         day=time.strftime("%Y-%m-%d", time.gmtime()),
         python=platform.python_version(),
         system=f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        rows=rows,
+        rows=tuple(rows),
         costs=costs,
         peer=() if isinstance(theirs, str) else theirs,
         without_peer=theirs if isinstance(theirs, str) else "",
         suite=digest(chosen),
-        left_out=tuple(f"{name} needs {', '.join(missing)}" for name, missing in left_out.items()),
+        left_out=tuple(
+            f"{name} needs {', '.join(missing)}: pip install {' '.join(missing)}"
+            for name, missing in left_out.items()
+        ),
     )
 
 
-def _folder(given: str | None) -> Path | None:
-    return None if given is None else Path(given)
-
-
-def _costs(*, tiny: bool) -> Costs:
-    size = TINY if tiny else FULL
-    found = {each.name: each for each in (*passes.run(size), *recording.run(size))}
+def _costs() -> Costs:
+    found = {each.name: each for each in (*passes.run(FULL), *recording.run(FULL))}
     stub = _named(found, "a full-stub pass")
     cut = _named(found, "a cut-point pass")
     crossing = _named(found, "a crossing, in a session")
@@ -138,33 +184,47 @@ def digest(incidents: Sequence[Incident]) -> str:
     return found.hexdigest()[:16]
 
 
-def _write(options: argparse.Namespace, study: Study) -> int:
-    """Write what is asked for; 2 where that can't be."""
-    file = options.json or (None if options.names or options.taken else RESULT)
-    if file is not None:
-        file.write_bytes(json.format(json.encode(study), indent=1) + b"\n")
+def _write(options: argparse.Namespace, study: Study, console: Console) -> None:
+    """Write what is asked for."""
+    if options.readme and (study.left_out or study.costs is None):
+        raise IncidentError("--readme keeps a study of all incidents, and this one is not")
+    written = []
+    for file in (options.json, kept_file(study) if options.readme else None):
+        if file is not None:
+            file.write_bytes(json.format(json.encode(study), indent=1) + b"\n")
+            written.append(file)
     if options.tex is not None:
         options.tex.write_text(table.latex(study), encoding="utf-8")
+        written.append(options.tex)
     if options.plots is not None:
-        from bench.paper import plots  # lazy: matplotlib takes half a second
-
-        try:
-            plots.draw(study, options.plots)
-        except ModuleNotFoundError as error:
-            sys.stderr.write(f"bench.paper: --plots draws with {error.name}: pip install {error.name}\n")
-            return 2
+        written += plots.draw(study, options.plots)
     if options.readme:
-        README.write_text(with_table(README.read_text(encoding="utf-8"), study), encoding="utf-8")
-    return 0
+        studies = kept(study.suite)
+        written += plots.draw(studies[0], RESULTS)
+        README.write_text(with_table(README.read_text(encoding="utf-8"), studies), encoding="utf-8")
+        written.append(README)
+    if written:
+        console.print(f"written: {', '.join(map(str, written))}", markup=False, soft_wrap=True)
 
 
-def with_table(page: str, study: Study) -> str:
+def kept_file(study: Study) -> Path:
+    """Give the place where a study is kept: one of each Python."""
+    return RESULTS / f"paper-{study.python.rpartition('.')[0]}.json"
+
+
+def kept(suite: str) -> list[Study]:
+    """Read the studies that are kept of these incidents, from the oldest Python on; the others are stale."""
+    studies = [read(file) for file in sorted(RESULTS.glob("paper-*.json"))]
+    return [study for study in studies if study.suite == suite]
+
+
+def with_table(page: str, studies: Sequence[Study]) -> str:
     """Put the table into a page, between its marks."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    if not after and END not in page:
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
         raise IncidentError(f"README.md has no line {BEGIN.strip()!r} with {END.strip()!r} after it")
-    return before + BEGIN + table.markdown(study) + END + after
+    return before + BEGIN + table.markdown(studies) + END + after
 
 
 if __name__ == "__main__":

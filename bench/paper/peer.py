@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct, json
 
 RELEASE = "agent-chronicle==0.5.0"
+HARNESS = "examples/benchmark/harness.py"
 TIMEOUT = 300.0
 
 
@@ -38,29 +39,37 @@ def run(folder: Path | None) -> tuple[PeerRow, ...] | str:
         if isinstance(source, str):
             return source
         found = Path(scratch) / "peer.json"
-        done = subprocess.run(
-            [sys.executable, "-m", "examples.benchmark.harness", "--json", str(found)],
-            cwd=source,
-            env={**os.environ, "PYTHONPATH": str(source)},
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT,
-            check=False,
-        )
-        if done.returncode:
-            return f"its harness ends with {(done.stderr.strip().splitlines() or ['nothing said'])[-1]}"
+        words = ["-m", HARNESS.removesuffix(".py").replace("/", "."), "--json", str(found)]
+        said = _run(words, source)
+        if said is not None:
+            return f"its harness ends with {said}"
         return tuple(json.decode(found.read_bytes(), type=list[PeerRow]))
 
 
 def fetched(folder: Path) -> Path | str:
     """Fetch and unpack its source."""
     words = ["download", "-qq", "--no-deps", "--no-binary", ":all:", "-d", str(folder), RELEASE]
-    done = subprocess.run(
-        [sys.executable, "-m", "pip", *words], capture_output=True, text=True, timeout=TIMEOUT, check=False
-    )
+    said = _run(["-m", "pip", *words], folder)
     archives = list(folder.glob("*.tar.gz"))
-    if done.returncode or not archives:
-        return f"pip download {RELEASE} gives no source: {(done.stderr.strip().splitlines() or [''])[-1]}"
+    if said is not None or not archives:
+        return f"pip download {RELEASE} gives no source: {said}"
     with tarfile.open(archives[0]) as archive:
         archive.extractall(folder, filter="data")
     return next(each for each in folder.iterdir() if (each / "examples").is_dir())
+
+
+def _run(words: list[str], folder: Path) -> str | None:
+    """Run Python there; gives the last that it said where it failed."""
+    try:
+        done = subprocess.run(
+            [sys.executable, *words],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(folder)},
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"nothing in {TIMEOUT:g} s"
+    return (done.stderr.strip().splitlines() or ["nothing said"])[-1] if done.returncode else None

@@ -11,12 +11,15 @@ from rich.table import Table
 
 from bench.paper.peer import PeerRow
 from bench.paper.trials import Row
-from incidents.suite import PAPER
 
 HEADINGS = ("the paper", "agent-chronicle 0.5.0, here", "autochron, the paper's six", "autochron, all")
 
 # Dollars for a million tokens in and out, of the two models that the agents name; read in November 2026.
 PRICES = {"openai": (0.40, 1.60), "anthropic": (3.00, 15.00)}
+
+
+PAPER_PASSES = (3.5, 3.6)
+"""What a pass takes in the paper, in ms: with everything served, and with each tool live."""
 
 
 class Costs(Struct, frozen=True, kw_only=True):
@@ -40,7 +43,8 @@ class Study(Struct, frozen=True, kw_only=True):
     python: str
     system: str
     rows: tuple[Row, ...]
-    costs: Costs
+    costs: Costs | None = None
+    """None where only some incidents were tried."""
     peer: tuple[PeerRow, ...] = ()
     without_peer: str = ""
     """Why there is nothing of the peer's."""
@@ -64,24 +68,25 @@ Of = Callable[[Sequence[Row]], str]
 def lines(study: Study) -> tuple[Line, ...]:
     """Give the table."""
     peer = study.peer
-    count = len(peer)
-    costs = study.costs
 
     def line(what: str, macro: str, paper: str, theirs: str, ours: Of) -> Line:
         six = [row for row in study.rows if row.paper]
-        return Line(what, macro, (paper, theirs if peer else "", ours(six), ours(study.rows)))
-
-    def same(what: str, macro: str, paper: str, theirs: float | None, ours: str) -> Line:
-        return Line(what, macro, (paper, "" if theirs is None else f"{theirs:.2f}", ours, ""))
+        return Line(what, macro, (paper, theirs if peer else "", ours(six) if six else "", ours(study.rows)))
 
     return (
-        line("incidents", "incidents", "6", str(count), lambda rows: str(len(rows))),
-        line("steps of the agents that are marked by hand", "marks", "18", str(3 * count), lambda _: "0"),
+        line("incidents", "incidents", "6", str(len(peer)), lambda rows: str(len(rows))),
+        line(
+            "steps of the agents that are marked by hand",
+            "marks",
+            "18",
+            _sum(each.crossings for each in peer),
+            lambda rows: _sum(row.marks for row in rows),
+        ),
         line(
             "boundaries found without a mark",
             "found",
             "",
-            "0",
+            "",
             lambda rows: _sum(row.boundaries for row in rows),
         ),
         line(
@@ -109,8 +114,21 @@ def lines(study: Study) -> tuple[Line, ...]:
             "rewordings of the answer that it tolerates",
             "reworded",
             "30/30",
-            f"{sum(each.benign_survived for each in peer)}/{sum(each.benign_total for each in peer)}",
-            lambda rows: f"{sum(row.reworded for row in rows)}/{sum(row.rewordings for row in rows)}",
+            _share((each.benign_survived, each.benign_total) for each in peer),
+            lambda rows: _share((row.reworded, row.rewordings) for row in rows),
+        ),
+        *(
+            [
+                line(
+                    "mutants of the guarded tool that it kills",
+                    "mutants",
+                    "51/192",
+                    "",
+                    lambda rows: _share((row.killed, row.mutants) for row in rows),
+                )
+            ]
+            if any(row.mutants for row in study.rows)
+            else []
         ),
         line(
             "a test that serves everything fails on the unguarded tool",
@@ -131,7 +149,7 @@ def lines(study: Study) -> tuple[Line, ...]:
             "divergent",
             "0",
             _sum(not each.deterministic for each in peer),
-            lambda rows: f"{sum(row.divergent for row in rows)} of {sum(row.replays for row in rows)}",
+            lambda rows: f"{_sum(row.divergent for row in rows)} of {_sum(row.replays for row in rows)}",
         ),
         line(
             "models that run in a test",
@@ -148,21 +166,28 @@ def lines(study: Study) -> tuple[Line, ...]:
             lambda rows: _of(row.with_model for row in rows),
         ),
         line(
-            "calls of a provider in 1,000 runs of the agents, and in 1,000 replays",
+            "calls of a provider in 1,000 runs of the agents",
             "calls",
             "",
             "",
-            lambda rows: f"{1000 * sum(row.models for row in rows):,}, 0",
+            lambda rows: f"{1000 * sum(row.models for row in rows):,}",
         ),
         line(
             "dollars for that",
             "dollars",
             "",
             "",
-            lambda rows: f"{1000 * sum(_dollars(row) for row in rows):,.2f}, 0",
+            lambda rows: f"{1000 * sum(_dollars(row) for row in rows):,.2f}",
         ),
         line(
-            "a pass over the suite on its SDKs, everything served, ms",
+            "connections of any kind in the replays, and in the tests above",
+            "reached",
+            "",
+            "",
+            lambda rows: _sum(row.reached for row in rows),
+        ),
+        line(
+            "a pass over the suite on its SDKs, everything served, ms of the processor",
             "suitestub",
             "",
             "",
@@ -182,32 +207,36 @@ def lines(study: Study) -> tuple[Line, ...]:
             f"{max((each.bytes_per_crossing for each in peer), default=0) / 1024:.2f}",
             lambda rows: f"{max((row.stored / row.crossings for row in rows), default=0) / 1024:.2f}",
         ),
-        same(
+        *_costs(study),
+    )
+
+
+def _costs(study: Study) -> Iterable[Line]:
+    """Give the lines that are about the same six agents for everybody."""
+    costs = study.costs
+    if costs is None:
+        return
+    recorded = costs.recording_peer
+    if recorded is None and study.peer:
+        recorded = statistics.median(each.overhead_us_per_crossing for each in study.peer)
+    for what, macro, paper, theirs, ours in (
+        (
             "six agents of plain functions: a pass with everything served, ms",
             "passstub",
-            "3.5",
+            PAPER_PASSES[0],
             costs.full_stub_peer,
-            f"{costs.full_stub:.2f}",
+            costs.full_stub,
         ),
-        same(
+        (
             "the same with each tool live, ms",
             "passcut",
-            "3.6",
+            PAPER_PASSES[1],
             costs.cut_point_peer,
-            f"{costs.cut_point:.2f}",
+            costs.cut_point,
         ),
-        same(
-            "a crossing of these, recorded, µs",
-            "recorded",
-            "23",
-            costs.recording_peer
-            if costs.recording_peer is not None
-            else statistics.median(each.overhead_us_per_crossing for each in peer)
-            if peer
-            else None,
-            f"{costs.recording:.2f}",
-        ),
-    )
+        ("a crossing of these, recorded, µs", "recorded", 23, recorded, costs.recording),
+    ):
+        yield Line(what, macro, (str(paper), "" if theirs is None else f"{theirs:.2f}", f"{ours:.2f}", ""))
 
 
 def _of(found: Iterable[bool]) -> str:
@@ -217,6 +246,11 @@ def _of(found: Iterable[bool]) -> str:
 
 def _sum(found: Iterable[int]) -> str:
     return str(sum(found))
+
+
+def _share(found: Iterable[tuple[int, int]]) -> str:
+    parts = list(found)
+    return f"{sum(part for part, _ in parts)}/{sum(whole for _, whole in parts)}" if parts else ""
 
 
 def _dollars(row: Row) -> float:
@@ -258,9 +292,9 @@ def incidents(study: Study) -> Table:
         drawn.add_row(
             row.name,
             row.sdk,
-            "fails" if row.detected else "[red]passes[/red]",
-            "passes" if row.fixed else "[red]fails[/red]",
-            "passes" if row.benign else "[red]fails[/red]",
+            "fails" if row.detected else "[red]no[/red]",
+            "passes" if row.fixed else "[red]no[/red]",
+            "passes" if row.benign else "[red]no[/red]",
             f"{row.reworded}/{row.rewordings}",
             "fails" if row.stubbed else "passes",
             "fails" if row.mocked else "passes",
@@ -270,12 +304,22 @@ def incidents(study: Study) -> Table:
     return drawn
 
 
-def markdown(study: Study) -> str:
-    """Write the table for a page."""
+def markdown(studies: Sequence[Study]) -> str:
+    """Write the table of the first study for a page, and what the others have found."""
+    study, *others = studies
     head = ["| | " + " | ".join(HEADINGS) + " |", "|---|" + "---:|" * len(HEADINGS)]
     body = [f"| {line.what} | " + " | ".join(line.cells) + " |" for line in lines(study)]
     where = f"Measured on {study.day} with Python {study.python}, {study.system}."
-    return "\n".join([*head, *body, "", where]) + "\n"
+    return "\n".join([*head, *body, "", " ".join([where, *map(_outcome, others)])]) + "\n"
+
+
+def _outcome(study: Study) -> str:
+    """Say in a sentence what another Python makes of all of it."""
+    cells = {line.macro: line.cells[-1] for line in lines(study)}
+    return (
+        f"With Python {study.python} {cells['detected']} fail unguarded, {cells['fixed']} pass on the fix, {cells['benign']} "
+        f"after the edit and {cells['reworded']} with rewordings; {cells['divergent']} replays differ."
+    )
 
 
 _COLUMNS = ("paper", "chronicle", "six", "all")
@@ -294,6 +338,3 @@ def latex(study: Study) -> str:
 
 def _escaped(text: str) -> str:
     return re.sub(r"([%&#_$])", r"\\\1", text)
-
-
-assert len(PAPER) == 6

@@ -14,7 +14,10 @@ def check(replay):
 
 
 @pytest.mark.autochron(
-    "trace.jsonl", live=["kind:tool", "kind:router"], swap={"tools.py:search": "guarded.py:search"}
+    "trace.jsonl",
+    rules="autochron.toml",
+    live=["kind:tool", "kind:router"],
+    swap={"tools.py:search": "guarded.py:search"},
 )
 def test_the_budget_is_kept(replay):
     agent.main()

@@ -13,7 +13,10 @@ def check(replay):
 
 
 @pytest.mark.autochron(
-    "trace.jsonl", live="kind:tool", swap={"tools.py:delete_object": "guarded.py:delete_object"}
+    "trace.jsonl",
+    rules="autochron.toml",
+    live="kind:tool",
+    swap={"tools.py:delete_object": "guarded.py:delete_object"},
 )
 def test_the_deletion_is_refused(replay):
     agent.main()

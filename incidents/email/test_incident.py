@@ -11,7 +11,12 @@ def check(replay):
     assert replay["send_email[1]"].result["status"] == "blocked"
 
 
-@pytest.mark.autochron("trace.jsonl", live="kind:tool", swap={"tools.py:send_email": "guarded.py:send_email"})
+@pytest.mark.autochron(
+    "trace.jsonl",
+    rules="autochron.toml",
+    live="kind:tool",
+    swap={"tools.py:send_email": "guarded.py:send_email"},
+)
 def test_the_mail_is_refused(replay):
     agent.main()
     check(replay)

@@ -13,7 +13,10 @@ def check(replay):
 
 
 @pytest.mark.autochron(
-    "trace.jsonl", live="kind:tool", swap={"tools.py:give_credit": "guarded.py:give_credit"}
+    "trace.jsonl",
+    rules="autochron.toml",
+    live="kind:tool",
+    swap={"tools.py:give_credit": "guarded.py:give_credit"},
 )
 def test_the_credit_is_refused(replay):
     agent.main()

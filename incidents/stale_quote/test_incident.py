@@ -12,7 +12,10 @@ def check(replay):
 
 
 @pytest.mark.autochron(
-    "trace.jsonl", live="kind:tool", swap={"tools.py:accept_quote": "guarded.py:accept_quote"}
+    "trace.jsonl",
+    rules="autochron.toml",
+    live="kind:tool",
+    swap={"tools.py:accept_quote": "guarded.py:accept_quote"},
 )
 def test_the_expired_quote_is_refused(replay):
     agent.main()

@@ -11,7 +11,10 @@ def check(replay):
 
 
 @pytest.mark.autochron(
-    "trace.jsonl", live="kind:tool", swap={"tools.py:place_order": "guarded.py:place_order"}
+    "trace.jsonl",
+    rules="autochron.toml",
+    live="kind:tool",
+    swap={"tools.py:place_order": "guarded.py:place_order"},
 )
 def test_the_order_is_refused(replay):
     agent.main()

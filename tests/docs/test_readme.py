@@ -15,7 +15,8 @@ from autochron import provider
 from autochron.provider import Script, Step
 from autochron.rules import load_rules
 from bench.paper import __main__ as paper
-from incidents.suite import load_all
+from bench.paper import plots
+from incidents.suite import IncidentError, load_all
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -254,13 +255,27 @@ def _run(command: str, folder: Path, environment: dict[str, str]) -> subprocess.
 # --- the suite of incidents -------------------------------------------------------------------------------------------
 
 
+ANEW = "run python -m bench.paper --readme"
+
+
 def test_the_table_is_that_of_the_last_study_and_the_study_is_of_these_incidents():
-    study = paper.read(paper.RESULT)
-    assert paper.with_table(README, study) == README, "run python -m bench.paper --readme"
-    assert study.suite == paper.digest(load_all()), (
-        "the incidents changed since: run python -m bench.paper --readme"
-    )
-    assert [row.name for row in study.rows] == [each.name for each in load_all()]
+    studies = paper.kept(paper.digest(load_all()))
+    assert studies, f"no study that is kept is of the incidents as they are: {ANEW}"
+    assert paper.with_table(README, studies) == README, f"the table is another one: {ANEW}"
+    for study in studies:
+        assert [row.name for row in study.rows] == [each.name for each in load_all()]
+        assert [row.wrong for row in study.rows] == [()] * len(study.rows)
+    for name, picture in plots.pictures(studies[0]).items():
+        assert f"](bench/results/{name}.svg)" in README
+        assert (paper.RESULTS / f"{name}.svg").read_text("utf-8") == picture, (
+            f"it shows another study: {ANEW}"
+        )
+
+
+def test_a_page_without_a_place_for_the_table_is_refused():
+    for mark in (paper.BEGIN, paper.END):
+        with pytest.raises(IncidentError, match=r"README\.md has no line '<!-- the table"):
+            paper.with_table(README.replace(mark, ""), paper.kept(paper.digest(load_all())))
 
 
 def test_each_incident_is_in_the_gallery():

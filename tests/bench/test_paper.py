@@ -1,0 +1,166 @@
+"""`python -m bench.paper`: what it writes of a study that is kept, and what it refuses before it measures anything."""
+
+import re
+import shutil
+import xml.etree.ElementTree as ET
+
+import pytest
+from msgspec import json, structs
+
+from bench.paper import __main__ as paper
+from bench.paper import plots, table, trials
+from incidents.suite import INCIDENTS, load, load_all
+
+KEPT = min(paper.RESULTS.glob("paper-*.json"))
+
+
+@pytest.fixture
+def study():
+    return paper.read(KEPT)
+
+
+def ran(*words, capsys):
+    try:
+        status = paper.main([str(word) for word in words])
+    except SystemExit as ended:
+        status = ended.code
+    return status, *capsys.readouterr()
+
+
+def test_what_is_asked_for_is_written(tmp_path, capsys, study):
+    words = (
+        "--json",
+        tmp_path / "s.json",
+        "--tex",
+        tmp_path / "s.tex",
+        "--plots",
+        tmp_path / "new" / "plots",
+    )
+    status, out, _ = ran("--from", KEPT, *words, capsys=capsys)
+    assert status == 0
+    assert paper.read(tmp_path / "s.json") == study
+    assert sorted(each.name for each in (tmp_path / "new" / "plots").iterdir()) == [
+        "methods.svg",
+        "passes.svg",
+    ]
+    assert "written: " in out
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["new", "s.json", "s.tex"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("nosuch",), r"nosuch has no incident\.toml; name a folder of incidents/"),
+        (("--from", "nosuch.json"), "No such file or directory: 'nosuch.json'"),
+        (
+            ("--from", __file__),
+            r"is no study: .*; make one with python -m bench\.paper --json FILE",
+        ),
+        (("--timed", "0"), "0 is no number of times; 1 and more are"),
+        (("--timed", "-3"), "argument --timed"),
+        (("--timed", "x"), "x is no number of times"),
+        (("--peer", "/nonexistent"), r"/nonexistent has no examples/benchmark/harness\.py"),
+        (("--json", "/nonexistent/s.json"), "/nonexistent/s.json can't be written"),
+        (("--tex", "/"), "/ can't be written"),
+        (("--plots", f"{__file__}/plots"), "plots can't be written to"),
+        (("refund", "--readme"), "--readme keeps a study of all incidents"),
+        (("refund", "--from", str(KEPT)), "--from takes the study as it is"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_measured(words, said, capsys, monkeypatch):
+    monkeypatch.setattr(trials, "measure", lambda *_, **__: pytest.fail("it measures"))
+    status, _, err = ran(*words, capsys=capsys)
+    assert status == 2
+    assert re.search(said, " ".join(err.split()))
+
+
+def test_a_study_of_some_incidents_is_not_kept(study, tmp_path, capsys):
+    (tmp_path / "some.json").write_bytes(json.encode(structs.replace(study, costs=None)))
+    status, _, err = ran("--from", tmp_path / "some.json", "--readme", capsys=capsys)
+    assert (status, err) == (2, "bench.paper: --readme keeps a study of all incidents, and this one is not\n")
+
+
+@pytest.mark.slow
+def test_one_incident_is_tried_by_its_name(tmp_path, capsys):
+    status, out, err = ran("invoice", "--timed", "1", "--json", tmp_path / "s.json", capsys=capsys)
+    assert (status, err) == (0, "")
+    assert re.search(r"invoice +anthropic +fails +passes +passes +5/5 +passes +passes +0/20 ", out)
+    (row,) = paper.read(tmp_path / "s.json").rows
+    assert (row.full_stub > 0, row.cut_point > 0) == (True, True)
+
+
+def test_what_is_wrong_with_an_incident_is_shown_and_is_the_status(study, tmp_path, capsys):
+    first, *rest = study.rows
+    bad = structs.replace(first, fixed=False, wrong=("its test fails on the tool that is guarded",))
+    (tmp_path / "s.json").write_bytes(json.encode(structs.replace(study, rows=(bad, *rest))))
+    status, out, _ = ran("--from", tmp_path / "s.json", capsys=capsys)
+    assert status == 1
+    assert f"{first.name}: its test fails on the tool that is guarded" in out
+
+
+# --- the table ------------------------------------------------------------------------------------------------------------
+
+
+def test_what_the_study_of_mutants_adds(study):
+    assert "mutants" not in [line.macro for line in table.lines(study)]
+    rows = tuple(structs.replace(row, mutants=10, killed=7) for row in study.rows)
+    (line,) = (each for each in table.lines(structs.replace(study, rows=rows)) if each.macro == "mutants")
+    assert line.cells == ("51/192", "", "42/60", "84/120")
+
+
+def test_figures_are_of_the_rows(study):
+    rows = tuple(structs.replace(row, detected=row.name != "budget", reached=2) for row in study.rows)
+    cells = {each.macro: each.cells[2:] for each in table.lines(structs.replace(study, rows=rows))}
+    assert (cells["detected"], cells["reached"]) == (("6/6", "11/12"), ("12", "24"))
+    alone = structs.replace(study, rows=tuple(row for row in study.rows if row.name == "budget"), costs=None)
+    cells = {each.macro: each.cells[2:] for each in table.lines(alone)}
+    assert cells["detected"] == ("", "1/1")
+    assert "passstub" not in cells
+
+
+def test_macros_are_macros(study):
+    text = table.latex(study)
+    names = re.findall(
+        r"^\\newcommand\{\\(ac[A-Za-z]+)\}\{((?:[^\\{}%&#_$]|\\[%&#_$])*)\}$", text, re.MULTILINE
+    )
+    first, *macros = text.splitlines()
+    assert first.startswith("% ")
+    assert len(dict(names)) == len(names) == len(macros) > 60
+    assert dict(names)["acDetectedAll"] == "12/12"
+
+
+# --- the pictures ---------------------------------------------------------------------------------------------------------
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def boxes(picture, kind):
+    return [each for each in ET.fromstring(picture).iter(f"{SVG}rect") if each.get("class") == kind]
+
+
+def test_the_picture_of_the_methods_has_a_box_for_each_incident_and_method(study):
+    rows = tuple(structs.replace(row, mocked=row.name == "refund") for row in study.rows)
+    picture = plots.pictures(structs.replace(study, rows=rows))["methods"]
+    assert (len(boxes(picture, "first")), len(boxes(picture, "none"))) == (13, 23)
+    words = [each.text for each in ET.fromstring(picture).iter(f"{SVG}text")]
+    assert set(words) > {"12 of 12", "0 of 12", "1 of 12", "overdraft", "serve everything"}
+
+
+def test_the_picture_of_the_passes_is_to_scale(study):
+    costs = structs.replace(study.costs, full_stub=1.0, cut_point=2.0, full_stub_peer=None)
+    picture = plots.pictures(structs.replace(study, costs=costs))["passes"]
+    widths = [float(each.get("width")) for each in boxes(picture, "first") + boxes(picture, "second")]
+    ours, paper_stub, _, ours_cut, paper_cut, _ = widths  # and the key
+    assert ours_cut == pytest.approx(2 * ours)
+    assert paper_stub == pytest.approx(3.5 * ours, abs=0.1)
+    assert paper_cut == pytest.approx(3.6 * ours, abs=0.1)
+    assert "passes" not in plots.pictures(structs.replace(study, costs=None))
+
+
+def test_a_digest_is_of_the_incidents_files(tmp_path):
+    shutil.copytree(INCIDENTS / "invoice", tmp_path / "invoice")
+    copied, kept = load(tmp_path / "invoice"), load(INCIDENTS / "invoice")
+    assert paper.digest([copied]) == paper.digest([kept]) != paper.digest(load_all())
+    with (tmp_path / "invoice" / "tools.py").open("a") as file:
+        file.write("#")
+    assert paper.digest([copied]) != paper.digest([kept])
