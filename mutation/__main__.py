@@ -14,7 +14,7 @@ import msgspec
 
 from autochron.cli.mutate import mutate
 from autochron.errors import AutochronError
-from autochron.mutate.model import Study
+from autochron.mutate.model import Result, Study
 from autochron.report import mutation_tallies as tallies
 from incidents.suite import load_all
 
@@ -65,9 +65,9 @@ def lines(study: Study) -> list[str]:
     found.append(f"| **sum** | **{len(results)}** | {' | '.join(f'**{each.killed}**' for each in told)} |")
     rest = [each for each in results if not tallies.is_equivalent(each)]
     left = [tallies.tally(rest, method) for method in methods]
-    share = " | ".join(f"{100 * each.killed / each.tried:.1f} %" for each in left)
+    share = " | ".join(f"{each.percent:.1f} %" for each in left)
     found.append(f"| of those not equivalent | {len(rest)} | {share} |")
-    spans = " | ".join("{:.1f}–{:.1f} %".format(*(100 * end for end in each.interval)) for each in left)
+    spans = " | ".join(_span(each) for each in left)
     found.append(f"| 95 % interval | | {spans} |")
     escapes = sum(tallies.is_escape(each) for each in results)
     unsafe = sum(each.is_unsafe for each in results)
@@ -83,8 +83,12 @@ def lines(study: Study) -> list[str]:
     return found
 
 
-def _killed(results: Sequence[object], method: str) -> str:
-    return str(tallies.tally(results, method).killed)  # type: ignore[arg-type]
+def _killed(results: Sequence[Result], method: str) -> str:
+    return str(tallies.tally(results, method).killed)
+
+
+def _span(found: tallies.Tally) -> str:
+    return "" if found.interval is None else "{:.1f}–{:.1f} %".format(*found.interval)
 
 
 if __name__ == "__main__":
