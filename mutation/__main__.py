@@ -75,11 +75,11 @@ def lines(study: Study) -> list[str]:
     same = sum(each.ours == each.theirs for each in agreed)
     kept = sum(each.is_kept for incident in study.incidents for each in incident.inputs)
     tried = sum(len(incident.inputs) for incident in study.incidents)
-    found += [
-        "",
-        f"Escapes: {escapes} of {unsafe} mutants that let through what the guard is there to prevent."
-        f" Of {tried} other inputs {kept} are enough for all that they kill. Plain cosmic-ray says the same of {same} of {len(agreed)}.",
-    ]
+    found.append("")
+    found.append(
+        f"Escapes: {escapes} of {unsafe} mutants that let through what the guard is there to prevent. Of {tried} other inputs"
+        f" {kept} are enough for all that they kill. Plain cosmic-ray says the same of {same} of {len(agreed)}."
+    )
     return found
 
 
