@@ -65,15 +65,16 @@ def _dispatch(given: list[str]) -> int:
 
         sys.stdout.write(f"autochron {__version__}\n")
         return 0
-    if command == "run":
+    if command in ("run", "replay"):
         from autochron.cli.lean import Lean
 
-        with Lean():
-            from autochron.cli.run import run
+        if command == "run":
+            with Lean():
+                from autochron.cli.run import run
 
-        return run(given[1:])
-    if command == "replay":
-        from autochron.cli.replay import replay
+            return run(given[1:])
+        with Lean():
+            from autochron.cli.replay import replay
 
         return replay(given[1:])
     if command == "traces":
