@@ -116,7 +116,7 @@ def run_recorded(
     url = options.store or default_store(rules.file)
     shown = _place(url)  # before the program goes to another folder
     impacts = os.path.join(os.path.dirname(os.path.abspath(url.removeprefix("sqlite:///"))), "impact.json")
-    store = open_store(url)
+    store = open_store(url, look=False)
     redactor = Redactor()
     arguments = redactor.mask_arguments(command.arguments)
     masked = [

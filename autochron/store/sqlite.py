@@ -8,8 +8,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import msgspec
-
+from autochron._late import late_decoder
 from autochron.errors import StoreError, TraceNotFoundError
 from autochron.model import Child, Envelope, Footer, Header, Trace, TraceSummary
 from autochron.store import database, lookup, processes, reading
@@ -23,17 +22,17 @@ if TYPE_CHECKING:
 COPIED = 256 << 20
 """Bytes of what is left in a store up to which dropping traces makes its file smaller."""
 
-_header = msgspec.json.Decoder(Header)
+_header = late_decoder(Header)
 
 
 class SqliteStore:
     """Traces in one file. Each reading has a connection of its own, so that threads and forks share none."""
 
-    def __init__(self, path: str, *, durability: database.Durability = "group") -> None:
+    def __init__(self, path: str, *, durability: database.Durability = "group", look: bool = True) -> None:
         self.path = path
         self.url: str | None = f"sqlite:///{os.path.abspath(path)}"
         self._durability = durability
-        if database.check(path):
+        if look and database.check(path):
             with self._connected():
                 pass
 
