@@ -89,9 +89,8 @@ def with_imported(rules: Rules, module: str) -> Rules:
 def _peek(name: str, file: str) -> PackText:
     """Read what must be known of a pack before its library is imported: one line, `modules = ["openai"]`."""
     text = read_text(file, f"{name}.toml")
-    for line in text.splitlines():
-        key, equals, value = line.partition("=")
-        if equals and key.strip() == "modules":
-            modules = msgspec.json.decode(value, type=tuple[str, ...])
-            return PackText(name, file, modules, digest_text(text))
+    start = text.find("\nmodules =")
+    if start >= 0:
+        value = text[start:].partition("=")[2].partition("\n")[0]
+        return PackText(name, file, msgspec.json.decode(value, type=tuple[str, ...]), digest_text(text))
     raise RuleError(f"{name}.toml:1: the pack has no line `modules = [...]`")
