@@ -41,6 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         _seed.take()
         if given[:1] == ["run"] and not _seed.current() and "--no-watch" not in given:
             _seed.start_again(_seed.choose())
+        if given[:1] == ["replay"]:
+            from autochron.cli.beforehand import seed_of  # lazy: it looks for a trace
+
+            seed = seed_of(given[1:])
+            if seed not in {"", _seed.current()}:
+                _seed.start_again(seed)
     from autochron.errors import AutochronError  # lazy, as all that the process before it needs not
 
     try:
@@ -66,15 +72,16 @@ def _dispatch(given: list[str]) -> int:
 
         sys.stdout.write(f"autochron {__version__}\n")
         return 0
-    if command == "run":
+    if command in ("run", "replay"):
         from autochron.cli.lean import Lean
 
-        with Lean():
-            from autochron.cli.run import run
+        if command == "run":
+            with Lean():
+                from autochron.cli.run import run
 
-        return run(given[1:])
-    if command == "replay":
-        from autochron.cli.replay import replay
+            return run(given[1:])
+        with Lean():
+            from autochron.cli.replay import replay
 
         return replay(given[1:])
     if command == "traces":

@@ -16,8 +16,9 @@ _EXTENSIONS = "typing_extensions"
 class Lean:
     """While what is imported is ours alone, in a process that has one thread.
 
-    Nothing is collected, for imports make no garbage. And msgspec takes `typing` for `typing_extensions`, which imports
-    `inspect` and takes 9 ms: what it wants of it is the same there since Python 3.11.
+    Nothing is collected, for imports make no garbage, and what they made is put aside: to go through it again and again until
+    the process ends takes 13 ms. And msgspec takes `typing` for `typing_extensions`, which imports `inspect` and takes 9 ms:
+    what it wants of it is the same there since Python 3.11.
     """
 
     def __enter__(self) -> None:
@@ -32,5 +33,6 @@ class Lean:
     ) -> None:
         if self._is_hidden:
             del sys.modules[_EXTENSIONS]
+        gc.freeze()
         if self._was_collecting:
             gc.enable()

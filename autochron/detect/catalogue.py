@@ -7,19 +7,21 @@ library doesn't have, is passed over.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from msgspec import Struct
 
 from autochron.model import Category
 
 
-class Argument(NamedTuple):
+class Argument(Struct, frozen=True):
     """A parameter, by its position without `self` and by its name; None for one that has no name."""
 
     position: int
     name: str | None = None
 
 
-class Source(NamedTuple):
+class Source(Struct, frozen=True):
     """One callable whose value isn't determined by the program."""
 
     call: str

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from autochron import _originals
 from autochron.detect.catalogue import SOURCES, Source
@@ -16,7 +18,7 @@ from autochron.detect.catalogue import SOURCES, Source
 Function = Callable[..., Any]
 
 
-class Draw(NamedTuple):
+class Draw(Struct, frozen=True):
     """One call of a source, taken apart."""
 
     given: tuple[Any, ...]
@@ -27,7 +29,7 @@ class Draw(NamedTuple):
     """Makes of what was recorded what the caller gets; IndexError or ValueError where it doesn't fit this call."""
 
 
-class Form(NamedTuple):
+class Form(Struct, frozen=True):
     """How the calls of a source are taken apart."""
 
     parameters: tuple[str, ...]

@@ -415,7 +415,7 @@ class Patcher:
         check = _unless(source, self._attribution.hit(source, 4))
 
         def hook(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            position, name = argument
+            position, name = argument.position, argument.name
             return check(args[position] if len(args) > position else kwargs.get(name) if name else None)
 
         return hook

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from autochron.detect.catalogue import Source
 from autochron.model import Tier
@@ -13,7 +15,7 @@ Through: TypeAlias = Callable[..., Any]
 """Calls a source so that its value is recorded or served: given the source and its arguments."""
 
 
-class Origin(NamedTuple):
+class Origin(Struct, gc=False, frozen=True):
     """A line of project code, with its file as its code has it."""
 
     file: str
@@ -34,7 +36,7 @@ class Record:
 
     def __init__(self, source: Source, origin: Origin, tier: Tier, via: str | None) -> None:
         self.source = source
-        self.file, self.line, self.qualname = origin
+        self.file, self.line, self.qualname = origin.file, origin.line, origin.qualname
         self.tier = tier
         self.via = via
         self.outside = 0

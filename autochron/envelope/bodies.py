@@ -15,39 +15,22 @@ as such, any other one as a stored body;
 
 from __future__ import annotations
 
-import base64
 import binascii
-import json
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from autochron.envelope.frames import read_frames, write_frames
+from autochron._late import late_decoder
 from autochron.errors import CodecError
 
 _to_json = msgspec.json.Encoder().encode
 _from_json = msgspec.json.Decoder().decode
 
 
-def _dumps(**options: Any) -> Callable[[Any], bytes]:
-    encoder = json.JSONEncoder(allow_nan=False, **options)
-    return lambda value: encoder.encode(value).encode()
-
-
-# How JSON is laid out: the writer of msgspec, and those of Python, which print some floats otherwise.
-STYLES: Final[dict[str, Callable[[Any], bytes]]] = {
-    "compact": _to_json,
-    "compact-python": _dumps(separators=(",", ":"), ensure_ascii=False),
-    "compact-ascii": _dumps(separators=(",", ":")),
-    "spaced": _dumps(ensure_ascii=False),
-    "spaced-ascii": _dumps(),
-    "indent-2": _dumps(indent=2, ensure_ascii=False),
-    "indent-2-ascii": _dumps(indent=2),
-    "indent-4": _dumps(indent=4, ensure_ascii=False),
-    "indent-4-ascii": _dumps(indent=4),
-}
+COMPACT = "compact"
+"""JSON as msgspec writes it; the other ways are in `styles`."""
 _JSON_LINES = frozenset(
     {"application/x-ndjson", "application/ndjson", "application/jsonl", "application/json-lines"}
 )
@@ -58,7 +41,7 @@ class _Stored(Struct, forbid_unknown_fields=True):
     """Any of the forms."""
 
     json: Raw | UnsetType = UNSET
-    style: str = "compact"
+    style: str = COMPACT
     tail: str = ""
     events: list[Any] | UnsetType = UNSET
     newline: str = "\n"
@@ -68,7 +51,7 @@ class _Stored(Struct, forbid_unknown_fields=True):
     base64: str | UnsetType = UNSET
 
 
-_stored = msgspec.json.Decoder(_Stored).decode
+_stored = late_decoder(_Stored)
 
 
 def store_body(content: bytes, content_type: str = "") -> bytes:
@@ -96,7 +79,7 @@ def restore_body(stored: bytes) -> bytes:
     if stored == b"null":
         return b""
     try:
-        body = _stored(stored)
+        body = _stored.decode(stored)
         if isinstance(body.json, Raw):
             return _lay_out(bytes(body.json), body.style) + body.tail.encode()
         if isinstance(body.events, list):
@@ -104,11 +87,11 @@ def restore_body(stored: bytes) -> bytes:
         if isinstance(body.lines, list):
             return _restore_lines(body.lines, body.style)
         if isinstance(body.frames, list):
-            return _restore_frames(body.frames, body.style) + base64.b64decode(body.tail)
+            return _restore_frames(body.frames, body.style) + binascii.a2b_base64(body.tail)
         if isinstance(body.text, str):
             return body.text.encode()
         if isinstance(body.base64, str):
-            return base64.b64decode(body.base64, validate=True)
+            return binascii.a2b_base64(body.base64, strict_mode=True)
     except (*_ERRORS, KeyError, TypeError, AttributeError, binascii.Error) as error:
         raise CodecError(f"a stored body can't be restored ({error}); was the trace edited?") from None
     raise CodecError(
@@ -118,9 +101,19 @@ def restore_body(stored: bytes) -> bytes:
 
 def _lay_out(text: bytes, style: str) -> bytes:
     """Write JSON text in a style. Each writer goes with the parser that it was checked with."""
-    if style == "compact":
+    if style == COMPACT:
         return _to_json(_from_json(text))
-    return STYLES[style](json.loads(text))
+    from autochron.envelope.styles import STYLES, parse  # lazy: `json`, which takes 1 ms, and few bodies need
+
+    return STYLES[style](parse(text))
+
+
+def _write(value: Any, style: str) -> bytes:
+    if style == COMPACT:
+        return _to_json(value)
+    from autochron.envelope.styles import STYLES  # lazy: as above
+
+    return STYLES[style](value)
 
 
 def _candidates(content: bytes) -> Iterable[str]:
@@ -152,8 +145,10 @@ def _style_of(content: bytes) -> tuple[str, bytes] | None:
     """Give (style, compact JSON text) where one style gives exactly these bytes."""
     try:
         if _to_json(_from_json(content)) == content:
-            return "compact", content
-        value = json.loads(content)
+            return COMPACT, content
+        from autochron.envelope.styles import STYLES, parse  # lazy: as above
+
+        value = parse(content)
         for style in _candidates(content):
             if STYLES[style](value) == content:
                 text = STYLES["compact-python"](value)
@@ -168,7 +163,7 @@ def _store_text(content: bytes) -> bytes:
     try:
         return _to_json({"text": content.decode()})
     except UnicodeDecodeError:
-        return _to_json({"base64": base64.b64encode(content).decode()})
+        return _to_json({"base64": binascii.b2a_base64(content, newline=False).decode()})
 
 
 # --- JSON lines
@@ -181,7 +176,7 @@ def _store_lines(content: bytes) -> bytes | None:
     except UnicodeDecodeError:
         return None
     found = [_style_of(line.encode()) if line[:1] in ("{", "[") else None for line in lines]
-    style = next((each[0] for each in found if each is not None), "compact")
+    style = next((each[0] for each in found if each is not None), COMPACT)
     written = _to_json(
         {
             "lines": [
@@ -195,7 +190,7 @@ def _store_lines(content: bytes) -> bytes | None:
 
 
 def _restore_lines(lines: list[Any], style: str) -> bytes:
-    return b"\n".join(line.encode() if isinstance(line, str) else STYLES[style](line) for line in lines)
+    return b"\n".join(line.encode() if isinstance(line, str) else _write(line, style) for line in lines)
 
 
 # --- frames
@@ -203,12 +198,14 @@ def _restore_lines(lines: list[Any], style: str) -> bytes:
 
 
 def _store_frames(content: bytes) -> bytes | None:
+    from autochron.envelope.frames import read_frames  # lazy: few clients speak so
+
     try:
         frames, tail = read_frames(content)
     except ValueError:
         return None
     found = [_style_of(payload) if payload[:1] == b"{" else None for _, payload in frames]
-    style = next((each[0] for each in found if each is not None), "compact")
+    style = next((each[0] for each in found if each is not None), COMPACT)
     stored: dict[str, Any] = {
         "frames": [
             {"headers": headers, "payload": Raw(each[1])}
@@ -219,16 +216,18 @@ def _store_frames(content: bytes) -> bytes | None:
         "style": style,
     }
     if tail:
-        stored["tail"] = base64.b64encode(tail).decode()
+        stored["tail"] = binascii.b2a_base64(tail, newline=False).decode()
     written = _to_json(stored)
     return written if restore_body(written) == content else None
 
 
 def _restore_frames(frames: list[Any], style: str) -> bytes:
+    from autochron.envelope.frames import write_frames  # lazy: as above
+
     return write_frames(
         (
             frame["headers"],
-            STYLES[style](frame["payload"]) if "payload" in frame else restore_body(_to_json(frame["body"])),
+            _write(frame["payload"], style) if "payload" in frame else restore_body(_to_json(frame["body"])),
         )
         for frame in frames
     )
@@ -268,7 +267,7 @@ def _event(block: str, newline: str) -> Any:
         found = _style_of(data.encode())
         if found is not None:
             event["data"] = Raw(found[1])
-            if found[0] != "compact":
+            if found[0] != COMPACT:
                 event["style"] = found[0]
     return event
 
@@ -279,14 +278,14 @@ def _restore_events(events: list[Any], newline: str, tail: str) -> bytes:
         if isinstance(event, str):
             parts.append(event)
             continue
-        style = event.get("style", "compact")
+        style = event.get("style", COMPACT)
         lines = [f"{name}: {_field(value, style)}" for name, value in event.items() if name != "style"]
         parts.append(newline.join(lines))
     return ((newline * 2).join([*parts, tail])).encode()
 
 
 def _field(value: Any, style: str) -> str:
-    return value if isinstance(value, str) else STYLES[style](value).decode()
+    return value if isinstance(value, str) else _write(value, style).decode()
 
 
 # --- reading

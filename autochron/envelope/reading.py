@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import base64
+import binascii
 import math
 import sys
 import types
@@ -307,8 +307,8 @@ _READERS: dict[str, Callable[[Node], Any]] = {
     "$set": lambda node: set(_items(node["$set"])),
     "$frozenset": lambda node: frozenset(_items(node["$frozenset"])),
     "$dict": _pairs,
-    "$bytes": lambda node: base64.b64decode(node["$bytes"]),
-    "$bytearray": lambda node: bytearray(base64.b64decode(node["$bytearray"])),
+    "$bytes": lambda node: binascii.a2b_base64(node["$bytes"]),
+    "$bytearray": lambda node: bytearray(binascii.a2b_base64(node["$bytearray"])),
     "$int": _int,
     "$float": lambda node: {"nan": math.nan, "inf": math.inf, "-inf": -math.inf, "-nan": -math.nan}[
         node["$float"]

@@ -15,7 +15,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable
 from functools import cache
-from typing import NamedTuple
+
+from msgspec import Struct, structs
 
 from autochron._late import late
 from autochron._overlap import common_prefix, common_suffix
@@ -46,7 +47,7 @@ _HEADERS = frozenset(
 )
 
 
-class _Previous(NamedTuple):
+class _Previous(Struct, frozen=True):
     """What the last body under a key was: raw, masked, where they differ, and how much of its start and end was taken over.
 
     With `pairs` it holds a dictionary as pairs, whose keys a part of the text doesn't tell.
@@ -160,13 +161,15 @@ class Redactor:
         ):  # a masked container may go on after the cut
             end = old_end = -1
             fresh = self._scan(body[start:])
-        shifted = [span._replace(start=span.start + start, end=span.end + start) for span in fresh]
+        shifted = [structs.replace(s, start=s.start + start, end=s.end + start) for s in fresh]
         head = [span for span in previous.spans if span.end <= start]
         tail: list[Span] = []
         if end >= 0:
             by = end - old_end
             tail = [
-                s._replace(start=s.start + by, end=s.end + by) for s in previous.spans if s.start >= old_end
+                structs.replace(s, start=s.start + by, end=s.end + by)
+                for s in previous.spans
+                if s.start >= old_end
             ]
         spans = [*head, *shifted, *tail]
         kept = len(body) - end if end >= 0 else 0

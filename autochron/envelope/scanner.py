@@ -6,14 +6,14 @@ quick and may err only on the safe side; `spans` is exact and byte by byte leave
 
 from __future__ import annotations
 
-import base64
 import binascii
 import re
 from collections.abc import Iterable
 from functools import cache
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import msgspec
+from msgspec import Struct
 
 from autochron._late import late
 from autochron.envelope.names import SecretNames
@@ -54,7 +54,7 @@ _MAX_PASSES = 8
 _decode = msgspec.json.Decoder().decode
 
 
-class Span(NamedTuple):
+class Span(Struct, gc=False, frozen=True):
     """One replacement, by offsets in the text."""
 
     start: int
@@ -356,13 +356,13 @@ class _Pass:
     def _bytes(self, at: int, encoded: str) -> None:
         """Mask what is secret inside bytes that are text."""
         try:
-            text = base64.b64decode(encoded, validate=True).decode()
+            text = binascii.a2b_base64(encoded, strict_mode=True).decode()
         except (binascii.Error, ValueError):
             return
         masked = self.scanner.mask_string(text, self.nesting)
         if masked != text:
             start, end = self.tokens[at]
-            found = base64.b64encode(masked.encode("utf-8", "surrogatepass")).decode()
+            found = binascii.b2a_base64(masked.encode("utf-8", "surrogatepass"), newline=False).decode()
             self.found.append(Span(start, end, f'"{found}"', self._path()))
 
     def _mask_value(self, at: int) -> int:

@@ -9,7 +9,7 @@ behind it when keys are sorted: `$type`, `$type.value`.
 
 from __future__ import annotations
 
-import base64
+import binascii
 import enum
 import math
 import sys
@@ -167,11 +167,11 @@ def _sorted(written: list[Any]) -> list[Any]:
 
 
 def _bytes(_: Writer, value: bytes) -> Any:
-    return {"$bytes": base64.b64encode(value).decode()}
+    return {"$bytes": binascii.b2a_base64(value, newline=False).decode()}
 
 
 def _bytearray(_: Writer, value: bytearray) -> Any:
-    return {"$bytearray": base64.b64encode(value).decode()}
+    return {"$bytearray": binascii.b2a_base64(value, newline=False).decode()}
 
 
 def _complex(writer: Writer, value: complex) -> Any:

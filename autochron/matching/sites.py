@@ -9,9 +9,8 @@ from msgspec import Struct
 
 from autochron.model import BoundaryRule, Call
 from autochron.rules.calls import Anything, Attribute, CallPattern, Index, Metavariable, call_pattern
-from autochron.rules.globs import DottedGlob, dotted_glob
+from autochron.rules.globs import DottedGlob, dotted_glob, split_within
 from autochron.rules.names import Field, name_template
-from autochron.rules.selectors import split_within
 
 Position: TypeAlias = tuple[int, int, int, int]
 """(line, end line, column, end column); columns in bytes of UTF-8, as code objects have them."""

@@ -45,10 +45,8 @@ def digest_text(text: str) -> str:
 
     Not over its parsed rules: a pack that waits for its library is not parsed.
     """
-    lines = (line.strip() for line in text.splitlines())
-    text_digest: str = sha256(
-        "\n".join(line for line in lines if line and not line.startswith("#")).encode()
-    ).hexdigest()
+    lines = [line for each in text.splitlines() if (line := each.strip()) and line[0] != "#"]
+    text_digest: str = sha256("\n".join(lines).encode()).hexdigest()
     return text_digest
 
 

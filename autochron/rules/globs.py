@@ -96,3 +96,24 @@ def _spelled_out(pattern: str, component: str) -> bool:
     if component.startswith("__") and component.endswith("__"):
         return pattern.startswith("__")
     return not component.startswith("_") or pattern.startswith("_")
+
+
+def split_globs(text: str) -> tuple[str, str]:
+    """Split `module glob:name glob`."""
+    modules, colon, qualnames = text.partition(":")
+    if not colon or ":" in qualnames:
+        raise ValueError("is not of the form module glob:name glob, such as `shop.tools:*`")
+    for glob, what in ((modules, "module glob"), (qualnames, "name glob")):
+        error = dotted_glob_error(glob)
+        if error:
+            raise ValueError(f"has a {what} that {error}")
+    return modules, qualnames
+
+
+def split_within(text: str) -> tuple[str, str | None]:
+    """Split `within` into its module glob and its name glob."""
+    modules, qualnames = split_globs(text) if ":" in text else (text, None)
+    error = dotted_glob_error(modules)
+    if error:
+        raise ValueError(f"has a module glob that {error}")
+    return modules, qualnames

@@ -1,4 +1,4 @@
-"""Reading a project's rule file: `autochron.toml`, or `[tool.autochron]` in `pyproject.toml`."""
+"""The rules that are in force: those of a project's rule file, or without one every shipped pack."""
 
 # os.path, not pathlib: this runs at the start of every recorded program, and pathlib costs 3 ms there.
 
@@ -8,27 +8,9 @@ import os
 
 import msgspec
 
-from autochron.config import PROJECT_FILE
-from autochron.errors import RuleError
-from autochron.model import CATEGORIES, Category, IgnoreRule, Pack, Rules, TraceRule
-from autochron.rules.ambients import is_ambient, read_ambient, read_categories
-from autochron.rules.boundaries import read_boundaries
+from autochron.model import Rules
 from autochron.rules.digest import digest
-from autochron.rules.nearest import hint
-from autochron.rules.packs import load_pack, pack_digests, pack_index
-from autochron.rules.selectors import is_dotted, parse_target
-from autochron.rules.sites import read_hash, read_site
-from autochron.rules.tables import Table, type_name
-from autochron.rules.text import parse_toml, read_text
-
-VERSION = 1
-"""Of the format of rule files."""
-
-AUTO = "auto"
-_KEYS = (
-    *("version", "root", "packs", "project", "disable", "children", "ambient"),
-    *("boundary", "trace", "ignore"),
-)
+from autochron.rules.packs import pack_digests, pack_index
 
 
 def load_rules(path: str | os.PathLike[str] | None, *, root: str | os.PathLike[str] | None = None) -> Rules:
@@ -40,32 +22,9 @@ def load_rules(path: str | os.PathLike[str] | None, *, root: str | os.PathLike[s
     if path is None:
         rules = Rules(root=os.path.abspath(root if root is not None else os.curdir))
         return _sealed(rules, relative=())
-    file = os.path.abspath(path)
-    beside = os.path.dirname(file)
-    table = _open(file, shown=_shown(file, beside if root is None else os.path.abspath(root)))
-    table.check_keys(_KEYS)
-    _check_version(table)
-    folder = os.path.abspath(root) if root is not None else _root(table, beside)
-    auto, packs = _packs(table)
-    disable = _disabled(table, packs if not auto else tuple(pack_index()))
-    tables = table.tables("boundary", "[[boundary]]")
-    boundaries = [rule for inner in tables if not is_ambient(inner) for rule in read_boundaries(inner)]
-    project = table.texts("project")
-    rules = Rules(
-        boundaries=tuple(boundaries),
-        packs=() if auto else tuple(load_pack(name, disable) for name in packs),
-        auto=auto,
-        disable=disable,
-        project=_project(table, folder),
-        traces=tuple(_trace(inner) for inner in table.tables("trace", "[[trace]]")),
-        ignores=tuple(_ignore(inner) for inner in table.tables("ignore", "[[ignore]]")),
-        ambient=read_categories(table),
-        ambients=tuple(read_ambient(inner) for inner in tables if is_ambient(inner)),
-        children=table.flag("children", default=True),
-        root=folder,
-        file=file,
-    )
-    return _sealed(rules, relative=project)
+    from autochron.rules.rulefile import read_rules  # lazy: many projects have no rule file
+
+    return _sealed(*read_rules(os.path.abspath(path), None if root is None else os.path.abspath(root)))
 
 
 def _sealed(rules: Rules, relative: tuple[str, ...]) -> Rules:
@@ -73,127 +32,3 @@ def _sealed(rules: Rules, relative: tuple[str, ...]) -> Rules:
     names = pack_index() if rules.auto else [pack.name for pack in rules.packs]
     said = msgspec.structs.replace(rules, project=relative)
     return msgspec.structs.replace(rules, digest=digest(said, pack_digests(names)))
-
-
-def _shown(file: str, folder: str) -> str:
-    """Name the file as ids and messages do: relative to the root where it lies below it."""
-    return (
-        os.path.relpath(file, folder) if file.startswith(os.path.join(folder, "")) else os.path.basename(file)
-    )
-
-
-def _open(file: str, shown: str) -> Table:
-    source, values = parse_toml(shown, read_text(file, shown))
-    if os.path.basename(file) != PROJECT_FILE:
-        return Table(source, (), values, "the rule file")
-    tool = values.get("tool")
-    if not isinstance(tool, dict) or not isinstance(tool.get("autochron"), dict):
-        raise RuleError(f"{shown} has no table [tool.autochron]; add one, or name another rule file")
-    return Table(source, ("tool", "autochron"), tool["autochron"], "[tool.autochron]")
-
-
-def _check_version(table: Table) -> None:
-    if "version" not in table:
-        table.refuse(None, f"{table.title} has no `version`; write version = {VERSION}")
-    version = table.values["version"]
-    if type(version) is not int:
-        table.refuse("version", f"`version` must be an integer, and is {type_name(version)}")
-    if version > VERSION:
-        table.refuse("version", f"`version` is {version}, and this release reads {VERSION}; update autochron")
-    if version < 1:
-        table.refuse("version", f"`version` is {version}; write version = {VERSION}")
-
-
-def _root(table: Table, beside: str) -> str:
-    """Read the folder that paths start from. An incident's rules name the project's, so that its sites mean the same."""
-    text = table.text("root")
-    if text is None:
-        return beside
-    folder = os.path.normpath(os.path.join(beside, text))
-    if not os.path.isdir(folder):
-        table.refuse("root", f"`root` is `{text}`, and there is no such folder from here; name the project's")
-    return folder
-
-
-def _packs(table: Table) -> tuple[bool, tuple[str, ...]]:
-    """Read which packs may apply, and whether that is left to the imports."""
-    names = table.texts("packs") if "packs" in table else (AUTO,)
-    known = pack_index()
-    for index, name in enumerate(names):
-        if name != AUTO and name not in known:
-            where = (*table.path, "packs", index)
-            table.source.refuse(where, f"there is no pack `{name}`{hint((AUTO, *known), name)}")
-    return AUTO in names, tuple(dict.fromkeys(names))
-
-
-def _disabled(table: Table, packs: tuple[str, ...]) -> tuple[str, ...]:
-    """Read `disable`; only the packs that an id may belong to are parsed."""
-    ids = table.texts("disable")
-    for index, rule_id in enumerate(ids):
-        own = rule_id.partition(".")[0]
-        if own in packs and rule_id in _ids(load_pack(own)):
-            continue
-        known = [known for name in packs for known in _ids(load_pack(name))]
-        where = (*table.path, "disable", index)
-        table.source.refuse(where, f"no pack in force has a rule `{rule_id}`{hint(known, rule_id)}")
-    return ids
-
-
-def _ids(pack: Pack) -> list[str]:
-    return list(dict.fromkeys(rule.id for rule in pack.boundaries))
-
-
-def _project(table: Table, folder: str) -> tuple[str, ...]:
-    """Read the files and folders of the user's own code; a missing one would leave its code to nobody."""
-    paths = []
-    for index, text in enumerate(table.texts("project")):
-        path = os.path.normpath(os.path.join(folder, text))
-        if not os.path.exists(path):
-            where = (*table.path, "project", index)
-            beside = os.listdir(os.path.dirname(path)) if os.path.isdir(os.path.dirname(path)) else []
-            near = hint([name for name in beside if not name.startswith(".")], os.path.basename(path))
-            table.source.refuse(
-                where, f"`project` has `{text}`, which isn't there{near if 'nearest' in near else ''}"
-            )
-        paths.append(path)
-    return tuple(paths)
-
-
-def _trace(table: Table) -> TraceRule:
-    table.check_keys(("target",))
-    text = table.required("target", "write module:qualname")
-    return TraceRule(table.parsed("target", text, parse_target), table.place)
-
-
-def _ignore(table: Table) -> IgnoreRule:
-    table.check_keys(("call", "category", "site", "hash", "reason"))
-    if "call" not in table and "category" not in table:
-        table.refuse(
-            None,
-            "[[ignore]] has no `call`; write the call, such as `time.perf_counter()`, or a category, such as `clock`",
-        )
-    site = read_site(table)
-    reason = table.required("reason", "say why the finding is meant to be there")
-    return IgnoreRule(
-        call=_ignored_call(table) if "call" in table else None,
-        site=site,
-        reason=reason,
-        place=table.place,
-        hash=read_hash(table),
-        category=_category(table) if "category" in table else None,
-    )
-
-
-def _ignored_call(table: Table) -> str:
-    call = table.required("call", "write the call, such as `time.perf_counter()`")
-    if not is_dotted(call.partition("(")[0]) or ("(" in call and not call.endswith(")")):
-        table.refuse("call", f"`call` `{call}` is not a call, such as `time.perf_counter()`")
-    return call
-
-
-def _category(table: Table) -> Category:
-    given = table.required("category", "write one, such as `clock`")
-    known = next((category for category in CATEGORIES if category == given), None)
-    if known is None:
-        table.refuse("category", f"`category` is `{given}`{hint(CATEGORIES, given)}")
-    return known

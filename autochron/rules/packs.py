@@ -14,14 +14,10 @@ from msgspec import Struct
 
 from autochron.errors import RuleError
 from autochron.model import Pack, Rules
-from autochron.rules.boundaries import read_boundaries
 from autochron.rules.digest import digest_text
-from autochron.rules.lines import KeyPath
 from autochron.rules.nearest import hint
-from autochron.rules.tables import Table
-from autochron.rules.text import parse_toml, read_text
+from autochron.rules.text import read_text
 
-_PACK_KEYS = ("name", "modules", "distribution", "tested", "credentials", "environment")
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -68,6 +64,8 @@ def load_pack(name: str, disable: tuple[str, ...] = ()) -> Pack:
     texts = pack_texts()
     if name not in texts:
         raise RuleError(f"there is no pack `{name}`{hint(texts, name)}")
+    from autochron.rules.packfile import read_pack  # lazy: with the first library that has a pack
+
     pack = read_pack(name, f"{name}.toml", read_text(texts[name].file, f"{name}.toml"))
     if not disable:
         return pack
@@ -88,47 +86,11 @@ def with_imported(rules: Rules, module: str) -> Rules:
     return msgspec.structs.replace(rules, packs=(*rules.packs, *found)) if found else rules
 
 
-def read_pack(name: str, file: str, text: str) -> Pack:
-    """Parse the text of a pack."""
-    source, values = parse_toml(file, text, _tables(text))
-    top = Table(source, (), values, "the pack")
-    top.check_keys(("pack", "boundary", "example"))
-    about = top.table("pack", "[pack]")
-    about.check_keys(_PACK_KEYS)
-    if about.required("name", "it is the file's name") != name:
-        about.refuse("name", f"`name` is `{about.values['name']}`, and the file's name says `{name}`")
-    rules = [read_boundaries(table, name) for table in top.tables("boundary", "[[boundary]]")]
-    ids = [several[0].id for several in rules]
-    for index, rule_id in enumerate(ids):
-        if rule_id in ids[:index]:
-            first = source.place(("boundary", ids.index(rule_id)))
-            source.refuse(("boundary", index, "id"), f"`id` `{rule_id}` is taken by the rule at {first}")
-    return Pack(
-        name=name,
-        modules=about.texts("modules"),
-        distribution=about.required("distribution", "it is the name of the library on the package index"),
-        tested=about.texts("tested"),
-        credentials=about.texts("credentials"),
-        environment=about.texts("environment"),
-        boundaries=tuple(rule for several in rules for rule in several),
-    )
-
-
-def _tables(text: str) -> dict[KeyPath, int]:
-    """Find where the rules of a pack stand: a third of the cost of a pack, if the scanner of all keys did it.
-
-    A pack is ours, so no string in it has a line that starts as a header does; a test compares the two.
-    """
-    headers = (line for line, content in enumerate(text.split("\n"), 1) if content.startswith("[[boundary]]"))
-    return {("boundary", index): line for index, line in enumerate(headers)}
-
-
 def _peek(name: str, file: str) -> PackText:
     """Read what must be known of a pack before its library is imported: one line, `modules = ["openai"]`."""
     text = read_text(file, f"{name}.toml")
-    for line in text.splitlines():
-        key, equals, value = line.partition("=")
-        if equals and key.strip() == "modules":
-            modules = msgspec.json.decode(value, type=tuple[str, ...])
-            return PackText(name, file, modules, digest_text(text))
+    start = text.find("\nmodules =")
+    if start >= 0:
+        value = text[start:].partition("=")[2].partition("\n")[0]
+        return PackText(name, file, msgspec.json.decode(value, type=tuple[str, ...]), digest_text(text))
     raise RuleError(f"{name}.toml:1: the pack has no line `modules = [...]`")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autochron.model import Call, Decorated, Define, Http, Selector, Target
 from autochron.rules.calls import call_pattern
-from autochron.rules.globs import dotted_glob_error
+from autochron.rules.globs import dotted_glob_error, split_globs, split_within
 from autochron.rules.nearest import nearest
 from autochron.rules.tables import Table
 
@@ -82,24 +82,13 @@ def _with_colon(text: str) -> str:
 
 
 def _define(table: Table, text: str) -> Define:
-    modules, qualnames = table.parsed("define", text, _globs)
+    modules, qualnames = table.parsed("define", text, split_globs)
     exclude = table.texts("exclude")
     for glob in exclude:
         error = dotted_glob_error(glob)
         if error:
             table.refuse("exclude", f"`exclude` `{glob}` {error}")
     return Define(modules, qualnames, exclude)
-
-
-def _globs(text: str) -> tuple[str, str]:
-    modules, colon, qualnames = text.partition(":")
-    if not colon or ":" in qualnames:
-        raise ValueError("is not of the form module glob:name glob, such as `shop.tools:*`")
-    for glob, what in ((modules, "module glob"), (qualnames, "name glob")):
-        error = dotted_glob_error(glob)
-        if error:
-            raise ValueError(f"has a {what} that {error}")
-    return modules, qualnames
 
 
 def _decorated(text: str) -> Decorated:
@@ -116,15 +105,6 @@ def _call(table: Table, text: str) -> Call:
     if within is not None:
         table.parsed("within", within, split_within)
     return Call(text, within)
-
-
-def split_within(text: str) -> tuple[str, str | None]:
-    """Split `within` into its module glob and its name glob."""
-    modules, qualnames = _globs(text) if ":" in text else (text, None)
-    error = dotted_glob_error(modules)
-    if error:
-        raise ValueError(f"has a module glob that {error}")
-    return modules, qualnames
 
 
 def _http(text: str) -> Http:

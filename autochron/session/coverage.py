@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING
 
-from autochron.envelope.doors import DOORS
+from autochron.envelope.doors import DOORS, door_of
 from autochron.errors import UnwovenToolError
 from autochron.matching import Matcher
 from autochron.matching.sites import CallSite, label_of
@@ -92,7 +92,7 @@ def _is_targeted(module: str, qualname: str, rules: Rules) -> bool:
     rules = with_imported(rules, module)
     every = (*rules.boundaries, *(rule for pack in rules.packs for rule in pack.boundaries))
     wanted = Target(module, qualname)
-    doors = DOORS[module].names if module in DOORS else frozenset()
+    doors = door_of(module).names if module in DOORS else frozenset()
     return any(
         rule.selector == wanted
         or (isinstance(rule.selector, Http) and qualname in doors)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from autochron.detect.merging import combined
 from autochron.envelope import bodies
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from autochron.envelope.redaction import Redactor
 
 
-class Ending(NamedTuple):
+class Ending(Struct, frozen=True):
     """What is known when a session ends; the last word is made of it when all crossings are prepared.
 
     Not a closure: that is a dozen objects for each session, and a suite of tests may begin thousands a second.

@@ -9,7 +9,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from autochron.crossing.processes import MODULES as PROCESS_MODULES
-from autochron.envelope.doors import DOORS
+from autochron.envelope.doors import DOORS, door_of
 from autochron.matching import Matcher
 from autochron.matching.matcher import NOTHING, Absent, Found
 from autochron.matching.sites import CallSite
@@ -171,7 +171,7 @@ class RulePlanner:
 
     def door(self, module: str) -> Any:
         """Give the door of an HTTP client that a module defines."""
-        return DOORS.get(module)
+        return door_of(module) if module in DOORS else None
 
     def _count(self, rule_id: str) -> None:
         self.matched[rule_id] = self.matched.get(rule_id, 0) + 1
@@ -242,7 +242,7 @@ class RulePlanner:
     def _doors(self, module: str, code: CodeType) -> dict[tuple[str, int], Mark]:
         from autochron.matching import definitions  # lazy: with the first HTTP client
 
-        door = DOORS[module]
+        door = door_of(module)
         self._count_http()
         return {
             (name, inner.co_firstlineno): Mark(self._http, transport=door)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.machinery
 import os
 import sys
@@ -47,6 +48,8 @@ class Program:
 
     def run(self, weave: Weave) -> int:
         """Run it to its end, and give its exit status. A traceback shows the program's frames only."""
+        # What is there is ours: the program's collector need not go through it, nor does Python as it ends.
+        gc.freeze()
         error = self._error(weave)
         if error is None:
             return 0

@@ -6,9 +6,9 @@ import atexit
 import os
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from autochron import _originals
 from autochron.crossing.kernel import Crossing, Kernel
@@ -59,7 +59,7 @@ def _leave_parent() -> None:
         _recording.leave_parent()
 
 
-class Joined(NamedTuple):
+class Joined(Struct, frozen=True):
     """What a child process records into."""
 
     sink: Sink
@@ -399,7 +399,7 @@ class Recording(Session):
                 f"its input has an address in memory ({address}), another in every run; give the object a repr of its own, or"
                 " name the place under `volatile`"
             )
-            ending = ending._replace(ledger=(*ending.ledger, Unwoven(name, reason, ADDRESS)))
+            ending = structs.replace(ending, ledger=(*ending.ledger, Unwoven(name, reason, ADDRESS)))
         return ending.footer(self._redactor, self._come(), tools, self.connections, self.lost)
 
     def _ledger(self) -> tuple[Unwoven, ...]:

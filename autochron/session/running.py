@@ -12,11 +12,11 @@ from msgspec import structs
 from autochron import _originals
 from autochron.config import default_store, find_rule_file
 from autochron.envelope.redaction import Redactor
-from autochron.errors import RuleError
+from autochron.errors import RuleError, StoreError
 from autochron.model import Command, Rules, RunSummary
 from autochron.rules import load_rules
 from autochron.session import exits, facts, streams
-from autochron.session.activation import Activation, activate
+from autochron.session.activation import Activation, activate, deactivate
 from autochron.session.program import Program, end_process, end_with
 from autochron.session.progress import shown_on
 from autochron.session.recording import Recording
@@ -116,7 +116,7 @@ def run_recorded(
     url = options.store or default_store(rules.file)
     shown = _place(url)  # before the program goes to another folder
     impacts = os.path.join(os.path.dirname(os.path.abspath(url.removeprefix("sqlite:///"))), "impact.json")
-    store = open_store(url)
+    store = open_store(url, look=False)
     redactor = Redactor()
     arguments = redactor.mask_arguments(command.arguments)
     masked = [
@@ -128,7 +128,11 @@ def run_recorded(
     activation = activate(rules, program.own, aliases={"__main__": program.aliases})
     activation.hook.progress = None if options.quiet else shown_on(sys.stderr)
     header = facts.header(rules, command, name, children=rules.children and store.url is not None)
-    recording = Recording(activation, store, header, redactor)
+    try:
+        recording = Recording(activation, store, header, redactor)
+    except StoreError:
+        deactivate()
+        raise
     recording.is_guarded = True
     if masked:
         recording.problem(

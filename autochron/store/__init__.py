@@ -19,11 +19,12 @@ TRACE_FILE = ".jsonl"
 _memories: dict[str, MemoryStore] = {}
 
 
-def open_store(url: str, *, durability: Literal["group", "sync"] = "group") -> Store:
+def open_store(url: str, *, durability: Literal["group", "sync"] = "group", look: bool = True) -> Store:
     """Open `sqlite:///path`, a path, `memory:` or an exported trace file (`*.jsonl`, to read only).
 
     A SQLite store is made at its first `begin`. `memory:` is one store a process, `memory:NAME` another. With
-    `durability="sync"` a commit of a SQLite store outlives a loss of power and not just one of the process.
+    `durability="sync"` a commit of a SQLite store outlives a loss of power and not just one of the process. Whether what is
+    there is a store is seen at once, or without `look` when it is first used: soon, where a trace is begun right away.
     """
     # The imports are lazy: sqlite3 takes longer to import than the rest of a short run takes.
     if url.startswith(MEMORY):
@@ -39,4 +40,4 @@ def open_store(url: str, *, durability: Literal["group", "sync"] = "group") -> S
         return TraceFileStore(path)
     from autochron.store.sqlite import SqliteStore
 
-    return SqliteStore(path, durability=durability)
+    return SqliteStore(path, durability=durability, look=look)

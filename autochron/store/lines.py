@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from autochron._late import late_decoder
 from autochron.model import (
     Abandoned,
     Closed,
@@ -132,10 +133,10 @@ class DigestLine(Struct, forbid_unknown_fields=True):
     lines: int
 
 
-_crossing = msgspec.json.Decoder(CrossingLine)
+_crossing = late_decoder(CrossingLine)
 _base = msgspec.json.Decoder(Base)
-_footer = msgspec.json.Decoder(FooterLine)
-_ending = msgspec.json.Decoder(Ending)
+_footer = late_decoder(FooterLine)
+_ending = late_decoder(Ending)
 
 
 class Latest:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from autochron._late import late_decoder
 from autochron.model import Child, ChildEnd, Envelope, Footer
 from autochron.store.rows import SHIFT
 
@@ -28,7 +29,7 @@ MAIN = "0"
 PUT_ENDING = "UPDATE child SET ending = ? WHERE id = ?"
 
 _MASK = (1 << SHIFT) - 1
-_ending = msgspec.json.Decoder(ChildEnd)
+_ending = late_decoder(ChildEnd)
 
 
 def bounds_of(number: int) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from autochron._late import late_decoder
 from autochron.errors import StoreError
 from autochron.model import Abandoned, Closed, Envelope, Exchange, Footer, Raised, Returned, Streamed
 from autochron.store.processes import FIRST, Order, bounds_of, bounds_of_run, run_of
@@ -28,10 +29,10 @@ EXCHANGES = "SELECT * FROM exchange WHERE crossing BETWEEN ? AND ? ORDER BY cros
 ITEMS = "SELECT crossing, items, lengths FROM item WHERE crossing BETWEEN ? AND ? ORDER BY crossing, id"
 BODY = "SELECT base, prefix, suffix, middle, size FROM body WHERE id = ?"
 
-_texts = msgspec.json.Decoder(tuple[str, ...])
-_pairs = msgspec.json.Decoder(tuple[tuple[str, str], ...])
-_lengths = msgspec.json.Decoder(list[int])
-_footer = msgspec.json.Decoder(Footer)
+_texts = late_decoder(tuple[str, ...])
+_pairs = late_decoder(tuple[tuple[str, str], ...])
+_lengths = late_decoder(list[int])
+_footer = late_decoder(Footer)
 
 
 class Bodies:

@@ -8,14 +8,11 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import msgspec
-
+from autochron._late import late_decoder
 from autochron.errors import StoreError, TraceNotFoundError
 from autochron.model import Child, Envelope, Footer, Header, Trace, TraceSummary
-from autochron.store import database, lookup, processes, reading
+from autochron.store import database, processes
 from autochron.store.sink import SqliteSink
-from autochron.store.stored import StoredRecord, is_large
-from autochron.store.whole import WholeRecord
 
 if TYPE_CHECKING:
     from autochron.ports import Record, Sink
@@ -23,17 +20,17 @@ if TYPE_CHECKING:
 COPIED = 256 << 20
 """Bytes of what is left in a store up to which dropping traces makes its file smaller."""
 
-_header = msgspec.json.Decoder(Header)
+_header = late_decoder(Header)
 
 
 class SqliteStore:
     """Traces in one file. Each reading has a connection of its own, so that threads and forks share none."""
 
-    def __init__(self, path: str, *, durability: database.Durability = "group") -> None:
+    def __init__(self, path: str, *, durability: database.Durability = "group", look: bool = True) -> None:
         self.path = path
         self.url: str | None = f"sqlite:///{os.path.abspath(path)}"
         self._durability = durability
-        if database.check(path):
+        if look and database.check(path):
             with self._connected():
                 pass
 
@@ -93,6 +90,8 @@ class SqliteStore:
 
     def load(self, reference: str) -> Trace:
         """Read a trace whole, as it was at one moment."""
+        from autochron.store import reading  # lazy, as all that reads: who records a program reads no trace
+
         with self._existing() as connection:
             number = self._number(connection, reference)
             connection.execute("BEGIN")
@@ -106,6 +105,9 @@ class SqliteStore:
 
     def record(self, reference: str) -> Record:
         """Open a trace to be replayed; a large one is read as far as is needed."""
+        from autochron.store.stored import StoredRecord, is_large  # lazy: as above
+        from autochron.store.whole import WholeRecord
+
         with self._existing() as connection:
             number = self._number(connection, reference)
             if is_large(connection, number):
@@ -163,6 +165,8 @@ class SqliteStore:
             yield connection
 
     def _find(self, connection: sqlite3.Connection, reference: str) -> str:
+        from autochron.store import lookup  # lazy: as above
+
         rows = connection.execute("SELECT id, name, created FROM trace ORDER BY created, number")
         entries = [
             (number.decode(), name and name.decode(), created.decode()) for number, name, created in rows
@@ -177,6 +181,8 @@ class SqliteStore:
         return int(row[0])
 
     def _outline(self, connection: sqlite3.Connection, number: int) -> tuple[Header, Footer | None]:
+        from autochron.store import reading  # lazy: as above
+
         row = connection.execute(
             "SELECT header, footer, stdout, stdin FROM trace WHERE number = ?", (number,)
         ).fetchone()
@@ -188,6 +194,8 @@ class SqliteStore:
         return _header.decode(header), processes.merged(connection, number, own)
 
     def _envelopes(self, found: str) -> Iterator[Envelope]:
+        from autochron.store import reading  # lazy: as above
+
         with self._existing() as connection:
             number = self._number(connection, found)
             connection.execute("BEGIN")

@@ -12,7 +12,9 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib._bootstrap import _call_with_frames_removed  # type: ignore[attr-defined]
 from types import CodeType, ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
 
 from autochron.interrupts import is_interruption
 from autochron.weaving.heap import every_function
@@ -73,7 +75,7 @@ class Progress(Protocol):
         """Hear that it was."""
 
 
-class _Sought(NamedTuple):
+class _Sought(Struct, frozen=True):
     """A module that rules may mean something to, and of which no plan was kept."""
 
     name: str
@@ -85,7 +87,7 @@ class _Sought(NamedTuple):
     """What its source was before its code was loaded."""
 
 
-class _Woven(NamedTuple):
+class _Woven(Struct, frozen=True):
     """A module whose code was woven as it was loaded."""
 
     name: str

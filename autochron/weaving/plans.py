@@ -20,7 +20,9 @@ from binascii import crc32
 from collections.abc import Callable, Sequence
 from importlib._bootstrap_external import MAGIC_NUMBER, cache_from_source
 from types import CodeType, FunctionType, MethodType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
+
+from msgspec import Struct, structs
 
 from autochron import _originals
 from autochron.weaving import gate
@@ -45,7 +47,7 @@ Gaps: TypeAlias = "tuple[tuple[int, int | Gaps], ...]"
 """The gaps in a code object's constants: (place, which object belongs there) or (place of an inner code object, its gaps)."""
 
 
-class Entry(NamedTuple):
+class Entry(Struct, frozen=True):
     """What weaving a module came to."""
 
     notes: dict[str, Any]
@@ -112,7 +114,7 @@ class Plans:
         if sys.dont_write_bytecode or state_of(path) != state:
             return
         try:
-            data = marshal.dumps(((module, path, state), tuple(entry)))
+            data = marshal.dumps(((module, path, state), structs.astuple(entry)))
             file = self._place(module, path, more)
             folder = os.path.dirname(file)
             if not os.path.isdir(folder):

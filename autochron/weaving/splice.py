@@ -51,28 +51,6 @@ _ASYNC_GENERATOR_WRAP = 4
 _GENERATORS = _flags.CO_GENERATOR | _flags.CO_COROUTINE | _flags.CO_ASYNC_GENERATOR
 
 
-def function_kind(code: CodeType) -> str:
-    """Tell what calling a function with this code gives: `sync`, `coroutine`, `generator` or `async_generator`."""
-    if code.co_flags & _flags.CO_ASYNC_GENERATOR:
-        return "async_generator"
-    if code.co_flags & (_flags.CO_COROUTINE | _flags.CO_ITERABLE_COROUTINE):
-        return "coroutine"
-    return "generator" if code.co_flags & _flags.CO_GENERATOR else "sync"
-
-
-def parameter_names(code: CodeType) -> tuple[tuple[str, ...], tuple[str | None, str | None]]:
-    """Give the names of all parameters in the order of the frame's slots, and those of `*args` and `**kwargs`."""
-    count = code.co_argcount + code.co_kwonlyargcount
-    args = kwargs = None
-    if code.co_flags & _flags.CO_VARARGS:
-        args = code.co_varnames[count]
-        count += 1
-    if code.co_flags & _flags.CO_VARKEYWORDS:
-        kwargs = code.co_varnames[count]
-        count += 1
-    return code.co_varnames[:count], (args, kwargs)
-
-
 def splice(code: CodeType, point: gate.Point) -> CodeType:
     """Give a code object that crosses `point` each time it runs.
 
@@ -95,7 +73,7 @@ class _Splice:
     def __init__(self, code: CodeType, point: gate.Point) -> None:
         self.code = code
         self.point = point
-        self.kind = function_kind(code)
+        self.kind = _flags.function_kind(code)
         self.assembly = disassemble(code)
         self.constants: list[Any] = list(code.co_consts)
         self.tail: list[Instruction] = []

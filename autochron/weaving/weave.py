@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from autochron._flags import function_kind, parameter_names
 from autochron.errors import WeavingError
 from autochron.weaving.gate import Point
 from autochron.weaving.heap import every_function
 from autochron.weaving.ledger import Ledger
-from autochron.weaving.splice import function_kind, parameter_names, splice
 
 if TYPE_CHECKING:
     from autochron.weaving.binding import Binding
@@ -86,6 +86,8 @@ def point_of(code: CodeType, module: str, mark: Mark) -> Point:
 
 
 def _spliced(code: CodeType, module: str, mark: Mark, ledger: Ledger) -> CodeType:
+    from autochron.weaving.splice import splice  # lazy: where a plan was kept, nothing is woven anew
+
     if is_woven(code):
         ledger.refuse(f"{module}:{code.co_qualname}", "it is woven already", "woven-twice")
         return code

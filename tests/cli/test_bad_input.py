@@ -163,21 +163,49 @@ def _placeless(text, home):
     return text.replace(here, "HERE").replace(str(home), "HERE").replace(sys.executable, "PYTHON")
 
 
-@pytest.mark.parametrize("line", REFUSED)
-def test_one_line_says_what_where_and_how_to_mend_it(line, home, monkeypatch, capsys):
+@pytest.fixture
+def said_here(home, monkeypatch, capsys):
+    """Give what `said` does, of a command in this process: one that is refused runs no program."""
     monkeypatch.chdir(home)
-    with pytest.raises(SystemExit) as ended:
-        cli.main(line.split())
-    out, err = capsys.readouterr()
-    assert (ended.value.code, out) == (2, "")
-    assert _placeless(err, home) == f"autochron: {REFUSED[line]}\n"
+
+    def said_by(*words):
+        with pytest.raises(SystemExit) as ended:
+            cli.main(words)
+        out, err = capsys.readouterr()
+        assert (ended.value.code, out) == (2, "")
+        return _placeless(err, home)
+
+    return said_by
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_one_line_says_what_where_and_how_to_mend_it(line, home, said_here):
+    assert said_here(*line.split()) == f"autochron: {REFUSED[line]}\n"
     assert not os.path.exists(home / ".autochron")  # nothing was begun
 
 
+FORKS = """
+import os, sys
+for at, line in enumerate(sys.stdin.read().splitlines()):
+    if os.fork() == 0:
+        for number, name in enumerate(("out", "err"), 1):
+            os.dup2(os.open(f"{at}.{name}", os.O_CREAT | os.O_WRONLY), number)
+        sys.argv[1:] = line.split()
+        from autochron.cli import main
+        main()
+    print(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("line", REFUSED)
-def test_a_process_says_it_too(line, home):
-    assert said(home, *line.split()) == f"autochron: {REFUSED[line]}\n"
+def test_a_process_says_it_too(home):
+    """Each command has a process of its own, that ends as Python ends; forked, for a start takes longer than all they do."""
+    write(home, {"forks.py": FORKS})
+    done = python(home, "-u", "forks.py", stdin="\n".join(REFUSED).encode())
+    assert (done.text.split(), done.said) == (["2"] * len(REFUSED), "")
+    for at, line in enumerate(REFUSED):
+        assert (home / f"{at}.out").read_text() == ""
+        assert _placeless((home / f"{at}.err").read_text(), home) == f"autochron: {REFUSED[line]}\n"
     assert not os.path.exists(home / ".autochron")  # nothing was begun
 
 
@@ -235,11 +263,20 @@ def test_a_decorator_without_its_module_is_a_warning_at_the_end(home):
 # --- a store with traces ---
 
 
-@pytest.fixture
-def recorded(home):
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Give a folder with a store of two traces, for copies of it."""
+    folder = tmp_path_factory.mktemp("kept")
+    write(folder, FILES)
     for name in ("one", "two"):
-        assert autochron(home, "run", "--quiet", "--name", name, "agent.py").status == 0
-    assert autochron(home, "traces", "export", "last", "trace.jsonl").status == 0
+        assert autochron(folder, "run", "--quiet", "--name", name, "agent.py").status == 0
+    assert autochron(folder, "traces", "export", "last", "trace.jsonl").status == 0
+    return folder
+
+
+@pytest.fixture
+def recorded(home, kept):
+    shutil.copytree(kept, home, dirs_exist_ok=True)
     return home
 
 
@@ -293,7 +330,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_trace_file_is_refused(damage, recorded):
+def test_a_damaged_trace_file_is_refused(damage, recorded, said_here):
     change, message = DAMAGE[damage]
     edited(recorded, change)
     for words in (
@@ -302,18 +339,21 @@ def test_a_damaged_trace_file_is_refused(damage, recorded):
         ("traces", "diff", "edited.jsonl", "last"),
         ("traces", "import", "edited.jsonl"),
     ):
-        assert said(recorded, *words) == f"autochron: {message}\n"
+        assert said_here(*words) == f"autochron: {message}\n"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("position", range(0, 100, 7))
-def test_any_byte_changed_is_noticed(position, recorded):
-    data = bytearray((recorded / "trace.jsonl").read_bytes())
-    at = len(data) * position // 100
-    data[at] ^= 1
-    (recorded / "edited.jsonl").write_bytes(data)
-    line = said(recorded, "replay", "edited.jsonl")
-    assert re.fullmatch(r"autochron: edited\.jsonl:\d+: .+ \(bad-trace\)\n", line)
+def test_a_process_refuses_a_damaged_trace_file_too(recorded):
+    change, message = DAMAGE["a digit changed"]
+    edited(recorded, change)
+    assert said(recorded, "replay", "edited.jsonl") == f"autochron: {message}\n"
+
+
+def test_any_byte_changed_is_noticed(recorded, said_here):
+    data = (recorded / "trace.jsonl").read_bytes()
+    for at in range(len(data)):
+        (recorded / "edited.jsonl").write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        line = said_here("replay", "edited.jsonl")
+        assert re.fullmatch(r"autochron: edited\.jsonl:\d+: .+ \(bad-trace\)\n", line), at
 
 
 def test_reseal_accepts_an_edit_and_seals_it(recorded):

@@ -195,3 +195,18 @@ def test_standard_input_and_status_outlive_the_second_start(home):
         input="what was typed", capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (5, "what was typed\n")
+
+
+def test_a_replay_finds_the_seed_before_it_imports_what_it_needs(home):
+    write(home, {"agent.py": ORDER})
+    _, printed = plain(home, "run", "--quiet", "--name", "one", "--store", "here#1.db", "agent.py")
+    assert plain(home, "traces", "export", "one", "one.jsonl", "--store=here#1.db")[0] == 0
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONHASHSEED"}
+    for words in (["one.jsonl"], ["last", "--store=here#1.db"], ["one", "--quiet", "--store", "here#1.db"]):
+        done = subprocess.run(
+            [sys.executable, "-X", "importtime", "-m", "autochron", "replay", *words], cwd=home, env=environment,
+            capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+        assert (done.returncode, done.stdout) == (0, printed)
+        imported = [line.rpartition("|")[2].strip() for line in done.stderr.splitlines()]
+        assert [imported.count(name) for name in ("autochron.cli", "autochron.session.running")] == [2, 1]

@@ -7,7 +7,7 @@ import pytest
 
 import autochron
 from autochron import provider
-from autochron.envelope.doors import DOORS
+from autochron.envelope.doors import door_of
 from autochron.model import Exchange
 
 RULES = 'version = 1\npacks = []\n[[boundary]]\nname = "agent"\nkind = "model"\nhttp = "POST */chat/completions"\n'
@@ -120,7 +120,7 @@ def test_a_body_of_aiohttp_that_was_not_read_to_its_end():
                 body=b'{"text":"part"}',
                 complete=False,
             )
-            response = DOORS["aiohttp.client"].rebuilt(exchange, names, arguments)
+            response = door_of("aiohttp.client").rebuilt(exchange, names, arguments)
             assert await response.content.readany() == b"part"
             with pytest.raises(aiohttp.ClientPayloadError, match="read no further than this"):
                 await response.content.readany()

@@ -7,13 +7,13 @@ import httpcore2
 import httpx
 import httpx2
 
-from autochron.envelope.doors import DOORS
+from autochron.envelope.doors import door_of
 from autochron.envelope.exchange import stored_exchange
 
 
 def test_the_length_is_that_of_the_body_that_is_served() -> None:
     request = httpx.Request("GET", "http://x.invalid/")
-    door, names = DOORS["httpx._client"], ("request",)
+    door, names = door_of("httpx._client"), ("request",)
     wire = door.sent(names, (request,))
     door.attend(wire, httpx.Response(200, content=b'{"a":1}', request=request), lambda _: None)
     exchange = stored_exchange(wire, with_request=False)
@@ -33,7 +33,7 @@ def test_an_error_of_one_client_is_raised_as_that_of_another_of_its_shape() -> N
         wire.error.__cause__ = core.ConnectError("beneath")
         return request, stored_exchange(wire, with_request=False)
 
-    door, names = DOORS["httpx2._client"], ("request",)
+    door, names = door_of("httpx2._client"), ("request",)
     old, new = record(httpx, httpcore), record(httpx2, httpcore2)
     for request, exchange, library, core in (
         (*old, httpx, httpcore),

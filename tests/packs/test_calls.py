@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import tomli
 
+from autochron._flags import function_kind, parameter_names
 from autochron.crossing.conditions import condition
 from autochron.matching import Matcher
 from autochron.matching.definitions import definitions
@@ -14,7 +15,6 @@ from autochron.model import Rules
 from autochron.rules import load_pack, pack_index
 from autochron.rules.packs import pack_texts
 from autochron.weaving.gate import Point
-from autochron.weaving.splice import function_kind, parameter_names
 
 DATA = {name: tomli.loads(Path(pack_texts()[name].file).read_text("utf-8")) for name in pack_index()}
 PACKS = [name for name, data in DATA.items() if any("calls" in example for example in data["example"])]

@@ -14,7 +14,8 @@ from autochron.matching import Matcher
 from autochron.model import Rules
 from autochron.rules import load_pack, load_rules, pack_index, with_imported
 from autochron.rules.lines import find_lines
-from autochron.rules.packs import pack_texts, read_pack
+from autochron.rules.packfile import read_pack
+from autochron.rules.packs import pack_texts
 from autochron.weaving.gate import Point
 
 PACKS = sorted(pack_index())

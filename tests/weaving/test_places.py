@@ -1,5 +1,6 @@
 """Weaving at compile time and in place: what is reached, what the ledger says, and how it is undone."""
 
+import opcode
 import types
 
 import pytest
@@ -177,11 +178,7 @@ def test_code_that_does_not_begin_as_the_compilers_does_stays_as_it_is():
     def strange():
         return 1
 
-    resume = next(
-        at
-        for at in range(0, 100, 2)
-        if strange.__code__.co_code[at] == weave.splice.__globals__["OPCODES"]["RESUME"]
-    )
+    resume = next(at for at in range(0, 100, 2) if strange.__code__.co_code[at] == opcode.opmap["RESUME"])
     raw = bytearray(strange.__code__.co_code)
     raw[resume + 1] = 1
     strange.__code__ = strange.__code__.replace(co_code=bytes(raw))

@@ -75,6 +75,9 @@ class Aiohttp:
         return ending(exchange)
 
 
+DOOR = Aiohttp()
+
+
 def _module(name: str) -> Any:
     """Give a module that aiohttp imported: an import of it here would cost every recorded program its time."""
     return sys.modules[name]

@@ -66,6 +66,9 @@ class Botocore:
         return ending(exchange)
 
 
+DOOR = Botocore()
+
+
 class _Listener:
     """Stands before urllib3's response and notes what is read of it."""
 

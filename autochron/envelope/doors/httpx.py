@@ -81,6 +81,9 @@ class Httpx:
         return ending(exchange, _other_names(_library_of(arguments[parameters.index("request")])))
 
 
+DOOR = Httpx()
+
+
 _TWINS = ({"httpx": "httpcore"}, {"httpx2": "httpcore2"})
 """Libraries of one shape, each with the one beneath it: an SDK that spoke through one may speak through the other later."""
 

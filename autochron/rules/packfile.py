@@ -1,0 +1,45 @@
+"""Reading the text of a pack."""
+
+from __future__ import annotations
+
+from autochron.model import Pack
+from autochron.rules.boundaries import read_boundaries
+from autochron.rules.lines import KeyPath
+from autochron.rules.tables import Table, parse_toml
+
+_PACK_KEYS = ("name", "modules", "distribution", "tested", "credentials", "environment")
+
+
+def read_pack(name: str, file: str, text: str) -> Pack:
+    """Parse the text of a pack."""
+    source, values = parse_toml(file, text, _tables(text))
+    top = Table(source, (), values, "the pack")
+    top.check_keys(("pack", "boundary", "example"))
+    about = top.table("pack", "[pack]")
+    about.check_keys(_PACK_KEYS)
+    if about.required("name", "it is the file's name") != name:
+        about.refuse("name", f"`name` is `{about.values['name']}`, and the file's name says `{name}`")
+    rules = [read_boundaries(table, name) for table in top.tables("boundary", "[[boundary]]")]
+    ids = [several[0].id for several in rules]
+    for index, rule_id in enumerate(ids):
+        if rule_id in ids[:index]:
+            first = source.place(("boundary", ids.index(rule_id)))
+            source.refuse(("boundary", index, "id"), f"`id` `{rule_id}` is taken by the rule at {first}")
+    return Pack(
+        name=name,
+        modules=about.texts("modules"),
+        distribution=about.required("distribution", "it is the name of the library on the package index"),
+        tested=about.texts("tested"),
+        credentials=about.texts("credentials"),
+        environment=about.texts("environment"),
+        boundaries=tuple(rule for several in rules for rule in several),
+    )
+
+
+def _tables(text: str) -> dict[KeyPath, int]:
+    """Find where the rules of a pack stand: a third of the cost of a pack, if the scanner of all keys did it.
+
+    A pack is ours, so no string in it has a line that starts as a header does; a test compares the two.
+    """
+    headers = (line for line, content in enumerate(text.split("\n"), 1) if content.startswith("[[boundary]]"))
+    return {("boundary", index): line for index, line in enumerate(headers)}
