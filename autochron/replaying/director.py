@@ -30,6 +30,7 @@ from autochron.replaying.serving import LEAST_PATIENCE, LIVE_PATIENCE, PATIENCE,
 from autochron.replaying.states import States, stateless
 from autochron.replaying.telling import Teller
 from autochron.replaying.unrecorded import Unrecorded
+from autochron.replaying.waiting import Waiters
 
 if TYPE_CHECKING:
     from autochron.ports import Record
@@ -68,8 +69,7 @@ class Director:
         self._value_patience = VALUE_PATIENCE[0]
         self.live_now = 0
         """How many live crossings are open."""
-        self._moved: Any = None
-        """The condition on which crossings wait for their turn; None until one does."""
+        self.waiters = Waiters()
         self._unrecorded = Unrecorded(record, plan, self.cursor, self.teller)
         self._process = _process[0]
         self._report: Report | None = None
@@ -130,8 +130,8 @@ class Director:
         with self._lock:
             self._note_served(crossing, envelope, given)
             # Nobody may wait for what was recorded inside until this is served: it may be waiting for them.
-            if self.turns.close(envelope) and self._moved is not None:
-                self._moved.notify_all()
+            if self.turns.close(envelope):
+                self.waiters.wake(self.is_due)
         return Served(self, crossing, arguments, envelope)
 
     def _note_served(self, crossing: Crossing, envelope: Envelope, given: bytes) -> None:
@@ -296,8 +296,8 @@ class Director:
         if not self.cursor.is_short:
             self.cursor.let_go(envelope)
         self.progress += 1
-        if self._moved is not None:
-            self._moved.notify_all()
+        if self.waiters.are_there:
+            self.waiters.wake(self.is_due)
 
     def ended(self, crossing: Crossing) -> Running | None:
         """Note that a crossing whose body ran has ended; give what was kept with it."""
@@ -310,6 +310,7 @@ class Director:
                 self.live_now -= 1
             if envelope is None:
                 self.progress += 1
+                self.waiters.wake(self.is_due)
                 return running
             self._finder.unasked.pop(envelope.seq, None)
             if (attempts := running.attempts()) is not None:
@@ -333,9 +334,7 @@ class Director:
         """Block until what ended earlier has ended, or until nothing has moved for a while."""
         patient = 0
         with self._lock:
-            moved = self._moved
-            if moved is None:
-                moved = self._moved = _originals.Condition(self._lock)
+            moved = self.waiters.condition(self._lock)
             while not self.is_due(envelope):
                 if moved.wait(self._value_patience if envelope.is_value else self.patience):
                     continue
@@ -351,8 +350,7 @@ class Director:
         with self._lock:
             self.patience = max(self.patience / 10, LEAST_PATIENCE)
             self.turns.give_up(envelope)
-            if self._moved is not None:
-                self._moved.notify_all()
+            self.waiters.wake(self.is_due)
 
     def not_rebuilt(self, envelope: Envelope, error: Exception) -> None:
         """Note that an outcome can't be served, whatever is live."""
@@ -367,7 +365,7 @@ class Director:
         After a fork, too: then locks may be held by threads that are gone, and what was noted is the parent's.
         """
         self._lock = _originals.RLock()
-        self._moved = None
+        self.waiters = Waiters()
         self._process = _process[0]
         self._report = report
         self.cursor.tell = self._tell

@@ -17,6 +17,7 @@ from autochron.errors import CodecError, DivergenceError
 from autochron.model import Abandoned, Closed, Envelope, Raised, Returned, Streamed
 from autochron.replaying.changes import apply_changes
 from autochron.replaying.comparing import error_name, is_of_type
+from autochron.replaying.waiting import running_loop
 
 if TYPE_CHECKING:
     from autochron.crossing.kernel import Crossing
@@ -183,7 +184,7 @@ class Served:
                     raise
 
     def _future(self) -> Any:
-        loop = _running_loop()
+        loop = running_loop()
         future = sys.modules["concurrent.futures"].Future() if loop is None else loop.create_future()
         if loop is None or not self._facts("handed").get("pending"):
             self._settle(future, loop)
@@ -228,7 +229,7 @@ class Served:
 
     def _task(self) -> Any:
         # Not by `create_task`: it is no lane of the program's.
-        return sys.modules["asyncio"].Task(self._named(self._awaitable()), loop=_running_loop())
+        return sys.modules["asyncio"].Task(self._named(self._awaitable()), loop=running_loop())
 
     def _named(self, stand_in: Any) -> Any:
         handed, called = self._facts("handed"), self._crossing.point.called
@@ -345,13 +346,13 @@ class Served:
     def wait(self) -> None:
         """Wait until what ended before this crossing has ended."""
         # Not in an event loop: what is waited for may be another task of the same loop.
-        if self._director.turns.parallel and _running_loop() is None:
+        if self._director.turns.parallel and running_loop() is None:
             self._director.wait_for_turn(self.envelope)
 
     async def wait_async(self, *, whole: bool = True) -> None:
         """Wait in an event loop until what ended before this crossing has ended; for ever, where it was cancelled."""
-        asyncio = sys.modules.get("asyncio")
-        if _running_loop() is None or asyncio is None:
+        asyncio, loop = sys.modules.get("asyncio"), running_loop()
+        if loop is None or asyncio is None:
             return
         if whole:
             await self._wait_for_cancellation(self._was_cancelled())
@@ -359,18 +360,17 @@ class Served:
         if not director.turns.parallel or not whole:
             return
         seen, deadline = director.progress, _originals.perf_counter_ns() + int(director.patience * 1e9)
-        pause, patient = 0.0, 0
+        patient = 0
         while not director.is_due(self.envelope):
-            await asyncio.sleep(pause)
+            await director.waiters.wait(loop, self.envelope)
             now = _originals.perf_counter_ns()
             if director.progress != seen:
-                seen, deadline, pause = director.progress, now + int(director.patience * 1e9), 0.0
+                seen, deadline = director.progress, now + int(director.patience * 1e9)
             elif now > deadline and director.live_now and patient < LIVE_PATIENCE:
                 patient, deadline = patient + 1, now + int(director.patience * 1e9)
             elif now > deadline:
                 director.give_up(self.envelope)
                 break
-            pause = min(pause + 0.0001, 0.002)
         await _let_others_go(asyncio)
 
     def _was_cancelled(self) -> bool:
@@ -380,7 +380,7 @@ class Served:
         return _is_cancelled(outcome)
 
     async def _wait_for_cancellation(self, due: bool) -> None:  # noqa: FBT001 - whether there was one
-        loop = _running_loop()
+        loop = running_loop()
         if due and loop is not None:
             await loop.create_future()  # until it is cancelled again
 
@@ -412,12 +412,6 @@ class _Steps:
 
 def _is_cancelled(outcome: Any) -> bool:
     return isinstance(outcome, Raised) and error_name(outcome.error) in _CANCELLED
-
-
-def _running_loop() -> Any:
-    """Give the event loop that runs in this thread, or None."""
-    asyncio = sys.modules.get("asyncio")
-    return None if asyncio is None else asyncio._get_running_loop()  # noqa: SLF001 - the public form raises
 
 
 async def _let_others_go(asyncio: Any) -> None:
