@@ -11,10 +11,11 @@ from __future__ import annotations
 import ast
 import gc
 import importlib
+import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from types import FunctionType
 from typing import Any, BinaryIO
 
@@ -29,10 +30,11 @@ from autochron.mutate.model import Kind, Target
 from autochron.mutate.protocol import Asked, Channel, Job, Nursed, Ready, Reply
 from autochron.pytest_plugin import MARKER, _play
 from autochron.pytest_plugin.alone import Alone
-from autochron.pytest_plugin.marks import asked_of
+from autochron.pytest_plugin.marks import EXAMPLE, asked_of
 from autochron.pytest_plugin.outcomes import given_by, recorded_of
 from autochron.pytest_plugin.plays import Replayer, play_of
 from autochron.pytest_plugin.widening import Widening, longest, widened
+from autochron.rules.nearest import hint
 from autochron.session import again, overlay
 from autochron.session.probing import trust_nobody
 from autochron.session.swapping import Swap
@@ -73,9 +75,13 @@ class Trials:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Keep why a module could not be collected."""
         if report.failed and not self._fault:
-            lines = [line for line in str(report.longrepr).splitlines() if line.strip()]
-            why = lines[-1].strip() if lines else "no reason is given"
-            self._fault = f"{report.nodeid or 'the tests'} can't be collected: {why}"
+            self._fault = (
+                f"{report.nodeid or 'the tests'} can't be collected: {_last_line(str(report.longrepr))}"
+            )
+
+    def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Keep why pytest has ended otherwise."""
+        self._fault = self._fault or f"the tests can't be collected: {_first_line(excinfo.value)}"
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Keep the tests that replay a trace, or those that don't."""
@@ -95,6 +101,9 @@ class Trials:
         except AutochronError as error:
             self._fault = error.message
             return True
+        except (Exception, SystemExit) as error:  # of a module that is imported here
+            self._fault = f"what it tests can't be imported: {_first_line(error)}"
+            return True
         self._is_served = True
         say(self._writing, ready)
         for line in self._jobs or ():
@@ -105,10 +114,18 @@ class Trials:
         """Say why nothing could be tried, where that is so."""
         if self._is_served:
             return
-        kind = "without a trace" if self._asked.server == "mocks" else f"marked {MARKER}"
-        none = f"there is no test {kind} in {', '.join(self._asked.paths)}"
-        other = f"pytest ends with status {status} there; run it to see why"
-        say(self._writing, Ready(fault=self._fault or (none if status in {0, 5} else other)))
+        wanted = f"there is no test marked {MARKER} in {{}}; mark what replays a trace: {EXAMPLE}"
+        if self._asked.server == "mocks":
+            wanted = "there is no test without a trace in {}"
+        none = wanted.format(", ".join(os.path.basename(each) for each in self._asked.paths))
+        say(self._writing, Ready(fault=self._fault or (none if status in {0, 5} else self._why(status))))
+
+    def _why(self, status: int) -> str:
+        """Have pytest say once more why it does not begin: that goes nowhere but to its standard error."""
+        said = io.StringIO()
+        with redirect_stderr(said), redirect_stdout(io.StringIO()):
+            pytest.main([*_words(self._asked), "--collect-only"])
+        return f"pytest ends with status {status} there: {_last_line(said.getvalue())}"
 
     # --- making ready ----------------------------------------------------------------------------------------------
 
@@ -211,7 +228,8 @@ class Trials:
             swaps: dict[str, Any] = {}
             wanted = {old: Swap(old, new, play.root) for old, new in (play.asked.swap or {}).items()}
             names = [each.qualname.rpartition(".")[2] for each in wanted.values()]
-            for (old, swap), name in zip(wanted.items(), names, strict=True):
+            for old, swap in wanted.items():
+                name = swap.qualname.rpartition(".")[2]
                 name = name if names.count(name) == 1 else swap.qualname
                 explorers.append(widening.explorer(swap.function(), name, self._where(item)))
                 swaps[old] = explorers[-1].callable()
@@ -226,8 +244,10 @@ class Trials:
         """Give the functions that have a target's code, wherever they are held."""
         path = self._path(target)
         if not os.path.isfile(path):
+            files = [each for each in os.listdir(self._asked.folder) if each.endswith(".py")]
             raise PlanError(
-                f"there is no file {target.file} in {self._asked.folder}, which was to have {target.function}"
+                f"there is no file {target.file} in {self._asked.folder}, which was to have"
+                f" {target.function}{hint(files, target.file)}"
             )
         with suppress(PlanError):  # it may be a function inside a function, or be deleted after it was used
             Swap(f"{path}:{target.function}", f"{path}:{target.function}", self._asked.folder).function()
@@ -386,6 +406,13 @@ def _first_line(error: BaseException) -> str:
         return name
     lines = [line for line in text.splitlines() if line.strip()]
     return f"{name}: {lines[0].strip()[:200]}" if lines else name
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    told = [line for line in lines if line.startswith(("E  ", "ERROR")) and "usage:" not in line]
+    told = told or [line for line in lines if ": error: " in line] or lines or ["no reason is given"]
+    return told[-1].removeprefix("E  ").removeprefix("ERROR:").strip()[:300]
 
 
 # --- before the forks -----------------------------------------------------------------------------------------------------
