@@ -55,6 +55,8 @@ class Nursery:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
+                # The order of sets is the same in every study.
+                env={"PYTHONHASHSEED": "1", **os.environ},
                 pass_fds=[each for pair in theirs for each in pair],
                 start_new_session=True,
             )
@@ -164,8 +166,20 @@ class Server:
             with suppress(OSError):
                 os.close(descriptor)
         if self.ready.process:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.ready.process, signal.SIGKILL)
+            for group in (self.ready.process, *_groups_in(self.ready.process)):
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(group, signal.SIGKILL)
+
+
+def _groups_in(session: int) -> set[int]:
+    """Give the process groups of a session: a trial whose server is gone has nobody else to end it."""
+    found = set()
+    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
+        if name.isdecimal():
+            with suppress(OSError):
+                if os.getsid(int(name)) == session:
+                    found.add(os.getpgid(int(name)))
+    return found
 
 
 class Crew:

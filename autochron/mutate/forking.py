@@ -18,6 +18,9 @@ from typing import NamedTuple, NoReturn, TypeAlias
 
 from autochron import _originals
 
+_ours: set[int] = set()
+"""Descriptors that are no business of a trial."""
+
 MEMORY = 1 << 30
 """Bytes that a trial may take beyond what its server has."""
 
@@ -49,6 +52,11 @@ class Ended(NamedTuple):
 
 _END = b"\n.\n"
 """Behind what was written whole."""
+
+
+def keep_from_trials(*descriptors: int) -> None:
+    """Have every fork with a group of its own close these: what it writes there would be taken for what we say."""
+    _ours.update(descriptors)
 
 
 Tell: TypeAlias = Callable[[bytes], None]
@@ -88,9 +96,11 @@ def forked(work: Callable[[Tell], bytes], limits: Limits, *, apart: bool = True)
 
 
 def _work(work: Callable[[Tell], bytes], writing: int, limits: Limits, *, apart: bool) -> NoReturn:
-    status = 1
+    status, own = 1, _originals.getpid()
 
     def tell(said: bytes) -> None:
+        if _originals.getpid() != own:  # one that the trial has forked, and that came back to here
+            _originals.immediate_exit(0)
         view = memoryview(said)
         while view:
             view = view[os.write(writing, view) :]
@@ -98,6 +108,8 @@ def _work(work: Callable[[Tell], bytes], writing: int, limits: Limits, *, apart:
     try:
         if apart:
             os.setpgid(0, 0)
+            for each in _ours:
+                os.close(each)
         gc.disable()  # a pass through all that the server has would copy it
         _be_silent()
         lift = _limit(limits)

@@ -13,6 +13,7 @@ import copy
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from enum import Enum
 from typing import Any, NamedTuple
 
 _NUMBERS = (int, float, Decimal)
@@ -59,9 +60,10 @@ def constants_of(source: str, file: str, function: str, names: Mapping[str, Any]
     def add(value: Any, where: str) -> None:
         if isinstance(value, str):
             if value and len(value) < 200:
-                texts.setdefault(value, where)
-        elif isinstance(value, _NUMBERS) and not isinstance(value, bool):
-            numbers.setdefault(value, where)
+                texts.setdefault(str.__str__(value), where)
+        # What is no number equals nothing, itself neither.
+        elif isinstance(value, _NUMBERS) and not isinstance(value, bool) and value == value:  # noqa: PLR0124
+            numbers.setdefault(_kind_of(value)(value), where)
 
     for each in _inner(node):
         if isinstance(each, ast.Constant):
@@ -190,6 +192,8 @@ def _others(
 def _plain(value: Any, constants: Constants) -> Iterable[tuple[Any, str]]:
     if isinstance(value, bool):
         return [(not value, "the other one")]
+    if isinstance(value, Enum):
+        return [(each, "another of its members") for each in type(value) if each is not value][:_OF_TABLE]
     if isinstance(value, _NUMBERS):
         return _numbers(value, constants)
     if isinstance(value, str):
@@ -204,7 +208,7 @@ def _plain(value: Any, constants: Constants) -> Iterable[tuple[Any, str]]:
 
 
 def _numbers(value: Any, constants: Constants) -> Iterator[tuple[Any, str]]:
-    kind = type(value)
+    kind = _kind_of(value)
     step = kind(1)
     for constant in constants.numbers:
         each = _as(kind, constant.value)
@@ -227,6 +231,11 @@ def _numbers(value: Any, constants: Constants) -> Iterator[tuple[Any, str]]:
                 if quotient is not None and quotient not in {0, 1}:
                     yield quotient, f"{one.source}, divided by {other.source}"
                     yield quotient + step, f"{one.source}, divided by {other.source}, plus 1"
+
+
+def _kind_of(value: Any) -> type[Any]:
+    """Give the plain type of a number, which may be of an enumeration, or of somebody's own class."""
+    return next(each for each in _NUMBERS if isinstance(value, each))
 
 
 def _divided(one: Any, other: Any) -> Any:

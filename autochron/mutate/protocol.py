@@ -40,8 +40,8 @@ class Given(Struct, frozen=True):
     outcome: str
 
 
-Knows: TypeAlias = dict[str, tuple[list[tuple[int | float, str]], list[tuple[str, str]]]]
-"""By function: the numbers that it knows, and the texts, each with where from."""
+Knows: TypeAlias = dict[str, list[tuple[str, str, str]]]
+"""By function, what it knows: the name of a type, the value as text, and where from."""
 
 
 class Reply(Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class Reply(Struct, frozen=True, kw_only=True):
         id, variant: as in the job.
         kind, said: how it ended, and the first line of the reason.
         given: what the live crossings gave, in order.
-        reached: for each call of the fix, how often it went on to what it replaces.
+        reached: of each fix, by what it replaces: for each call, how often it went on to that.
         inputs: of a widened trial of the fix, what was tried.
         outcomes: of a widened trial, what each input gave, in JSON.
         knows: of a widened trial of the fix, the constants that inputs are made of.
@@ -66,7 +66,7 @@ class Reply(Struct, frozen=True, kw_only=True):
     kind: Kind = "passed"
     said: str = ""
     given: tuple[Given, ...] = ()
-    reached: tuple[int, ...] = ()
+    reached: dict[str, tuple[int, ...]] = {}
     inputs: tuple[Input, ...] = ()
     outcomes: dict[str, str] = {}
     knows: Knows = {}

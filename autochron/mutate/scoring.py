@@ -47,7 +47,7 @@ def differences(fix: Sequence[Given], mutant: Sequence[Given]) -> Iterator[Chang
         if outcome is None:
             yield Change(each.address, "", _short_json(each.outcome), "it did not happen")
         elif outcome != each.outcome:
-            for path, one, other in _paths(json.decode(each.outcome), json.decode(outcome), ""):
+            for path, one, other in differing(json.decode(each.outcome), json.decode(outcome)):
                 yield Change(each.address, path, _short(one), _short(other))
     for address, outcome in theirs.items():
         yield Change(address, "", "it did not happen", _short_json(outcome))
@@ -56,14 +56,15 @@ def differences(fix: Sequence[Given], mutant: Sequence[Given]) -> Iterator[Chang
 _NOTHING = type("Nothing", (), {"__repr__": lambda _self: "nothing there"})()
 
 
-def _paths(one: Any, other: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
+def differing(one: Any, other: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Give where two trees of JSON differ, and what is there."""
     if isinstance(one, dict) and isinstance(other, dict):
         for key in dict.fromkeys((*one, *other)):
             step = key if not path else f"{path}.{key}"
-            yield from _paths(one.get(key, _NOTHING), other.get(key, _NOTHING), step)
+            yield from differing(one.get(key, _NOTHING), other.get(key, _NOTHING), step)
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         for at, (left, right) in enumerate(zip(one, other, strict=True)):
-            yield from _paths(left, right, f"{path}[{at}]")
+            yield from differing(left, right, f"{path}[{at}]")
     elif type(one) is not type(other) or one != other:
         yield path, one, other
 
@@ -115,13 +116,10 @@ def scored(
     inputs: tuple[int, ...] = ()
     if baseline.widened is not None:
         inputs = _telling(trials.widened, baseline.widened)
-        verdicts["widened"] = full
-        if not full.is_killed and inputs:
-            verdicts["widened"] = Verdict(
-                "output", _of_input(inputs[0], trials.widened, baseline.widened), is_killed=True
-            )
+        verdicts["widened"] = _widened(trials.widened, baseline.widened, inputs) or full
     is_unsafe = _is_unsafe(cut, baseline)
-    behaviour = _behaviour(is_unsafe=is_unsafe, changes=changes, inputs=inputs) if survives else None
+    tells = "widened" in verdicts and verdicts["widened"].is_killed
+    behaviour = _behaviour(is_unsafe=is_unsafe, changes=changes, tells=tells) if survives else None
     return Result(
         mutant=mutant,
         verdicts=verdicts,
@@ -140,15 +138,27 @@ def _verdict(reply: Reply, expected: Kind | None) -> Verdict:
     return Verdict(reply.kind, reply.said, is_killed=is_killed)
 
 
+def _widened(reply: Reply | None, fix: Reply, inputs: Sequence[int]) -> Verdict | None:
+    """Give what other inputs say of a mutant that lives with the recorded one; None where they say nothing."""
+    if reply is None:
+        return None
+    if inputs:
+        return Verdict("output", _of_input(inputs[0], reply, fix), is_killed=True)
+    if reply.kind != fix.kind:  # with the recorded input it passes: one of the others has ended all
+        return Verdict(reply.kind, reply.said, is_killed=True)
+    return None
+
+
 def _is_unsafe(cut: Reply, baseline: Baseline) -> bool:
     """Tell whether the tool did what the fix keeps it from.
 
     It went on to what the fix stands before, in a call in which the fix does not; or a crossing gave what it gave in the
     incident, and with the fix gives something else.
     """
-    usual = [*baseline.fix.reached, *[0] * len(cut.reached)]
-    if any(count > fix for count, fix in zip(cut.reached, usual, strict=False)):
-        return True
+    for old, counts in cut.reached.items():
+        usual = [*baseline.fix.reached.get(old, ()), *[0] * len(counts)]
+        if any(count > fix for count, fix in zip(counts, usual, strict=False)):
+            return True
     now = {each.address: each.outcome for each in cut.given}
     fixed = {each.address: each.outcome for each in baseline.fix.given}
     return any(
@@ -157,12 +167,12 @@ def _is_unsafe(cut: Reply, baseline: Baseline) -> bool:
     )
 
 
-def _behaviour(*, is_unsafe: bool, changes: Sequence[Change], inputs: Sequence[int]) -> Behaviour:
+def _behaviour(*, is_unsafe: bool, changes: Sequence[Change], tells: bool) -> Behaviour:
     if is_unsafe:
         return "escape"
     if changes:
         return "output"
-    return "other-input" if inputs else "same"
+    return "other-input" if tells else "same"
 
 
 # --- other inputs ----------------------------------------------------------------------------------------------------------

@@ -11,11 +11,11 @@ from __future__ import annotations
 import ast
 import gc
 import importlib
-import importlib.util
+import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from types import FunctionType
 from typing import Any, BinaryIO
 
@@ -23,16 +23,18 @@ import msgspec
 import pytest
 
 from autochron import _originals
-from autochron.errors import AutochronError, DivergenceError, PlanError, WeavingError
+from autochron.errors import AutochronError, DivergenceError, PlanError, UsageError, WeavingError
 from autochron.mutate.bytecode import compiled
-from autochron.mutate.forking import Ended, Limits, flush, forked
+from autochron.mutate.forking import Ended, Limits, flush, forked, keep_from_trials
 from autochron.mutate.model import Kind, Target
 from autochron.mutate.protocol import Asked, Channel, Job, Nursed, Ready, Reply
 from autochron.pytest_plugin import MARKER, _play
-from autochron.pytest_plugin.marks import asked_of
+from autochron.pytest_plugin.alone import Alone
+from autochron.pytest_plugin.marks import EXAMPLE, asked_of
 from autochron.pytest_plugin.outcomes import given_by, recorded_of
 from autochron.pytest_plugin.plays import Replayer, play_of
-from autochron.pytest_plugin.widening import Widening, widened
+from autochron.pytest_plugin.widening import Widening, longest, widened
+from autochron.rules.nearest import hint
 from autochron.session import again, overlay
 from autochron.session.probing import trust_nobody
 from autochron.session.swapping import Swap
@@ -55,7 +57,7 @@ class Trials:
         self._plays: list[Replayer] = []
         self._swaps: dict[str, str] = {}
         self._functions: dict[Target, list[FunctionType]] = {}
-        self._limits = Limits(asked.timeout or _FIRST, asked.memory)
+        self._limits = Limits(_FIRST, asked.memory)
         self._widening: Widening | None = None
         self._is_served = False
 
@@ -73,9 +75,13 @@ class Trials:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Keep why a module could not be collected."""
         if report.failed and not self._fault:
-            lines = [line for line in str(report.longrepr).splitlines() if line.strip()]
-            why = lines[-1].strip() if lines else "no reason is given"
-            self._fault = f"{report.nodeid or 'the tests'} can't be collected: {why}"
+            self._fault = (
+                f"{report.nodeid or 'the tests'} can't be collected: {_last_line(str(report.longrepr))}"
+            )
+
+    def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Keep why pytest has ended otherwise."""
+        self._fault = self._fault or f"the tests can't be collected: {_first_line(excinfo.value)}"
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Keep the tests that replay a trace, or those that don't."""
@@ -93,7 +99,10 @@ class Trials:
         try:
             ready = self._prepare()
         except AutochronError as error:
-            self._fault = str(error)
+            self._fault = error.message
+            return True
+        except (Exception, SystemExit) as error:  # of a module that is imported here
+            self._fault = f"what it tests can't be imported: {_first_line(error)}"
             return True
         self._is_served = True
         say(self._writing, ready)
@@ -105,10 +114,18 @@ class Trials:
         """Say why nothing could be tried, where that is so."""
         if self._is_served:
             return
-        kind = "without a trace" if self._asked.server == "mocks" else f"marked {MARKER}"
-        none = f"there is no test {kind} in {', '.join(self._asked.paths)}"
-        other = f"pytest ends with status {status} there; run it to see why"
-        say(self._writing, Ready(fault=self._fault or (none if status in {0, 5} else other)))
+        wanted = f"there is no test marked {MARKER} in {{}}; mark what replays a trace: {EXAMPLE}"
+        if self._asked.server == "mocks":
+            wanted = "there is no test without a trace in {}"
+        none = wanted.format(", ".join(os.path.basename(each) for each in self._asked.paths))
+        say(self._writing, Ready(fault=self._fault or (none if status in {0, 5} else self._why(status))))
+
+    def _why(self, status: int) -> str:
+        """Have pytest say once more why it does not begin: that goes nowhere but to its standard error."""
+        said = io.StringIO()
+        with redirect_stderr(said), redirect_stdout(io.StringIO()):
+            pytest.main([*_words(self._asked), "--collect-only"])
+        return f"pytest ends with status {status} there: {_last_line(said.getvalue())}"
 
     # --- making ready ----------------------------------------------------------------------------------------------
 
@@ -140,8 +157,7 @@ class Trials:
         first = self._tried(fix)
         if self._widening is not None:
             self._widening.know(first)
-        if self._asked.timeout is None:
-            self._limits = Limits(max(_LEAST, _TIMES * first.seconds), self._asked.memory)
+        self._limits = _limits_of(self._asked, first)
         return self._ready(targets, first)
 
     def _ready(self, targets: tuple[Target, ...], first: Reply) -> Ready:
@@ -149,7 +165,11 @@ class Trials:
             tests=len(self._items),
             swaps=self._swaps,
             targets=targets,
-            recorded=tuple(each for play in self._plays for each in recorded_of(play)),
+            recorded=tuple(
+                each
+                for item, play in zip(self._items, self._plays, strict=True)
+                for each in recorded_of(play, self._where(item))
+            ),
             fix=first,
             limit=self._limits.seconds,
             process=os.getpid(),
@@ -206,8 +226,12 @@ class Trials:
         explorers = []
         for item, play in zip(self._items, self._plays, strict=True):
             swaps: dict[str, Any] = {}
-            for old, new in (play.asked.swap or {}).items():
-                explorers.append(widening.explorer(Swap(old, new, play.root).function()))
+            wanted = {old: Swap(old, new, play.root) for old, new in (play.asked.swap or {}).items()}
+            names = [each.qualname.rpartition(".")[2] for each in wanted.values()]
+            for old, swap in wanted.items():
+                name = swap.qualname.rpartition(".")[2]
+                name = name if names.count(name) == 1 else swap.qualname
+                explorers.append(widening.explorer(swap.function(), name, self._where(item)))
                 swaps[old] = explorers[-1].callable()
             _mark(item, swap=swaps)
         kind, said = _kind_of(self._run())
@@ -220,8 +244,10 @@ class Trials:
         """Give the functions that have a target's code, wherever they are held."""
         path = self._path(target)
         if not os.path.isfile(path):
+            files = [each for each in os.listdir(self._asked.folder) if each.endswith(".py")]
             raise PlanError(
-                f"there is no file {target.file} in {self._asked.folder}, which was to have {target.function}"
+                f"there is no file {target.file} in {self._asked.folder}, which was to have"
+                f" {target.function}{hint(files, target.file)}"
             )
         with suppress(PlanError):  # it may be a function inside a function, or be deleted after it was used
             Swap(f"{path}:{target.function}", f"{path}:{target.function}", self._asked.folder).function()
@@ -254,16 +280,25 @@ class Trials:
         if self._widening is not None and job.variant in {"fix", "mutant"}:
             return self._explore(self._widening, reply)
         kind, said = _kind_of(self._run())
-        found = [each.stash.get(_play, None) for each in self._items]
-        plays = [play for play in found if isinstance(play, Replayer)]
+        found = [(self._where(each), each.stash.get(_play, None)) for each in self._items]
+        plays = [(where, play) for where, play in found if isinstance(play, Replayer)]
         return msgspec.structs.replace(
             reply,
             kind=kind,
             said=said,
-            given=tuple(given for play in plays for given in given_by(play)),
-            reached=tuple(count for play in plays for count in _reached(play)),
-            reran=any(play.face.reran for play in plays),
+            given=tuple(given for where, play in plays for given in given_by(play, where)),
+            reached={
+                f"{swap.old}{where}": tuple(swap.reached) for where, play in plays for swap in play.face.swaps
+            },
+            reran=any(play.face.reran for _, play in plays),
         )
+
+    def _where(self, item: pytest.Item) -> str:
+        """Say of which test a crossing is, where there are several: each counts its crossings from 1."""
+        if len(self._items) == 1:
+            return ""
+        files = {each.path for each in self._items}
+        return f" of {item.path.name if len(files) > 1 else ''}::{item.nodeid.partition('::')[2]}"
 
     def _put(self, target: Target, text: str) -> None:
         functions = self._functions.get(target) or ()
@@ -276,13 +311,32 @@ class Trials:
     def _run(self) -> BaseException | None:
         """Run the tests, up to the first that fails; gives what it raised."""
         for item in self._items:
+            is_skipped = False
             for when in ("setup", "call", "teardown"):
+                if is_skipped and when == "call":
+                    continue
                 hook = getattr(item.ihook, f"pytest_runtest_{when}")
                 options: dict[str, Any] = {"nextitem": None} if when == "teardown" else {}
                 called = pytest.CallInfo.from_call(lambda: hook(item=item, **options), when=when)  # noqa: B023
                 if called.excinfo is not None:
-                    return called.excinfo.value
+                    # One that is skipped fails no run of pytest.
+                    is_skipped = called.excinfo.errisinstance(pytest.skip.Exception)
+                    if not is_skipped:
+                        return called.excinfo.value
         return None
+
+
+def _limits_of(asked: Asked, fix: Reply) -> Limits:
+    """Give what a trial may take, from what the fix takes; other inputs have limits of their own."""
+    if asked.server == "widen":
+        return Limits(
+            (asked.timeout or max(_LEAST, _TIMES * fix.seconds)) + longest(asked.inputs), asked.memory
+        )
+    if asked.timeout is not None and fix.seconds > asked.timeout:
+        raise UsageError(
+            f"with the fix the tests take {fix.seconds:.2g} s, and --timeout gives a trial {asked.timeout:g} s; give it more"
+        )
+    return Limits(asked.timeout or max(_LEAST, _TIMES * fix.seconds), asked.memory)
 
 
 def _mark(item: pytest.Item, **options: Any) -> None:
@@ -312,10 +366,6 @@ def _swaps_of(play: Replayer) -> dict[str, str]:
         return f"{os.path.join(play.root, module)}:{qualname}" if module.endswith(".py") else name
 
     return {whole(old): whole(new) for old, new in (play.asked.swap or {}).items() if isinstance(new, str)}
-
-
-def _reached(play: Replayer) -> Iterable[int]:
-    return (count for swap in play.face.swaps for count in swap.reached)
 
 
 # --- what became of it -------------------------------------------------------------------------------------------------
@@ -349,9 +399,20 @@ def _told(ended: Ended, limits: Limits) -> tuple[Kind, str]:
 
 
 def _first_line(error: BaseException) -> str:
-    lines = [line for line in str(error).splitlines() if line.strip()]
     name = type(error).__name__
+    try:
+        text = str(error).encode("utf-8", "backslashreplace").decode()
+    except Exception:  # of a class of theirs
+        return name
+    lines = [line for line in text.splitlines() if line.strip()]
     return f"{name}: {lines[0].strip()[:200]}" if lines else name
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    told = [line for line in lines if line.startswith(("E  ", "ERROR")) and "usage:" not in line]
+    told = told or [line for line in lines if ": error: " in line] or lines or ["no reason is given"]
+    return told[-1].removeprefix("E  ").removeprefix("ERROR:").strip()[:300]
 
 
 # --- before the forks -----------------------------------------------------------------------------------------------------
@@ -409,7 +470,7 @@ class Rebuilding:
         self._asked = asked
         self._jobs = jobs
         self._writing = writing
-        self._limits = Limits(asked.timeout or _FIRST, asked.memory)
+        self._limits = Limits(_FIRST, asked.memory)
         self._known: Reply | None = None
 
     def serve(self) -> None:
@@ -417,8 +478,7 @@ class Rebuilding:
         trust_nobody()
         first = self._tried(Job(id="fix", variant="fix"))
         self._known = first
-        if self._asked.timeout is None:
-            self._limits = Limits(max(_LEAST, _TIMES * first.seconds), self._asked.memory)
+        self._limits = _limits_of(self._asked, first)
         limit = self._limits.seconds
         say(self._writing, Ready(targets=self._asked.targets, fix=first, limit=limit, process=os.getpid()))
         for line in self._jobs:
@@ -432,7 +492,7 @@ class Rebuilding:
             overlay.lay(os.path.join(self._asked.folder, job.target.file), job.text)
         once = Once(self._asked, job, self._known)
         try:
-            pytest.main(_words(self._asked), plugins=[once])
+            pytest.main(_words(self._asked), plugins=[Alone(), once])
         except BaseException as error:  # what a module that is collected may raise
             kind, said = _kind_of(error)
             return Reply(id=job.id, variant=job.variant, kind=kind, said=said)
@@ -445,9 +505,15 @@ def _settled(job: Job, work: Callable[[], Reply], limits: Limits) -> Reply:
     flush()
     ended = forked(lambda _: msgspec.json.encode(work()), limits)
     took = (_originals.perf_counter_ns() - began) / 1e9
-    if ended.is_whole:
-        return msgspec.structs.replace(msgspec.json.decode(ended.said, type=Reply), seconds=took)
     kind, said = _told(ended, limits)
+    if ended.is_whole:
+        try:
+            return msgspec.structs.replace(msgspec.json.decode(ended.said, type=Reply), seconds=took)
+        except msgspec.DecodeError:
+            kind, said = (
+                "crash",
+                "it wrote into a pipe that is not its own, and what came of it can't be read",
+            )
     return Reply(id=job.id, variant=job.variant, kind=kind, said=said, seconds=took)
 
 
@@ -459,13 +525,12 @@ def say(writing: int, said: Ready | Reply) -> None:
 
 def _words(asked: Asked) -> list[str]:
     """Give what pytest is told."""
-    words = ["-q", "-s", "--no-header", "-p", "no:cacheprovider", "-W", "ignore"]
-    words += [option for name, option in _QUIET.items() if importlib.util.find_spec(name) is not None]
-    return [*words, *asked.paths]
+    return ["-q", "-s", "--no-header", "-p", "no:cacheprovider", "-W", "ignore", *asked.paths]
 
 
 def serve(channel: Channel) -> None:
     """Do what is asked through a channel, until nothing is asked any more."""
+    keep_from_trials(*msgspec.structs.astuple(channel))
     with open(channel.reading, "rb", closefd=False) as jobs:
         first = jobs.readline()
         if not first:
@@ -475,11 +540,7 @@ def serve(channel: Channel) -> None:
             Rebuilding(asked, jobs, channel.writing).serve()
             return
         trials = Trials(asked, jobs, channel.writing)
-        trials.end(int(pytest.main(_words(asked), plugins=[trials])))
-
-
-_QUIET = {"xdist": "-n0", "pytest_cov": "--no-cov"}
-"""What others add to a run of pytest that would stand between a trial and its fork."""
+        trials.end(int(pytest.main(_words(asked), plugins=[Alone(), trials])))
 
 
 def main(words: list[str]) -> int:

@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 _NOT_COMPARED = frozenset({"model", "ambient"})
 
 
-def given_by(play: Replayer) -> Iterator[Given]:
-    """Give what the live crossings of a replay gave, in order of start."""
+def given_by(play: Replayer, where: str) -> Iterator[Given]:
+    """Give what the live crossings of a replay gave, in order of start; `where` is put behind each address."""
     for each in play.face.crossings:
         if each.live and each.kind not in _NOT_COMPARED:
-            yield Given(each.address, shown(each.replayed.envelope))
+            yield Given(each.address + where, shown(each.replayed.envelope))
 
 
-def recorded_of(play: Replayer) -> Iterator[Given]:
+def recorded_of(play: Replayer, where: str) -> Iterator[Given]:
     """Give what the crossings gave that are live here, when they were recorded."""
     record, plan = play.face.planned()
     for each in record:
         if plan.is_live(each) and each.kind not in _NOT_COMPARED:
-            yield Given(each.address, shown(each))
+            yield Given(each.address + where, shown(each))
 
 
 def shown(envelope: Envelope) -> str:

@@ -9,13 +9,16 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from signal import Signals
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import json
 
-from autochron.mutate.forking import Limits, forked
+from autochron.mutate.forking import Ended, Limits, forked
 from autochron.mutate.inputs import (
     Candidate,
     Constant,
@@ -27,6 +30,7 @@ from autochron.mutate.inputs import (
 )
 from autochron.mutate.model import Input
 from autochron.mutate.protocol import Asked, Knows, Reply
+from autochron.mutate.scoring import differing
 from autochron.pytest_plugin.outcomes import of_call
 
 if TYPE_CHECKING:
@@ -41,7 +45,66 @@ _CONFIRMED = 16
 _SECONDS = 2.0
 """What one input may take."""
 
-_LATE = json.encode({"raised": "nothing: it was not done in time"}).decode()
+_EACH = 0.02
+"""What one input may take where many are tried one after the other, beside the seconds of one."""
+
+_ENDS = 4
+"""So many inputs of one call may end the process, or take too long; what comes after them is not tried."""
+
+_TYPES: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "Decimal": Decimal, "str": str}
+
+_PLACE = re.compile(r" at 0x[0-9a-f]+(?=>)")
+"""Where an object lies in memory, which is chance."""
+
+_VOLATILE = "(differs from run to run)"
+
+
+def longest(most: int) -> float:
+    """Give the seconds that all inputs of a mutant may take: after one that is late it gets no others."""
+    return CALLS * (most * _EACH + 3 * _SECONDS)
+
+
+class Fix:
+    """What the fix gave: for each input alone, for all of a call in a row, and where two runs of it differ."""
+
+    def __init__(self, outcomes: Mapping[str, str]) -> None:
+        self.alone = outcomes
+        self.in_row: dict[str, list[str]] = {}
+        self.volatile: dict[str, frozenset[str]] = {}
+        for key, value in outcomes.items():
+            kind, _, call = key.partition(" ")
+            if kind == "row":
+                self.in_row[call] = json.decode(value, type=list[str])
+            elif kind == "volatile":
+                self.volatile[call] = frozenset(json.decode(value, type=list[str]))
+
+
+def _settled(outcome: str, volatile: frozenset[str]) -> str:
+    """Give an outcome without what differs from run to run."""
+    return json.encode(_without(json.decode(outcome), volatile, "")).decode() if volatile else outcome
+
+
+def _without(tree: Any, volatile: frozenset[str], path: str) -> Any:
+    if path in volatile:
+        return _VOLATILE
+    if isinstance(tree, dict):
+        return {key: _without(each, volatile, f"{path}.{key}" if path else key) for key, each in tree.items()}
+    if isinstance(tree, list):
+        return [_without(each, volatile, f"{path}[{at}]") for at, each in enumerate(tree)]
+    return tree
+
+
+def _nothing(ended: Ended) -> str:
+    """Say of an input that nothing came back, and why."""
+    why = f"its process ended with status {ended.status}"
+    if ended.is_late:
+        why = "it was not done in time"
+    elif ended.signal:
+        why = f"killed by {Signals(ended.signal).name}"
+    return json.encode({"raised": f"nothing: {why}"}).decode()
+
+
+_LATE = _nothing(Ended(b"", is_late=True))
 
 
 class Widening:
@@ -60,39 +123,35 @@ class Widening:
         }
         self._asked = asked
         self._limits = Limits(_SECONDS, asked.memory)
-        self._known: dict[str, str] = {}
-        self._in_row: dict[str, list[str]] = {}
+        self._fix: Fix | None = None
 
     def know(self, fix: Reply | None) -> None:
         """Take in what the fix gave: mutants are compared with that, and get the inputs that its constants make."""
         if fix is None:
             return
-        for name, (numbers, texts) in fix.knows.items():
+        for name, found in fix.knows.items():
+            known = [Constant(_TYPES[kind](text), source) for kind, text, source in found]
             self._constants[name] = Constants(
-                tuple(Constant(*each) for each in numbers), tuple(Constant(*each) for each in texts)
+                tuple(each for each in known if not isinstance(each.value, str)),
+                tuple(each for each in known if isinstance(each.value, str)),
             )
-        self._known = {key: value for key, value in fix.outcomes.items() if not key.startswith("row ")}
-        self._in_row = {
-            key.removeprefix("row "): json.decode(value, type=list[str])
-            for key, value in fix.outcomes.items()
-            if key.startswith("row ")
-        }
+        self._fix = Fix(fix.outcomes)
 
     def knows(self) -> Knows:
         """Give the constants of each function, as they go through a pipe."""
         return {
-            name: (
-                [(each.value, each.source) for each in found.numbers if type(each.value) in {int, float}],
-                [(str(each.value), each.source) for each in found.texts],
-            )
+            name: [
+                (type(each.value).__name__, str(each.value), each.source)
+                for each in (*found.numbers, *found.texts)
+            ]
             for name, found in self._constants.items()
         }
 
-    def explorer(self, function: Callable[..., Any]) -> Explorer:
-        """Give what stands in a function's place in one trial."""
+    def explorer(self, function: Callable[..., Any], name: str, where: str) -> Explorer:
+        """Give what stands in a function's place in one trial; its calls are told by the name, and of which test."""
         inner = inspect.unwrap(function)
         constants = self._constants.get(inner.__code__.co_qualname, Constants((), ()))
-        return Explorer(function, constants, self._asked, self._limits, self._known, self._in_row)
+        return Explorer(function, (name, where), constants, self._asked, self._limits, self._fix)
 
 
 class Explorer:
@@ -101,19 +160,19 @@ class Explorer:
     def __init__(
         self,
         function: Callable[..., Any],
+        called: tuple[str, str],
         constants: Constants,
         asked: Asked,
         limits: Limits,
-        known: Mapping[str, str],
-        in_row: Mapping[str, list[str]],
+        fix: Fix | None,
     ) -> None:
         self._function = function
         self._signature = inspect.signature(function)
+        self._called = called
         self._constants = constants
         self._asked = asked
         self._limits = limits
-        self._known = known
-        self._in_row = in_row
+        self._fix = fix
         self._calls = 0
         self.inputs: list[Input] = []
         self.outcomes: dict[str, str] = {}
@@ -145,36 +204,63 @@ class Explorer:
             arguments = dict(self._signature.bind(*args, **kwargs).arguments)
         except TypeError:  # the call below says so
             return
-        call = f"{getattr(self._function, '__name__', 'call')}[{self._calls}]"
+        name, where = self._called
+        call = f"{name}[{self._calls}]{where}"
         tried = candidates(arguments, self._constants, self._asked.inputs)
         if self._asked.drawn:
             from autochron.mutate.drawing import drawn  # lazy: hypothesis takes a while, and is rarely asked
 
             tried += drawn(tried, self._asked.drawn)
-        if not self._known:
-            row = self._row(tried)
-            self.outcomes[f"row {call}"] = json.encode(row).decode()
-            # What the recorded input does not come out of here (it waits for another task), none does.
-            for number in range(len(row) if row[0] != _LATE else 0):
-                self.inputs.append(_told(number, call, tried[number]))
-                self.outcomes[f"{call}.{number}"] = self._alone(tried[number])
-            return
-        expected = self._in_row.get(call, [_LATE])
-        if expected[0] == _LATE:
-            return
-        row = self._row(tried[: len(expected)])
-        differing = [
+        if self._fix is None:
+            self._learn(call, tried)
+        else:
+            self._compare(call, tried, self._fix)
+
+    def _learn(self, call: str, tried: Sequence[Candidate]) -> None:
+        """Note what the fix gives for each input, twice: what differs then tells nothing of a mutant."""
+        row = self._row(tried)
+        if row[0] == _LATE:  # it waits for another task: then no other input comes out here, either
+            row = []
+        first = [self._alone(each) for each in tried[: len(row)]]
+        second = [self._alone(each) for each in tried[: len(row)]]
+        volatile = frozenset(
+            path
+            for one, other in zip(first, second, strict=True)
+            for path, _, _ in differing(json.decode(one), json.decode(other))
+        )
+        self.outcomes[f"volatile {call}"] = json.encode(sorted(volatile)).decode()
+        self.outcomes[f"row {call}"] = json.encode([_settled(each, volatile) for each in row]).decode()
+        for number, outcome in enumerate(first):
+            self.inputs.append(_told(number, call, tried[number]))
+            self.outcomes[f"{call}.{number}"] = _settled(outcome, volatile)
+
+    def _compare(self, call: str, tried: Sequence[Candidate], fix: Fix) -> None:
+        """Note what a mutant gives otherwise than the fix."""
+        expected = fix.in_row.get(call, [])
+        volatile = fix.volatile.get(call, frozenset())
+        row = [_settled(each, volatile) for each in self._row(tried[: len(expected)])] if expected else []
+        unlike = [
             number for number, (one, other) in enumerate(zip(row, expected, strict=False)) if one != other
         ]
-        for number in differing[:_CONFIRMED]:
-            outcome = self._alone(tried[number])
-            if outcome != self._known.get(f"{call}.{number}"):
+        for number in unlike[:_CONFIRMED]:
+            outcome = _settled(self._alone(tried[number]), volatile)
+            if outcome != fix.alone.get(f"{call}.{number}"):
                 self.outcomes[f"{call}.{number}"] = outcome
+                if outcome == _LATE:
+                    break
 
     def _row(self, tried: Sequence[Candidate]) -> list[str]:
-        """Give what each input gives, one after the other in one fork; up to the first that is late."""
+        """Give what each input gives, one after the other in one fork; after one that ends it, in another."""
         found: list[str] = []
-        limits = self._limits._replace(seconds=self._limits.seconds + 0.02 * len(tried))
+        for _ in range(_ENDS):
+            found += self._in_row(tried[len(found) :])
+            if len(found) == len(tried) or (self._fix is not None and found[-1] == _LATE):
+                break
+        return found
+
+    def _in_row(self, tried: Sequence[Candidate]) -> list[str]:
+        """Give what each gives, up to the first from which nothing comes."""
+        limits = self._limits._replace(seconds=self._limits.seconds + _EACH * len(tried))
 
         def work(tell: Callable[[bytes], None]) -> bytes:
             for each in tried:
@@ -183,11 +269,11 @@ class Explorer:
 
         ended = forked(work, limits, apart=False)
         found = [json.decode(line, type=str) for line in ended.said.split(b"\n")[:-1]]
-        return found if ended.is_whole else [*found, _LATE]
+        return found if ended.is_whole else [*found, _nothing(ended)]
 
     def _alone(self, each: Candidate) -> str:
         ended = forked(lambda _: self._outcome(each).encode(), self._limits, apart=False)
-        return ended.said.decode() if ended.is_whole else _LATE
+        return ended.said.decode() if ended.is_whole else _nothing(ended)
 
     def _outcome(self, each: Candidate) -> str:
         """Call the function with an input of its own; in a fork."""
@@ -222,7 +308,7 @@ def _told(number: int, call: str, each: Candidate) -> Input:
 
 
 def _short(value: Any, most: int = 200) -> str:
-    text = repr(value)
+    text = _PLACE.sub("", repr(value))
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

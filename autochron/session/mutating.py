@@ -20,7 +20,7 @@ from autochron.errors import UsageError
 from autochron.mutate import scoring
 from autochron.mutate.agreement import by_cosmic_ray
 from autochron.mutate.crew import Crew, Nursery
-from autochron.mutate.generating import generate, mutated
+from autochron.mutate.generating import Generated, generate, mutated
 from autochron.mutate.journal import Journal
 from autochron.mutate.merging import in_order
 from autochron.mutate.model import (
@@ -187,6 +187,12 @@ def study_of(folders: Sequence[Path], options: Options, progress: Progress) -> S
             for unit in units:
                 unit.stop()
             raise
+    if not any(each.generated for each in incidents):
+        raise UsageError(
+            f"the operators {operators.name} find nothing to change in"
+            f" {', '.join(f'{target.file}:{target.function}' for each in incidents for target in each.targets)}; name others"
+            " with --operators, or another function with --tool"
+        )
     digest = hashlib.sha256("\n".join(unit.digest for unit in units).encode()).hexdigest()[:16]
     tried = {method for each in incidents for result in each.results for method in result.verdicts}
     return Study(
@@ -254,10 +260,7 @@ class _Unit:
                 f" `pytest {self._shown}`"
             )
         self._reruns = fix.reran
-        made = [
-            generate(self.folder, self.name, each, self._operators, everything=self._options.everything)
-            for each in cut.targets
-        ]
+        made = [self._generated(each) for each in cut.targets]
         for each, target in zip(made, cut.targets, strict=True):
             self._sources[target.file] = each.source
         mutants = [
@@ -296,6 +299,13 @@ class _Unit:
             results=in_order(results),
             agreement=self._agreement(mutants, results),
         )
+
+    def _generated(self, target: Target) -> Generated:
+        everything = self._options.everything
+        try:
+            return generate(self.folder, self.name, target, self._operators, everything=everything)
+        except UsageError as error:
+            raise UsageError(f"{self._shown}: {error.message}") from error
 
     # --- processes ---------------------------------------------------------------------------------------------------
 
