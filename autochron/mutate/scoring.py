@@ -246,8 +246,10 @@ def _hint(
         return f"let the test look at {changes[0].address}: {changes[0].path or 'whether it happens'}"
     if behaviour == "other-input" and fix is not None:
         return f"try another input: {verdicts['widened'].said}"
+    if behaviour == "same" and fix is None:
+        return "other inputs; they are tried where the test calls the agent itself, and not where it has `replay.run()`"
     if behaviour == "same":
-        return "no input that was tried tells it from the fix: it takes another state, or is equivalent (argue with --proofs)"
+        return "another state than the incident's; or nothing, if it is equivalent (argue so with --proofs)"
     return ""
 
 
