@@ -42,11 +42,12 @@ class Journal:
     def __init__(self, path: str, digest: str) -> None:
         """Read what there is, if it is of the same study; else begin anew."""
         self._path = path
+        self._head = _Head(digest)
         self._ready: dict[Server, Ready] = {}
         self._replies: dict[tuple[Server, str], Reply] = {}
         self._agreed: dict[str, bool] = {}
         lines = list(_lines(path))
-        if lines[:1] == [_Head(digest)]:
+        if lines[:1] == [self._head]:
             for each in lines[1:]:
                 if isinstance(each, _Began):
                     self._ready[each.server] = each.ready
@@ -59,7 +60,16 @@ class Journal:
             os.write(self._file, b"\n")
         else:
             self._open(os.O_TRUNC)
-            self._write(_Head(digest))
+            self._write(self._head)
+
+    def forget(self) -> None:
+        """Begin anew: what was tried is something else than there is now."""
+        self._ready.clear()
+        self._replies.clear()
+        self._agreed.clear()
+        os.close(self._file)
+        self._open(os.O_TRUNC)
+        self._write(self._head)
 
     def _open(self, flag: int) -> None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -88,6 +89,7 @@ class Ready(Struct, frozen=True, kw_only=True):
         fix: what came of the fix.
         limit: seconds that a trial may take.
         process: its id, which is that of its session.
+        files: a digest of each file of the project that was loaded, by its path from the incident's folder.
     """
 
     fault: str = ""
@@ -98,6 +100,7 @@ class Ready(Struct, frozen=True, kw_only=True):
     fix: Reply | None = None
     limit: float = 0.0
     process: int = 0
+    files: dict[str, str] = {}
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -126,6 +129,15 @@ class Asked(Struct, frozen=True, kw_only=True):
     inputs: int = 96
     drawn: int = 0
     rebuilds: bool = False
+
+
+def digest_of(path: str) -> str:
+    """Give a digest of a file; empty where it can't be read."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()[:16]
+    except OSError:
+        return ""
 
 
 class Channel(Struct, frozen=True):

@@ -27,7 +27,7 @@ from autochron.errors import AutochronError, DivergenceError, PlanError, UsageEr
 from autochron.mutate.bytecode import compiled
 from autochron.mutate.forking import Ended, Limits, flush, forked, keep_from_trials
 from autochron.mutate.model import Kind, Target
-from autochron.mutate.protocol import Asked, Channel, Job, Nursed, Ready, Reply
+from autochron.mutate.protocol import Asked, Channel, Job, Nursed, Ready, Reply, digest_of
 from autochron.pytest_plugin import MARKER, _play
 from autochron.pytest_plugin.alone import Alone
 from autochron.pytest_plugin.marks import EXAMPLE, asked_of
@@ -60,6 +60,8 @@ class Trials:
         self._limits = Limits(_FIRST, asked.memory)
         self._widening: Widening | None = None
         self._is_served = False
+        self._loaded: dict[str, str] = {}
+        """The modules that a trial has imported, with their files."""
 
     # --- collecting ------------------------------------------------------------------------------------------------
 
@@ -150,7 +152,9 @@ class Trials:
         ended = forked(lambda _: msgspec.json.encode(_imported(lambda: self._try(fix), before)), self._limits)
         if not ended.is_whole:
             raise PlanError(f"the test can't be tried: {_told(ended, self._limits)[1]}")
-        _preload(msgspec.json.decode(ended.said, type=list[str]), self._asked.folder)
+        imported = msgspec.json.decode(ended.said, type=dict[str, str])
+        self._loaded = imported
+        _preload(imported, self._asked.folder)
         trust_nobody()
         gc.collect()
         gc.freeze()
@@ -173,7 +177,26 @@ class Trials:
             fix=first,
             limit=self._limits.seconds,
             process=os.getpid(),
+            files=self._files(),
         )
+
+    def _files(self) -> dict[str, str]:
+        """Give the files of the project that were loaded, each with its digest."""
+        home = os.path.realpath(self._asked.folder)
+        roots = {home, *(os.path.realpath(play.root) for play in self._plays)}
+        paths = {
+            os.path.realpath(each)
+            for each in (*map(_file_of, list(sys.modules)), *self._loaded.values())
+            if each
+        }
+        paths |= {self._path(each) for each in self._functions}
+        libraries = os.path.realpath(sys.prefix) + os.sep
+        found = [
+            path
+            for path in paths
+            if not path.startswith(libraries) and any(path.startswith(root + os.sep) for root in roots)
+        ]
+        return {os.path.relpath(path, home).replace(os.sep, "/"): digest_of(path) for path in sorted(found)}
 
     def _targets(self) -> tuple[Target, ...]:
         """Give what is mutated: what is asked for, else what the tests swap in, else the live tools of the record."""
@@ -418,9 +441,14 @@ def _last_line(text: str) -> str:
 # --- before the forks -----------------------------------------------------------------------------------------------------
 
 
-def _imported(work: Callable[[], object], before: set[str]) -> list[str]:
+def _imported(work: Callable[[], object], before: set[str]) -> dict[str, str]:
     work()
-    return [name for name in sys.modules if name not in before]
+    return {name: _file_of(name) for name in list(sys.modules) if name not in before}
+
+
+def _file_of(module: str) -> str:
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return file if isinstance(file, str) else ""
 
 
 def _preload(modules: Iterable[str], folder: str) -> None:

@@ -56,6 +56,9 @@ _TYPES: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "Decimal"
 _PLACE = re.compile(r" at 0x[0-9a-f]+(?=>)")
 """Where an object lies in memory, which is chance."""
 
+_exploring = [False]
+"""Whether this is a fork that has been given another input: what it calls gets none."""
+
 _VOLATILE = "(differs from run to run)"
 
 
@@ -197,7 +200,7 @@ class Explorer:
         return called
 
     def _explore(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if self._calls >= CALLS:
+        if self._calls >= CALLS or _exploring[0]:
             return
         self._calls += 1
         try:
@@ -277,6 +280,7 @@ class Explorer:
 
     def _outcome(self, each: Candidate) -> str:
         """Call the function with an input of its own; in a fork."""
+        _exploring[0] = True
         arguments = copied(each.arguments)
         before = repr(arguments)
         call = called_with(self._signature, arguments)

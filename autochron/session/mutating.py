@@ -36,7 +36,7 @@ from autochron.mutate.model import (
     Study,
     Target,
 )
-from autochron.mutate.protocol import Asked, Job, Ready, Reply, Server
+from autochron.mutate.protocol import Asked, Job, Ready, Reply, Server, digest_of
 from autochron.mutate.sets import OperatorSet, operator_set
 
 _SERVER = "autochron.pytest_plugin.mutants"
@@ -252,7 +252,12 @@ class _Unit:
             self._journal.close()
 
     def _studied(self) -> Incident:
+        known = self._journal.ready("cut")
+        if known is not None and not self._is_as_it_was(known):
+            self._journal.forget()
         cut = self._ready("cut")
+        told = msgspec.json.encode(sorted(cut.files.items()))
+        self.digest = hashlib.sha256(self.digest.encode() + told).hexdigest()[:16]
         fix = _fix(cut)
         if fix.kind != "passed":
             raise UsageError(
@@ -299,6 +304,10 @@ class _Unit:
             results=in_order(results),
             agreement=self._agreement(mutants, results),
         )
+
+    def _is_as_it_was(self, known: Ready) -> bool:
+        """Tell whether the files that were loaded are what they were: some may lie outside the folder."""
+        return all(digest_of(str(self.folder / path)) == digest for path, digest in known.files.items())
 
     def _generated(self, target: Target) -> Generated:
         everything = self._options.everything

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any
@@ -344,12 +344,44 @@ class Swapped:
     def items(self) -> Any:
         """Yield the items for a generator function; its value is (error, value)."""
         try:
-            iterator = iter(self._call())
+            iterator = self._stepped()
             relay: Any = iterator if self._token is None else Relay(self._token, iterator)
             value = yield from relay
         except BaseException as error:
             return self._failed(error), None
         return None, value if self._token is None else self._token.ended(value)
+
+    def _stepped(self) -> Generator[Any, Any, Any]:
+        """Run the new generator. Inside it, a call of the old one is meant; between its steps others run."""
+        iterator: Any = None
+        sent: Any = None
+        thrown: BaseException | None = None
+        while True:
+            mark = _inside.set(_inside.get() | {self._swap.old})
+            try:
+                if iterator is None:
+                    iterator = iter(self._call())
+                if thrown is not None:
+                    if not hasattr(iterator, "throw"):
+                        raise thrown
+                    item = iterator.throw(thrown)
+                elif sent is not None and hasattr(iterator, "send"):
+                    item = iterator.send(sent)
+                else:
+                    item = next(iterator)
+            except StopIteration as end:
+                return end.value
+            finally:
+                _inside.reset(mark)
+            sent = thrown = None
+            try:
+                sent = yield item
+            except GeneratorExit:
+                if hasattr(iterator, "close"):
+                    iterator.close()
+                raise
+            except BaseException as error:
+                thrown = error
 
     async def step_async(self, sent: Any) -> tuple[bool, BaseException | None, Any]:
         """Give (done, error, item) for an asynchronous generator function."""
@@ -357,6 +389,7 @@ class Swapped:
         self._thrown = None
         if token is not None:
             token.resumed()
+        mark = _inside.set(_inside.get() | {self._swap.old})
         try:
             if self._stream is None:
                 self._stream = self._call().__aiter__()
@@ -375,6 +408,8 @@ class Swapped:
             return True, None, None
         except BaseException as error:
             return True, self._failed(error), None
+        finally:
+            _inside.reset(mark)
         if token is not None:
             token.yielded(item)
         return False, None, item
