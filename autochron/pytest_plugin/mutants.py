@@ -171,7 +171,9 @@ class Trials:
             targets=targets,
             recorded=tuple(
                 each
-                for item, play in zip(self._items, self._plays, strict=True)
+                for item, play in zip(
+                    self._items, self._plays, strict=False
+                )  # without a trace there are none
                 for each in recorded_of(play, self._where(item))
             ),
             fix=first,

@@ -154,6 +154,25 @@ def test_a_folder_made_from_a_trace_is_studied(tmp_path):
     assert {each.verdicts["cut-point"].kind for each in found.results} >= {"passed", "assertion"}
 
 
+MOCKS = """
+from unittest import mock
+
+import agent
+
+
+def test_it_asks_for_what_the_model_says():
+    with mock.patch.object(agent.tools, "refund", return_value={"status": "paid"}) as refund:
+        assert agent.main() == {"status": "paid"}
+    refund.assert_called_once()
+"""
+
+
+def test_mocks_are_tried_beside(tmp_path):
+    found = studied(new(tmp_path, test_mocks=MOCKS))
+    is_right(found)
+    assert {each.verdicts["mocks"].is_killed for each in found.results} == {False}
+
+
 def test_two_tests_are_kept_apart(tmp_path):
     second = TEST.partition("@pytest")[2].replace("no_more", "never_more")
     folder = new(tmp_path, test_incident=f"{TEST}\n\n@pytest{second}")
