@@ -24,7 +24,8 @@ usage: autochron mutate [INCIDENT ...] [OPTION ...]
 Change the tool that a cut-point test guards, one place at a time, and say which changes the test notices: beside a test
 that serves everything, one of mocks, one that compares all that the tools give, and one with other inputs. INCIDENT is a
 folder with a trace and its test; without one, the incidents below this folder. 0: the test notices each change that lets
-the unsafe action through; 1: it does not, or notices fewer than --fail-under says; 2: it could not be tried.
+the unsafe action through; 1: it does not, or notices fewer than --fail-under says, or plain cosmic-ray disagrees; 2: it
+could not be tried.
 
   --operators SET    what is changed: paper, core, extended or thresholds; extended unless given
   --tool FILE:NAME   the function to change, from the incident's folder; unless given, what the tests swap in, or what is live
@@ -131,7 +132,15 @@ def _told(study: Study, parsed: Parsed, out: str, least: float | None) -> int:
             f"autochron: the cut-point test kills {found.killed} of {found.tried}, less than {least:g} % (--fail-under)\n"
         )
         return 1
-    return int(escapes)
+    wrong = [
+        each.mutant for incident in study.incidents for each in incident.agreement if each.ours != each.theirs
+    ]
+    if wrong:
+        sys.stderr.write(
+            f"autochron: plain cosmic-ray disagrees on {', '.join(wrong)}, so these results are in doubt; see what differs"
+            " between a run of pytest and a trial (what is left in files, what takes long), and report it\n"
+        )
+    return int(escapes or bool(wrong))
 
 
 # --- options --------------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ class Baseline(Struct, frozen=True):
         stub, mocks: how it ended there; None where that is not tried.
         widened: what it gave for other inputs; None as above.
         volatile: what differs from one run of the fix to the next, as (address, path).
+        chance: of which sort that is: a mutant may put it elsewhere, and a report says nothing that differs.
     """
 
     fix: Reply
@@ -32,11 +33,29 @@ class Baseline(Struct, frozen=True):
     mocks: Kind | None = None
     widened: Reply | None = None
     volatile: frozenset[tuple[str, str]] = frozenset()
+    chance: frozenset[str] = frozenset()
 
 
 def volatile_in(one: Reply, other: Reply) -> frozenset[tuple[str, str]]:
     """Give where two runs of the fix differ: these places tell nothing of a mutant."""
     return frozenset((each.address, each.path) for each in differences(one.given, other.given))
+
+
+def sorts_in(one: Reply, other: Reply) -> frozenset[str]:
+    """Give the sorts of what differs in two runs of the fix."""
+    return frozenset(_sort(each.fix) for each in differences(one.given, other.given))
+
+
+def _sort(shown: str) -> str:
+    return "a text" if shown[:1] in {"'", '"'} else "a number" if shown[:1].isdecimal() else "something"
+
+
+def _without_chance(each: Change, chance: frozenset[str]) -> Change:
+    """Have a change say no more than the sort of what may differ from run to run."""
+    if not chance:
+        return each
+    said = [_sort(shown) if _sort(shown) in chance else shown for shown in (each.fix, each.mutant)]
+    return Change(each.address, each.path, *said)
 
 
 def differences(fix: Sequence[Given], mutant: Sequence[Given]) -> Iterator[Change]:
@@ -102,7 +121,7 @@ def scored(
     if cut.kind == "compile":
         return Result(mutant=mutant, verdicts=verdicts, diff=diff)
     changes = tuple(
-        each
+        _without_chance(each, baseline.chance)
         for each in differences(baseline.fix.given, cut.given)
         if (each.address, each.path) not in baseline.volatile
     )

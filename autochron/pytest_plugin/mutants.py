@@ -83,7 +83,7 @@ class Trials:
 
     def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Keep why pytest has ended otherwise."""
-        self._fault = self._fault or f"the tests can't be collected: {_first_line(excinfo.value)}"
+        self._fault = self._fault or f"pytest can't go on: {_first_line(excinfo.value)}"
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Keep the tests that replay a trace, or those that don't."""
@@ -102,9 +102,6 @@ class Trials:
             ready = self._prepare()
         except AutochronError as error:
             self._fault = error.message
-            return True
-        except (Exception, SystemExit) as error:  # of a module that is imported here
-            self._fault = f"what it tests can't be imported: {_first_line(error)}"
             return True
         self._is_served = True
         say(self._writing, ready)
@@ -146,7 +143,12 @@ class Trials:
 
     def _prepare(self) -> Ready:
         """Weave and import, before any fork, what each trial would have to."""
-        targets = self._settle()
+        try:
+            targets = self._settle()
+        except AutochronError:
+            raise
+        except (Exception, SystemExit) as error:  # of a module that is imported here
+            raise PlanError(f"what it tests can't be imported: {_first_line(error)}") from error
         fix = Job(id="fix", variant="fix")
         before = set(sys.modules)
         ended = forked(lambda _: msgspec.json.encode(_imported(lambda: self._try(fix), before)), self._limits)

@@ -10,7 +10,7 @@ import asyncio
 import functools
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from signal import Signals
 from typing import TYPE_CHECKING, Any
@@ -232,7 +232,10 @@ class Explorer:
             for path, _, _ in differing(json.decode(one), json.decode(other))
         )
         self.outcomes[f"volatile {call}"] = json.encode(sorted(volatile)).decode()
-        self.outcomes[f"row {call}"] = json.encode([_settled(each, volatile) for each in row]).decode()
+        # Where one call changes what the next gives, a row hides what each would tell: mutants are tried input by input.
+        told = [_settled(each, volatile) for each in row]
+        is_apart = told != [_settled(each, volatile) for each in first]
+        self.outcomes[f"row {call}"] = json.encode([] if is_apart else told).decode()
         for number, outcome in enumerate(first):
             self.inputs.append(_told(number, call, tried[number]))
             self.outcomes[f"{call}.{number}"] = _settled(outcome, volatile)
@@ -242,15 +245,19 @@ class Explorer:
         expected = fix.in_row.get(call, [])
         volatile = fix.volatile.get(call, frozenset())
         row = [_settled(each, volatile) for each in self._row(tried[: len(expected)])] if expected else []
-        unlike = [
+        unlike: Iterable[int] = (
             number for number, (one, other) in enumerate(zip(row, expected, strict=False)) if one != other
-        ]
-        for number in unlike[:_CONFIRMED]:
+        )
+        if not expected:
+            unlike = (number for number in range(len(tried)) if f"{call}.{number}" in fix.alone)
+        found = 0
+        for number in unlike:
             outcome = _settled(self._alone(tried[number]), volatile)
-            if outcome != fix.alone.get(f"{call}.{number}"):
+            if outcome != fix.alone[f"{call}.{number}"]:
                 self.outcomes[f"{call}.{number}"] = outcome
-                if outcome == _LATE:
-                    break
+                found += 1
+            if found == _CONFIRMED or outcome == _LATE:
+                break
 
     def _row(self, tried: Sequence[Candidate]) -> list[str]:
         """Give what each input gives, one after the other in one fork; after one that ends it, in another."""

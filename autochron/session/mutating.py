@@ -368,6 +368,7 @@ class _Unit:
             mocks=self._mocks(),
             widened=None if self._reruns else _fix(self._ready("widen")),
             volatile=scoring.volatile_in(fix, second),
+            chance=scoring.sorts_in(fix, second),
         )
 
     def _mocks(self) -> Kind | None:
