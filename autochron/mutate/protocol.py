@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from autochron.mutate.model import Input, Kind, Target
 
-Server: TypeAlias = Literal["stub", "mocks", "cut", "widen"]
-"""What a process tries: tests with everything served, tests without a trace, tests as they are, or other inputs."""
+Server: TypeAlias = Literal["stub", "mocks", "cut", "widen", "command"]
+"""What a process tries: tests with all served, tests without a trace, tests as they are, other inputs, or a command."""
 
 Variant: TypeAlias = Literal["fix", "mutant", "raises", "unguarded"]
 """What stands in the target's place: what stands there, a mutant, a body that raises, or what the fix replaces."""
@@ -25,6 +25,7 @@ class Job(Struct, frozen=True, kw_only=True):
         target: whose code is replaced.
         text: the whole text of the target's file, changed.
         rebuilds: whether the modules are loaded anew, as what runs at import needs.
+        texts: of a run of a command, the whole text of each file that is changed.
     """
 
     id: str
@@ -32,6 +33,7 @@ class Job(Struct, frozen=True, kw_only=True):
     target: Target | None = None
     text: str = ""
     rebuilds: bool = False
+    texts: dict[str, str] = {}
 
 
 class Given(Struct, frozen=True):
@@ -117,6 +119,9 @@ class Asked(Struct, frozen=True, kw_only=True):
         inputs: how many inputs a crossing's place is given, at most.
         drawn: how many hypothesis tries beside these.
         rebuilds: whether each trial loads all modules of the incident anew.
+        words: of a command, what follows `pytest`.
+        is_module: whether that is run as `python -m pytest`, which finds modules in the working folder.
+        files: all that will be changed.
     """
 
     server: Server
@@ -129,6 +134,9 @@ class Asked(Struct, frozen=True, kw_only=True):
     inputs: int = 96
     drawn: int = 0
     rebuilds: bool = False
+    words: tuple[str, ...] = ()
+    is_module: bool = False
+    files: tuple[str, ...] = ()
 
 
 def digest_of(path: str) -> str:

@@ -14,6 +14,7 @@ import importlib
 import io
 import os
 import sys
+import tokenize
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from types import FunctionType
@@ -23,12 +24,13 @@ import msgspec
 import pytest
 
 from autochron import _originals
+from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, DivergenceError, PlanError, UsageError, WeavingError
-from autochron.mutate.bytecode import compiled
-from autochron.mutate.forking import Ended, Limits, flush, forked, keep_from_trials
+from autochron.mutate.bytecode import Part
+from autochron.mutate.forking import Ended, Limits, flush, forked, has_grown, keep_from_trials
 from autochron.mutate.model import Kind, Target
 from autochron.mutate.protocol import Asked, Channel, Job, Nursed, Ready, Reply, digest_of
-from autochron.pytest_plugin import MARKER, _play
+from autochron.pytest_plugin import MARKER, _play, _prepared
 from autochron.pytest_plugin.alone import Alone
 from autochron.pytest_plugin.marks import EXAMPLE, asked_of
 from autochron.pytest_plugin.outcomes import given_by, recorded_of
@@ -57,6 +59,7 @@ class Trials:
         self._plays: list[Replayer] = []
         self._swaps: dict[str, str] = {}
         self._functions: dict[Target, list[FunctionType]] = {}
+        self._parts: dict[Target, Part] = {}
         self._limits = Limits(_FIRST, asked.memory)
         self._widening: Widening | None = None
         self._is_served = False
@@ -158,8 +161,17 @@ class Trials:
         self._loaded = imported
         _preload(imported, self._asked.folder)
         trust_nobody()
+        for target, functions in self._functions.items():
+            if functions:
+                self._part(target)
+        for item, play in zip(self._items, self._plays, strict=False):
+            play.face.prepare()
+            _warm(play)
+            if self._widening is None:  # its trials mark the tests anew
+                item.stash[_prepared] = play
         gc.collect()
         gc.freeze()
+        has_grown()
         first = self._tried(fix)
         if self._widening is not None:
             self._widening.know(first)
@@ -329,9 +341,16 @@ class Trials:
         functions = self._functions.get(target) or ()
         if not functions:
             raise WeavingError(f"{target.function} of {target.file} is not loaded before the tests run")
-        code = compiled(text, functions[0].__code__.co_filename, target.function)
+        code = self._part(target).compiled(text)
         for each in functions:
             replace_code(each, code)
+
+    def _part(self, target: Target) -> Part:
+        if target not in self._parts:
+            path = self._functions[target][0].__code__.co_filename
+            with tokenize.open(path) as file:
+                self._parts[target] = Part(file.read(), path, target.function)
+        return self._parts[target]
 
     def _run(self) -> BaseException | None:
         """Run the tests, up to the first that fails; gives what it raised."""
@@ -368,6 +387,8 @@ def _mark(item: pytest.Item, **options: Any) -> None:
     """Have a test ask for something else of its trace."""
     marker = item.get_closest_marker(MARKER)
     assert marker is not None  # noqa: S101 - others are not collected
+    if _prepared in item.stash:
+        del item.stash[_prepared]
     mark = getattr(pytest.mark, MARKER)
     item.add_marker(mark(*marker.args, **(dict(marker.kwargs) | options)), append=False)
 
@@ -465,6 +486,14 @@ def _preload(modules: Iterable[str], folder: str) -> None:
             importlib.import_module(name)
 
 
+def _warm(play: Replayer) -> None:
+    """Have read and compiled what masks inputs: each trial gives its model something else than was recorded."""
+    record, _ = play.face.planned()
+    redactor = Redactor()
+    for each in record:
+        redactor.mask(each.input)
+
+
 class Once(Trials):
     """The plugin of a run of pytest that is one trial, its modules imported for that."""
 
@@ -505,6 +534,7 @@ class Rebuilding:
 
     def serve(self) -> None:
         """Try what is asked for, as long as something is."""
+        self._import()
         trust_nobody()
         first = self._tried(Job(id="fix", variant="fix"))
         self._known = first
@@ -513,6 +543,19 @@ class Rebuilding:
         say(self._writing, Ready(targets=self._asked.targets, fix=first, limit=limit, process=os.getpid()))
         for line in self._jobs:
             say(self._writing, self._tried(msgspec.json.decode(line, type=Job)))
+
+    def _import(self) -> None:
+        """Import once what each trial would: the plugins of pytest, the libraries; nothing of what may be changed."""
+        if any(each.file.startswith("../") for each in self._asked.targets):
+            return  # then a library may be what is changed, or import that
+        before = set(sys.modules)
+        fix = Job(id="fix", variant="fix")
+        ended = forked(lambda _: msgspec.json.encode(_imported(lambda: self._try(fix), before)), self._limits)
+        if ended.is_whole:
+            _preload(msgspec.json.decode(ended.said, type=list[str]), self._asked.folder)
+            gc.collect()
+            gc.freeze()
+            has_grown()
 
     def _tried(self, job: Job) -> Reply:
         return _settled(job, lambda: self._try(job), self._limits)
@@ -579,6 +622,11 @@ def main(words: list[str]) -> int:
     for name in sorted(imports_of(nursed.folder)):
         with suppress(BaseException):  # the tests import it, and say so
             importlib.import_module(name)
+    return nurse(nursed, serve)
+
+
+def nurse(nursed: Nursed, serve: Callable[[Channel], None]) -> int:
+    """Fork into a server for each channel, and wait for them."""
     for channel in nursed.channels:
         if os.fork() == 0:
             for other in nursed.channels:
