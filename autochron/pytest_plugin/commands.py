@@ -25,7 +25,8 @@ from _pytest.assertion.rewrite import AssertionRewritingHook
 from autochron import _originals
 from autochron.mutate.forking import Limits, flush, forked, has_grown
 from autochron.mutate.protocol import Asked, Channel, Job, Nursed, Ready, Reply
-from autochron.pytest_plugin.mutants import nurse, say
+from autochron.pytest_plugin.mutants import nurse
+from autochron.pytest_plugin.trials import say
 from autochron.session import overlay
 
 _UNLIMITED = 1 << 46

@@ -20,12 +20,12 @@ def fits(size):
 
 def test_what_a_process_has_taken_since_is_not_counted_once_that_is_said():
     has_grown()
-    assert fits(32 * MEGABYTE) == b"fits"
+    assert fits(48 * MEGABYTE) == b"fits"
     assert fits(128 * MEGABYTE) == b"too much"
     taken = bytearray(128 * MEGABYTE)
-    assert fits(32 * MEGABYTE) == b"too much"
+    assert fits(48 * MEGABYTE) == b"too much"
     has_grown()
-    assert fits(32 * MEGABYTE) == b"fits"
+    assert fits(48 * MEGABYTE) == b"fits"
     assert fits(128 * MEGABYTE) == b"too much"
     del taken
     has_grown()
