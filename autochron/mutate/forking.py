@@ -23,10 +23,11 @@ MEMORY = 1 << 30
 
 
 class Limits(NamedTuple):
-    """What a trial may take."""
+    """What a trial may take; `cores` is how many of them it may keep busy all the time."""
 
     seconds: float
     memory: int = MEMORY
+    cores: int = 1
 
 
 class Ended(NamedTuple):
@@ -117,7 +118,7 @@ def _be_silent() -> None:
 
 def _limit(limits: Limits) -> Callable[[], None]:
     """Limit memory and processor time; gives what lifts the limit of memory, so that there is some to say what happened."""
-    seconds = int(limits.seconds) + 2
+    seconds = int(limits.seconds * limits.cores) + 2
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     used = resource.getrusage(resource.RUSAGE_SELF)
     soonest = int(used.ru_utime + used.ru_stime) + seconds

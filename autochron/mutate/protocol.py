@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from autochron.mutate.model import Input, Kind, Target
 
-Server: TypeAlias = Literal["stub", "mocks", "cut", "widen"]
-"""What a process tries: tests with everything served, tests without a trace, tests as they are, or other inputs."""
+Server: TypeAlias = Literal["stub", "mocks", "cut", "widen", "command"]
+"""What a process tries: tests with everything served, tests without a trace, tests as they are, other inputs, or a command."""
 
 Variant: TypeAlias = Literal["fix", "mutant", "raises", "unguarded"]
 """What stands in the target's place: what stands there, a mutant, a body that raises, or what the fix replaces."""
@@ -24,6 +24,7 @@ class Job(Struct, frozen=True, kw_only=True):
         target: whose code is replaced.
         text: the whole text of the target's file, changed.
         rebuilds: whether the modules are loaded anew, as what runs at import needs.
+        texts: of a run of a command, the whole text of each file that is changed.
     """
 
     id: str
@@ -31,6 +32,7 @@ class Job(Struct, frozen=True, kw_only=True):
     target: Target | None = None
     text: str = ""
     rebuilds: bool = False
+    texts: dict[str, str] = {}
 
 
 class Given(Struct, frozen=True):
@@ -113,6 +115,9 @@ class Asked(Struct, frozen=True, kw_only=True):
         swaps: for tests without a trace, what is to be installed before they are collected.
         inputs: how many inputs a crossing's place is given, at most.
         rebuilds: whether each trial loads all modules of the incident anew.
+        words: of a command, what follows `pytest`.
+        is_module: whether that is run as `python -m pytest`, which finds modules in the working folder.
+        files: all that will be changed.
     """
 
     server: Server
@@ -124,6 +129,9 @@ class Asked(Struct, frozen=True, kw_only=True):
     swaps: dict[str, str] = {}
     inputs: int = 96
     rebuilds: bool = False
+    words: tuple[str, ...] = ()
+    is_module: bool = False
+    files: tuple[str, ...] = ()
 
 
 class Channel(Struct, frozen=True):

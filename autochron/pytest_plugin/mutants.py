@@ -14,6 +14,7 @@ import importlib
 import importlib.util
 import os
 import sys
+import tokenize
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from types import FunctionType
@@ -23,12 +24,13 @@ import msgspec
 import pytest
 
 from autochron import _originals
+from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, DivergenceError, PlanError, WeavingError
-from autochron.mutate.bytecode import compiled
+from autochron.mutate.bytecode import Part
 from autochron.mutate.forking import Ended, Limits, flush, forked
 from autochron.mutate.model import Kind, Target
 from autochron.mutate.protocol import Asked, Channel, Job, Nursed, Ready, Reply
-from autochron.pytest_plugin import MARKER, _play
+from autochron.pytest_plugin import MARKER, _play, _prepared
 from autochron.pytest_plugin.marks import asked_of
 from autochron.pytest_plugin.outcomes import given_by, recorded_of
 from autochron.pytest_plugin.plays import Replayer, play_of
@@ -55,6 +57,7 @@ class Trials:
         self._plays: list[Replayer] = []
         self._swaps: dict[str, str] = {}
         self._functions: dict[Target, list[FunctionType]] = {}
+        self._parts: dict[Target, Part] = {}
         self._limits = Limits(asked.timeout or _FIRST, asked.memory)
         self._widening: Widening | None = None
         self._is_served = False
@@ -135,6 +138,14 @@ class Trials:
             raise PlanError(f"the test can't be tried: {_told(ended, self._limits)[1]}")
         _preload(msgspec.json.decode(ended.said, type=list[str]), self._asked.folder)
         trust_nobody()
+        for target, functions in self._functions.items():
+            if functions:
+                self._part(target)
+        for item, play in zip(self._items, self._plays, strict=False):
+            play.face.prepare()
+            _warm(play)
+            if self._widening is None:  # its trials mark the tests anew
+                item.stash[_prepared] = play
         gc.collect()
         gc.freeze()
         first = self._tried(fix)
@@ -269,9 +280,16 @@ class Trials:
         functions = self._functions.get(target) or ()
         if not functions:
             raise WeavingError(f"{target.function} of {target.file} is not loaded before the tests run")
-        code = compiled(text, functions[0].__code__.co_filename, target.function)
+        code = self._part(target).compiled(text)
         for each in functions:
             replace_code(each, code)
+
+    def _part(self, target: Target) -> Part:
+        if target not in self._parts:
+            path = self._functions[target][0].__code__.co_filename
+            with tokenize.open(path) as file:
+                self._parts[target] = Part(file.read(), path, target.function)
+        return self._parts[target]
 
     def _run(self) -> BaseException | None:
         """Run the tests, up to the first that fails; gives what it raised."""
@@ -289,6 +307,8 @@ def _mark(item: pytest.Item, **options: Any) -> None:
     """Have a test ask for something else of its trace."""
     marker = item.get_closest_marker(MARKER)
     assert marker is not None  # noqa: S101 - others are not collected
+    if _prepared in item.stash:
+        del item.stash[_prepared]
     mark = getattr(pytest.mark, MARKER)
     item.add_marker(mark(*marker.args, **(dict(marker.kwargs) | options)), append=False)
 
@@ -372,6 +392,14 @@ def _preload(modules: Iterable[str], folder: str) -> None:
             continue
         with suppress(BaseException):  # the trial has imported it in another way, and does so again
             importlib.import_module(name)
+
+
+def _warm(play: Replayer) -> None:
+    """Have read and compiled what masks inputs: each trial gives its model something else than was recorded."""
+    record, _ = play.face.planned()
+    redactor = Redactor()
+    for each in record:
+        redactor.mask(each.input)
 
 
 class Once(Trials):
@@ -488,6 +516,11 @@ def main(words: list[str]) -> int:
     for name in sorted(imports_of(nursed.folder)):
         with suppress(BaseException):  # the tests import it, and say so
             importlib.import_module(name)
+    return nurse(nursed, serve)
+
+
+def nurse(nursed: Nursed, serve: Callable[[Channel], None]) -> int:
+    """Fork into a server for each channel, and wait for them."""
     for channel in nursed.channels:
         if os.fork() == 0:
             for other in nursed.channels:

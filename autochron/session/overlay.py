@@ -16,6 +16,10 @@ VARIABLE = "AUTOCHRON_OVERLAY"
 """By this, processes that are started know of it: JSON of paths and texts."""
 
 
+READ: set[str] = set()
+"""The files for which another text was given: who imports past the import system is given none."""
+
+
 def lay(path: str, text: str) -> None:
     """Have a text stand in for a file from now on, here and in processes that are started."""
     path = os.path.realpath(path)
@@ -38,8 +42,12 @@ def _change_loader() -> None:
     read, stat = loader.get_data, loader.path_stats
 
     def get_data(self: Any, path: str) -> bytes:
-        laid = project.INSTEAD.get(os.path.realpath(path))
-        data: bytes = read(self, path) if laid is None else laid
+        whole = os.path.realpath(path)
+        laid = project.INSTEAD.get(whole)
+        if laid is not None:
+            READ.add(whole)
+            return laid
+        data: bytes = read(self, path)
         return data
 
     def path_stats(self: Any, path: str) -> Any:

@@ -147,12 +147,9 @@ class Swap:
             except ModuleNotFoundError as error:
                 raise PlanError(f"swap {self.old}={self.new}: {error}") from None
         path = os.path.realpath(self._path(module))
-        base = os.path.basename(path)
-        for loaded in list(sys.modules.values()):
-            file = getattr(loaded, "__file__", None)
-            # The name first: to resolve the files of a thousand modules takes longer than most replays.
-            if file and os.path.basename(file) == base and os.path.realpath(file) == path:
-                return loaded
+        there = _loaded(path)
+        if there is not None:
+            return there
         import importlib.util  # lazy: as above
 
         names = module_names(path)
@@ -196,6 +193,26 @@ class Swap:
             f"{self.old} was to be swapped and was never called; name it as the trace does (`autochron traces show`) or as"
             " module:name, and see that what calls it is live"
         )
+
+
+_found_as: dict[str, str] = {}
+"""The names of modules that were found by their files."""
+
+
+def _loaded(path: str) -> Any:
+    """Give the module of a file, if it is loaded; None otherwise."""
+    known = sys.modules.get(_found_as.get(path, ""))
+    if known is not None and os.path.realpath(getattr(known, "__file__", None) or "") == path:
+        return known
+    base = os.path.basename(path)
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        # The name first: to resolve the files of a thousand modules takes longer than most replays.
+        if file and os.path.basename(file) == base and os.path.realpath(file) == path:
+            # Kept, for to look at a thousand modules copies a page for each in a fork.
+            _found_as[path] = name
+            return module
+    return None
 
 
 def _split(text: str) -> tuple[str, str]:
