@@ -19,6 +19,7 @@ from autochron import __version__
 from autochron.errors import UsageError
 from autochron.mutate import scoring
 from autochron.mutate.agreement import by_cosmic_ray
+from autochron.mutate.clustering import mapped
 from autochron.mutate.crew import Crew, Nursery
 from autochron.mutate.generating import generate, mutated
 from autochron.mutate.journal import Journal
@@ -169,6 +170,8 @@ def study_of(folders: Sequence[Path], options: Options, progress: Progress) -> S
         raise UsageError(
             f"two folders are called {double}; name them in runs of their own, with an --out each"
         )
+    if options.executor == "dask":
+        return _study(operators, _on_cluster(folders, options, progress), options)
     at_once = max(1, min(options.jobs, len(folders)))
     width = max(1, options.jobs // at_once)
     units = [_Unit(folder, operators, options, width, progress) for folder in folders]
@@ -182,7 +185,12 @@ def study_of(folders: Sequence[Path], options: Options, progress: Progress) -> S
             for unit in units:
                 unit.stop()
             raise
-    digest = hashlib.sha256("\n".join(unit.digest for unit in units).encode()).hexdigest()[:16]
+    return _study(operators, [(each, unit.digest) for each, unit in zip(incidents, units, strict=True)], options)
+
+
+def _study(operators: OperatorSet, made: Sequence[tuple[Incident, str]], options: Options) -> Study:
+    incidents = tuple(each for each, _ in made)
+    digest = hashlib.sha256("\n".join(each for _, each in made).encode()).hexdigest()[:16]
     tried = {method for each in incidents for result in each.results for method in result.verdicts}
     return Study(
         operators=operators.name,
@@ -191,6 +199,25 @@ def study_of(folders: Sequence[Path], options: Options, progress: Progress) -> S
         incidents=incidents,
         shard=options.shard,
     )
+
+
+def _on_cluster(
+    folders: Sequence[Path], options: Options, progress: Progress
+) -> list[tuple[Incident, str]]:
+    """Try each incident in a task of its own; their journals lie where those of one machine do."""
+    whole = msgspec.structs.replace(options, out=os.path.abspath(options.out))
+    names = [str(each.resolve()) for each in folders]
+    return mapped(in_task, names, whole, options.scheduler, options.jobs, progress)
+
+
+def in_task(
+    folder: str, options: Options, progress: Progress, stopping: Callable[[Callable[[], None]], None]
+) -> tuple[Incident, str]:
+    """Try one incident in a worker of a cluster: one process at a time, for other tasks have the other cores."""
+    _check_folder(Path(folder))
+    unit = _Unit(Path(folder), operator_set(options.operators), options, 1, progress)
+    stopping(unit.stop)
+    return unit.run(), unit.digest
 
 
 class _Tried(NamedTuple):
