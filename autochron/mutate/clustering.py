@@ -41,7 +41,7 @@ def mapped(
 
     Raises:
         UsageError: Dask is not installed, there is no scheduler at that address, or workers die over a task.
-        KeyboardInterrupt: tasks that run are told to stop, and others are cancelled.
+        KeyboardInterrupt: tasks that run are told to stop, and others don't begin.
     """
     distributed = _distributed()
     token = uuid.uuid4().hex
@@ -63,9 +63,9 @@ def mapped(
             return [done[each.key] for each in futures]
         except BaseException:
             with suppress(Exception):  # the scheduler may be what has gone
-                client.cancel([each for each in futures if each.status == "pending" and not _runs(client, each)])
                 stop.set()
                 distributed.wait(futures, timeout=_PATIENCE)
+                client.cancel(futures)
             raise
 
 
@@ -92,10 +92,6 @@ def _client(distributed: Any, scheduler: str | None, workers: int, stack: ExitSt
             f"--scheduler {scheduler}: there is no Dask scheduler ({error}); name it as tcp://HOST:PORT, or leave"
             " --scheduler out for a cluster of this machine"
         ) from error
-
-
-def _runs(client: Any, future: Any) -> bool:
-    return any(future.key in keys for keys in client.processing().values())
 
 
 def _result(distributed: Any, future: Any, folder: str) -> Any:
@@ -127,6 +123,8 @@ def _in_worker(work: Work[T], folder: str, options: Any, token: str) -> T | None
     distributed = _distributed()
     worker = distributed.get_worker()
     stop = distributed.Event(f"autochron-{token}", client=distributed.get_client())
+    if stop.is_set():  # while it waited for its turn
+        return None
     over = threading.Event()
 
     def stopping(end: Callable[[], None]) -> None:
