@@ -1,4 +1,4 @@
-"""The six incidents of agent-chronicle 0.5.0 as folders of ours: its agents without its marks, rules in their place, and a test.
+"""The six incidents of agent-chronicle 0.5.0 as folders of ours: its agents without its marks, our rules, and a test.
 
 Each is written from the unpacked source into a folder that is not kept: the agent as it is shipped, recorded there with
 `autochron.record`; the fix, which is the same module in its mode `gated`; and a cut-point test that asserts what its own

@@ -1,7 +1,7 @@
-"""What a mutation study comes to on the six guarded tools of agent-chronicle 0.5.0, how fast mutants are tried, and in what space.
+"""A mutation study of the six guarded tools of agent-chronicle 0.5.0; how fast mutants are tried, and in what space.
 
-Their source is fetched and not kept. Rates are by the clock on the wall, with two servers at a time: what else the machine does
-shows in them, so the time of the processor is told beside.
+Their source is fetched and not kept. Rates are by the clock on the wall, with two servers at a time: what else the machine
+does shows in them, so the time of the processor is told beside.
 """
 
 from __future__ import annotations
@@ -100,15 +100,19 @@ def _study(incidents: Sequence[tuple[str, Path]], scratch: Path) -> Iterable[Fig
         unit="tools",
         against=f"{mutants} mutants; cut-point kills {sum(each[1] for each in counts.values())}, full-stub"
         f" {sum(each[2] for each in counts.values())}",
-        target=0,
-        samples={f"{name}, {what}": count for name, row in counts.items() for what, count in zip(_COUNTED, row, strict=True)},
+        target=0.0,
+        samples={
+            f"{name}, {what}": count
+            for name, row in counts.items()
+            for what, count in zip(_COUNTED, row, strict=True)
+        },
     )
     yield Figure(
         benchmark="mutating",
         name="the whole study, for each mutant",
         value=took / mutants * 1e3,
         unit="ms",
-        against=f"{took:.1f} s with start-up and canaries, by every method, other inputs included; {mutants / took:.1f} mutants"
+        against=f"{took:.1f} s with start-up and canaries, by every method; {mutants / took:.1f} mutants"
         " a second",
         samples={"study": took},
     )
@@ -240,7 +244,9 @@ def _swapped(trials: _Trials, folder: Path, *, is_tiny: bool) -> Iterable[Figure
     rebuilding = _Trials(folder, rebuilds=True)
     try:
         rebuilding.warm()
-        yield _rate("a mutant whose modules are rebuilt", rebuilding.run(24 if is_tiny else 200), None, "as at import")
+        yield _rate(
+            "a mutant whose modules are rebuilt", rebuilding.run(24 if is_tiny else 200), None, "as at import"
+        )
     finally:
         rebuilding.end()
 
@@ -291,7 +297,11 @@ def _by_cosmic_ray(folder: Path, mutants: Sequence[Mutant]) -> float:
     subprocess.run(words, cwd=copy, capture_output=True, check=True)
     took = time.perf_counter() - began
     with use_db(copy / "session.sqlite", WorkDB.Mode.open) as database:
-        wrong = [each for _, each in database.results if each.test_outcome is None or each.worker_outcome.value != "normal"]
+        wrong = [
+            each
+            for _, each in database.results
+            if each.test_outcome is None or each.worker_outcome.value != "normal"
+        ]
         if wrong or database.num_results != len(items):
             raise RuntimeError(f"cosmic-ray exec could not try them: {wrong}")
     return took / len(items)

@@ -1,7 +1,6 @@
 """The code of a function out of its module's text, and what two codes must share to be the same program."""
 
 from __future__ import annotations
-
 import __future__
 
 import ast
@@ -12,7 +11,6 @@ from typing import Any
 
 from autochron.errors import UsageError
 from autochron.rules.nearest import hint
-
 
 _FUTURES = 0
 for _name in __future__.all_feature_names:

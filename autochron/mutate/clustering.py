@@ -35,7 +35,12 @@ _PATIENCE = 5.0
 
 
 def mapped(
-    work: Work[T], folders: Sequence[str], options: Any, scheduler: str | None, workers: int, progress: Progress
+    work: Work[T],
+    folders: Sequence[str],
+    options: Any,
+    scheduler: str | None,
+    workers: int,
+    progress: Progress,
 ) -> list[T]:
     """Have the work done for each folder, by the cluster of a scheduler or by one of this machine.
 
@@ -105,7 +110,7 @@ def _result(distributed: Any, future: Any, folder: str) -> Any:
         ) from error
     except distributed.CancelledError as error:
         raise UsageError(
-            f"{folder}: its task was cancelled, or the scheduler has gone; start the same command again: it goes on where it was"
+            f"{folder}: its task was cancelled, or the scheduler has gone; start the same command again: it goes on from there"
         ) from error
 
 

@@ -6,9 +6,9 @@
     [cosmic-ray.distributor.autochron]
     jobs = 4
 
-`jobs` is how many are tried at a time, as many as there are cores unless given. The test command must be one of pytest's. What
-comes of a mutant is what cosmic-ray's own distributor `local` says of it, without a new interpreter for each: a time-out is a
-kill, and so is every status but 0.
+`jobs` is how many are tried at a time, as many as there are cores unless given. The test command must be one of pytest's.
+What comes of a mutant is what cosmic-ray's own distributor `local` says of it, without a new interpreter for each: a time-out
+is a kill, and so is every status but 0.
 """
 
 from __future__ import annotations
@@ -90,7 +90,9 @@ class AutochronDistributor(Distributor):  # type: ignore[misc] # cosmic-ray has 
         try:
             fix = crew.first().fix
             if fix is not None and fix.kind != "passed":
-                _LOG.warning("the tests fail before anything is mutated, so that every mutant counts as killed")
+                _LOG.warning(
+                    "the tests fail before anything is mutated, so that every mutant counts as killed"
+                )
             with ThreadPoolExecutor(width) as pool:
                 futures = {pool.submit(_tried, item, crew): item.job_id for item in items}
                 try:
@@ -123,7 +125,9 @@ def read_command(text: str) -> Command:
             )
         return Command(tuple(rest), is_module=False)
     if not name.startswith("python") or rest[:2] != ["-m", "pytest"]:
-        raise UsageError(f"test-command `{text}` can't be run in forks, for it is no command of pytest; {_INSTEAD}")
+        raise UsageError(
+            f"test-command `{text}` can't be run in forks, for it is no command of pytest; {_INSTEAD}"
+        )
     prefix = _prefix(program)
     if prefix is None or os.path.realpath(prefix) != os.path.realpath(sys.prefix):
         raise UsageError(

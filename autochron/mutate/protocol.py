@@ -9,7 +9,7 @@ from msgspec import Struct
 from autochron.mutate.model import Input, Kind, Target
 
 Server: TypeAlias = Literal["stub", "mocks", "cut", "widen", "command"]
-"""What a process tries: tests with everything served, tests without a trace, tests as they are, other inputs, or a command."""
+"""What a process tries: tests with all served, tests without a trace, tests as they are, other inputs, or a command."""
 
 Variant: TypeAlias = Literal["fix", "mutant", "raises", "unguarded"]
 """What stands in the target's place: what stands there, a mutant, a body that raises, or what the fix replaces."""

@@ -2,8 +2,8 @@
 
     python -m autochron.pytest_plugin.commands NURSED
 
-It is what `mutate.distributor` has cosmic-ray's mutants tried by: any tests, as the command runs them, its status and all that
-it says. What the tests import from elsewhere is imported once, before the forks; what is the project's own is imported in each.
+It is what `mutate.distributor` has cosmic-ray's mutants tried by: any tests, as the command runs them, its status and all
+that it says. What the tests import from elsewhere is imported once, before the forks; the project's own modules in each.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from autochron.session import overlay
 _UNLIMITED = 1 << 46
 """Bytes: cosmic-ray's own distributor sets no limit, so none of its tests may meet one here."""
 
+_WARNS = "_warn_already_imported"
+
 _MOST = 1 << 20
 """Bytes of what a command says that are kept: the end."""
 
@@ -52,8 +54,8 @@ class Commands:
         sys.path[0] = os.getcwd() if self._asked.is_module else os.path.dirname(sys.executable)
         sys.argv = [pytest.__file__, *self._asked.words]
         # That what is loaded already is not rewritten is a warning, which a project may have made an error.
-        if hasattr(AssertionRewritingHook, "_warn_already_imported"):
-            AssertionRewritingHook._warn_already_imported = lambda *_: None  # type: ignore[method-assign]
+        if hasattr(AssertionRewritingHook, _WARNS):
+            setattr(AssertionRewritingHook, _WARNS, lambda *_: None)
         loaded = sorted(self._loaded())
         if loaded:
             fault = f"{loaded[0]} is loaded by what runs the tests here; have it tried by cosmic-ray's distributor `local`"
@@ -83,7 +85,9 @@ class Commands:
         ended = forked(lambda _: names(), self._limits)
         if not ended.is_whole:
             return
-        wanted = [each for each in msgspec.json.decode(ended.said, type=list[str]) if self._is_elsewhere(each)]
+        wanted = [
+            each for each in msgspec.json.decode(ended.said, type=list[str]) if self._is_elsewhere(each)
+        ]
 
         def brings_in() -> bytes:
             _import(wanted)
@@ -137,11 +141,15 @@ class Commands:
             overlay.lay(path, text)
         status = self._run()
         past = [path for path in job.texts if os.path.realpath(path) not in overlay.READ]
-        past = [path for path in past if os.path.realpath(path) in {os.path.realpath(each) for each in self._loaded()}]
+        past = [
+            path
+            for path in past
+            if os.path.realpath(path) in {os.path.realpath(each) for each in self._loaded()}
+        ]
         if past:
             fault = (
-                f"{past[0]} was not imported by Python's own loader, so its mutant was not tried; have it tried by cosmic-ray's"
-                " distributor `local`"
+                f"{past[0]} was not imported by Python's own loader, so its mutant was not tried; have it tried by"
+                " cosmic-ray's distributor `local`"
             )
             return msgspec.json.encode(msgspec.structs.replace(reply, fault=fault))
         return msgspec.json.encode(msgspec.structs.replace(reply, kind="assertion" if status else "passed"))

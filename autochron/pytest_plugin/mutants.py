@@ -442,6 +442,7 @@ class Rebuilding:
 
     def serve(self) -> None:
         """Try what is asked for, as long as something is."""
+        self._import()
         trust_nobody()
         first = self._tried(Job(id="fix", variant="fix"))
         self._known = first
@@ -451,6 +452,18 @@ class Rebuilding:
         say(self._writing, Ready(targets=self._asked.targets, fix=first, limit=limit, process=os.getpid()))
         for line in self._jobs:
             say(self._writing, self._tried(msgspec.json.decode(line, type=Job)))
+
+    def _import(self) -> None:
+        """Import once what each trial would: the plugins of pytest, the libraries; nothing of what may be changed."""
+        if any(each.file.startswith("../") for each in self._asked.targets):
+            return  # then a library may be what is changed, or import that
+        before = set(sys.modules)
+        fix = Job(id="fix", variant="fix")
+        ended = forked(lambda _: msgspec.json.encode(_imported(lambda: self._try(fix), before)), self._limits)
+        if ended.is_whole:
+            _preload(msgspec.json.decode(ended.said, type=list[str]), self._asked.folder)
+            gc.collect()
+            gc.freeze()
 
     def _tried(self, job: Job) -> Reply:
         return _settled(job, lambda: self._try(job), self._limits)

@@ -185,7 +185,9 @@ def study_of(folders: Sequence[Path], options: Options, progress: Progress) -> S
             for unit in units:
                 unit.stop()
             raise
-    return _study(operators, [(each, unit.digest) for each, unit in zip(incidents, units, strict=True)], options)
+    return _study(
+        operators, [(each, unit.digest) for each, unit in zip(incidents, units, strict=True)], options
+    )
 
 
 def _study(operators: OperatorSet, made: Sequence[tuple[Incident, str]], options: Options) -> Study:
@@ -201,9 +203,7 @@ def _study(operators: OperatorSet, made: Sequence[tuple[Incident, str]], options
     )
 
 
-def _on_cluster(
-    folders: Sequence[Path], options: Options, progress: Progress
-) -> list[tuple[Incident, str]]:
+def _on_cluster(folders: Sequence[Path], options: Options, progress: Progress) -> list[tuple[Incident, str]]:
     """Try each incident in a task of its own; their journals lie where those of one machine do."""
     whole = msgspec.structs.replace(options, out=os.path.abspath(options.out))
     names = [str(each.resolve()) for each in folders]

@@ -36,7 +36,7 @@ def distributed():
 
 @pytest.mark.slow
 def test_an_address_without_a_scheduler_is_refused(distributed):
-    with pytest.raises(UsageError, match="--scheduler tcp://127.0.0.1:9: there is no Dask scheduler"):
+    with pytest.raises(UsageError, match=r"--scheduler tcp://127\.0\.0\.1:9: there is no Dask scheduler"):
         mapped(tell_nobody, ["a"], None, "tcp://127.0.0.1:9", 1, tell_nobody)
 
 
@@ -54,13 +54,22 @@ def test_a_study_on_a_cluster_is_that_of_one_machine(distributed, tmp_path):
 
     def studied(executor):
         options = Options(
-            operators="paper", jobs=2, out=str(tmp_path / executor), sample=0, shard=(1, 8), inputs=4, executor=executor
+            operators="paper",
+            jobs=2,
+            out=str(tmp_path / executor),
+            sample=0,
+            shard=(1, 8),
+            inputs=4,
+            executor=executor,
         )
         return msgspec.json.encode(study_of(folders, options, tell if executor == "dask" else tell_nobody))
 
     assert studied("dask") == studied("local")
     assert "refund" in {name for name, *_ in told}
-    assert sorted(path.name for path in (tmp_path / "dask" / "journal").iterdir()) == ["payout.jsonl", "refund.jsonl"]
+    assert sorted(path.name for path in (tmp_path / "dask" / "journal").iterdir()) == [
+        "payout.jsonl",
+        "refund.jsonl",
+    ]
 
 
 @pytest.mark.slow
@@ -78,7 +87,9 @@ def test_workers_that_die_are_said(distributed):
     def dies(*_):
         os.kill(os.getpid(), signal.SIGKILL)
 
-    with pytest.raises(UsageError, match="refund: the workers that tried it have died, the last one at tcp://"):
+    with pytest.raises(
+        UsageError, match="refund: the workers that tried it have died, the last one at tcp://"
+    ):
         mapped(dies, ["refund"], None, None, 1, tell_nobody)
 
 
