@@ -245,7 +245,7 @@ def _swapped(trials: _Trials, folder: Path, *, is_tiny: bool) -> Iterable[Figure
     try:
         rebuilding.warm()
         yield _rate(
-            "a mutant whose modules are rebuilt", rebuilding.run(24 if is_tiny else 200), None, "as at import"
+            "a mutant whose modules are rebuilt", rebuilding.run(24 if is_tiny else 100), None, "as at import"
         )
     finally:
         rebuilding.end()

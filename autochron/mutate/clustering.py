@@ -110,7 +110,7 @@ def _result(distributed: Any, future: Any, folder: str) -> Any:
         ) from error
     except distributed.CancelledError as error:
         raise UsageError(
-            f"{folder}: its task was cancelled, or the scheduler has gone; start the same command again: it goes on from there"
+            f"{folder}: its task was cancelled, or the scheduler has gone; start the same command again: it goes on there"
         ) from error
 
 

@@ -161,8 +161,9 @@ def test_each_of_several_mutations_changes_what_the_one_before_has_left(project,
 
 @pytest.mark.slow
 def test_a_session_of_cosmic_rays_own_is_read_by_its_tools(project):
-    (project / "shop" / "price.py").write_text(
-        "LIMIT = 10\n\n\ndef total(cents, count):\n    return cents * count if count > LIMIT else 0\n"
+    (project / "shop" / "price.py").write_text("LIMIT = 10\n\n\ndef dear(cents):\n    return cents > LIMIT\n")
+    (project / "tests" / "test_price.py").write_text(
+        "from shop import price\n\n\ndef test_dear():\n    assert price.dear(99)\n"
     )
     config = configured(project, "autochron", timeout=30.0)
     assert cosmic_ray(project, "init", config, "session.sqlite").returncode == 0
