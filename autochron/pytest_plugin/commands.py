@@ -23,7 +23,7 @@ import pytest
 from _pytest.assertion.rewrite import AssertionRewritingHook
 
 from autochron import _originals
-from autochron.mutate.forking import Limits, flush, forked
+from autochron.mutate.forking import Limits, flush, forked, has_grown
 from autochron.mutate.protocol import Asked, Channel, Job, Nursed, Ready, Reply
 from autochron.pytest_plugin.mutants import nurse, say
 from autochron.session import overlay
@@ -97,6 +97,7 @@ class Commands:
         ended = forked(lambda _: brings_in(), self._limits)
         if ended.is_whole and set(msgspec.json.decode(ended.said, type=list[str])) <= set(before):
             _import(wanted)
+            has_grown()
 
     def _is_elsewhere(self, name: str) -> bool:
         """Tell whether a module is a library's, and of none that has a file which is to be changed."""

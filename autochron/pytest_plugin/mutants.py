@@ -27,7 +27,7 @@ from autochron import _originals
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, DivergenceError, PlanError, WeavingError
 from autochron.mutate.bytecode import Part
-from autochron.mutate.forking import Ended, Limits, flush, forked
+from autochron.mutate.forking import Ended, Limits, flush, forked, has_grown
 from autochron.mutate.model import Kind, Target
 from autochron.mutate.protocol import Asked, Channel, Job, Nursed, Ready, Reply
 from autochron.pytest_plugin import MARKER, _play, _prepared
@@ -148,6 +148,7 @@ class Trials:
                 item.stash[_prepared] = play
         gc.collect()
         gc.freeze()
+        has_grown()
         first = self._tried(fix)
         if self._widening is not None:
             self._widening.know(first)
@@ -464,6 +465,7 @@ class Rebuilding:
             _preload(msgspec.json.decode(ended.said, type=list[str]), self._asked.folder)
             gc.collect()
             gc.freeze()
+            has_grown()
 
     def _tried(self, job: Job) -> Reply:
         return _settled(job, lambda: self._try(job), self._limits)

@@ -228,3 +228,16 @@ def test_another_python_is_refused(tmp_path):
 def test_options_that_mean_nothing_are_refused(config, said):
     with pytest.raises(UsageError, match=said):
         AutochronDistributor()(ITEMS, f"{sys.executable} -m pytest", 1.0, config, lambda *_: None)
+
+
+@pytest.mark.slow
+def test_a_mutant_that_no_import_could_find_is_said_not_to_be_tried(project, monkeypatch):
+    # What pytest rewrites it reads by itself: silently the test as it stands would be run.
+    monkeypatch.chdir(project)
+    mutation = MutationSpec("tests/test_price.py", "core/NumberReplacer", 0, (1, 0), (1, 1))
+    found = {}
+    command = f"{sys.executable} -m pytest -x -q -p no:cacheprovider tests"
+    AutochronDistributor()([WorkItem("one", [mutation])], command, 60.0, {"jobs": 1}, found.__setitem__)
+    assert found["one"].worker_outcome is WorkerOutcome.EXCEPTION
+    assert found["one"].test_outcome is Outcome.INCOMPETENT
+    assert "test_price.py was not imported by Python's own loader" in found["one"].output
