@@ -13,7 +13,7 @@ demo: venv
 check: venv
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
-	$(PY) -m mypy $(wildcard autochron bench incidents/*.py)
+	$(PY) -m mypy $(wildcard autochron bench incidents/*.py mutation/*.py)
 	$(PY) -c 'from importlinter.cli import lint_imports_command as main; main()' --no-cache
 	$(PY) -m codespell_lib
 

@@ -26,6 +26,7 @@ BENCHMARKS = (
     "checking",
     "watching",
     "impact",
+    "mutating",
 )
 RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
 

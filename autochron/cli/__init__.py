@@ -24,13 +24,14 @@ usage: autochron COMMAND ...
   traces    list | show TRACE | diff TRACE TRACE | export TRACE FILE | import FILE | prune
   check     calls that escape a record:  autochron check src
   impact    which of these calls matter: autochron impact last
+  mutate    what a test of an incident notices: autochron mutate incidents/refund
   rules     which rule matches what
   judge     how far a model's judgement agrees with labels
 
 autochron COMMAND --help says more. TRACE is a name, an id or its prefix, `last`, or an exported file.
 """
 
-_COMMANDS = ("run", "replay", "incident", "traces", "check", "impact", "rules", "judge")
+_COMMANDS = ("run", "replay", "incident", "traces", "check", "impact", "mutate", "rules", "judge")
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -99,6 +100,10 @@ def _dispatch(given: list[str]) -> int:
         from autochron.cli.impact import impact
 
         return impact(given[1:])
+    if command == "mutate":
+        from autochron.cli.mutate import mutate
+
+        return mutate(given[1:])
     if command == "rules":
         from autochron.cli.rules import rules
 

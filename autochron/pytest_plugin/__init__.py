@@ -24,6 +24,8 @@ _PARAMETER = "_autochron_trace"
 """The name that a test which is run for several traces has the one of them under."""
 
 _play = pytest.StashKey["plays.Play"]()
+_prepared = pytest.StashKey["plays.Play"]()
+"""What was made ready for a test before it was set up: by who sets it up many times, in a fork each."""
 _mode = pytest.StashKey[str]()
 _running = pytest.StashKey["plays.Play | None"]()
 
@@ -166,6 +168,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         del item.stash[_play]
     marker = item.get_closest_marker(MARKER)
     if marker is None:
+        return
+    if _prepared in item.stash:
+        item.stash[_play] = item.stash[_prepared]
+        del item.stash[_prepared]
         return
     from autochron.errors import AutochronError  # lazy: with the first marker
     from autochron.pytest_plugin.marks import asked_of

@@ -14,6 +14,7 @@ from autochron.session.activation import activate
 from autochron.session.block import refuse_unwoven, rules_for
 from autochron.session.recorded import Recorded
 from autochron.session.replayblock import replay
+from autochron.session.swapping import swaps_for, with_swaps
 from autochron.store.tracefile import write_trace
 from autochron.store.whole import WholeRecord
 
@@ -53,9 +54,11 @@ def play_of(asked: Asked, mode: str, item: pytest.Item) -> Play:
             f"there is no trace file {asked.shown}; record it with `pytest --autochron=record {item.nodeid}`, or export a"
             " recorded run with `autochron traces export TRACE FILE`"
         )
-    activate(rules)
     if mode == "rewrite" or (mode == "record" and not exists):
+        activate(rules)
         return Recorder(asked, rules)
+    # With what is swapped, so that the block finds it woven: to weave anew takes longer than most tests.
+    activate(with_swaps(rules, swaps_for(asked.swap, rules)) if asked.swap else rules)
     return Replayer(asked, rules)
 
 
@@ -132,6 +135,8 @@ class Replayer(Play):
             watch=asked.watch,
         )
         super().__init__(asked, face)
+        self.root = rules.root or os.getcwd()
+        """What the names of files in its marker start from."""
 
     def begin(self) -> None:
         """Begin, unless the trace is empty."""

@@ -9,18 +9,18 @@ from typing import Any, TextIO
 WIDTH = 100
 """Columns where no terminal says how many there are."""
 
-_PLAINER = str.maketrans("├─└│→…×∥●○−≠µ", "|-`|>~x=*o-!u")
+_PLAINER = str.maketrans("├─└│→…×∥●○−≠µ–", "|-`|>~x=*o-!u-")
 """What stands for the characters of a drawing where an encoding hasn't got them; as wide as they are."""
 
 
 class Page:
     """Writes lines; a style is a name that rich knows, and nothing where the stream is no terminal."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, *, plain: bool = False) -> None:
         self._stream = stream
         self._console: Any = None
         self._encoding: str = getattr(stream, "encoding", None) or "utf-8"
-        if is_terminal(stream):
+        if not plain and is_terminal(stream):
             from rich.console import Console  # lazy: 50 ms, and only for people
 
             self._console = Console(file=stream, highlight=False, soft_wrap=True, emoji=False)

@@ -213,6 +213,10 @@ def activate(
     next block finds it in place.
     """
     global _active  # noqa: PLW0603 - weaving belongs to the process
+    if "AUTOCHRON_OVERLAY" in os.environ:
+        from autochron.session import overlay  # lazy: where a mutant is tried
+
+        overlay.take_over()
     if _active is not None and _active.is_by(rules, program):
         return _active
     if _active is not None:

@@ -138,7 +138,7 @@ class Probe:
         activation.values = values
         activation.hook.on_executed = values.watch.imported
         values.begin()
-        _trust_nobody()
+        trust_nobody()
         ordering = Ordering(values)
         if self.sources is not None:
             ordering.begin()
@@ -240,7 +240,7 @@ def _be_silent() -> None:
         os.dup2(nothing, descriptor)
 
 
-def _trust_nobody() -> None:
+def trust_nobody() -> None:
     """Have no client read certificates, 70 ms each: here no connection is made that they could be needed for."""
     contexts: Any = ssl.SSLContext
     read = contexts.load_verify_locations

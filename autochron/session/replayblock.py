@@ -25,8 +25,9 @@ from autochron.store.whole import WholeRecord
 from autochron.weaving import gate
 
 if TYPE_CHECKING:
-    from autochron.replaying.plan import Inputs, Reach, Selector
+    from autochron.replaying.plan import Inputs, Plan, Reach, Selector
     from autochron.session.rerunning import Rerun
+    from autochron.session.swapping import Swap
 
 
 class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
@@ -78,6 +79,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         self._check = check
         self._allow_unwoven = allow_unwoven
         self._watch = watch
+        self._read: tuple[Rules, Record, Plan, tuple[Swap, ...]] | None = None
         self._session: Replaying | None = None
         self._rerun: Rerun | None = None
         self._crossings: tuple[int, Crossings] | None = None
@@ -93,10 +95,10 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
 
     def __enter__(self) -> Self:
         refuse_second()
-        rules = rules_for(self._given)
-        record = self._open(rules)
-        plan = plan_for(record, self._live, inputs=self._inputs, deny=self._deny)
-        swaps = swaps_for(self._swap, rules) if self._swap else ()
+        if self._read is None:
+            self.prepare()
+        assert self._read is not None  # noqa: S101 - it has just been made
+        (rules, record, plan, swaps), self._read = self._read, None
         activation = activate(with_swaps(rules, swaps) if swaps else rules)
         if not self._allow_unwoven:
             refuse_unwoven(record)
@@ -111,6 +113,15 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         if self._watch:
             self._session.watch()
         return self
+
+    def prepare(self) -> None:
+        """Read the trace and weave, so that to begin takes less time; who forks then does this once for all."""
+        rules = rules_for(self._given)
+        record = self._open(rules)
+        plan = plan_for(record, self._live, inputs=self._inputs, deny=self._deny)
+        swaps = swaps_for(self._swap, rules) if self._swap else ()
+        activate(with_swaps(rules, swaps) if swaps else rules)
+        self._read = (rules, record, plan, swaps)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _tb: TracebackType | None
@@ -297,6 +308,23 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         if watching is None:
             raise UsageError("this replay does not look for findings; begin it with watch=True")
         return watching.findings()
+
+    def planned(self) -> tuple[Record, Plan]:
+        """Give the record and what of it is live, whether or not the replay has begun."""
+        if self._session is not None:
+            return self._session.record, self._session.plan
+        record = self._open(rules_for(self._given))
+        return record, plan_for(record, self._live, inputs=self._inputs, deny=self._deny)
+
+    @property
+    def swaps(self) -> tuple[Swap, ...]:
+        """The functions in whose place others run, with how often they did."""
+        return () if self._session is None else self._session.swaps
+
+    @property
+    def reran(self) -> bool:
+        """Whether it took place in a process of its own: `run()`."""
+        return self._ran
 
     @property
     def has_begun(self) -> bool:

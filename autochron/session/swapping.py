@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,8 @@ class Swap:
         self.old = old
         self.new = new
         self.calls = 0
+        self.reached: list[int] = []
+        """For each of these calls, how often it went on to the old one."""
         self.fault = ""
         """Why the new one could not be called."""
         self.main: tuple[str, ...] = ()
@@ -145,9 +147,9 @@ class Swap:
             except ModuleNotFoundError as error:
                 raise PlanError(f"swap {self.old}={self.new}: {error}") from None
         path = os.path.realpath(self._path(module))
-        for loaded in list(sys.modules.values()):
-            if getattr(loaded, "__file__", None) and os.path.realpath(loaded.__file__ or "") == path:
-                return loaded
+        there = _loaded(path)
+        if there is not None:
+            return there
         import importlib.util  # lazy: as above
 
         names = module_names(path)
@@ -172,12 +174,45 @@ class Swap:
             raise
         return made
 
+    def install(self) -> None:
+        """Put the new function into the old one's place for good: its module has the new one under that name from now on.
+
+        Raises:
+            PlanError: one of the two isn't there.
+        """
+        new = self.function()  # first: its module may take the old one from where it is
+        owner: Any = self._module(self.module)
+        *path, name = self.qualname.split(".")
+        for step in path:
+            owner = getattr(owner, step)
+        setattr(owner, name, new)
+
     def never_called(self) -> str:
         """Say that it was of no use."""
         return self.fault or (
             f"{self.old} was to be swapped and was never called; name it as the trace does (`autochron traces show`) or as"
             " module:name, and see that what calls it is live"
         )
+
+
+_found_as: dict[str, str] = {}
+"""The names of modules that were found by their files."""
+
+
+def _loaded(path: str) -> Any:
+    """Give the module of a file, if it is loaded; None otherwise."""
+    known = sys.modules.get(_found_as.get(path, ""))
+    if known is not None and os.path.realpath(getattr(known, "__file__", None) or "") == path:
+        return known
+    base = os.path.basename(path)
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        # The name first: to resolve the files of a thousand modules takes longer than most replays.
+        if file and os.path.basename(file) == base and os.path.realpath(file) == path:
+            # Kept, for to look at a thousand modules copies a page for each in a fork.
+            _found_as[path] = name
+            return module
+    return None
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -263,6 +298,8 @@ class Swapping:
             return self._inner.enter(point, arguments)
         assert isinstance(swap, Swap)  # noqa: S101 - `self` stands for what is not known yet
         if swap.old in _inside.get():
+            if swap.reached:
+                swap.reached[-1] += 1
             return None
         token = self._inner.enter(point, arguments)
         if token is None or type(token) is Crossing:
@@ -290,6 +327,7 @@ class Swapped:
         function = self._swap.function()
         positional, keywords = _call_of(self._swap, self._point, self._arguments)
         self._swap.calls += 1
+        self._swap.reached.append(0)
         try:
             return function(*positional, **keywords)
         except PlanError as error:  # it can't be had here
@@ -323,12 +361,44 @@ class Swapped:
     def items(self) -> Any:
         """Yield the items for a generator function; its value is (error, value)."""
         try:
-            iterator = iter(self._call())
+            iterator = self._stepped()
             relay: Any = iterator if self._token is None else Relay(self._token, iterator)
             value = yield from relay
         except BaseException as error:
             return self._failed(error), None
         return None, value if self._token is None else self._token.ended(value)
+
+    def _stepped(self) -> Generator[Any, Any, Any]:
+        """Run the new generator. Inside it, a call of the old one is meant; between its steps others run."""
+        iterator: Any = None
+        sent: Any = None
+        thrown: BaseException | None = None
+        while True:
+            mark = _inside.set(_inside.get() | {self._swap.old})
+            try:
+                if iterator is None:
+                    iterator = iter(self._call())
+                if thrown is not None:
+                    if not hasattr(iterator, "throw"):
+                        raise thrown
+                    item = iterator.throw(thrown)
+                elif sent is not None and hasattr(iterator, "send"):
+                    item = iterator.send(sent)
+                else:
+                    item = next(iterator)
+            except StopIteration as end:
+                return end.value
+            finally:
+                _inside.reset(mark)
+            sent = thrown = None
+            try:
+                sent = yield item
+            except GeneratorExit:
+                if hasattr(iterator, "close"):
+                    iterator.close()
+                raise
+            except BaseException as error:
+                thrown = error
 
     async def step_async(self, sent: Any) -> tuple[bool, BaseException | None, Any]:
         """Give (done, error, item) for an asynchronous generator function."""
@@ -336,6 +406,7 @@ class Swapped:
         self._thrown = None
         if token is not None:
             token.resumed()
+        mark = _inside.set(_inside.get() | {self._swap.old})
         try:
             if self._stream is None:
                 self._stream = self._call().__aiter__()
@@ -354,6 +425,8 @@ class Swapped:
             return True, None, None
         except BaseException as error:
             return True, self._failed(error), None
+        finally:
+            _inside.reset(mark)
         if token is not None:
             token.yielded(item)
         return False, None, item

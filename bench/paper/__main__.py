@@ -14,17 +14,20 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from msgspec import DecodeError, json
+from msgspec import DecodeError, json, structs
 from rich.console import Console
 
+from autochron.report import mutation_tallies as tallies
 from bench import passes, recording
 from bench.measure import FULL, Figure
 from bench.paper import peer, plots, table, trials
 from bench.paper.table import Costs, Study
+from bench.paper.trials import Row
 from incidents.suite import INCIDENTS, Incident, IncidentError, load, load_all
+from mutation import __main__ as mutation
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "bench" / "results"
@@ -143,7 +146,7 @@ def _measured(options: argparse.Namespace, console: Console) -> Study:
         day=time.strftime("%Y-%m-%d", time.gmtime()),
         python=platform.python_version(),
         system=f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        rows=tuple(rows),
+        rows=tuple(_with_mutants(rows)),
         costs=costs,
         peer=() if isinstance(theirs, str) else theirs,
         without_peer=theirs if isinstance(theirs, str) else "",
@@ -153,6 +156,15 @@ def _measured(options: argparse.Namespace, console: Console) -> Study:
             for name, missing in left_out.items()
         ),
     )
+
+
+def _with_mutants(rows: Sequence[Row]) -> Iterator[Row]:
+    """Add what the mutation study that is kept says of each; nothing where there is none."""
+    is_kept = (mutation.RESULTS / "study.json").is_file()
+    found = {each.name: each.results for each in mutation.read().incidents} if is_kept else {}
+    for row in rows:
+        told = tallies.tally(found.get(row.name, ()), tallies.CUT_POINT)
+        yield structs.replace(row, mutants=told.tried, killed=told.killed)
 
 
 def _costs() -> Costs:

@@ -35,7 +35,7 @@ class PeerRow(Struct, frozen=True):
 def run(folder: Path | None) -> tuple[PeerRow, ...] | str:
     """Run its harness; gives why it can't be run."""
     with tempfile.TemporaryDirectory() as scratch:
-        source = folder or _fetched(Path(scratch))
+        source = folder or fetched(Path(scratch))
         if isinstance(source, str):
             return source
         found = Path(scratch) / "peer.json"
@@ -46,7 +46,7 @@ def run(folder: Path | None) -> tuple[PeerRow, ...] | str:
         return tuple(json.decode(found.read_bytes(), type=list[PeerRow]))
 
 
-def _fetched(folder: Path) -> Path | str:
+def fetched(folder: Path) -> Path | str:
     """Fetch and unpack its source."""
     words = ["download", "-qq", "--no-deps", "--no-binary", ":all:", "-d", str(folder), RELEASE]
     said = _run(["-m", "pip", *words], folder)

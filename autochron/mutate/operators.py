@@ -1,0 +1,325 @@
+"""Operators of ours, as cosmic-ray's plugins are written, and the way from an operator's name to its class.
+
+cosmic-ray finds them by the entry point `autochron`, so `cosmic-ray exec` runs our mutants as they are. What we generate does
+not depend on the entry point: names are resolved here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import ClassVar, TypeAlias
+
+from cosmic_ray.operators.operator import Example, Operator
+from cosmic_ray.operators.provider import OperatorProvider
+from parso.python.tree import Keyword
+from parso.tree import BaseNode, Leaf, NodeOrLeaf, TypedLeaf
+
+from autochron.errors import UsageError
+from autochron.rules.nearest import nearest
+
+Position: TypeAlias = tuple[tuple[int, int], tuple[int, int]]
+"""Where something begins and ends: lines from 1, columns from 0."""
+
+MARK = "XX"
+"""What a mutated string begins and ends with."""
+
+_LITERAL = re.compile(r"""([A-Za-z]*)('''|\"""|'|")(.*)\2""", re.DOTALL)
+
+
+# --- Literals ---
+
+
+class StringConstant(Operator):  # type: ignore[misc] # cosmic-ray has no types
+    """Put a mark before and after the text of a string; what stands beside an f-string is a part of it, and stays."""
+
+    is_bytes: ClassVar[bool] = False
+
+    def mutation_positions(self, node: NodeOrLeaf) -> Iterator[Position]:
+        if _literals(node, is_bytes=self.is_bytes):
+            yield node.start_pos, node.end_pos
+
+    def mutate(self, node: NodeOrLeaf, index: int) -> NodeOrLeaf:
+        # Into the first and the last of adjacent literals: whatever their quotes and escapes, the value is marked.
+        pieces = _pieces(node)
+        text = ""
+        for number, match in enumerate(_literals(node, is_bytes=self.is_bytes)):
+            before, after = MARK if number == 0 else "", MARK if number == len(pieces) - 1 else ""
+            text += _first_leaf(pieces[number]).prefix if number else ""
+            text += f"{match[1]}{match[2]}{before}{match[3]}{after}{match[2]}"
+        return _replaced(node, text)
+
+    @classmethod
+    def examples(cls) -> Sequence[Example]:
+        return (
+            Example("x = 'blocked'", "x = 'XXblockedXX'"),
+            Example("x = ''", "x = 'XXXX'"),
+            Example("x = r'\\d' '''\n'''", "x = r'XX\\d' '''\nXX'''"),
+            Example("x = {'a': b'b', 'c': f'd'}", "x = {'a': b'b', 'XXcXX': f'd'}", occurrence=1),
+        )
+
+
+class BytesConstant(StringConstant):
+    """Put a mark before and after bytes."""
+
+    is_bytes = True
+
+    @classmethod
+    def examples(cls) -> Sequence[Example]:
+        return (
+            Example("x = b'key'", "x = b'XXkeyXX'"),
+            Example("x = 'a', Rb'\\n' b''", "x = 'a', Rb'XX\\n' b'XX'"),
+        )
+
+
+class EmptyString(Operator):  # type: ignore[misc]
+    """Empty a string, or bytes, unless they are."""
+
+    def mutation_positions(self, node: NodeOrLeaf) -> Iterator[Position]:
+        found = _literals(node, is_bytes=False) or _literals(node, is_bytes=True)
+        if any(match[3] for match in found):
+            yield node.start_pos, node.end_pos
+
+    def mutate(self, node: NodeOrLeaf, index: int) -> NodeOrLeaf:
+        first = _literals(node, is_bytes=False) or _literals(node, is_bytes=True)
+        return _replaced(node, f"{first[0][1]}{first[0][2] * 2}")
+
+    @classmethod
+    def examples(cls) -> Sequence[Example]:
+        return (
+            Example("x = 'blocked'", "x = ''"),
+            Example("x = b'' b'key'", "x = b''"),
+            Example("x = '', '''a\n'''", "x = '', ''''''"),
+        )
+
+
+# --- Conditions ---
+
+
+class ReplaceMembership(Operator):  # type: ignore[misc]
+    """Turn `in` into `not in`, and back."""
+
+    def mutation_positions(self, node: NodeOrLeaf) -> Iterator[Position]:
+        for number in self._places(node):
+            place = node.children[number]  # type: ignore[attr-defined] # a comparison
+            yield place.start_pos, place.end_pos
+
+    def mutate(self, node: BaseNode, index: int) -> NodeOrLeaf:
+        number = self._places(node)[index]
+        place = node.children[number]
+        _put(node, number, "not in" if isinstance(place, Keyword) else "in")
+        return node
+
+    @staticmethod
+    def _places(node: NodeOrLeaf) -> list[int]:
+        if node.type != "comparison" or not isinstance(node, BaseNode):
+            return []
+        words = {
+            number: " ".join(_words(node.children[number])) for number in range(1, len(node.children), 2)
+        }
+        return [number for number, word in words.items() if word in {"in", "not in"}]
+
+    @classmethod
+    def examples(cls) -> Sequence[Example]:
+        return (
+            Example("x in y", "x not in y"),
+            Example("x not  in y", "x in y"),
+            Example("x < y in(z)", "x < y not in(z)"),
+            Example("[x for x in y if x in z]", "[x for x in y if x not in z]"),
+        )
+
+
+class DropOperand(Operator):  # type: ignore[misc]
+    """Leave one operand of `and` or `or` out."""
+
+    def mutation_positions(self, node: NodeOrLeaf) -> Iterator[Position]:
+        if node.type in {"and_test", "or_test"} and isinstance(node, BaseNode):
+            for _ in node.children[::2]:
+                yield node.start_pos, node.end_pos
+
+    def mutate(self, node: BaseNode, index: int) -> NodeOrLeaf:
+        place = 2 * index
+        gone = slice(place - 1, place + 1) if index else slice(0, 2)
+        kept = list(node.children)
+        del kept[gone]
+        text = kept[0].get_code(include_prefix=False)
+        for child in kept[1:]:
+            code = child.get_code()
+            text += code if _are_apart(text, code) else f" {code}"
+        # `if(a)and b` and `a and(b)else c`: a bracket that kept words apart may be gone.
+        after = node.get_code(include_prefix=False)[-1]
+        if not _is_word(after) and _is_word(text[-1]):
+            text += " "
+        return _replaced(node, text)
+
+    @classmethod
+    def examples(cls) -> Sequence[Example]:
+        return (
+            Example("x and y", "y"),
+            Example("x and y", "x", occurrence=1),
+            Example("x or y or z", "x or z", occurrence=1),
+            Example("if(x)and y: pass", "if y: pass"),
+            Example("a if x and(y)else b", "a if x else b", occurrence=1),
+            Example("x and(y)and z", "x and z", occurrence=1),
+            Example("x and y or z", "z"),
+        )
+
+
+class _Negate(Operator):  # type: ignore[misc]
+    """Put `not (…)` around conditions: all of each, where cosmic-ray's `AddNot` negates what stands first in it."""
+
+    def mutation_positions(self, node: NodeOrLeaf) -> Iterator[Position]:
+        for number in self._places(node):
+            place = node.children[number]  # type: ignore[attr-defined] # a statement
+            yield place.start_pos, place.end_pos
+
+    def mutate(self, node: BaseNode, index: int) -> NodeOrLeaf:
+        number = self._places(node)[index]
+        _put(node, number, f"not ({node.children[number].get_code(include_prefix=False)})")
+        return node
+
+    @staticmethod
+    def _places(node: NodeOrLeaf) -> list[int]:
+        raise NotImplementedError
+
+
+class NegateIf(_Negate):
+    """Negate the condition of `if` and of each `elif`."""
+
+    @staticmethod
+    def _places(node: NodeOrLeaf) -> list[int]:
+        if node.type != "if_stmt" or not isinstance(node, BaseNode):
+            return []
+        words = [child.value if isinstance(child, Keyword) else "" for child in node.children]
+        return [number + 1 for number, word in enumerate(words) if word in {"if", "elif"}]
+
+    @classmethod
+    def examples(cls) -> Sequence[Example]:
+        return (
+            Example("if a and b: pass", "if not (a and b): pass"),
+            Example("if(a): pass", "if not ((a)): pass"),
+            Example("if a: pass\nelif b: pass", "if a: pass\nelif not (b): pass", occurrence=1),
+        )
+
+
+class NegateCondition(_Negate):
+    """Negate the condition of `while`, `assert`, a conditional expression, or a comprehension."""
+
+    _PLACES: ClassVar[dict[str, int]] = {"while_stmt": 1, "assert_stmt": 1, "test": 2, "comp_if": 1}
+
+    @staticmethod
+    def _places(node: NodeOrLeaf) -> list[int]:
+        number = NegateCondition._PLACES.get(node.type)
+        return [] if number is None else [number]
+
+    @classmethod
+    def examples(cls) -> Sequence[Example]:
+        return (
+            Example("while a or b: pass", "while not (a or b): pass"),
+            Example("assert a, b", "assert not (a), b"),
+            Example("a if(b)else c", "a if not ((b))else c"),
+            Example("[a for a in b if c if d]", "[a for a in b if c if not (d)]", occurrence=1),
+        )
+
+
+# --- Names ---
+
+OPERATORS: tuple[type[Operator], ...] = (
+    StringConstant,
+    EmptyString,
+    BytesConstant,
+    ReplaceMembership,
+    DropOperand,
+    NegateIf,
+    NegateCondition,
+)
+"""Those of ours."""
+
+
+class Provider:
+    """Our operators by name, as cosmic-ray asks for them."""
+
+    _BY_NAME: ClassVar[dict[str, type[Operator]]] = {each.__name__: each for each in OPERATORS}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._BY_NAME)
+
+    def __getitem__(self, name: str) -> type[Operator]:
+        return self._BY_NAME[name]
+
+
+_PROVIDERS = {"core": OperatorProvider(), "autochron": Provider()}
+
+
+def operator_names() -> tuple[str, ...]:
+    """Give the names of cosmic-ray's operators and of ours, in the order in which they are tried."""
+    return tuple(f"{provider}/{name}" for provider, names in _PROVIDERS.items() for name in names)
+
+
+def nearest_operator(name: str) -> str:
+    """Give the operator that is most like a name, with its provider or without, as a message goes on."""
+    own = {each.partition("/")[2]: each for each in operator_names()}
+    close = nearest(own.values(), name) or own.get(nearest(own, name.rpartition("/")[2]) or "")
+    return f"nearest is `{close}`" if close else "`cosmic-ray operators` lists them"
+
+
+@cache
+def operator_class(name: str) -> type[Operator]:
+    """Give the operator of a name such as `core/NumberReplacer` or `autochron/NegateIf`; UsageError where there is none."""
+    if name not in operator_names():
+        raise UsageError(f"there is no operator `{name}`; {nearest_operator(name)}")
+    provider, _, own = name.partition("/")
+    found: type[Operator] = _PROVIDERS[provider][own]
+    return found
+
+
+# --- Nodes ---
+
+
+def _pieces(node: NodeOrLeaf) -> Sequence[NodeOrLeaf]:
+    """Give the adjacent literals of a constant."""
+    return node.children if isinstance(node, BaseNode) else (node,)
+
+
+def _literals(node: NodeOrLeaf, *, is_bytes: bool) -> list[re.Match[str]]:
+    """Match each of the literals of a constant of one type; none where the node is no such constant as a whole."""
+    if node.type not in {"string", "strings"} or (node.parent is not None and node.parent.type == "strings"):
+        return []
+    matches = [_LITERAL.fullmatch(piece.get_code(include_prefix=False)) for piece in _pieces(node)]
+    found = [match for match in matches if match and ("b" in match[1].lower()) == is_bytes]
+    plain = all(piece.type == "string" for piece in _pieces(node))
+    return found if plain and len(found) == len(matches) else []
+
+
+def _words(node: NodeOrLeaf) -> Iterable[str]:
+    return (piece.get_code(include_prefix=False) for piece in _pieces(node))
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character in "_'\""  # a quote after a word makes it a prefix of the string
+
+
+def _are_apart(before: str, after: str) -> bool:
+    return not (_is_word(before[-1]) and _is_word(after[0]))
+
+
+def _first_leaf(node: NodeOrLeaf) -> Leaf:
+    leaf: Leaf = node.get_first_leaf()
+    return leaf
+
+
+def _replaced(node: NodeOrLeaf, text: str) -> TypedLeaf:
+    """Give what stands in the place of a node, after the same blanks."""
+    prefix = _first_leaf(node).prefix
+    first = node.get_code(include_prefix=False)[0]
+    if not prefix and node.start_pos[1] and _is_word(text[0]) and not _is_word(first):
+        prefix = " "  # a bracket that kept words apart is gone
+    return TypedLeaf("mutated", text, node.start_pos, prefix)
+
+
+def _put(parent: BaseNode, number: int, text: str) -> None:
+    """Put a text in the place of a child, apart from the words beside it."""
+    place = parent.children[number]
+    prefix = _first_leaf(place).prefix or " "
+    parent.children[number] = TypedLeaf("mutated", text, place.start_pos, prefix)

@@ -1,0 +1,96 @@
+"""The named sets of operators: data, in `mutation/operators.toml`."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from autochron.errors import UsageError
+from autochron.rules.nearest import hint
+
+Places: TypeAlias = Literal["body", "thresholds"]
+"""What a set changes: the target's body, or the constants above it and the defaults that it uses."""
+
+_PACKAGE = Path(__file__).parent.parent
+
+
+class OperatorSet(Struct, frozen=True):
+    """Operators that are tried together.
+
+    Attributes:
+        name: of the set.
+        about: what it is for.
+        operators: their names, in the order in which they are tried.
+        places: what they change.
+    """
+
+    name: str
+    about: str
+    operators: tuple[str, ...]
+    places: Places = "body"
+
+
+class _Table(Struct, frozen=True, forbid_unknown_fields=True):
+    name: str
+    about: str
+    operators: tuple[str, ...] = ()
+    extends: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    places: Places = "body"
+
+
+class _File(Struct, frozen=True, forbid_unknown_fields=True):
+    version: Literal[1]
+    set: tuple[_Table, ...]
+
+
+def set_names() -> tuple[str, ...]:
+    """Give the names of the sets."""
+    return tuple(_tables())
+
+
+def operator_set(name: str) -> OperatorSet:
+    """Give a set by its name; UsageError where there is none such, or cosmic-ray is not installed."""
+    if name not in _tables():
+        raise UsageError(f"there is no operator set `{name}`{hint(set_names(), name)}")
+    table = _tables()[name]
+    return OperatorSet(table.name, table.about, _members(table), table.places)
+
+
+def set_file() -> Path:
+    """Give the file of the sets: inside the package, or in a checkout beside it."""
+    shipped = _PACKAGE / "mutate" / "data" / "operators.toml"
+    return shipped if shipped.is_file() else _PACKAGE.parent / "mutation" / "operators.toml"
+
+
+@lru_cache(maxsize=1)
+def _tables() -> dict[str, _Table]:
+    read = msgspec.toml.decode(set_file().read_bytes(), type=_File)
+    return {table.name: table for table in read.set}
+
+
+def _members(table: _Table) -> tuple[str, ...]:
+    """Give the operators of a set and of those that it extends, each once, in the order of their provider."""
+    try:
+        # Lazy: cosmic-ray is an extra, and the names of the sets are known without it.
+        from autochron.mutate.operators import nearest_operator, operator_names
+    except ModuleNotFoundError as error:
+        missing = (error.name or "cosmic-ray").partition(".")[0].replace("_", "-")
+        raise UsageError(
+            f"mutation needs {missing}, which isn't installed: pip install 'autochron[mutate]'"
+        ) from None
+    taken = {name for other in table.extends for name in _members(_tables()[other])}
+    for pattern in table.operators:
+        fitting = {name for name in operator_names() if fnmatchcase(name, pattern)}
+        if not fitting:
+            raise UsageError(
+                f"{set_file().name}: no operator fits `{pattern}` of the set `{table.name}`; {nearest_operator(pattern)}"
+            )
+        taken |= fitting
+    left_out = {name for name in taken for pattern in table.without if fnmatchcase(name, pattern)}
+    return tuple(name for name in operator_names() if name in taken - left_out)

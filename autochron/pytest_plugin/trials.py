@@ -1,0 +1,475 @@
+"""The trials of one server: an incident's tests collected once, and run in a fork for each mutant."""
+
+from __future__ import annotations
+
+import gc
+import io
+import os
+import sys
+import tokenize
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from types import FunctionType
+from typing import Any, BinaryIO
+
+import msgspec
+import pytest
+
+from autochron import _originals
+from autochron.errors import AutochronError, DivergenceError, PlanError, UsageError, WeavingError
+from autochron.mutate.bytecode import Part
+from autochron.mutate.forking import Ended, Limits, flush, forked, has_grown
+from autochron.mutate.model import Kind, Target
+from autochron.mutate.protocol import Asked, Job, Ready, Reply, digest_of
+from autochron.pytest_plugin import MARKER, _play, _prepared
+from autochron.pytest_plugin.marks import EXAMPLE, asked_of
+from autochron.pytest_plugin.outcomes import given_by, recorded_of
+from autochron.pytest_plugin.plays import Replayer, play_of
+from autochron.pytest_plugin.warming import file_of, imported, preload, warm, words_of
+from autochron.pytest_plugin.widening import Widening, longest, widened
+from autochron.rules.nearest import hint
+from autochron.session import again
+from autochron.session.probing import trust_nobody
+from autochron.session.swapping import Swap
+from autochron.weaving.heap import every_function
+from autochron.weaving.replacing import replace_code
+
+FIRST, _LEAST, _TIMES = 120.0, 2.0, 10.0
+"""Seconds that the fix may take at first, that any trial may, and how many times as long as the fix."""
+
+
+class Trials:
+    """The plugin of pytest that tries mutants in the place of running the tests."""
+
+    def __init__(self, asked: Asked, jobs: BinaryIO | None, writing: int) -> None:
+        self._asked = asked
+        self._jobs = jobs
+        self._writing = writing
+        self._fault = ""
+        self._items: list[pytest.Item] = []
+        self._plays: list[Replayer] = []
+        self._swaps: dict[str, str] = {}
+        self._functions: dict[Target, list[FunctionType]] = {}
+        self._parts: dict[Target, Part] = {}
+        self._limits = Limits(FIRST, asked.memory)
+        self._widening: Widening | None = None
+        self._is_served = False
+        self._loaded: dict[str, str] = {}
+        """The modules that a trial has imported, with their files."""
+
+    # --- collecting ------------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self) -> None:
+        """Install what tests without a trace are to find."""
+        for old, new in self._asked.swaps.items():
+            try:
+                Swap(old, new, self._asked.folder).install()
+            except Exception as error:  # of what is imported
+                raise pytest.UsageError(f"{new} can't be installed as {old}: {_first_line(error)}") from error
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Keep why a module could not be collected."""
+        if report.failed and not self._fault:
+            self._fault = (
+                f"{report.nodeid or 'the tests'} can't be collected: {_last_line(str(report.longrepr))}"
+            )
+
+    def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Keep why pytest has ended otherwise."""
+        self._fault = self._fault or f"pytest can't go on: {_first_line(excinfo.value)}"
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Keep the tests that replay a trace, or those that don't."""
+        wants = self._asked.server != "mocks"
+        items[:] = [each for each in items if (each.get_closest_marker(MARKER) is not None) is wants]
+        if self._asked.server == "stub":
+            for each in items:
+                _mark(each, live=(), swap=None)
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Try what is asked for, as long as something is."""
+        self._items = session.items
+        if session.testsfailed or not self._items:
+            return True  # `end` says why
+        try:
+            ready = self._prepare()
+        except AutochronError as error:
+            self._fault = error.message
+            return True
+        self._is_served = True
+        say(self._writing, ready)
+        for line in self._jobs or ():
+            say(self._writing, self._tried(msgspec.json.decode(line, type=Job)))
+        return True
+
+    def end(self, status: int) -> None:
+        """Say why nothing could be tried, where that is so."""
+        if self._is_served:
+            return
+        wanted = f"there is no test marked {MARKER} in {{}}; mark what replays a trace: {EXAMPLE}"
+        if self._asked.server == "mocks":
+            wanted = "there is no test without a trace in {}"
+        none = wanted.format(", ".join(os.path.basename(each) for each in self._asked.paths))
+        say(self._writing, Ready(fault=self._fault or (none if status in {0, 5} else self._why(status))))
+
+    def _why(self, status: int) -> str:
+        """Have pytest say once more why it does not begin: that goes nowhere but to its standard error."""
+        said = io.StringIO()
+        with redirect_stderr(said), redirect_stdout(io.StringIO()):
+            pytest.main([*words_of(self._asked), "--collect-only"])
+        return f"pytest ends with status {status} there: {_last_line(said.getvalue())}"
+
+    # --- making ready ----------------------------------------------------------------------------------------------
+
+    def _settle(self) -> tuple[Target, ...]:
+        """Weave as the tests will, and find what is to be mutated."""
+        if self._asked.server != "mocks":
+            self._plays = [_play_of(each) for each in self._items]
+        for play in self._plays:
+            self._swaps |= _swaps_of(play)
+        targets = self._targets()
+        for each in targets:
+            self._functions[each] = list(self._found(each))
+        if self._asked.server == "widen":
+            self._widening = self._widen()
+        return targets
+
+    def _prepare(self) -> Ready:
+        """Weave and import, before any fork, what each trial would have to."""
+        try:
+            targets = self._settle()
+        except AutochronError:
+            raise
+        except (Exception, SystemExit) as error:  # of a module that is imported here
+            raise PlanError(f"what it tests can't be imported: {_first_line(error)}") from error
+        fix = Job(id="fix", variant="fix")
+        before = set(sys.modules)
+        ended = forked(lambda _: msgspec.json.encode(imported(lambda: self._try(fix), before)), self._limits)
+        if not ended.is_whole:
+            raise PlanError(f"the test can't be tried: {_told(ended, self._limits)[1]}")
+        self._loaded = msgspec.json.decode(ended.said, type=dict[str, str])
+        preload(self._loaded, self._asked.folder)
+        trust_nobody()
+        for target, functions in self._functions.items():
+            if functions:
+                self._part(target)
+        for item, play in zip(self._items, self._plays, strict=False):
+            play.face.prepare()
+            warm(play)
+            if self._widening is None:  # its trials mark the tests anew
+                item.stash[_prepared] = play
+        gc.collect()
+        gc.freeze()
+        has_grown()
+        first = self._tried(fix)
+        if self._widening is not None:
+            self._widening.know(first)
+        self._limits = limits_of(self._asked, first)
+        return self._ready(targets, first)
+
+    def _ready(self, targets: tuple[Target, ...], first: Reply) -> Ready:
+        return Ready(
+            tests=len(self._items),
+            swaps=self._swaps,
+            targets=targets,
+            recorded=tuple(
+                each
+                for item, play in zip(self._items, self._plays, strict=False)  # tests of mocks have no plays
+                for each in recorded_of(play, self._where(item))
+            ),
+            fix=first,
+            limit=self._limits.seconds,
+            process=os.getpid(),
+            files=self._files(),
+        )
+
+    def _files(self) -> dict[str, str]:
+        """Give the files of the project that were loaded, each with its digest."""
+        home = os.path.realpath(self._asked.folder)
+        roots = {home, *(os.path.realpath(play.root) for play in self._plays)}
+        paths = {
+            os.path.realpath(each)
+            for each in (*map(file_of, list(sys.modules)), *self._loaded.values())
+            if each
+        }
+        paths |= {self._path(each) for each in self._functions}
+        libraries = os.path.realpath(sys.prefix) + os.sep
+        found = [
+            path
+            for path in paths
+            if not path.startswith(libraries) and any(path.startswith(root + os.sep) for root in roots)
+        ]
+        return {os.path.relpath(path, home).replace(os.sep, "/"): digest_of(path) for path in sorted(found)}
+
+    def _targets(self) -> tuple[Target, ...]:
+        """Give what is mutated: what is asked for, else what the tests swap in, else the live tools of the record."""
+        if self._asked.targets:
+            return self._asked.targets
+        found: dict[Target, None] = {}
+        for play in self._plays:
+            swaps = play.asked.swap or {}
+            for old, new in swaps.items():
+                function = Swap(old, new, play.root).function()
+                while hasattr(function, "__wrapped__"):
+                    function = function.__wrapped__
+                code = getattr(function, "__code__", None)
+                if code is None:
+                    raise PlanError(
+                        f"{new} has no code of Python's that could be mutated; name a function with --tool"
+                    )
+                found[self._target(code.co_filename, code.co_qualname)] = None
+            record, plan = play.face.planned()
+            for each in () if swaps else again.suspects(record, plan):
+                file, qualname, _ = again.parts_of(each.site)
+                if file.endswith(".py"):
+                    found[self._target(os.path.join(play.root, file), qualname)] = None
+        if self._plays and not found:
+            raise PlanError(
+                "the live tools are defined in a library; name the function of yours to mutate with --tool FILE:NAME"
+            )
+        return tuple(found)
+
+    def _target(self, path: str, qualname: str) -> Target:
+        folder = os.path.realpath(self._asked.folder)
+        return Target(os.path.relpath(os.path.realpath(path), folder).replace(os.sep, "/"), qualname)
+
+    def _widen(self) -> Widening:
+        """Have each target swapped for what gives it other inputs; without a swap they stand in for themselves."""
+        functions = [function for each in self._functions.values() for function in each]
+        for item, play in zip(self._items, self._plays, strict=True):
+            if not play.asked.swap:
+                own = {f"{each.__code__.co_filename}:{each.__code__.co_qualname}": each for each in functions}
+                _mark(item, swap=own)
+        self._plays = [_play_of(each) for each in self._items]
+        texts = {}
+        for each in functions:
+            with open(each.__code__.co_filename, encoding="utf-8") as file:
+                texts[each.__code__.co_filename] = file.read()
+        return Widening(functions, texts, self._asked)
+
+    def _explore(self, widening: Widening, reply: Reply) -> Reply:
+        """Run the tests with other inputs at each call of a target; in the fork."""
+        explorers = []
+        for item, play in zip(self._items, self._plays, strict=True):
+            swaps: dict[str, Any] = {}
+            wanted = {old: Swap(old, new, play.root) for old, new in (play.asked.swap or {}).items()}
+            names = [each.qualname.rpartition(".")[2] for each in wanted.values()]
+            for old, swap in wanted.items():
+                name = swap.qualname.rpartition(".")[2]
+                name = name if names.count(name) == 1 else swap.qualname
+                explorers.append(widening.explorer(swap.function(), name, self._where(item)))
+                swaps[old] = explorers[-1].callable()
+            _mark(item, swap=swaps)
+        kind, said = kind_of(self._run())
+        return widened(msgspec.structs.replace(reply, kind=kind, said=said), explorers, widening.knows())
+
+    def _path(self, target: Target) -> str:
+        return os.path.realpath(os.path.join(self._asked.folder, target.file))
+
+    def _found(self, target: Target) -> Iterator[FunctionType]:
+        """Give the functions that have a target's code, wherever they are held."""
+        path = self._path(target)
+        if not os.path.isfile(path):
+            files = [each for each in os.listdir(self._asked.folder) if each.endswith(".py")]
+            raise PlanError(
+                f"there is no file {target.file} in {self._asked.folder}, which was to have"
+                f" {target.function}{hint(files, target.file)}"
+            )
+        with suppress(PlanError):  # it may be a function inside a function, or be deleted after it was used
+            Swap(f"{path}:{target.function}", f"{path}:{target.function}", self._asked.folder).function()
+        for function in every_function():
+            code = function.__code__
+            if code.co_qualname == target.function and os.path.realpath(code.co_filename) == path:
+                yield function
+
+    # --- trials ----------------------------------------------------------------------------------------------------
+
+    def _tried(self, job: Job) -> Reply:
+        """Try in a fork, and say how that ended."""
+        return settled(job, lambda: self._try(job), self._limits)
+
+    def _try(self, job: Job) -> Reply:
+        """Put in place what is to be tried, and run the tests; in the fork."""
+        reply = Reply(id=job.id, variant=job.variant)
+        if job.variant == "unguarded":
+            for each in self._items:
+                _mark(each, swap=None)
+        elif job.rebuilds:
+            return msgspec.structs.replace(reply, must_rebuild="it runs when the module is imported")
+        elif job.target is not None:
+            try:
+                self._put(job.target, job.text)
+            except SyntaxError as error:
+                return msgspec.structs.replace(reply, kind="compile", said=f"SyntaxError: {error.msg}")
+            except WeavingError as error:
+                return msgspec.structs.replace(reply, must_rebuild=error.message)
+        if self._widening is not None and job.variant in {"fix", "mutant"}:
+            return self._explore(self._widening, reply)
+        kind, said = kind_of(self._run())
+        found = [(self._where(each), each.stash.get(_play, None)) for each in self._items]
+        plays = [(where, play) for where, play in found if isinstance(play, Replayer)]
+        return msgspec.structs.replace(
+            reply,
+            kind=kind,
+            said=said,
+            given=tuple(given for where, play in plays for given in given_by(play, where)),
+            reached={
+                f"{swap.old}{where}": tuple(swap.reached) for where, play in plays for swap in play.face.swaps
+            },
+            reran=any(play.face.reran for _, play in plays),
+        )
+
+    def _where(self, item: pytest.Item) -> str:
+        """Say of which test a crossing is, where there are several: each counts its crossings from 1."""
+        if len(self._items) == 1:
+            return ""
+        files = {each.path for each in self._items}
+        return f" of {item.path.name if len(files) > 1 else ''}::{item.nodeid.partition('::')[2]}"
+
+    def _put(self, target: Target, text: str) -> None:
+        functions = self._functions.get(target) or ()
+        if not functions:
+            raise WeavingError(f"{target.function} of {target.file} is not loaded before the tests run")
+        code = self._part(target).compiled(text)
+        for each in functions:
+            replace_code(each, code)
+
+    def _part(self, target: Target) -> Part:
+        if target not in self._parts:
+            path = self._functions[target][0].__code__.co_filename
+            with tokenize.open(path) as file:
+                self._parts[target] = Part(file.read(), path, target.function)
+        return self._parts[target]
+
+    def _run(self) -> BaseException | None:
+        """Run the tests, up to the first that fails; gives what it raised."""
+        for item in self._items:
+            is_skipped = False
+            for when in ("setup", "call", "teardown"):
+                if is_skipped and when == "call":
+                    continue
+                hook = getattr(item.ihook, f"pytest_runtest_{when}")
+                options: dict[str, Any] = {"nextitem": None} if when == "teardown" else {}
+                called = pytest.CallInfo.from_call(lambda: hook(item=item, **options), when=when)  # noqa: B023
+                if called.excinfo is not None:
+                    # One that is skipped fails no run of pytest.
+                    is_skipped = called.excinfo.errisinstance(pytest.skip.Exception)
+                    if not is_skipped:
+                        return called.excinfo.value
+        return None
+
+
+def limits_of(asked: Asked, fix: Reply) -> Limits:
+    """Give what a trial may take, from what the fix takes; other inputs have limits of their own."""
+    if asked.server == "widen":
+        return Limits(
+            (asked.timeout or max(_LEAST, _TIMES * fix.seconds)) + longest(asked.inputs), asked.memory
+        )
+    if asked.timeout is not None and fix.seconds > asked.timeout:
+        raise UsageError(
+            f"with the fix the tests take {fix.seconds:.2g} s, and --timeout gives a trial {asked.timeout:g} s; give it more"
+        )
+    return Limits(asked.timeout or max(_LEAST, _TIMES * fix.seconds), asked.memory)
+
+
+def _mark(item: pytest.Item, **options: Any) -> None:
+    """Have a test ask for something else of its trace."""
+    marker = item.get_closest_marker(MARKER)
+    assert marker is not None  # noqa: S101 - others are not collected
+    if _prepared in item.stash:
+        del item.stash[_prepared]
+    mark = getattr(pytest.mark, MARKER)
+    item.add_marker(mark(*marker.args, **(dict(marker.kwargs) | options)), append=False)
+
+
+def _play_of(item: pytest.Item) -> Replayer:
+    """Weave for a test, as it will before it runs."""
+    marker = item.get_closest_marker(MARKER)
+    assert marker is not None  # noqa: S101 - others are not collected
+    several = getattr(item, "callspec", None)
+    trace = several.params.get("_autochron_trace") if several is not None else None
+    play = play_of(asked_of(marker, item, trace), "replay", item)
+    assert isinstance(play, Replayer)  # noqa: S101 - it is what the mode gives
+    return play
+
+
+def _swaps_of(play: Replayer) -> dict[str, str]:
+    """Give what a test swaps by name, with whole paths."""
+
+    def whole(name: str) -> str:
+        module, _, qualname = name.rpartition(":")
+        return f"{os.path.join(play.root, module)}:{qualname}" if module.endswith(".py") else name
+
+    return {whole(old): whole(new) for old, new in (play.asked.swap or {}).items() if isinstance(new, str)}
+
+
+# --- what became of it -------------------------------------------------------------------------------------------------
+
+
+def kind_of(error: BaseException | None) -> tuple[Kind, str]:
+    """Say how a test ended."""
+    if error is None:
+        return "passed", ""
+    said = _first_line(error)
+    if isinstance(error, AssertionError | pytest.fail.Exception):
+        return "assertion", said
+    if isinstance(error, DivergenceError | AutochronError):
+        return "divergence", said
+    if isinstance(error, SystemExit | pytest.exit.Exception):
+        return "exit", said
+    if isinstance(error, MemoryError):
+        return "memory", "it allocates more than a trial may"
+    return "crash", said
+
+
+def _told(ended: Ended, limits: Limits) -> tuple[Kind, str]:
+    """Say how a fork ended that has said nothing."""
+    if ended.is_late:
+        return "time-out", f"it was not done after {limits.seconds:.3g} s"
+    if ended.signal:
+        import signal  # lazy: an enumeration, for names
+
+        return "signal", f"killed by {signal.Signals(ended.signal).name}"
+    return "exit", f"its process ended with status {ended.status} and no word"
+
+
+def _first_line(error: BaseException) -> str:
+    name = type(error).__name__
+    try:
+        text = str(error).encode("utf-8", "backslashreplace").decode()
+    except Exception:  # of a class of theirs
+        return name
+    lines = [line for line in text.splitlines() if line.strip()]
+    return f"{name}: {lines[0].strip()[:200]}" if lines else name
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    told = [line for line in lines if line.startswith(("E  ", "ERROR")) and "usage:" not in line]
+    told = told or [line for line in lines if ": error: " in line] or lines or ["no reason is given"]
+    return told[-1].removeprefix("E  ").removeprefix("ERROR:").strip()[:300]
+
+
+def settled(job: Job, work: Callable[[], Reply], limits: Limits) -> Reply:
+    """Try in a fork, and say how that ended."""
+    began = _originals.perf_counter_ns()
+    flush()
+    ended = forked(lambda _: msgspec.json.encode(work()), limits)
+    took = (_originals.perf_counter_ns() - began) / 1e9
+    kind, said = _told(ended, limits)
+    if ended.is_whole:
+        try:
+            return msgspec.structs.replace(msgspec.json.decode(ended.said, type=Reply), seconds=took)
+        except msgspec.DecodeError:
+            kind, said = (
+                "crash",
+                "it wrote into a pipe that is not its own, and what came of it can't be read",
+            )
+    return Reply(id=job.id, variant=job.variant, kind=kind, said=said, seconds=took)
+
+
+def say(writing: int, said: Ready | Reply) -> None:
+    """Say something to who asks."""
+    with open(writing, "wb", closefd=False) as file:
+        file.write(msgspec.json.encode(said) + b"\n")

@@ -1,0 +1,31 @@
+// Hands the report to the standard page, and says above it what that page has no place for: all methods side by side.
+(() => {
+  const report = JSON.parse(document.getElementById("report").textContent);
+  const app = document.querySelector("mutation-test-report-app");
+  const study = report.config;
+
+  const add = (parent, tag, text) => {
+    const made = document.createElement(tag);
+    made.textContent = text;
+    parent.append(made);
+    return made;
+  };
+
+  const header = document.getElementById("study");
+  for (const { name, killed, tried } of study.methods) {
+    const percent = tried ? ` (${((100 * killed) / tried).toFixed(1)} %)` : "";
+    add(header, "span", `${name} kills ${killed} of ${tried}${percent}`);
+  }
+  const escapes = add(header, "span", `escapes: ${study.escapes ?? "not known"}`);
+  escapes.className = study.escapes === 0 ? "good" : "bad";
+  const left = "its score leaves out what ended the process, is no Python, or is argued equivalent";
+  add(header, "span", `below: the status by ${study.statusOf}; ${left}`);
+
+  const theme = () => {
+    document.body.style.backgroundColor = app.themeBackgroundColor;
+    document.documentElement.dataset.theme = app.theme;
+  };
+  app.addEventListener("theme-changed", theme);
+  app.report = report;
+  app.updateComplete.then(theme);
+})();

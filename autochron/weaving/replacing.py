@@ -1,0 +1,26 @@
+"""Other code for a function that may be woven: it crosses what it crossed before."""
+
+from __future__ import annotations
+
+from types import CodeType, FunctionType
+
+from autochron.errors import WeavingError
+from autochron.weaving.gate import Point
+from autochron.weaving.splice import splice
+from autochron.weaving.weave import has_woven
+
+
+def replace_code(function: FunctionType, code: CodeType) -> None:
+    """Give a function the code of a changed source, woven as its own is.
+
+    Raises:
+        WeavingError: that takes a module that is loaded anew: it has other free variables, or something inside it is woven.
+    """
+    own = function.__code__
+    if code.co_freevars != own.co_freevars:
+        raise WeavingError(f"{own.co_qualname} would have other variables of what encloses it")
+    points = [each for each in own.co_consts if type(each) is Point]
+    inner = [each for each in own.co_consts if type(each) is CodeType]
+    if any(has_woven(each) for each in inner) or (has_woven(own) and not points) or len(points) > 1:
+        raise WeavingError(f"something inside {own.co_qualname} is woven")
+    function.__code__ = splice(code, points[0]) if points else code

@@ -1,0 +1,1 @@
+"""The mutation study of the twelve incidents."""

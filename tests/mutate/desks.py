@@ -1,0 +1,150 @@
+"""Small incidents of plain functions: an agent, its tool, the guard in its place, recorded once and copied."""
+
+import shutil
+import sys
+from pathlib import Path
+
+from autochron.mutate.crew import Crew, Nursery
+from autochron.mutate.model import Target
+from autochron.mutate.protocol import Asked, Job
+from tests.cli.processes import ROOT, autochron, start, write
+
+SERVER = "autochron.pytest_plugin.mutants"
+TARGET = Target("guarded.py", "refund")
+
+RULES = """version = 1
+packs = []
+[[boundary]]
+name = "model"
+kind = "model"
+define = "agent:ask"
+[[boundary]]
+name = "{__name__}"
+kind = "tool"
+define = "tools:*"
+"""
+TOOLS = '''
+PAID = {"A1": 4900}
+
+
+def refund(order: str, cents: int) -> dict:
+    """Pay."""
+    return {"status": "paid", "cents": cents}
+'''
+GUARDED = '''
+from tools import PAID
+from tools import refund as pay
+
+
+def refund(order: str, cents: int) -> dict:
+    """Pay no more than was paid."""
+    if cents > PAID[order]:
+        return {"status": "blocked", "most": PAID[order]}
+    return pay(order, cents)
+'''
+AGENT = """
+import tools
+
+
+def ask(messages):
+    return {"order": "A1", "cents": 9900}
+
+
+def main():
+    wish = ask(["my lamp is broken"])
+    return tools.refund(wish["order"], wish["cents"])
+
+
+if __name__ == "__main__":
+    main()
+"""
+TEST = """
+import agent
+import pytest
+
+
+@pytest.mark.autochron("trace.jsonl", live=["refund"], swap={"tools.py:refund": "guarded.py:refund"})
+def test_no_more_than_was_paid(replay):
+    agent.main()
+    assert replay["refund[1]"].result["status"] == "blocked"
+"""
+FILES = {
+    "agent.py": AGENT,
+    "tools.py": TOOLS,
+    "guarded.py": GUARDED,
+    "test_incident.py": TEST,
+    "autochron.toml": RULES,
+    "pytest.ini": "[pytest]\npythonpath = .\n",
+}
+
+# What else is installed is no part of these, and takes seconds to import.
+PLAIN = {
+    "PYTHONPATH": ROOT,
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "PYTEST_PLUGINS": "autochron.pytest_plugin",
+}
+
+
+def made(folder, **files):
+    """Write an incident and record it; dots of a file's name are given as two underscores."""
+    named = {name.replace("__", "."): text for name, text in files.items()}
+    write(folder, FILES | {name if "." in name else f"{name}.py": text for name, text in named.items()})
+    store = ("--store", f"sqlite:///{folder}/../{folder.name}.db")
+    for words in (
+        ("run", "--strict", *store, "agent.py"),
+        ("traces", "export", "last", "trace.jsonl", *store),
+    ):
+        ran = autochron(folder, *words)
+        assert ran.status == 0, ran.said
+    return folder
+
+
+def copied(folder, to, **files):
+    """Copy an incident, some files of it changed; None takes one away."""
+    shutil.copytree(folder, to, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    for name, text in files.items():
+        path = to / (name.replace("__", ".") if "__" in name else f"{name}.py")
+        if text is None:
+            path.unlink()
+        else:
+            path.write_text(text, encoding="utf-8")
+    return to
+
+
+def mutate(folder, *words, env=None, **more):
+    """Run `autochron mutate WORD …`, without a sample unless one is asked for."""
+    sample = () if "--sample" in words or "merge" in words else ("--sample", "0")
+    return autochron(folder, "mutate", *words, *sample, env=PLAIN | (env or {}), **more)
+
+
+def begun(folder, *words, **more):
+    """Start `autochron mutate WORD …`."""
+    command = [sys.executable, "-m", "autochron", "mutate", *words, "--sample", "0"]
+    return start(command, folder, env=PLAIN, **more)
+
+
+class Trier:
+    """A crew that tries hand-written bodies of a function."""
+
+    def __init__(self, folder: Path, *, server="cut", target=TARGET, width=1, **asked):
+        self.folder = folder
+        self.target = target
+        self.nursery = Nursery(SERVER, str(folder), width)
+        paths = tuple(str(each) for each in sorted(folder.glob("test_*.py")))
+        asked = {"timeout": 2.0, "memory": 256 << 20, "targets": (target,)} | asked
+        self.crew = Crew(self.nursery, Asked(server=server, paths=paths, folder=str(folder), **asked), width)
+        self.ready = self.crew.first()
+
+    def job(self, body, name="mutant", **more):
+        """Give the job of a function whose body is this."""
+        text = (self.folder / self.target.file).read_text(encoding="utf-8")
+        head, _, _ = text.partition('    """Pay no more')
+        lines = "".join(f"    {line}\n" for line in body.strip("\n").splitlines())
+        return Job(id=name, variant="mutant", target=self.target, text=head + lines, **more)
+
+    def ask(self, body, **more):
+        return self.crew.ask(self.job(body, **more))
+
+    def end(self):
+        self.crew.end()
+        self.nursery.end()

@@ -1,0 +1,185 @@
+"""Small studies made by hand: every kind of verdict, every behaviour, and the edges."""
+
+import msgspec
+
+from autochron.mutate.model import (
+    Agreement,
+    Canary,
+    Change,
+    Incident,
+    Input,
+    Mutant,
+    Result,
+    Sensitivity,
+    Study,
+    Target,
+    Verdict,
+)
+
+METHODS = ("full-stub", "mocks", "cut-point", "full-output", "widened")
+GUARD = '''\
+"""The fix: no more than was paid. </script><!-- <script> {{report}} "quoted" \\\\ """
+
+LIMIT = 4000
+
+
+def issue_refund(order_id, amount_cents):
+    if amount_cents > LIMIT:
+        return {"status": "blocked", "note": "zu viel: 💶 und ü"}
+    if amount_cents <= 0:
+        return {"status": "blocked"}
+    return {"status": "paid"}
+'''
+TARGET = Target("guarded.py", "issue_refund")
+
+
+def mutant(number, line, before, after, operator="core/NumberReplacer", source=GUARD, **more):
+    """A mutant of the first place in a line where `before` stands."""
+    column = source.split("\n")[line - 1].index(before)
+    fields = {
+        "id": f"{number:012x}", "incident": "refund", "target": TARGET, "operator": operator, "occurrence": number,
+        "line": line, "column": column, "end_line": line, "end_column": column + len(before),
+        "before": before, "after": after,
+    }  # fmt: skip
+    return Mutant(**fields | more)
+
+
+def diff(line, before, after):
+    old = GUARD.split("\n")[line - 1]
+    new = old.replace(before, after, 1)
+    return f"--- guarded.py\n+++ guarded.py\n@@ -{line} +{line} @@\n-{old}\n+{new}\n"
+
+
+def verdicts(cut_point, *, mocks=None, full_output=None, widened=None):
+    """What the methods say; the later ones see what the earlier saw. A kind alone is a kill, unless it is `passed`."""
+    full_output = full_output or cut_point
+    found = {
+        "full-stub": "passed", "mocks": mocks, "cut-point": cut_point, "full-output": full_output,
+        "widened": widened or full_output,
+    }  # fmt: skip
+    return {
+        method: Verdict(kind, "" if kind == "passed" else f"{kind} it was", kind != "passed")
+        for method, kind in found.items()
+        if kind is not None
+    }
+
+
+def killed(number, kind, line=7, before=">", after="<", **more):
+    fields = {"operator": "core/ReplaceComparisonOperator_Gt_Lt", **more}
+    return Result(
+        mutant=mutant(number, line, before, after, **fields),
+        verdicts=verdicts(kind),
+        diff=diff(line, before, after),
+        is_unsafe=kind == "assertion",
+    )
+
+
+def refund():
+    """An incident in which every kind and every behaviour comes up once."""
+    kinds = ("assertion", "divergence", "crash", "exit", "time-out", "memory", "signal", "compile")
+    results = [killed(number, kind) for number, kind in enumerate(kinds)]
+    results += [
+        Result(  # it lives under cut-point, though the tool pays
+            mutant=mutant(16, 3, "4000", "999999", at_import=True),
+            verdicts=verdicts("passed", mocks="passed", full_output="output"),
+            changes=(Change("issue_refund#1", ".status", '"blocked"', '"paid"'),),
+            is_unsafe=True,
+            behaviour="escape",
+            diff=diff(3, "4000", "999999"),
+            hint="assert that nothing was paid",
+        ),
+        Result(
+            mutant=mutant(17, 8, '"zu viel: 💶 und ü"', '"</script><!--"', "autochron/StringConstant"),
+            verdicts=verdicts("passed", full_output="output"),
+            changes=(Change("issue_refund#1", ".note", '"zu viel: 💶 und ü"', '"</script><!--"'),),
+            behaviour="output",
+            diff=diff(8, '"zu viel: 💶 und ü"', '"</script><!--"'),
+            hint="assert the note, or don't give one",
+        ),
+        Result(
+            mutant=mutant(18, 8, "}", "} or {}", "autochron/After"),  # behind a character of two units
+            verdicts=verdicts("passed", widened="output"),
+            inputs=(2,),
+            behaviour="other-input",
+            diff=diff(8, "}", "} or {}"),
+            hint="replay with amount_cents = 4001",
+        ),
+        Result(
+            mutant=mutant(19, 9, "<=", "<", "core/ReplaceComparisonOperator_LtE_Lt"),
+            verdicts=verdicts("passed"),
+            behaviour="same",
+            diff=diff(9, "<=", "<"),
+            hint="try amount_cents = 0",
+        ),
+        Result(
+            mutant=mutant(20, 11, '"paid"', "'paid'", "autochron/StringConstant"),
+            verdicts=verdicts("passed"),
+            behaviour="same",
+            proof="both quotes make the same string",
+        ),
+    ]
+    return Incident(
+        name="refund",
+        targets=(TARGET,),
+        sources={"guarded.py": GUARD},
+        generated=17,
+        same_bytecode=3,
+        duplicates=1,
+        canaries=(
+            Canary("the fix", "cut-point", "passed", "passed"),
+            Canary("the unguarded tool", "cut-point", "assertion", "assertion"),
+        ),
+        inputs=(
+            Input(number=0, address="issue_refund#1", arguments="('A1', 9000)", is_kept=True),
+            Input(
+                number=2,
+                address="issue_refund#1",
+                argument="amount_cents",
+                value="4001",
+                source="4000 in guarded.py:3, plus 1",
+                arguments="('A1', 4001)",
+                is_kept=True,
+                flips=True,
+            ),
+        ),
+        sensitivity=(
+            Sensitivity("amount_cents", 9, 4, "amount_cents = 4000"),
+            Sensitivity("order_id", 3, 0),
+        ),
+        results=tuple(results),
+        agreement=(
+            Agreement("000000000000", ours=True, theirs=True),
+            Agreement("000000000013", ours=False, theirs=False),
+        ),
+    )
+
+
+def empty():
+    """An incident without mutants."""
+    return Incident(
+        name="stale_quote2",
+        targets=(Target("guarded.py", "quote"),),
+        sources={"guarded.py": "def quote(): ...\n"},
+        generated=2,
+        same_bytecode=2,
+        duplicates=0,
+        canaries=(Canary("the fix", "cut-point", "passed", "passed"),),
+    )
+
+
+def study(*incidents, **more):
+    fields = {"operators": "extended", "digest": "d1" * 32, "methods": METHODS, "incidents": incidents}
+    return Study(**fields | more)
+
+
+def whole():
+    return study(refund(), empty())
+
+
+def changed(incident, number, **more):
+    """The incident with another result for a mutant."""
+    results = tuple(
+        msgspec.structs.replace(each, **more) if each.mutant.occurrence == number else each
+        for each in incident.results
+    )
+    return msgspec.structs.replace(incident, results=results)

@@ -1,0 +1,116 @@
+"""Incidents on a Dask cluster of this machine: its workers are real processes."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from autochron.errors import UsageError
+from autochron.mutate.clustering import mapped
+
+INCIDENTS = Path(__file__).resolve().parents[2] / "incidents"
+
+
+def tell_nobody(*_):
+    pass
+
+
+def test_without_dask_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(UsageError) as caught:
+        mapped(tell_nobody, ["a"], None, None, 1, tell_nobody)
+    assert caught.value.message == (
+        "--executor dask needs distributed, which isn't installed: pip install 'autochron[dask]'"
+    )
+
+
+@pytest.fixture
+def distributed():
+    return pytest.importorskip("distributed", reason="the extra `dask` is not installed")
+
+
+@pytest.mark.slow
+def test_an_address_without_a_scheduler_is_refused(distributed):
+    with pytest.raises(UsageError, match=r"--scheduler tcp://127\.0\.0\.1:9: there is no Dask scheduler"):
+        mapped(tell_nobody, ["a"], None, "tcp://127.0.0.1:9", 1, tell_nobody)
+
+
+@pytest.mark.slow
+def test_a_study_on_a_cluster_is_that_of_one_machine(distributed, tmp_path):
+    pytest.importorskip("cosmic_ray")
+    pytest.importorskip("openai")
+    from autochron.session.mutating import Options, study_of
+
+    folders = [INCIDENTS / "refund", INCIDENTS / "payout"]
+    told = []
+
+    def tell(*words):
+        told.append(words)
+
+    def studied(executor):
+        options = Options(
+            operators="paper",
+            jobs=2,
+            out=str(tmp_path / executor),
+            sample=0,
+            shard=(1, 8),
+            inputs=4,
+            executor=executor,
+        )
+        return msgspec.json.encode(study_of(folders, options, tell if executor == "dask" else tell_nobody))
+
+    assert studied("dask") == studied("local")
+    assert "refund" in {name for name, *_ in told}
+    assert sorted(path.name for path in (tmp_path / "dask" / "journal").iterdir()) == [
+        "payout.jsonl",
+        "refund.jsonl",
+    ]
+
+
+@pytest.mark.slow
+def test_what_is_wrong_with_an_incident_is_said_as_on_one_machine(distributed, tmp_path):
+    pytest.importorskip("cosmic_ray")
+    from autochron.session.mutating import Options, study_of
+
+    options = Options(operators="paper", out=str(tmp_path / "out"), executor="dask")
+    with pytest.raises(UsageError, match="holds no test_"):
+        study_of([tmp_path], options, tell_nobody)
+
+
+@pytest.mark.slow
+def test_workers_that_die_are_said(distributed):
+    def dies(*_):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(
+        UsageError, match="refund: the workers that tried it have died, the last one at tcp://"
+    ):
+        mapped(dies, ["refund"], None, None, 1, tell_nobody)
+
+
+@pytest.mark.slow
+def test_an_interrupt_stops_what_runs_and_the_rest_does_not_begin(distributed, tmp_path):
+    def waits(folder, options, tell, stopping):
+        stopped = threading.Event()
+        stopping(stopped.set)
+        Path(options, folder).write_text("began")
+        tell(folder, "cut", 1, 9)
+        assert stopped.wait(60)
+        Path(options, folder).write_text("stopped")
+        raise KeyboardInterrupt
+
+    def interrupt(*_):
+        threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
+
+    with pytest.raises(KeyboardInterrupt):
+        mapped(waits, ["one", "two"], str(tmp_path), None, 1, interrupt)
+    for _ in range(100):
+        if (tmp_path / "one").read_text() == "stopped":
+            break
+        time.sleep(0.05)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"one": "stopped"}

@@ -1,0 +1,261 @@
+"""The operators of ours, as cosmic-ray runs them, and the named sets."""
+
+import ast
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("cosmic_ray")
+
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.operators.number_replacer import NumberReplacer
+from cosmic_ray.operators.provider import OperatorProvider
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autochron.errors import UsageError
+from autochron.mutate.operators import OPERATORS, Provider, operator_class, operator_names
+from autochron.mutate.sets import OperatorSet, operator_set, set_names
+from tests.cli.processes import ROOT
+
+
+def mutants(name, source):
+    """All texts that cosmic-ray itself makes with one of our operators, first to last."""
+    made = []
+    while (text := mutate_code(source, Provider()[name](), len(made))) is not None:
+        made.append(text)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("operator", "example"),
+    [
+        pytest.param(each, example, id=f"{each.__name__}-{number}")
+        for each in OPERATORS
+        for number, example in enumerate(each.examples())
+    ],
+)
+def test_examples(operator, example):
+    made = operator(**example.operator_args)
+    assert mutate_code(example.pre_mutation_code, made, example.occurrence) == example.post_mutation_code
+
+
+TABLE = [
+    ("StringConstant", 'x = "a"', ['x = "XXaXX"']),
+    ("StringConstant", "x = {'a': '', 1: u'b'}", [
+        "x = {'XXaXX': '', 1: u'b'}", "x = {'a': 'XXXX', 1: u'b'}", "x = {'a': '', 1: u'XXbXX'}",
+    ]),
+    ("StringConstant", 'x = """a\nb"""', ['x = """XXa\nbXX"""']),
+    ("StringConstant", "x = '\\1' '2'", ["x = 'XX\\1' '2XX'"]),
+    ("StringConstant", "x = ('a'  # it's\n     'b')", ["x = ('XXa'  # it's\n     'bXX')"]),
+    ("StringConstant", "x = f'a{b[\"c\"]}'", ["x = f'a{b[\"XXcXX\"]}'"]),
+    ("StringConstant", "x = 'a' f'{b}' 'c'", []),
+    ("StringConstant", "x = b'a', 1, None", []),
+    ("BytesConstant", "x = b'a' b'b', 'c'", ["x = b'XXa' b'bXX', 'c'"]),
+    ("BytesConstant", "x = b''", ["x = b'XXXX'"]),
+    ("EmptyString", "x = 'a', '', b'b', b''", ["x = '', '', b'b', b''", "x = 'a', '', b'', b''"]),
+    ("EmptyString", "x = r'a' 'b' ''", ["x = r''"]),
+    ("EmptyString", "x = '' ''", []),
+    ("EmptyString", "return'a'", ["return''"]),
+    ("ReplaceMembership", "a in b not in c < d", ["a not in b not in c < d", "a in b in c < d"]),
+    ("ReplaceMembership", "if x in(y): pass", ["if x not in(y): pass"]),
+    ("ReplaceMembership", "for x in y: pass", []),
+    ("ReplaceMembership", "[x for x in y if'a'in x]", ["[x for x in y if'a' not in x]"]),
+    ("ReplaceMembership", "a is not b", []),
+    ("ReplaceMembership", "(a\n in b)", ["(a\n not in b)"]),
+    ("DropOperand", "a and b or c", ["c", "a and b", "b or c", "a or c"]),
+    ("DropOperand", "a or b or c", ["b or c", "a or c", "a or b"]),
+    ("DropOperand", "(a\n  and b  # why\n  and c)", ["(b  # why\n  and c)", "(a  # why\n  and c)", "(a\n  and b)"]),
+    ("DropOperand", "if a and \\\n   b: pass", ["if b: pass", "if a: pass"]),
+    ("DropOperand", "x = a or(b)", ["x = (b)", "x = a "]),
+    ("DropOperand", "x=(a)or b", ["x= b", "x=(a)"]),
+    ("DropOperand", "not a and b", ["b", "not a"]),
+    ("NegateIf", "if a and b: pass", ["if not (a and b): pass"]),
+    ("NegateIf", "if a: pass\nelif(b): pass\nelse: pass", [
+        "if not (a): pass\nelif(b): pass\nelse: pass", "if a: pass\nelif not ((b)): pass\nelse: pass",
+    ]),
+    ("NegateIf", "if x := a(): pass", ["if not (x := a()): pass"]),
+    ("NegateIf", "while a: pass", []),
+    ("NegateCondition", "while a or b: pass", ["while not (a or b): pass"]),
+    ("NegateCondition", "assert a == b, c", ["assert not (a == b), c"]),
+    ("NegateCondition", "x = a if b else c if(d)else e", [
+        "x = a if not (b) else c if(d)else e", "x = a if b else c if not ((d))else e",
+    ]),
+    ("NegateCondition", "{a for a in b if a if c}", ["{a for a in b if not (a) if c}", "{a for a in b if a if not (c)}"]),
+    ("NegateCondition", "if a: pass", []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "source", "expected"), TABLE)
+def test_all_occurrences_in_order(name, source, expected):
+    assert mutants(name, source) == expected
+    for text in expected:
+        # Without what may stand in a function only.
+        ast.parse(f"def f():\n {text}" if "return" in text else text)
+
+
+@pytest.mark.parametrize("name", sorted(Provider()))
+def test_every_operator_has_a_row(name):
+    assert name in {row[0] for row in TABLE}
+
+
+LITERALS = st.builds(
+    lambda prefix, quote, text: f"{prefix}{quote}{text}{quote}",
+    st.sampled_from(["", "r", "u", "R"]),
+    st.sampled_from(["'", '"', "'''", '"""']),
+    st.text("abX ä\\n1", max_size=5).filter(lambda text: not text.endswith("\\") and "\\a" not in text),
+)
+
+
+def is_python(text):
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
+
+
+@given(st.lists(LITERALS, min_size=1, max_size=3).map(" ".join).filter(lambda text: is_python(f"x = {text}")))
+@pytest.mark.filterwarnings("ignore:invalid escape")
+@pytest.mark.filterwarnings("ignore:.*invalid escape:DeprecationWarning")
+def test_the_value_of_a_string_is_marked_whatever_its_quotes(literals):
+    value = ast.literal_eval(literals)
+    (marked,) = mutants("StringConstant", f"x = {literals}")
+    assert ast.literal_eval(marked.removeprefix("x = ")) == f"XX{value}XX"
+    emptied = mutants("EmptyString", f"x = {literals}")
+    assert [ast.literal_eval(text.removeprefix("x = ")) for text in emptied] == ([""] if value else [])
+
+
+# --- Names ---
+
+
+def test_the_provider_is_as_cosmic_ray_asks_for_it():
+    assert list(Provider()) == [each.__name__ for each in OPERATORS]
+    assert [Provider()[name] for name in Provider()] == list(OPERATORS)
+    with pytest.raises(KeyError):
+        Provider()["NumberReplacer"]
+
+
+def test_the_entry_point_names_the_provider():
+    project = tomllib.loads(Path(ROOT, "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    module, _, name = project["entry-points"]["cosmic_ray.operator_providers"]["autochron"].partition(":")
+    assert getattr(import_module(module), name) is Provider
+
+
+def test_operators_are_found_by_name_without_the_entry_point():
+    assert operator_class("core/NumberReplacer") is NumberReplacer
+    assert operator_class("autochron/NegateIf") is Provider()["NegateIf"]
+    assert set(operator_names()) == {
+        *(f"core/{name}" for name in OperatorProvider()), *(f"autochron/{name}" for name in Provider())
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("core/NumberReplacr", "core/NumberReplacer"),
+        ("NegateIf", "autochron/NegateIf"),
+        ("core/negateif", "autochron/NegateIf"),
+    ],
+)
+def test_an_unknown_operator_is_refused_with_the_nearest(name, near):
+    with pytest.raises(UsageError) as refused:
+        operator_class(name)
+    assert refused.value.message == f"there is no operator `{name}`; nearest is `{near}`"
+
+
+def test_an_unknown_operator_that_is_like_none_says_where_they_are_listed():
+    with pytest.raises(UsageError) as refused:
+        operator_class("x")
+    assert refused.value.message == "there is no operator `x`; `cosmic-ray operators` lists them"
+
+
+# --- Sets ---
+
+ORDERS = ("Lt", "LtE", "Gt", "GtE")
+RELATIONS = ("Eq", "NotEq", *ORDERS)
+
+
+def relational(those):
+    return {
+        f"core/ReplaceComparisonOperator_{before}_{after}"
+        for before in those
+        for after in RELATIONS
+        if after != before
+    }
+
+
+IDENTITIES = {"core/ReplaceComparisonOperator_Is_IsNot", "core/ReplaceComparisonOperator_IsNot_Is"}
+BOOLEANS = {f"core/Replace{each}" for each in ("TrueWithFalse", "FalseWithTrue", "AndWithOr", "OrWithAnd")}
+
+
+def test_the_set_of_the_paper():
+    assert set(operator_set("paper").operators) == {
+        "autochron/StringConstant", "autochron/ReplaceMembership", "autochron/DropOperand", "autochron/NegateIf",
+        "core/NumberReplacer", *BOOLEANS, *IDENTITIES, *relational(ORDERS),
+        "core/ReplaceComparisonOperator_Eq_NotEq", "core/ReplaceComparisonOperator_NotEq_Eq",
+    }  # fmt: skip
+
+
+def test_the_core_is_without_what_is_random_and_what_compares_identities_with_magnitudes():
+    left_out = {f"core/{name}" for name in OperatorProvider()} - set(operator_set("core").operators)
+    mixed = {
+        f"core/ReplaceComparisonOperator_{before}_{after}"
+        for one in RELATIONS
+        for other in ("Is", "IsNot")
+        for before, after in ((one, other), (other, one))
+    }
+    assert left_out == {"core/VariableReplacer", "core/VariableInserter"} | mixed
+
+
+def test_extended_is_the_core_and_ours():
+    ours = tuple(f"autochron/{each.__name__}" for each in OPERATORS)
+    assert operator_set("extended").operators == operator_set("core").operators + ours
+
+
+def test_thresholds_change_numbers_and_comparisons_of_what_is_made_at_import():
+    found = operator_set("thresholds")
+    assert found.places == "thresholds"
+    assert set(found.operators) == relational(RELATIONS) | {
+        "core/NumberReplacer", "core/ReplaceUnaryOperator_USub_UAdd", "autochron/ReplaceMembership"
+    }  # fmt: skip
+
+
+def test_every_set_can_be_made_of_names_alone():
+    assert set_names() == ("paper", "core", "extended", "thresholds")
+    for name in set_names():
+        found = operator_set(name)
+        assert isinstance(found, OperatorSet)
+        assert found.about
+        assert found.operators == tuple(name for name in operator_names() if name in found.operators)
+        for each in found.operators:
+            assert operator_class(each)()  # made without arguments
+
+
+def test_an_unknown_set_is_refused_with_the_nearest():
+    with pytest.raises(UsageError) as refused:
+        operator_set("papers")
+    assert refused.value.message == "there is no operator set `papers`; nearest is `paper`"
+
+
+def test_cosmic_ray_is_asked_for_when_it_is_needed_and_not_before():
+    program = """
+import sys
+sys.modules["cosmic_ray"] = None
+import autochron, autochron.mutate.sets as sets
+print(sets.set_names())
+try:
+    sets.operator_set("core")
+except autochron.errors.UsageError as error:
+    print(error.message)
+assert not any(name.startswith("parso") for name in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.splitlines() == [
+        "('paper', 'core', 'extended', 'thresholds')",
+        "mutation needs cosmic-ray, which isn't installed: pip install 'autochron[mutate]'",
+    ], done.stderr

@@ -1,0 +1,270 @@
+"""Mutants that no operator makes: each ends in its own way, is told as what it is, and the next one is tried as ever."""
+
+import os
+import subprocess
+import textwrap
+import time
+
+import pytest
+
+from autochron.mutate.forking import Limits, forked
+from tests.mutate.desks import PLAIN, Trier
+
+BLOCKS = 'return {"status": "blocked", "most": 4900}\n'
+PAYS = 'return {"status": "paid", "cents": cents}\n'
+FIX = """
+if cents > PAID[order]:
+    return {"status": "blocked", "most": PAID[order]}
+return pay(order, cents)
+"""
+
+
+def has_ended(process):
+    """Tell whether a process has ended, or does within a moment."""
+    for _ in range(200):
+        told = subprocess.run(
+            ["ps", "-o", "stat=", "-p", process], capture_output=True, text=True, check=False
+        )
+        if told.stdout.strip()[:1] in {"", "Z"}:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def body(text):
+    return textwrap.dedent(text).strip("\n")
+
+
+@pytest.fixture(scope="module")
+def trier(desk):
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in PLAIN.items():
+            patched.setenv(name, value)
+        found = Trier(desk, timeout=4.0, memory=64 << 20)
+        yield found
+        found.end()
+
+
+@pytest.fixture
+def afterwards(trier):
+    """Whatever a mutant did, the fix is right afterwards, and one that pays is caught."""
+    yield
+    assert trier.ask(FIX).kind == "passed"
+    assert trier.ask(PAYS).kind == "assertion"
+
+
+ENDS = {
+    "kills its group": (
+        "import os, signal\nos.killpg(os.getpgrp(), signal.SIGKILL)",
+        "signal",
+        "killed by SIGKILL",
+    ),
+    "kills its parent's group": (
+        "import os, signal\nos.killpg(os.getpgid(os.getppid()), signal.SIGKILL)",
+        "signal",
+        "it ended the process that was trying it, in whose group it is not",
+    ),
+    "dies of a segment": (
+        "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)",
+        "signal",
+        "killed by SIGSEGV",
+    ),
+    "ends its process": ("import os\nos._exit(0)", "exit", "its process ended with status 0 and no word"),
+    "leaves": ("raise SystemExit(3)", "exit", "SystemExit: 3"),
+    "ends pytest": ("import pytest\npytest.exit('enough')", "exit", "Exit: enough"),
+    "is interrupted": ("raise KeyboardInterrupt", "crash", "KeyboardInterrupt"),
+    "calls itself": (
+        "return refund(order, cents)",
+        "crash",
+        "RecursionError: maximum recursion depth exceeded",
+    ),
+    "allocates at once": (
+        "return 'x' * (1 << 40)",
+        "memory",
+        "it allocates more than a trial may",
+    ),
+    "allocates without end": (
+        "found = []\nwhile True:\n    found.append(bytearray(1 << 20))",
+        "memory",
+        "it allocates more than a trial may",
+    ),
+    "says what can't be written": (r"raise ValueError('\ud800')", "crash", r"ValueError: \ud800"),
+    "can't say what it is": (
+        body("""
+        class Odd(BaseException):
+            def __str__(self):
+                raise RuntimeError
+        raise Odd
+        """),
+        "crash",
+        "Odd",
+    ),
+    "is no Python": ("return (", "compile", "SyntaxError: '(' was never closed"),
+    "writes wherever it can": (
+        body("""
+        import os
+        for each in range(3, 64):
+            try:
+                os.write(each, b"x")
+            except OSError:
+                pass
+        return {"status": "blocked"}
+        """),
+        "crash",
+        "it wrote into a pipe that is not its own, and what came of it can't be read",
+    ),
+    "closes everything": (
+        f"import os\nos.closerange(0, 256)\n{BLOCKS}",
+        "exit",
+        "its process ended with status 1 and no word",
+    ),
+}
+
+
+@pytest.mark.usefixtures("afterwards")
+@pytest.mark.parametrize("how", ENDS)
+def test_a_mutant_ends_as_what_it_is(trier, how):
+    text, kind, said = ENDS[how]
+    reply = trier.ask(text, name=how)
+    assert (reply.id, reply.kind, reply.said) == (how, kind, said)
+
+
+SLEEPS = {
+    "sleeps": "import time\ntime.sleep(1000)",
+    "waits for itself": "import threading\nlock = threading.Lock()\nlock.acquire()\nlock.acquire()",
+    "stops itself": "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)",
+}
+LOOPS = {
+    "loops": "while True:\n    pass",
+    "loops and swallows": body("""
+        while True:
+            try:
+                while True:
+                    pass
+            except BaseException:
+                pass
+        """),
+    "swallows that memory is out": body("""
+        found = []
+        while True:
+            try:
+                found.append(bytearray(1 << 20))
+            except BaseException:
+                pass
+        """),
+    "counts in C": "return sum(range(3_000_000_000))",
+}
+
+
+@pytest.mark.parametrize("how", [pytest.param(each, marks=pytest.mark.slow) for each in SLEEPS | LOOPS])
+@pytest.mark.usefixtures("afterwards")
+def test_one_that_does_not_end_is_ended(trier, how):
+    reply = trier.ask((SLEEPS | LOOPS)[how])
+    assert (reply.kind, reply.said) == ("time-out", "it was not done after 4 s")
+    assert 4 < reply.seconds < 8
+
+
+QUIET = {
+    "closes its output": "import os\nos.close(1)\n",
+    "closes its stream": "import sys\nsys.stdout.close()\n",
+    "has no streams": "import sys\nsys.stdout = sys.stderr = None\n",
+    "goes elsewhere": "import os\nos.chdir('/')\n",
+    "says much": "print('x' * 10_000_000)\n",
+    "leaves a thread": "import threading, time\nthreading.Thread(target=time.sleep, args=(1000,)).start()\n",
+    "leaves a program": "import subprocess\nsubprocess.Popen(['sleep', '1000'])\n",
+}
+
+
+@pytest.mark.parametrize("how", QUIET)
+def test_what_it_does_to_its_process_changes_no_verdict(trier, how):
+    assert trier.ask(QUIET[how] + BLOCKS).kind == "passed"
+    assert trier.ask(QUIET[how] + PAYS).kind == "assertion"
+
+
+@pytest.mark.slow
+def test_a_child_that_comes_back_is_not_asked(trier):
+    paid = "import os\nif os.fork() == 0:\n    return {'status': 'paid'}\n"
+    assert trier.ask(paid + BLOCKS).kind == "passed"
+
+
+@pytest.mark.slow
+def test_what_a_mutant_leaves_behind_is_ended_with_it(trier, tmp_path):
+    left = f"import subprocess\nopen({str(tmp_path / 'id')!r}, 'w').write(str(subprocess.Popen(['sleep', '1000']).pid))\n"
+    assert trier.ask(left + BLOCKS).kind == "passed"
+    assert has_ended((tmp_path / "id").read_text())
+
+
+def test_nothing_outlives_its_server(desk, trier, tmp_path):
+    """A mutant that ends its server and goes on has nobody who waits for it."""
+    place = tmp_path / "id"
+    text = f"import os, signal, time\nopen({str(place)!r}, 'w').write(str(os.getpid()))\n"
+    reply = trier.ask(f"{text}os.kill(os.getppid(), signal.SIGKILL)\ntime.sleep(1000)")
+    assert reply.kind == "signal"
+    assert has_ended(place.read_text())
+
+
+def test_a_skipped_test_fails_nothing(trier):
+    assert trier.ask("import pytest\npytest.skip('not today')").kind == "passed"
+
+
+COUNTS = """
+import builtins
+builtins.counted = getattr(builtins, "counted", 0) + 1
+PAID["A1"] += 1
+return {"status": "blocked", "most": PAID["A1"], "counted": builtins.counted}
+"""
+
+
+def test_no_state_passes_from_one_mutant_to_the_next(trier):
+    first, second = trier.ask(COUNTS), trier.ask(COUNTS)
+    assert first.given[0].outcome == '{"returned":{"status":"blocked","most":4901,"counted":1}}'
+    assert second.given == first.given
+    assert trier.ask(FIX).given == trier.ready.fix.given
+
+
+def test_going_on_to_what_the_fix_replaces_is_told(trier):
+    assert trier.ready.fix.reached == {"tools.py:refund": (0,)}
+    through = trier.ask("pay(order, cents)\n" + BLOCKS)
+    assert (through.kind, through.reached) == ("passed", {"tools.py:refund": (1,)})
+
+
+@pytest.mark.slow
+def test_memory_stays_as_it_is(trier):
+    """A server that kept something of each trial would have grown."""
+    job = trier.job(FIX)
+    trier.crew.ask(job)
+    before = _resident(trier)
+    for _ in range(300):
+        assert trier.crew.ask(job).kind == "passed"
+    assert _resident(trier) - before < 2 << 20
+
+
+def _resident(trier):
+    (server,) = trier.crew._idle
+    with open(f"/proc/{server.ready.process}/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+# --- forks by themselves ---
+
+
+def test_a_fork_says_what_it_found():
+    ended = forked(lambda tell: (tell(b"one "), b"two")[1], Limits(10))
+    assert (ended.said, ended.is_whole) == (b"one two", True)
+
+
+def test_a_fork_that_dies_has_said_what_it_said():
+    ended = forked(lambda tell: (tell(b"one "), os._exit(7))[1], Limits(10))
+    assert (ended.said, ended.is_whole, ended.status) == (b"one ", False, 7)
+
+
+def test_a_fork_that_forks_on_is_one():
+    """Of two that come back to the same place one is asked, and the number of them doesn't double with each step."""
+
+    def work(tell):
+        for _ in range(30):
+            os.fork()
+            tell(b"x")
+        return b""
+
+    assert forked(work, Limits(20)).said == b"x" * 30
