@@ -196,6 +196,7 @@ class Incident(Struct, frozen=True, kw_only=True):
         sensitivity: which argument can change the decision.
         results: a mutant each, in the order of the source.
         agreement: the sample that plain cosmic-ray ran, too.
+        made_of: a digest of the folder's files, the operators and the options: another one makes it stale.
     """
 
     name: str
@@ -209,6 +210,7 @@ class Incident(Struct, frozen=True, kw_only=True):
     sensitivity: tuple[Sensitivity, ...] = ()
     results: tuple[Result, ...] = ()
     agreement: tuple[Agreement, ...] = ()
+    made_of: str = ""
 
 
 class Study(Struct, frozen=True, kw_only=True):

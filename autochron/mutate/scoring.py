@@ -148,7 +148,8 @@ def scored(
         behaviour=behaviour,
         diff=diff,
         proof=proof,
-        hint=why or (_hint(behaviour, changes, inputs, baseline.widened, verdicts) if survives and not proof else ""),
+        hint=why
+        or (_hint(behaviour, changes, inputs, baseline.widened, verdicts) if survives and not proof else ""),
     )
 
 

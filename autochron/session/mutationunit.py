@@ -67,7 +67,7 @@ class Unit:
         self._reruns = False
         """Whether the tests run the agent in processes of their own, where code that is replaced here is not found."""
         self._is_stopped = False
-        self.digest = _digest(self.folder, operators, options)
+        self.digest = self.made_of = _digest(self.folder, operators, options)
         self._sources: dict[str, str] = {}
 
     def stop(self) -> None:
@@ -141,6 +141,7 @@ class Unit:
             sensitivity=sensitivity,
             results=in_order(results),
             agreement=self._agreement(mutants, results),
+            made_of=self.made_of,
         )
 
     def _is_as_it_was(self, known: Ready) -> bool:

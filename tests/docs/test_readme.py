@@ -12,11 +12,16 @@ from pathlib import Path
 import pytest
 
 from autochron import provider
+from autochron.mutate.sets import operator_set
 from autochron.provider import Script, Step
+from autochron.report import mutation_tallies as tallies
 from autochron.rules import load_rules
+from autochron.session.mutating import Options, read_arguments
+from autochron.session.mutationunit import Unit
 from bench.paper import __main__ as paper
 from bench.paper import plots
 from incidents.suite import IncidentError, load_all
+from mutation import __main__ as mutation
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -285,3 +290,39 @@ def test_each_incident_is_in_the_gallery():
         for each in load_all()
         if f"]({each.name}/README.md) | {each.sdk} | {each.failure} |" not in page
     ] == []
+
+
+# --- the mutation study -------------------------------------------------------------------------------------------------
+
+
+def test_the_page_of_the_mutation_study_is_that_of_the_study_and_the_study_is_of_these_incidents():
+    study = mutation.read()
+    page = mutation.PAGE.read_text("utf-8")
+    assert mutation.with_results(page, study) == page, "run python -m mutation --from"
+    options = Options(arguments=read_arguments(str(mutation.HOME / "arguments.toml")))
+    operators = operator_set(options.operators)
+    assert {each.name: each.made_of for each in study.incidents} == {
+        each.name: Unit(each.folder, operators, options, 1, lambda *_: None).made_of for each in load_all()
+    }, "the incidents changed since: run python -m mutation"
+
+
+def test_what_is_said_of_mutants_is_what_the_study_says():
+    study = mutation.read()
+    refund = next(each for each in study.incidents if each.name == "refund")
+    counts = [tallies.tally(refund.results, method) for method in study.methods]
+    row = "".join(rf"\s+{each.killed}/{each.tried} {each.percent:.1f} %" for each in counts)
+    assert re.search(rf"^refund{row}$", README, re.MULTILINE)
+    unsafe = [each for each in refund.results if each.is_unsafe]
+    killed = sum(each.verdicts["cut-point"].is_killed for each in unsafe)
+    assert f"escapes: {len(unsafe) - killed} of {len(unsafe)} mutants" in README
+    assert len(unsafe) == killed == 4
+
+
+def test_the_study_holds_what_it_should():
+    results = tallies.all_results(mutation.read())
+    assert sum(each.verdicts["full-stub"].is_killed for each in results) == 0
+    assert sum(tallies.is_escape(each) for each in results) == 0
+    rest = tallies.tally([each for each in results if not tallies.is_equivalent(each)], "widened")
+    assert rest.killed >= 0.95 * rest.tried
+    survivors = [each for each in results if not each.verdicts["widened"].is_killed]
+    assert [each.mutant.id for each in survivors if not (each.proof or each.hint)] == []
