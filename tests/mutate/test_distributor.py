@@ -111,7 +111,7 @@ def results(path):
         return {key: (each.worker_outcome, each.test_outcome, each.diff) for key, each in database.results}
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_outcomes_are_those_of_the_local_distributor(project, tmp_path):
     session(project)
     other = shutil.copytree(project, tmp_path / "other")
