@@ -63,11 +63,11 @@ def test_both_take_turns_in_an_order_that_is_drawn(monkeypatch):
         return recording(**more)
 
     monkeypatch.setattr(live.autochron, "record", noted)
-    live.measure("u", "m", 40, lambda: order.append("call"), "memory:")
+    live.measure("u", "m", 12, lambda: order.append("call"), "memory:")
     text = " ".join(order).replace("on call", "on").split()
     pairs = [tuple(text[at : at + 2]) for at in range(0, len(text), 2)]
     assert set(pairs) == {("on", "call"), ("call", "on")}
-    assert len(pairs) == 43
+    assert len(pairs) == 15
 
 
 @pytest.mark.parametrize(("freedom", "tabled"), [(4, 2.776), (8, 2.306), (20, 2.086), (98, 1.984)])

@@ -539,7 +539,6 @@ _DIFFERENT = {
     "syntax error, encoding": "Python reads a script by another tokenizer than compile(), which words it differently",
     "syntax error, unknown coding": "as above",
     "syntax error, null byte": "as above",
-    "shadows a library's module": "we have imported the library's own json before",
     "no site": "without site-packages what autochron itself needs is not there",
     "signal traceback": "signal.signal is replaced, and its replacement has a frame",
     "keyboard interrupt, and objects left": "SIGINT ends the process before Python takes its modules down",

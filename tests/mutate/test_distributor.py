@@ -137,7 +137,7 @@ def test_outcomes_are_those_of_the_local_distributor(project, tmp_path):
     assert not list(project.rglob("*.pyc"))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_each_of_several_mutations_changes_what_the_one_before_has_left(project, monkeypatch):
     # A session of cosmic-ray's holds one mutation an item; its distributors take several.
     monkeypatch.chdir(project)

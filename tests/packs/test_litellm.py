@@ -46,6 +46,7 @@ def test_a_loop_with_tools_on_two_providers(tmp_path):
     assert all(json.loads(each.meta)["usage"] for each in models)
 
 
+@pytest.mark.thorough
 def test_streams_whole_and_closed_and_errors(tmp_path):
     recorded = record_and_replay("litellm_stream", tmp_path, Script(), **LOCAL)
     assert recorded.addresses("model", "tool", "router") == [f"model[{number}]" for number in range(1, 7)]
@@ -95,6 +96,7 @@ def prices():
     server.server_close()
 
 
+@pytest.mark.thorough
 def test_prices_that_are_fetched_are_served(tmp_path, prices):
     Prices.asked = 0
     recorded = record_and_replay("litellm_prices", tmp_path, Script(), LITELLM_MODEL_COST_MAP_URL=prices)
