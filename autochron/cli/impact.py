@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any, Self
 
-from autochron.cli.options import FLAG, VALUE, Parsed, parse
+from autochron.cli.options import FLAG, VALUE, Parsed, parse, seconds
 from autochron.errors import UsageError
 from autochron.report.impact import folder_of, keep, write_impacts
 from autochron.report.text import is_terminal
@@ -49,7 +49,7 @@ def impact(arguments: list[str]) -> int:
         tuple(arguments),
         variants=_variants(parsed),
         site=parsed.values.get("--site"),
-        timeout=_timeout(parsed),
+        timeout=seconds("impact", parsed),
     )
     store = parsed.values.get("--store")
     place = os.getcwd()
@@ -67,19 +67,6 @@ def _variants(parsed: Parsed) -> int:
     if not given.isdecimal() or not _LEAST <= int(given) <= _MOST:
         raise UsageError(f"autochron impact: --variants takes a number from {_LEAST} to {_MOST}, not {given}")
     return int(given)
-
-
-def _timeout(parsed: Parsed) -> float | None:
-    given = parsed.values.get("--timeout")
-    if given is None:
-        return None
-    try:
-        seconds = float(given)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds <= 86_400:
-        raise UsageError(f"autochron impact: --timeout takes seconds, up to a day, not {given}")
-    return seconds
 
 
 class _Bar:

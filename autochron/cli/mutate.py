@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Any, Self
 
-from autochron.cli.options import FLAG, MANY, VALUE, Parsed, parse, percentage
+from autochron.cli.options import FLAG, MANY, VALUE, Parsed, parse, percentage, seconds
 from autochron.errors import UsageError
 from autochron.mutate.model import Study
 from autochron.report import mutation_tallies as tallies
@@ -88,7 +88,7 @@ def _made(parsed: Parsed, out: str) -> Study | None:
         shard=_shard(parsed),
         out=out,
         tools=tuple(parsed.lists.get("--tool", ())),
-        timeout=_seconds(parsed),
+        timeout=seconds("mutate", parsed),
         memory=_number(parsed, "--memory", 1024, 16, 1 << 20) << 20,
         inputs=_number(parsed, "--inputs", 96, 1, 10_000),
         drawn=_number(parsed, "--hypothesis", 0, 1, 10_000),
@@ -161,19 +161,6 @@ def _shard(parsed: Parsed) -> tuple[int, int]:
     if not slash or not which.isdecimal() or not count.isdecimal() or not 1 <= int(which) <= int(count):
         raise UsageError(f"autochron mutate: --shard takes K/N with K from 1 to N, such as 1/4, not {given}")
     return int(which), int(count)
-
-
-def _seconds(parsed: Parsed) -> float | None:
-    given = parsed.values.get("--timeout")
-    if given is None:
-        return None
-    try:
-        seconds = float(given)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds <= 86_400:
-        raise UsageError(f"autochron mutate: --timeout takes seconds, up to a day, not {given}")
-    return seconds
 
 
 def _share(parsed: Parsed) -> float:

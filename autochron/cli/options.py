@@ -79,3 +79,17 @@ def percentage(command: str, parsed: Parsed) -> float | None:
     if not 0 <= least <= 100:
         raise UsageError(f"autochron {command}: --fail-under takes a percentage from 0 to 100, not {given}")
     return least
+
+
+def seconds(command: str, parsed: Parsed) -> float | None:
+    """Read `--timeout`; None where it isn't given."""
+    given = parsed.values.get("--timeout")
+    if given is None:
+        return None
+    try:
+        found = float(given)
+    except ValueError:
+        found = 0.0
+    if not 0 < found <= 86_400:
+        raise UsageError(f"autochron {command}: --timeout takes seconds, up to a day, not {given}")
+    return found

@@ -7,6 +7,7 @@ not depend on the entry point: names are resolved here.
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import ClassVar, TypeAlias
@@ -180,8 +181,9 @@ class _Negate(Operator):  # type: ignore[misc]
         return node
 
     @staticmethod
+    @abstractmethod
     def _places(node: NodeOrLeaf) -> list[int]:
-        raise NotImplementedError
+        """Give which children of a node are conditions."""
 
 
 class NegateIf(_Negate):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from autochron.config import find_rule_file
@@ -70,7 +71,7 @@ def _rules_of(asked: Asked, item: pytest.Item) -> Rules | str | os.PathLike[str]
     return beside or find_rule_file(item.path)
 
 
-class Play:
+class Play(ABC):
     """What a marked test runs in.
 
     Attributes:
@@ -107,11 +108,13 @@ class Play:
             self.raised = own
             raise
 
+    @abstractmethod
     def _passed(self) -> None:
-        raise NotImplementedError
+        """End after a test that passed."""
 
+    @abstractmethod
     def _failed(self, error: BaseException) -> None:
-        raise NotImplementedError
+        """End after a test that raised an error."""
 
 
 class Replayer(Play):
