@@ -69,6 +69,17 @@ def forked(work: Callable[[Tell], bytes], limits: Limits, *, apart: bool = True)
 
     With `apart` it leads a process group of its own, which is killed at the end with all that was started in it.
     """
+    came = parted(limits, apart=apart)
+    if isinstance(came, Fork):
+        try:
+            came.end(work(came.tell))
+        finally:
+            _originals.immediate_exit(1)
+    return came
+
+
+def parted(limits: Limits, *, apart: bool = True) -> Ended | Fork:
+    """Fork, and give in the fork what it tells by, and in this process how it ended; as `forked`, else."""
     size = _size()
     reading, writing = os.pipe()
     fork = _originals.fork
@@ -76,7 +87,7 @@ def forked(work: Callable[[Tell], bytes], limits: Limits, *, apart: bool = True)
     process: int = fork()
     if process == 0:
         os.close(reading)
-        _work(work, writing, limits, size, apart=apart)
+        return _begun(writing, limits, size, apart=apart)
     os.close(writing)
     if apart:
         with suppress(OSError):  # it has done so already, or has ended
@@ -97,30 +108,47 @@ def forked(work: Callable[[Tell], bytes], limits: Limits, *, apart: bool = True)
     return Ended(said, status=os.WEXITSTATUS(status))
 
 
-def _work(work: Callable[[Tell], bytes], writing: int, limits: Limits, size: int, *, apart: bool) -> NoReturn:
-    status, own = 1, _originals.getpid()
+class Fork:
+    """A fork, to itself."""
 
-    def tell(said: bytes) -> None:
-        if _originals.getpid() != own:  # one that the trial has forked, and that came back to here
+    def __init__(self, writing: int) -> None:
+        self._writing = writing
+        self._process = _originals.getpid()
+        self.lift: Callable[[], None] = lambda: None
+        """Lifts the limit of memory, so that there is some to say what happened."""
+
+    def tell(self, said: bytes) -> None:
+        """Write what is known so far."""
+        if _originals.getpid() != self._process:  # one that the trial has forked, and that came back to here
             _originals.immediate_exit(0)
         view = memoryview(said)
         while view:
-            view = view[os.write(writing, view) :]
+            view = view[os.write(self._writing, view) :]
 
+    def end(self, said: bytes) -> NoReturn:
+        """Write the rest, and end."""
+        status = 1
+        try:
+            self.lift()
+            self.tell(said + _END)
+            status = 0
+        finally:
+            _originals.immediate_exit(status)
+
+
+def _begun(writing: int, limits: Limits, size: int, *, apart: bool) -> Fork:
     try:
+        fork = Fork(writing)
         if apart:
             os.setpgid(0, 0)
             for each in _ours:
                 os.close(each)
         gc.disable()  # a pass through all that the server has would copy it
         _be_silent()
-        lift = _limit(limits, size)
-        said = work(tell)
-        lift()
-        tell(said + _END)
-        status = 0
-    finally:
-        _originals.immediate_exit(status)
+        fork.lift = _limit(limits, size)
+    except BaseException:
+        _originals.immediate_exit(1)
+    return fork
 
 
 def _be_silent() -> None:

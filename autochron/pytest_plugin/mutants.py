@@ -23,6 +23,7 @@ import pytest
 from autochron.mutate.forking import Limits, flush, forked, has_grown, keep_from_trials
 from autochron.mutate.protocol import Asked, Channel, Job, Nursed, Ready, Reply
 from autochron.pytest_plugin.alone import Alone
+from autochron.pytest_plugin.rehearsal import rehearse
 from autochron.pytest_plugin.trials import FIRST, Trials, kind_of, limits_of, say, settled
 from autochron.pytest_plugin.warming import imported, preload, words_of
 from autochron.session import overlay
@@ -128,6 +129,7 @@ def main(words: list[str]) -> int:
     for name in sorted(imports_of(nursed.folder)):
         with suppress(BaseException):  # the tests import it, and say so
             importlib.import_module(name)
+    rehearse()
     return nurse(nursed, serve)
 
 

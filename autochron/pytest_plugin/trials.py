@@ -9,8 +9,8 @@ import sys
 import tokenize
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout, suppress
-from types import FunctionType
-from typing import Any, BinaryIO
+from types import FunctionType, ModuleType
+from typing import Any, BinaryIO, Literal, TypeAlias
 
 import msgspec
 import pytest
@@ -22,6 +22,7 @@ from autochron.mutate.forking import Ended, Limits, flush, forked, has_grown
 from autochron.mutate.model import Kind, Target
 from autochron.mutate.protocol import Asked, Job, Ready, Reply, digest_of
 from autochron.pytest_plugin import MARKER, _play, _prepared
+from autochron.pytest_plugin.cutting import Codes, Cut, LostError, Stand
 from autochron.pytest_plugin.marks import EXAMPLE, asked_of
 from autochron.pytest_plugin.outcomes import given_by, recorded_of
 from autochron.pytest_plugin.plays import Replayer, play_of
@@ -32,7 +33,7 @@ from autochron.session import again
 from autochron.session.probing import trust_nobody
 from autochron.session.swapping import Swap
 from autochron.weaving.heap import every_function
-from autochron.weaving.replacing import replace_code
+from autochron.weaving.replacing import woven_like
 
 FIRST, _LEAST, _TIMES = 120.0, 2.0, 10.0
 """Seconds that the fix may take at first, that any trial may, and how many times as long as the fix."""
@@ -54,6 +55,13 @@ class Trials:
         self._limits = Limits(FIRST, asked.memory)
         self._widening: Widening | None = None
         self._is_served = False
+        self._is_set_up = False
+        """Whether the test was set up before there were trials."""
+        self._cuts = False
+        """Whether trials go on from the cut."""
+        self._stand: Stand | None = None
+        self._cut: Cut | None = None
+        """In the process that runs up to the cut, and in its trials."""
         self._loaded: dict[str, str] = {}
         """The modules that a trial has imported, with their files."""
 
@@ -100,8 +108,20 @@ class Trials:
         self._is_served = True
         say(self._writing, ready)
         for line in self._jobs or ():
-            say(self._writing, self._tried(msgspec.json.decode(line, type=Job)))
+            job = msgspec.json.decode(line, type=Job)
+            told = self._tried_at_cut(job, line)
+            if told is None:
+                say(self._writing, self._tried(job))
+            else:
+                os.write(self._writing, told)
         return True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> None:
+        """Have the run that is made up to the cut stop there."""
+        play = pyfuncitem.stash.get(_play, None)
+        if self._cut is not None and isinstance(play, Replayer):
+            self._cut.watch(play.face.session)
 
     def end(self, status: int) -> None:
         """Say why nothing could be tried, where that is so."""
@@ -159,6 +179,7 @@ class Trials:
             warm(play)
             if self._widening is None:  # its trials mark the tests anew
                 item.stash[_prepared] = play
+        self._set_up()
         gc.collect()
         gc.freeze()
         has_grown()
@@ -166,6 +187,7 @@ class Trials:
         if self._widening is not None:
             self._widening.know(first)
         self._limits = limits_of(self._asked, first)
+        self._cuts = self._cuts_alike(first)
         return self._ready(targets, first)
 
     def _ready(self, targets: tuple[Target, ...], first: Reply) -> Ready:
@@ -286,31 +308,66 @@ class Trials:
     # --- trials ----------------------------------------------------------------------------------------------------
 
     def _tried(self, job: Job) -> Reply:
-        """Try in a fork, and say how that ended."""
-        return settled(job, lambda: self._try(job), self._limits)
+        """Try in a fork, and say how that ended; what can't be put in place needs none."""
+        codes = self._codes(job)
+        return (
+            codes if isinstance(codes, Reply) else settled(job, lambda: self._try(job, codes), self._limits)
+        )
 
-    def _try(self, job: Job) -> Reply:
+    def _tried_at_cut(self, job: Job, line: bytes) -> bytes | None:
+        """Have the process at the cut try it, and give its reply as it is; None where there can't be one."""
+        if not self._cuts or job.rebuilds or job.target is None:
+            return None
+        if self._stand is not None and self._stand.is_old:
+            self._stand.end()
+            self._stand = None
+        try:
+            if self._stand is None:
+                self._stand = Stand(self._run_to_cut, self._limits)
+        except LostError:
+            self._cuts = False
+            return None
+        return self._stand.ask(line)  # LostError ends the server, as what ends it in another way does
+
+    def _run_to_cut(self, jobs: int, replies: int) -> None:
+        """Run the test in the process that will stand at the cut; who comes back from there is a trial."""
+        self._cut = Cut(jobs, replies, self._limits, self._codes)
+        kind, said = kind_of(self._run())
+        if self._cut.is_passed:
+            self._cut.said(lambda job: self._reply(job, kind, said))
+
+    def _cuts_alike(self, first: Reply) -> bool:
+        """Tell whether trials can go on from the cut, and the fix gives there what it gives in a whole run."""
+        if not self._is_set_up or not all(play.face.is_swapping for play in self._plays):
+            return False
+        try:
+            self._stand = Stand(self._run_to_cut, self._limits)
+            fix = Job(id=first.id, variant=first.variant)
+            reply = msgspec.json.decode(self._stand.ask(msgspec.json.encode(fix) + b"\n"), type=Reply)
+        except LostError:
+            self._stand = None
+            return False
+        return msgspec.structs.replace(reply, seconds=first.seconds) == first
+
+    def _try(self, job: Job, codes: Codes = []) -> Reply:  # noqa: B006 - it is only read
         """Put in place what is to be tried, and run the tests; in the fork."""
-        reply = Reply(id=job.id, variant=job.variant)
+        for function, code in codes:
+            function.__code__ = code
         if job.variant == "unguarded":
+            self._take_down()
             for each in self._items:
                 _mark(each, swap=None)
-        elif job.rebuilds:
-            return msgspec.structs.replace(reply, must_rebuild="it runs when the module is imported")
-        elif job.target is not None:
-            try:
-                self._put(job.target, job.text)
-            except SyntaxError as error:
-                return msgspec.structs.replace(reply, kind="compile", said=f"SyntaxError: {error.msg}")
-            except WeavingError as error:
-                return msgspec.structs.replace(reply, must_rebuild=error.message)
         if self._widening is not None and job.variant in {"fix", "mutant"}:
-            return self._explore(self._widening, reply)
-        kind, said = kind_of(self._run())
+            return self._explore(self._widening, Reply(id=job.id, variant=job.variant))
+        return self._reply(job, *kind_of(self._run()))
+
+    def _reply(self, job: Job, kind: Kind, said: str) -> Reply:
+        """Say how the tests ended, and what crossed in them."""
         found = [(self._where(each), each.stash.get(_play, None)) for each in self._items]
         plays = [(where, play) for where, play in found if isinstance(play, Replayer)]
-        return msgspec.structs.replace(
-            reply,
+        return Reply(
+            id=job.id,
+            variant=job.variant,
             kind=kind,
             said=said,
             given=tuple(given for where, play in plays for given in given_by(play, where)),
@@ -327,13 +384,24 @@ class Trials:
         files = {each.path for each in self._items}
         return f" of {item.path.name if len(files) > 1 else ''}::{item.nodeid.partition('::')[2]}"
 
-    def _put(self, target: Target, text: str) -> None:
+    def _codes(self, job: Job) -> Codes | Reply:
+        """Compile a job's text once for all, and say which function is to have which code; or why none can."""
+        target = job.target
+        reply = Reply(id=job.id, variant=job.variant)
+        if job.rebuilds or target is None:
+            why = "it runs when the module is imported" if job.rebuilds else ""
+            return msgspec.structs.replace(reply, must_rebuild=why) if why else []
         functions = self._functions.get(target) or ()
         if not functions:
-            raise WeavingError(f"{target.function} of {target.file} is not loaded before the tests run")
-        code = self._part(target).compiled(text)
-        for each in functions:
-            replace_code(each, code)
+            why = f"{target.function} of {target.file} is not loaded before the tests run"
+            return msgspec.structs.replace(reply, must_rebuild=why)
+        try:
+            code = self._part(target).compiled(job.text)
+            return [(each, woven_like(each, code)) for each in functions]
+        except SyntaxError as error:
+            return msgspec.structs.replace(reply, kind="compile", said=f"SyntaxError: {error.msg}")
+        except WeavingError as error:
+            return msgspec.structs.replace(reply, must_rebuild=error.message)
 
     def _part(self, target: Target) -> Part:
         if target not in self._parts:
@@ -346,18 +414,69 @@ class Trials:
         """Run the tests, up to the first that fails; gives what it raised."""
         for item in self._items:
             is_skipped = False
-            for when in ("setup", "call", "teardown"):
+            # What is set up without any code of theirs is taken down without any, too.
+            for when in ("call",) if self._is_set_up else _PHASES:
                 if is_skipped and when == "call":
                     continue
-                hook = getattr(item.ihook, f"pytest_runtest_{when}")
-                options: dict[str, Any] = {"nextitem": None} if when == "teardown" else {}
-                called = pytest.CallInfo.from_call(lambda: hook(item=item, **options), when=when)  # noqa: B023
-                if called.excinfo is not None:
-                    # One that is skipped fails no run of pytest.
-                    is_skipped = called.excinfo.errisinstance(pytest.skip.Exception)
-                    if not is_skipped:
-                        return called.excinfo.value
+                error = _phase(item, when)
+                # One that is skipped fails no run of pytest.
+                is_skipped = isinstance(error, pytest.skip.Exception)
+                if error is not None and not is_skipped:
+                    return error
         return None
+
+    def _set_up(self) -> None:
+        """Set up, once for all trials, a test that is alone and for whose sake nothing but pytest and we do anything then."""
+        if len(self._items) != 1 or self._widening is not None or not _is_plain(self._items[0]):
+            return
+        self._is_set_up = True
+        if _phase(self._items[0], "setup") is not None:
+            self._take_down()  # then each trial will say so
+
+    def _take_down(self) -> None:
+        """Have tests set up in the trial."""
+        if self._is_set_up:
+            self._is_set_up = False
+            _phase(self._items[0], "teardown")
+
+
+_Phase: TypeAlias = Literal["setup", "call", "teardown"]
+_PHASES: tuple[_Phase, ...] = ("setup", "call", "teardown")
+
+
+def _phase(item: pytest.Item, when: _Phase) -> BaseException | None:
+    """Have the plugins do one part of what running a test is; gives what that raised."""
+    hook = getattr(item.ihook, f"pytest_runtest_{when}")
+    options: dict[str, Any] = {"nextitem": None} if when == "teardown" else {}
+    called = pytest.CallInfo.from_call(lambda: hook(item=item, **options), when=when)
+    return called.excinfo.value if called.excinfo is not None else None
+
+
+_AROUND = (
+    "pytest_runtest_setup",
+    "pytest_fixture_setup",
+    "pytest_runtest_teardown",
+    "pytest_fixture_post_finalizer",
+)
+"""The hooks by which plugins do something before and after a test."""
+
+_OURS = frozenset({"_pytest", "pytest", "autochron"})
+
+
+def _is_plain(item: pytest.Item) -> bool:
+    """Tell whether a test is set up without any code but pytest's and ours: no fixture of others, no hook of theirs."""
+    fixtures = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", None)
+    if fixtures is None or getattr(item, "cls", None) is not None:
+        return False
+    made = [each.func.__module__ for several in fixtures.values() for each in several]
+    hooks = [
+        _module_of(each.plugin) for when in _AROUND for each in getattr(item.ihook, when).get_hookimpls()
+    ]
+    return all(each.partition(".")[0] in _OURS for each in (*made, *hooks))
+
+
+def _module_of(plugin: object) -> str:
+    return plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__module__
 
 
 def limits_of(asked: Asked, fix: Reply) -> Limits:
@@ -455,7 +574,11 @@ def settled(job: Job, work: Callable[[], Reply], limits: Limits) -> Reply:
     """Try in a fork, and say how that ended."""
     began = _originals.perf_counter_ns()
     flush()
-    ended = forked(lambda _: msgspec.json.encode(work()), limits)
+    return reply_of(job, forked(lambda _: msgspec.json.encode(work()), limits), limits, began)
+
+
+def reply_of(job: Job, ended: Ended, limits: Limits, began: int) -> Reply:
+    """Give the reply that a fork has written, or say how it ended instead."""
     took = (_originals.perf_counter_ns() - began) / 1e9
     kind, said = _told(ended, limits)
     if ended.is_whole:

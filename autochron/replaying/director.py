@@ -275,6 +275,10 @@ class Director:
             raise self._refuse_child(current.address)
         return self._request(current, point, arguments)
 
+    def take_over(self) -> None:
+        """Serve a fork in the place of the process that was forked."""
+        self._process = _process[0]
+
     def _refuse_child(self, address: str) -> DivergenceError:
         return DivergenceError(
             f"{address} was not recorded in a child process, so it can't be served in one; make what forks a boundary, and"

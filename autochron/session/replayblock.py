@@ -322,6 +322,16 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         return () if self._session is None else self._session.swaps
 
     @property
+    def is_swapping(self) -> bool:
+        """Whether functions run in the place of others."""
+        return bool(self._swap)
+
+    @property
+    def session(self) -> Replaying:
+        """What serves; UsageError before the replay has begun."""
+        return self._begun
+
+    @property
     def reran(self) -> bool:
         """Whether it took place in a process of its own: `run()`."""
         return self._ran

@@ -183,6 +183,16 @@ class Replaying(Session):
         if self._folder is not None:
             self._folder.remove()
 
+    def take_over(self) -> None:
+        """Go on in a fork in the place of the process that was forked: what it starts finds a folder of its own."""
+        self.director.take_over()
+        children = self.children
+        if self._folder is not None and children is not None:
+            self._folder = ReplayFolder(self.record, self.plan, self.swaps, at_once=False)
+            children.handing = self._folder.handing(self.activation, self.record)
+            children.before_first = self._folder.fill
+            children.begin()
+
     def _gather(self) -> tuple[str, ...]:
         """Take in what the child processes told; gives the lanes of those that are still at work."""
         folder, children = self._folder, self.children

@@ -58,6 +58,8 @@ class Swap:
         if self.target is not None:
             self._check(*self.target)
         self._function: Callable[..., Any] | None = None
+        self.before_call: Callable[[], None] | None = None
+        """What is done before the new one is called."""
 
     def _check(self, module: str, qualname: str) -> None:
         """Refuse what can't be there: PlanError, before the program starts."""
@@ -328,6 +330,8 @@ class Swapped:
         positional, keywords = _call_of(self._swap, self._point, self._arguments)
         self._swap.calls += 1
         self._swap.reached.append(0)
+        if self._swap.before_call is not None:
+            self._swap.before_call()
         try:
             return function(*positional, **keywords)
         except PlanError as error:  # it can't be had here

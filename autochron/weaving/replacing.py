@@ -10,8 +10,8 @@ from autochron.weaving.splice import splice
 from autochron.weaving.weave import has_woven
 
 
-def replace_code(function: FunctionType, code: CodeType) -> None:
-    """Give a function the code of a changed source, woven as its own is.
+def woven_like(function: FunctionType, code: CodeType) -> CodeType:
+    """Give the code of a changed source, woven as a function's own is: to be set as its `__code__`.
 
     Raises:
         WeavingError: that takes a module that is loaded anew: it has other free variables, or something inside it is woven.
@@ -23,4 +23,4 @@ def replace_code(function: FunctionType, code: CodeType) -> None:
     inner = [each for each in own.co_consts if type(each) is CodeType]
     if any(has_woven(each) for each in inner) or (has_woven(own) and not points) or len(points) > 1:
         raise WeavingError(f"something inside {own.co_qualname} is woven")
-    function.__code__ = splice(code, points[0]) if points else code
+    return splice(code, points[0]) if points else code
