@@ -60,6 +60,13 @@ def keep_from_trials(*descriptors: int) -> None:
     _ours.update(descriptors)
 
 
+def close_ours(*descriptors: int) -> None:
+    """Close what was kept from trials."""
+    for each in descriptors:
+        _ours.discard(each)
+        os.close(each)
+
+
 Tell: TypeAlias = Callable[[bytes], None]
 """Writes what is known so far, should the rest not come."""
 

@@ -92,6 +92,7 @@ class Ready(Struct, frozen=True, kw_only=True):
         limit: seconds that a trial may take.
         process: its id, which is that of its session.
         files: a digest of each file of the project that was loaded, by its path from the incident's folder.
+        at_cut: whether trials go on from the first call of what is mutated, and don't each run the whole test.
     """
 
     fault: str = ""
@@ -103,6 +104,7 @@ class Ready(Struct, frozen=True, kw_only=True):
     limit: float = 0.0
     process: int = 0
     files: dict[str, str] = {}
+    at_cut: bool = False
 
 
 class Asked(Struct, frozen=True, kw_only=True):

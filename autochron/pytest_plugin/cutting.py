@@ -15,7 +15,7 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -24,12 +24,12 @@ import msgspec
 from autochron import _originals
 from autochron.crossing import processes
 from autochron.crossing.pausing import paused
-from autochron.mutate.forking import Fork, Limits, flush, parted
+from autochron.mutate.forking import Fork, Limits, close_ours, flush, keep_from_trials, parted
 from autochron.mutate.protocol import Job, Reply
 from autochron.session.isolation import Isolation
 
 if TYPE_CHECKING:
-    from types import CodeType, FunctionType
+    from types import CodeType, FrameType, FunctionType
 
     from autochron.session.replaying import Replaying
 
@@ -57,6 +57,7 @@ class Stand:
         """
         jobs, self._jobs = os.pipe()
         self._replies, replies = os.pipe()
+        keep_from_trials(self._jobs, self._replies)
         self._seconds = limits.seconds + _BEYOND
         self._waiting = bytearray()
         flush()
@@ -64,8 +65,8 @@ class Stand:
         assert fork is not None  # noqa: S101 - asked before
         self._process: int = fork()
         if self._process == 0:
-            os.close(self._jobs)
-            os.close(self._replies)
+            close_ours(self._jobs, self._replies)
+            keep_from_trials(jobs, replies)
             try:
                 run(jobs, replies)
             finally:
@@ -112,8 +113,7 @@ class Stand:
 
     def end(self) -> None:
         """End it."""
-        os.close(self._jobs)
-        os.close(self._replies)
+        close_ours(self._jobs, self._replies)
         with suppress(ProcessLookupError):
             os.kill(self._process, signal.SIGKILL)
         os.waitpid(self._process, 0)
@@ -123,16 +123,23 @@ class Cut:
     """The cut, in the process that stands there."""
 
     def __init__(
-        self, jobs: int, replies: int, limits: Limits, codes: Callable[[Job], Codes | Reply]
+        self,
+        jobs: int,
+        replies: int,
+        limits: Limits,
+        codes: Callable[[Job], Codes | Reply],
+        functions: Iterable[FunctionType],
     ) -> None:
-        """Take where jobs come from and replies go to, and what compiles a job's code or says why it can't be tried."""
+        """Take where jobs come from and replies go to, what compiles a job's code, and the functions that are mutated."""
         self._jobs, self._replies = jobs, replies
         self._limits = limits
         self._codes = codes
+        self._targets = {id(each.__code__) for each in functions}
         self._before: dict[str, str] = {}
         self._isolation: Isolation | None = None
         self._session: Replaying | None = None
         self._changed = ""
+        """What makes a fork less than a whole run."""
         self._fork: Fork | None = None
         self._job: Job | None = None
 
@@ -153,8 +160,16 @@ class Cut:
 
         sys.addaudithook(hear)
         self._before = _descriptors()
+        if sys.getprofile() is not None:
+            self._changed = "a profiler"
+        sys.setprofile(self._see)
         for swap in session.swaps:
             swap.before_call = self._stop
+
+    def _see(self, frame: FrameType, event: str, _argument: Any) -> None:
+        """Notice what is mutated when it runs before the cut."""
+        if event == "call" and id(frame.f_code) in self._targets:
+            self._changed = "it has run"
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         isolation, self._isolation = self._isolation, None  # what is asked now is not the test's doing
@@ -182,11 +197,14 @@ class Cut:
         if self._session is None:
             return
         session, self._session = self._session, None
+        if sys.getprofile() != self._see:
+            self._changed = "another profiler"
+        sys.setprofile(None)
         is_whole = self._is_whole()
         self._isolation = None
+        session.put_away()
         if not is_whole:
             _originals.immediate_exit(0)
-        session.put_away()
         attending = processes.attending()
         processes.attend(None)
         os.write(self._replies, b"\n")

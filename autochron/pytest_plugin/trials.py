@@ -204,6 +204,7 @@ class Trials:
             limit=self._limits.seconds,
             process=os.getpid(),
             files=self._files(),
+            at_cut=self._cuts,
         )
 
     def _files(self) -> dict[str, str]:
@@ -331,7 +332,8 @@ class Trials:
 
     def _run_to_cut(self, jobs: int, replies: int) -> None:
         """Run the test in the process that will stand at the cut; who comes back from there is a trial."""
-        self._cut = Cut(jobs, replies, self._limits, self._codes)
+        functions = [each for several in self._functions.values() for each in several]
+        self._cut = Cut(jobs, replies, self._limits, self._codes, functions)
         kind, said = kind_of(self._run())
         if self._cut.is_passed:
             self._cut.said(lambda job: self._reply(job, kind, said))
@@ -418,7 +420,7 @@ class Trials:
             for when in ("call",) if self._is_set_up else _PHASES:
                 if is_skipped and when == "call":
                     continue
-                error = _phase(item, when)
+                error = _phase(item, when, reports=not self._is_set_up)
                 # One that is skipped fails no run of pytest.
                 is_skipped = isinstance(error, pytest.skip.Exception)
                 if error is not None and not is_skipped:
@@ -430,25 +432,30 @@ class Trials:
         if len(self._items) != 1 or self._widening is not None or not _is_plain(self._items[0]):
             return
         self._is_set_up = True
-        if _phase(self._items[0], "setup") is not None:
+        if _phase(self._items[0], "setup", reports=False) is not None:
             self._take_down()  # then each trial will say so
 
     def _take_down(self) -> None:
         """Have tests set up in the trial."""
         if self._is_set_up:
             self._is_set_up = False
-            _phase(self._items[0], "teardown")
+            _phase(self._items[0], "teardown", reports=False)
 
 
 _Phase: TypeAlias = Literal["setup", "call", "teardown"]
 _PHASES: tuple[_Phase, ...] = ("setup", "call", "teardown")
 
 
-def _phase(item: pytest.Item, when: _Phase) -> BaseException | None:
-    """Have the plugins do one part of what running a test is; gives what that raised."""
+def _phase(item: pytest.Item, when: _Phase, *, reports: bool) -> BaseException | None:
+    """Have the plugins do one part of what running a test is; gives what that raised.
+
+    With `reports` they are told of it as well: fixtures such as `tmp_path` ask how the test went.
+    """
     hook = getattr(item.ihook, f"pytest_runtest_{when}")
     options: dict[str, Any] = {"nextitem": None} if when == "teardown" else {}
     called = pytest.CallInfo.from_call(lambda: hook(item=item, **options), when=when)
+    if reports:
+        item.ihook.pytest_runtest_makereport(item=item, call=called)
     return called.excinfo.value if called.excinfo is not None else None
 
 
@@ -460,7 +467,8 @@ _AROUND = (
 )
 """The hooks by which plugins do something before and after a test."""
 
-_OURS = frozenset({"_pytest", "pytest", "autochron"})
+_QUIET = frozenset({"_pytest", "pytest", "autochron", "anyio", "pytest_asyncio", "pytest_cov"})
+"""Packages that do nothing there for a test without fixtures of others: the last three look for coroutines and contexts."""
 
 
 def _is_plain(item: pytest.Item) -> bool:
@@ -472,7 +480,7 @@ def _is_plain(item: pytest.Item) -> bool:
     hooks = [
         _module_of(each.plugin) for when in _AROUND for each in getattr(item.ihook, when).get_hookimpls()
     ]
-    return all(each.partition(".")[0] in _OURS for each in (*made, *hooks))
+    return all(each.partition(".")[0] in _QUIET for each in (*made, *hooks))
 
 
 def _module_of(plugin: object) -> str:

@@ -33,35 +33,24 @@ _PAUSE = 0.005
 
 
 class ReplayFolder:
-    """Made when a replay begins, filled when the first process starts, and removed when it ends."""
+    """Made and filled when the first process starts, and removed when the replay ends: most replays need none."""
 
-    def __init__(
-        self, record: Record, plan: Plan, swaps: Sequence[Swap] = (), *, at_once: bool = True
-    ) -> None:
-        """Make it, or have it made when it is filled: to make a folder and to remove it takes as long as a short replay."""
+    def __init__(self, record: Record, plan: Plan, swaps: Sequence[Swap] = ()) -> None:
         chance = _originals.urandom(8).hex()
         # Not tempfile: it draws random numbers, and costs 5 ms at the start of every replay.
         place = os.path.abspath(_originals.environ.get("TMPDIR") or "/tmp")  # noqa: S108 - its name is drawn by chance
         self.path = os.path.join(place, f"autochron-{chance}")
-        self._is_made = False
-        if at_once:
-            self._make()
+        if not os.access(place, os.W_OK | os.X_OK):
+            why = "it is not writable" if os.path.isdir(place) else "there is no such folder"
+            raise StoreError(
+                f"{place} takes no folder for the processes of a replay: {why}; set TMPDIR to one that can be written"
+            )
         self._record = record
         self._plan = plan
         self._swaps = [(each.old, each.new if isinstance(each.new, str) else None) for each in swaps]
         self._is_filled = False
         if any(f"/{CHILD}" in envelope.lane for envelope in record):
             self.fill()  # also for those that are started past every hook
-
-    def _make(self) -> None:
-        try:
-            os.mkdir(self.path, 0o700)
-        except OSError as error:
-            raise StoreError(
-                f"{os.path.dirname(self.path)} takes no folder for the processes of a replay ({error.strerror}); set TMPDIR"
-                " to one that can be written"
-            ) from None
-        self._is_made = True
 
     def handing(self, activation: Activation, record: Record) -> Handing:
         """Say what the processes are told that the replayed program starts."""
@@ -83,8 +72,7 @@ class ReplayFolder:
             from autochron.store.tracefile import write_trace  # lazy: most programs start no process
 
             self._is_filled = True
-            if not self._is_made:
-                self._make()
+            os.mkdir(self.path, 0o700)
             record = self._record
             with open(os.path.join(self.path, PLAN), "wb") as file:
                 file.write(encode(self._plan))
@@ -117,7 +105,7 @@ class ReplayFolder:
 
     def remove(self) -> None:
         """Remove it."""
-        if self._is_made:
+        if self._is_filled:
             remove(self.path)
 
 

@@ -188,7 +188,7 @@ class Replaying(Session):
         self.director.take_over()
         children = self.children
         if self._folder is not None and children is not None:
-            self._folder = ReplayFolder(self.record, self.plan, self.swaps, at_once=False)
+            self._folder = ReplayFolder(self.record, self.plan, self.swaps)
             children.handing = self._folder.handing(self.activation, self.record)
             children.before_first = self._folder.fill
             children.begin()

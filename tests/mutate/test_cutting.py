@@ -1,0 +1,191 @@
+"""Trials that go on from the cut say what trials of the whole test say; where they could not, the whole test is run."""
+
+import os
+import time
+
+import pytest
+
+from tests.mutate.desks import AGENT, GUARDED, PLAIN, TEST, Trier, copied
+
+FIX = """
+if cents > PAID[order]:
+    return {"status": "blocked", "most": PAID[order]}
+return pay(order, cents)
+"""
+PAYS = 'return {"status": "paid", "cents": cents}\n'
+
+
+@pytest.fixture
+def tried(desk, tmp_path):
+    """Give a crew for a copy of the desk in which some files are others."""
+    crews = []
+
+    def begin(**files):
+        crews.append(Trier(copied(desk, tmp_path / "copy", **files), timeout=20.0))
+        return crews[-1]
+
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in PLAIN.items():
+            patched.setenv(name, value)
+        yield begin
+        for each in crews:
+            each.end()
+
+
+def agent(before="", at_top=""):
+    """Give the agent with something done between the model's call and the tool's."""
+    wish = '    wish = ask(["my lamp is broken"])\n'
+    lines = "".join(f"    {line}\n" for line in before.strip().splitlines())
+    return at_top + AGENT.replace(wish, wish + lines)
+
+
+def verdicts(trier):
+    return trier.ready.at_cut, trier.ask(FIX).kind, trier.ask(PAYS).kind, trier.ask(FIX).kind
+
+
+def test_trials_go_on_from_the_cut(tried):
+    assert verdicts(tried()) == (True, "passed", "assertion", "passed")
+
+
+def test_what_is_given_there_is_what_a_whole_run_gives(tried, tmp_path):
+    at_cut = tried()
+    whole = Trier(copied(at_cut.folder, tmp_path / "whole", agent=agent("open('log', 'w').close()")))
+    try:
+        assert (at_cut.ready.at_cut, whole.ready.at_cut) == (True, False)
+        for body in (FIX, PAYS, "raise ValueError(order)", "return None", "return (", "return refund"):
+            one, other = at_cut.ask(body), whole.ask(body)
+            assert (one.kind, one.said, one.given, one.reached) == (
+                other.kind,
+                other.said,
+                other.given,
+                other.reached,
+            )
+    finally:
+        whole.end()
+
+
+HINDRANCES = {
+    "a file that is open": ("held = open(__file__)", ""),
+    "a file that was written": ("open('log', 'w').close()", "import os\n"),
+    "a database": ("import sqlite3\nsqlite3.connect('paid.db').close()", ""),
+    "a folder": ("import os\nos.makedirs('made', exist_ok=True)\nos.rmdir('made')", ""),
+    "a process": ("import subprocess, sys\nsubprocess.run([sys.executable, '-c', ''], check=True)", ""),
+    "a thread": (
+        "import threading\nstop = threading.Event()\nthreading.Thread(target=stop.wait, daemon=True).start()",
+        "",
+    ),
+    "a timer": ("import signal\nsignal.setitimer(signal.ITIMER_REAL, 3600)", ""),
+    "a profiler": ("import sys\nsys.setprofile(lambda *_: None)", ""),
+    "what is mutated has run": ("import guarded\nguarded.refund('A1', 9999)", ""),
+    "the number of the process": ("import guarded, os\nguarded.HOME = os.getpid()", ""),
+}
+
+QUICK = {"a file that was written", "what is mutated has run", "the number of the process"}
+
+
+@pytest.mark.parametrize(
+    "what", [each if each in QUICK else pytest.param(each, marks=pytest.mark.slow) for each in HINDRANCES]
+)
+def test_where_a_fork_would_not_take_everything_the_whole_test_is_run(tried, what):
+    before, at_top = HINDRANCES[what]
+    more = {}
+    if what == "the number of the process":  # what only the comparison of the fix finds
+        more["guarded"] = GUARDED.replace(
+            "    if cents > PAID",
+            "    import os\n    if os.getpid() != HOME:\n        return {'status': 'lost'}\n    if cents > PAID",
+        )
+    assert verdicts(tried(agent=agent(before, at_top), **more)) == (False, "passed", "assertion", "passed")
+
+
+def test_an_event_loop_is_not_shared(tried):
+    source = AGENT.replace("def main", "async def turn").replace("        main()", "        main()")
+    source = source.replace(
+        "\n\nif __name__", "\n\n\ndef main():\n    import asyncio\n    asyncio.run(turn())\n\n\nif __name__"
+    )
+    assert verdicts(tried(agent=source)) == (False, "passed", "assertion", "passed")
+
+
+def test_state_that_lies_on_disk_is_made_anew_for_each(tried):
+    """The agent writes the balance and the tool counts it down: the second trial must find what the first one found."""
+    spends = """
+    left = int(open("balance").read()) - 1
+    open("balance", "w").write(str(left))
+    if left != 1:
+        return {"status": "spent"}
+"""
+    trier = tried(
+        agent=agent("with open('balance', 'w') as file:\n    file.write('2')"),
+        guarded=GUARDED.replace("    if cents", f"{spends.strip(chr(10))}\n    if cents"),
+    )
+    body = f"{''.join(line[4:] + chr(10) for line in spends.strip(chr(10)).splitlines())}{FIX}"
+    assert trier.ready.at_cut is False
+    assert [trier.ask(body).kind for _ in range(3)] == ["passed"] * 3
+
+
+def test_an_agent_does_not_find_that_it_stood_there(tried):
+    late = "    if time.monotonic() - agent.BEGAN > 1.5:\n        return {'status': 'late'}\n"
+    trier = tried(
+        agent=agent("global BEGAN\nBEGAN = time.monotonic()", "import time\n"),
+        guarded="import time\nimport agent\n" + GUARDED.replace("    if cents", f"{late}    if cents"),
+    )
+    body = f"{''.join(line[4:] + chr(10) for line in late.splitlines())}{FIX}"
+    assert trier.ready.at_cut is True
+    found = []
+    for _ in range(4):
+        found.append(trier.ask(body).kind)
+        time.sleep(0.6)
+    assert found == ["passed"] * 4
+
+
+def test_each_call_is_the_mutants(tried):
+    twice = AGENT.replace("    return tools", "    tools.refund(wish['order'], 1)\n    return tools")
+    test = TEST.replace("refund[1]", "refund[2]").replace('live=["refund"]', 'live=["refund"], check=False')
+    trier = tried(agent=twice, test_incident__py=test)
+    counts = "global CALLS\nCALLS = globals().get('CALLS', 0) + 1\n"
+    reply = trier.ask(f"{counts}return {{'status': 'blocked', 'call': CALLS}}\n")
+    assert trier.ready.at_cut is True
+    assert [each.outcome for each in reply.given] == [
+        '{"returned":{"status":"blocked","call":1}}',
+        '{"returned":{"status":"blocked","call":2}}',
+    ]
+
+
+def test_a_process_that_the_mutant_starts_finds_the_replay(tried, monkeypatch, tmp_path):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
+    (tmp_path / "scratch").mkdir()
+    asks = "import json, os; assert os.path.isfile(json.loads(os.environ['AUTOCHRON_CHILD'])['place'] + '/plan.json')"
+    starts = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {asks!r}], check=True)\n"
+    trier = tried()
+    assert trier.ready.at_cut is True
+    assert [trier.ask(starts + FIX).kind for _ in range(2)] == ["passed", "passed"]
+    assert os.listdir(tmp_path / "scratch") == []
+
+
+def test_who_ends_the_process_at_the_cut_is_told_of(tried):
+    kills = "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nimport time\ntime.sleep(60)\n"
+    trier = tried()
+    reply = trier.ask(kills)
+    assert (reply.kind, reply.said) == (
+        "signal",
+        "it ended the process that was trying it, in whose group it is not",
+    )
+    assert trier.ask(FIX).kind == "passed"
+
+
+def test_a_fixture_of_theirs_is_set_up_for_each_trial(tried):
+    """`tmp_path` is one that asks at its end how the test went."""
+    test = TEST.replace(
+        "@pytest.mark.autochron(",
+        "@pytest.fixture\ndef paid(tmp_path):\n    (tmp_path / 'paid').write_text('')\n    return tmp_path / 'paid'\n\n\n"
+        "@pytest.mark.autochron(",
+    ).replace("(replay):", "(replay, paid):\n    paid.unlink()")
+    assert verdicts(tried(test_incident__py=test)) == (False, "passed", "assertion", "passed")
+
+
+def test_a_hook_of_theirs_runs_before_each_trial(tried):
+    hook = (
+        "from pathlib import Path\n\n\ndef pytest_runtest_setup(item):\n    Path('ready').write_text('')\n\n\n"
+        "def pytest_runtest_teardown(item):\n    Path('ready').unlink()\n"
+    )
+    test = TEST.replace("    agent.main", "    assert __import__('os').path.exists('ready')\n    agent.main")
+    assert verdicts(tried(conftest=hook, test_incident__py=test)) == (False, "passed", "assertion", "passed")
