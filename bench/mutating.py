@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -48,6 +49,9 @@ GROWTH = 0.05
 
 _SERVER = "autochron.pytest_plugin.mutants"
 
+_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "autochron.pytest_plugin"}
+"""Plugins of pytest that these tests don't use are no part of what is measured, neither here nor of cosmic-ray."""
+
 _CONFIG = """\
 [cosmic-ray]
 module-path = "guarded.py"
@@ -63,6 +67,7 @@ name = "local"
 def run(size: Size) -> Iterable[Figure]:
     """Make the study, and measure on the first of its incidents."""
     is_tiny = size.rounds == 1
+    os.environ.update(_PLUGINS)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         source = peer.fetched(folder)
@@ -170,7 +175,8 @@ class _Trials:
             self._crews.append(self._crew)
         made = generate(folder, folder.name, self.ready.targets[0], operator_set("paper"))
         self.mutants = [(each, mutated(made.source, each)) for each in made.mutants]
-        self.processes: set[int] = set()
+        self.sessions: set[int] = set()
+        self.at_cut = False
 
     def run(self, count: int) -> Phase:
         """Try so many, the same ones again and again under other ids; the servers are started before the clock is."""
@@ -185,14 +191,15 @@ class _Trials:
     def warm(self) -> None:
         """Have all servers started."""
         self.run(12 * JOBS)
-        self.processes = {each.ready.process for each in self._crew._all}
+        self.sessions = {each.ready.process for each in self._crew._all}
+        self.at_cut = all(each.ready.at_cut for each in self._crew._all)
 
     def _processor(self) -> float:
-        return sum(_processor(each) for each in self.processes)
+        return sum(_processor(each) for each in _processes(self.sessions))
 
     def resident(self) -> float:
-        """Give the megabytes of the servers."""
-        return sum(_resident(each) for each in self.processes)
+        """Give the megabytes of the servers; a page that a server and its fork at the cut share counts for both."""
+        return sum(_resident(each) for each in _processes(self.sessions))
 
     def end(self) -> None:
         for each in self._crews:
@@ -211,7 +218,10 @@ def _swapped(trials: _Trials, folder: Path, *, is_tiny: bool) -> Iterable[Figure
     later = trials.resident(), _resident(0)
     rate = rest.count / rest.seconds
     theirs = _by_cosmic_ray(folder, [each for each, _ in trials.mutants][: 1 if is_tiny else 3])
-    yield _rate("a mutant whose body is swapped", rest, 1e3 / RATE, f"the last {rest.count:,} of {many:,}")
+    how = "from the cut" if trials.at_cut else "whole tests"
+    yield _rate(
+        "a mutant whose body is swapped", rest, 1e3 / RATE, f"the last {rest.count:,} of {many:,}, {how}"
+    )
     yield Figure(
         benchmark="mutating",
         name="a mutant whose body is swapped, end to end",
@@ -305,6 +315,16 @@ def _by_cosmic_ray(folder: Path, mutants: Sequence[Mutant]) -> float:
         if wrong or database.num_results != len(items):
             raise RuntimeError(f"cosmic-ray exec could not try them: {wrong}")
     return took / len(items)
+
+
+def _processes(sessions: set[int]) -> list[int]:
+    """Give the processes of some sessions."""
+    found = []
+    for each in filter(str.isdecimal, os.listdir("/proc")):
+        with suppress(ProcessLookupError):  # it has ended since
+            if os.getsid(int(each)) in sessions:
+                found.append(int(each))
+    return found
 
 
 def _resident(process: int) -> float:
