@@ -27,7 +27,7 @@ from autochron.pytest_plugin.rehearsal import rehearse
 from autochron.pytest_plugin.trials import FIRST, Trials, kind_of, limits_of, say, settled
 from autochron.pytest_plugin.warming import imported, preload, words_of
 from autochron.session import overlay
-from autochron.session.probing import trust_nobody
+from autochron.session.certificates import trust_nobody
 
 
 class Once(Trials):

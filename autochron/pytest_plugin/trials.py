@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import io
 import os
 import sys
 import tokenize
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from types import FunctionType, ModuleType
 from typing import Any, BinaryIO, Literal, TypeAlias
@@ -30,7 +31,7 @@ from autochron.pytest_plugin.warming import file_of, imported, preload, warm, wo
 from autochron.pytest_plugin.widening import Widening, longest, widened
 from autochron.rules.nearest import hint
 from autochron.session import again
-from autochron.session.probing import trust_nobody
+from autochron.session.certificates import trust_nobody
 from autochron.session.swapping import Swap
 from autochron.weaving.heap import every_function
 from autochron.weaving.replacing import woven_like
@@ -116,12 +117,31 @@ class Trials:
                 os.write(self._writing, told)
         return True
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> None:
-        """Have the run that is made up to the cut stop there."""
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
+        """Have the run that is made up to the cut stop there, and a trial that goes on from there end with the test."""
         play = pyfuncitem.stash.get(_play, None)
-        if self._cut is not None and isinstance(play, Replayer):
-            self._cut.watch(play.face.session)
+        if self._cut is None or not isinstance(play, Replayer):
+            return (yield)
+        self._cut.watch(play.face.session)
+        result: Any = None
+        raised: BaseException | None = None
+        try:
+            result = yield
+        except BaseException as error:
+            raised = error
+        if self._cut.is_passed:
+            # Not by way of the plugins: none has anything to say of a plain test, and each costs pages of the server's.
+            try:
+                play.end(raised)
+            except BaseException as error:
+                raised = error
+            is_skipped = isinstance(raised, pytest.skip.Exception)
+            kind, said = kind_of(None if is_skipped else raised)
+            self._cut.said(lambda job: self._reply(job, kind, said))
+        if raised is not None:
+            raise raised
+        return result
 
     def end(self, status: int) -> None:
         """Say why nothing could be tried, where that is so."""
@@ -331,12 +351,10 @@ class Trials:
         return self._stand.ask(line)  # LostError ends the server, as what ends it in another way does
 
     def _run_to_cut(self, jobs: int, replies: int) -> None:
-        """Run the test in the process that will stand at the cut; who comes back from there is a trial."""
+        """Run the test in the process that will stand at the cut; it comes back only where it did not come there."""
         functions = [each for several in self._functions.values() for each in several]
         self._cut = Cut(jobs, replies, self._limits, self._codes, functions)
-        kind, said = kind_of(self._run())
-        if self._cut.is_passed:
-            self._cut.said(lambda job: self._reply(job, kind, said))
+        self._run()
 
     def _cuts_alike(self, first: Reply) -> bool:
         """Tell whether trials can go on from the cut, and the fix gives there what it gives in a whole run."""
@@ -460,21 +478,36 @@ def _phase(item: pytest.Item, when: _Phase, *, reports: bool) -> BaseException |
 
 
 _AROUND = (
+    "pytest_runtest_call",
+    "pytest_pyfunc_call",
     "pytest_runtest_setup",
     "pytest_fixture_setup",
     "pytest_runtest_teardown",
     "pytest_fixture_post_finalizer",
 )
-"""The hooks by which plugins do something before and after a test."""
+"""The hooks by which plugins do something before and after a test, and around it."""
 
-_QUIET = frozenset({"_pytest", "pytest", "autochron", "anyio", "pytest_asyncio", "pytest_cov"})
-"""Packages that do nothing there for a test without fixtures of others: the last three look for coroutines and contexts."""
+_QUIET = frozenset(
+    {
+        *("_pytest", "pytest", "autochron"),
+        # These look for coroutines, `@given`, contexts, and a time-out of the function's own, which is a timer.
+        *("anyio", "pytest_asyncio", "_hypothesis_pytestplugin", "pytest_cov", "pytest_timeout"),
+    }
+)
+"""Packages that do nothing there for a plain function, or nothing that the cut doesn't notice."""
 
 
 def _is_plain(item: pytest.Item) -> bool:
     """Tell whether a test is set up without any code but pytest's and ours: no fixture of others, no hook of theirs."""
     fixtures = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", None)
-    if fixtures is None or getattr(item, "cls", None) is not None:
+    function = getattr(item, "obj", None)
+    if (
+        fixtures is None
+        or getattr(item, "cls", None) is not None
+        or getattr(function, "is_hypothesis_test", False)
+    ):
+        return False
+    if not isinstance(function, FunctionType) or inspect.iscoroutinefunction(function):
         return False
     made = [each.func.__module__ for several in fixtures.values() for each in several]
     hooks = [

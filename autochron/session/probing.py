@@ -7,13 +7,12 @@ import os
 import pickle
 import select
 import signal
-import ssl
 import struct
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from autochron import _originals
 from autochron.detect.lines import hash_of
@@ -22,6 +21,7 @@ from autochron.envelope.redaction import Redactor
 from autochron.model import Finding
 from autochron.replaying.plan import FULL
 from autochron.session import exits
+from autochron.session.certificates import trust_nobody
 from autochron.session.ordering import NOTHING, Ordered, Ordering, Sources
 from autochron.session.perturbing import Perturbing, Tape
 from autochron.session.program import Program, end_process
@@ -238,18 +238,6 @@ def _be_silent() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
-
-
-def trust_nobody() -> None:
-    """Have no client read certificates, 70 ms each: here no connection is made that they could be needed for."""
-    contexts: Any = ssl.SSLContext
-    read = contexts.load_verify_locations
-
-    def load(context: ssl.SSLContext, cafile: Any = None, capath: Any = None, cadata: Any = None) -> None:
-        if cafile is None or capath is not None or cadata is not None or not os.path.isfile(cafile):
-            read(context, cafile, capath, cadata)
-
-    contexts.load_verify_locations = load
 
 
 def packed(outcome: Outcome) -> bytes:
