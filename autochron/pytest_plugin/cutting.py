@@ -1,8 +1,8 @@
 """The cut: a test is run once up to the first call of what is mutated, and goes on from there in a fork for each trial.
 
 Up to that call a mutant has not run, so all trials are alike. It holds only where a fork takes everything with it: one
-thread, no event loop, no file opened since the test began, nothing changed outside the process. Where that does not hold, or
-where the fix gives something else in this way, each trial runs the whole test.
+thread, no event loop, no timer, no file opened or moved in since the test began, nothing changed outside the process. Where
+that does not hold, or the fix gives something else in this way, each trial runs the whole test.
 
 Three processes take part: the server, which reads what is to be tried; one that it forks, which runs the test and stops at
 the cut; and a fork of that for each trial. The one at the cut is replaced after half a second, for an agent that asks for
@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import stat
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -135,7 +136,7 @@ class Cut:
         self._limits = limits
         self._codes = codes
         self._targets = {id(each.__code__) for each in functions}
-        self._before: dict[str, str] = {}
+        self._before: dict[int, tuple[Any, ...]] = {}
         self._isolation: Isolation | None = None
         self._session: Replaying | None = None
         self._changed = ""
@@ -207,6 +208,8 @@ class Cut:
             _originals.immediate_exit(0)
         attending = processes.attending()
         processes.attend(None)
+        random: Any = sys.modules.get("random")
+        drawn = random.getstate() if random is not None else None
         os.write(self._replies, b"\n")
         with open(self._jobs, "rb", closefd=False) as jobs:
             for line in jobs:
@@ -214,6 +217,8 @@ class Cut:
                 codes = self._codes(job)
                 reply = codes if isinstance(codes, Reply) else self._tried(job, codes)
                 if reply is None:
+                    if random is not None:
+                        random.setstate(drawn)  # Python seeds it anew in a fork
                     processes.attend(attending)
                     session.take_over()
                     return
@@ -240,10 +245,13 @@ class Cut:
         self._fork.end(msgspec.json.encode(reply(self._job)))
 
 
-def _descriptors() -> dict[str, str]:
-    """Give what this process has open."""
-    found = {}
-    for each in os.listdir("/proc/self/fd"):
+def _descriptors() -> dict[int, tuple[Any, ...]]:
+    """Give what this process has open, and of files how far it has read or written them, and when they were changed."""
+    found: dict[int, tuple[Any, ...]] = {}
+    for each in map(int, os.listdir("/proc/self/fd")):
         with suppress(OSError):  # that of the folder itself
-            found[each] = os.readlink(f"/proc/self/fd/{each}")
+            state = os.fstat(each)
+            is_file = stat.S_ISREG(state.st_mode)
+            place = (os.lseek(each, 0, os.SEEK_CUR), state.st_size, state.st_mtime_ns) if is_file else ()
+            found[each] = (state.st_dev, state.st_ino, *place)
     return found

@@ -1,6 +1,7 @@
 """Trials that go on from the cut say what trials of the whole test say; where they could not, the whole test is run."""
 
 import os
+import random
 import time
 
 import pytest
@@ -66,6 +67,14 @@ def test_what_is_given_there_is_what_a_whole_run_gives(tried, tmp_path):
 
 HINDRANCES = {
     "a file that is open": ("held = open(__file__)", ""),
+    "a file that was open before and is written": (
+        "LOG.write('asked')\nLOG.flush()",
+        "LOG = open('log', 'a')\n",
+    ),
+    "a database that was open before and is written": (
+        "PAID.execute('create table if not exists paid (cents)')\nPAID.execute('insert into paid values (1)')\nPAID.commit()",
+        "import os, sqlite3\nPAID = sqlite3.connect(f'{os.getpid()}.db')\n",
+    ),
     "a file that was written": ("open('log', 'w').close()", "import os\n"),
     "a database": ("import sqlite3\nsqlite3.connect('paid.db').close()", ""),
     "a folder": ("import os\nos.makedirs('made', exist_ok=True)\nos.rmdir('made')", ""),
@@ -135,6 +144,15 @@ def test_an_agent_does_not_find_that_it_stood_there(tried):
         found.append(trier.ask(body).kind)
         time.sleep(0.6)
     assert found == ["passed"] * 4
+
+
+def test_what_was_seeded_before_is_seeded_there(tried):
+    trier = tried(agent=agent("import random\nrandom.seed(7)"))
+    reply = trier.ask("import random\nreturn {'status': 'blocked', 'drawn': random.randrange(1000)}\n")
+    assert (trier.ready.at_cut, reply.given[0].outcome) == (
+        True,
+        f'{{"returned":{{"status":"blocked","drawn":{random.Random(7).randrange(1000)}}}}}',
+    )
 
 
 def test_each_call_is_the_mutants(tried):
