@@ -88,8 +88,8 @@ def test_trials_are_timed_and_their_servers_measured(folder, rebuilds):
         phase = trials.run(4)
         assert phase.count == 4
         assert phase.seconds > 0
-        assert trials.processes
+        assert trials.sessions
         assert trials.resident() > _resident(0) / 10 > 0
-        assert all(_processor(each) > 0 for each in trials.processes)
+        assert all(_processor(each) > 0 for each in trials.sessions)
     finally:
         trials.end()

@@ -49,12 +49,13 @@ GROUPS = {
         unpack_ex unparse urlparse userdict userlist userstring uuid warnings weakref weakset with
         xml_etree yield_from
     """,
+    # These wait more than they work, so that in two groups they take half as long.
     "concurrent": """
-        asyncgen asyncio.test_base_events asyncio.test_context asyncio.test_futures
-        asyncio.test_locks asyncio.test_pep492 asyncio.test_queues asyncio.test_runners
-        asyncio.test_taskgroups asyncio.test_tasks asyncio.test_timeouts asyncio.test_waitfor
-        contextlib_async coroutines logging threading
+        asyncio.test_base_events asyncio.test_context asyncio.test_futures asyncio.test_locks
+        asyncio.test_pep492 asyncio.test_queues asyncio.test_runners asyncio.test_taskgroups
+        asyncio.test_tasks asyncio.test_timeouts asyncio.test_waitfor
     """,
+    "threads": "asyncgen contextlib_async coroutines logging threading",
     "few": "contextlib exceptions functools generators",
     # What stresses the splice most: each kind of function, unwinding, frames, closures, pickling.
     "on": """

@@ -1,6 +1,7 @@
 """CPython's own tests, with every function woven: no new failure but those listed and explained in `expected.toml`."""
 
 import importlib.util
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -12,7 +13,8 @@ pytestmark = pytest.mark.skipif(
     reason="this interpreter comes without CPython's `test` package",
 )
 WHOLE = [name for name in GROUPS if name not in {"few", "on", "calls"}]
-EACH_BUILD = ["first", "concurrent"]
+WAITING = {"concurrent", "threads"}
+EACH_BUILD = ["first", "concurrent", "threads"]
 """The groups that every build runs; `--thorough` runs all."""
 
 
@@ -29,10 +31,17 @@ def place_of(tmp_path_factory):
     return place
 
 
+def both(mode, group, place):
+    """Run a group plain and woven: side by side where it waits more than it works."""
+    with ThreadPoolExecutor(1 + (group in WAITING)) as pool:
+        before = pool.submit(comparison.plain, group, place)
+        after = pool.submit(comparison.run, mode, group, place)
+        return before.result(), after.result()
+
+
 def check(mode, group, place):
-    before = comparison.plain(group, place)
+    before, after = both(mode, group, place)
     assert not before.end, f"unwoven, they did not end: {before.end}"
-    after = comparison.run(mode, group, place)
     assert not after.end, f"they did not end: {after.end}"
     assert not after.summary["refused"]
     new = comparison.worsened(before, after)
