@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from autochron import _originals
-from autochron.errors import AutochronError, DivergenceError, PlanError, UsageError, WeavingError
+from autochron.errors import AutochronError, DivergenceError, PlanError, UsageError
 from autochron.mutate.bytecode import Part
 from autochron.mutate.forking import Ended, Limits, flush, forked, has_grown
 from autochron.mutate.model import Kind, Target
@@ -367,7 +367,11 @@ class Trials:
         except LostError:
             self._stand = None
             return False
-        return msgspec.structs.replace(reply, seconds=first.seconds) == first
+        if msgspec.structs.replace(reply, seconds=first.seconds) == first:
+            return True
+        self._stand.end()
+        self._stand = None
+        return False
 
     def _try(self, job: Job, codes: Codes = []) -> Reply:  # noqa: B006 - it is only read
         """Put in place what is to be tried, and run the tests; in the fork."""
@@ -420,7 +424,9 @@ class Trials:
             return [(each, woven_like(each, code)) for each in functions]
         except SyntaxError as error:
             return msgspec.structs.replace(reply, kind="compile", said=f"SyntaxError: {error.msg}")
-        except WeavingError as error:
+        except (ValueError, MemoryError, RecursionError) as error:  # also of the compiler
+            return msgspec.structs.replace(reply, kind="compile", said=_first_line(error))
+        except AutochronError as error:
             return msgspec.structs.replace(reply, must_rebuild=error.message)
 
     def _part(self, target: Target) -> Part:

@@ -100,6 +100,11 @@ ENDS = {
         "Odd",
     ),
     "is no Python": ("return (", "compile", "SyntaxError: '(' was never closed"),
+    "is too deep for the compiler": (
+        f"return {'(' * 250}1{')' * 250}",
+        "compile",
+        "SyntaxError: too many nested parentheses",
+    ),
     "writes wherever it can": (
         body("""
         import os
