@@ -117,9 +117,8 @@ class Activation:
             program,
         )
 
-    def install(self) -> None:
+    def install(self, functions: Functions) -> None:
         """Weave what is imported already, and the rest as it is."""
-        functions = Functions()
         for name, module in list(sys.modules.items()):
             if name == "__main__" and self.program is not None:
                 continue  # that is autochron; the program's own is still to come
@@ -185,7 +184,7 @@ class Activation:
             if can_be_watched(module):
                 self._undo.append(watch_loops(module))
 
-    def uninstall(self) -> None:
+    def uninstall(self, functions: Functions) -> None:
         """Take all weaving off."""
         self.planner.on_import = None
         if self.values is not None:
@@ -195,7 +194,7 @@ class Activation:
             processes.on_main.remove(self._weave_main)
         while self._undo:
             self._undo.pop()()
-        self._hook.uninstall()
+        self._hook.uninstall(functions)
         self.planner.passing.undo()
         while self.planner.undo:
             self.planner.undo.pop()()
@@ -219,11 +218,12 @@ def activate(
         overlay.take_over()
     if _active is not None and _active.is_by(rules, program):
         return _active
+    functions = Functions()
     if _active is not None:
-        _active.uninstall()
+        _active.uninstall(functions)
     _active = Activation(rules, program)
     _active.planner.aliases.update(aliases or {})
-    _active.install()
+    _active.install(functions)
     return _active
 
 
@@ -231,5 +231,5 @@ def deactivate() -> None:
     """Take all weaving off."""
     global _active  # noqa: PLW0603 - weaving belongs to the process
     if _active is not None:
-        _active.uninstall()
+        _active.uninstall(Functions())
         _active = None

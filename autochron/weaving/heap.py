@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Iterable
+from itertools import compress, repeat
+from operator import is_
 from types import FrameType, FunctionType, TracebackType
 from typing import Any
 from weakref import ref
@@ -25,7 +27,9 @@ def every_function() -> Iterable[FunctionType]:
     After `gc.freeze()`, as servers that fork call it, it no longer gives what was there before. That is found from the
     modules on, once: it takes half a second for a million objects.
     """
-    known = [each for each in gc.get_objects() if type(each) is FunctionType]
+    objects = gc.get_objects()
+    # A million of them at C's speed.
+    known: list[FunctionType] = list(compress(objects, map(is_, map(type, objects), repeat(FunctionType))))
     if gc.get_freeze_count() < _FEW:
         return known
     seen = {id(each) for each in known}

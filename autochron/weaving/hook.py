@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import Struct
 
 from autochron.interrupts import is_interruption
-from autochron.weaving.heap import every_function
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.plans import Entry, Gaps, Plans, State, is_of_source, pack, state_of, unpack
-from autochron.weaving.weave import Functions, Places, has_woven, pairs_of, weave_code, weave_functions
+from autochron.weaving.weave import Functions, Places, Undo, has_woven, pairs_of, weave_code, weave_functions
 
 if TYPE_CHECKING:
     from autochron.weaving.binding import Binding
@@ -119,6 +118,7 @@ class Hook:
         """What `get_code` gave and is still to be run."""
         self._loaded: list[_Woven] = []
         self._undo: list[Callable[[], None]] = []
+        self._unweave: list[Undo] = []
 
     def install(self) -> Callable[[], None]:
         """Change the loaders."""
@@ -138,13 +138,16 @@ class Hook:
         self._replace(zipimport.zipimporter, "get_code", get_code)
         return self.uninstall
 
-    def uninstall(self) -> None:
+    def uninstall(self, functions: Functions | None = None) -> None:
         """Put the loaders back, and every function that was woven, in place or as its module was loaded."""
+        found = functions or Functions()
         while self._undo:
             self._undo.pop()()
-        self._unweave()
+        while self._unweave:
+            self._unweave.pop()(found)
+        self._unweave_loaded(found)
 
-    def _unweave(self) -> None:
+    def _unweave_loaded(self, functions: Functions) -> None:
         """Give the functions of modules that were woven as they were loaded the code of their source."""
         originals: dict[int, CodeType] = {}
         for each in self._loaded:
@@ -153,7 +156,7 @@ class Hook:
                 original = _code_of(each.name, sys.modules[each.name])
             if original is not None:
                 originals |= {id(woven): before for woven, before in pairs_of(each.code, original)}
-        for function in every_function() if originals else ():
+        for function in functions.all() if originals else ():
             before = originals.get(id(function.__code__))
             if before is not None and before.co_freevars == function.__code__.co_freevars:
                 function.__code__ = before
@@ -169,7 +172,7 @@ class Hook:
             places = self._planner.places(name, file, code)
             bindings = self._planner.bindings(name, code)
             if places or bindings:
-                self._undo.append(weave_functions(name, places, self._ledger, bindings, functions))
+                self._unweave.append(weave_functions(name, places, self._ledger, bindings, functions))
             if bindings:
                 _refuse_unbound(code, bindings, self._ledger)
         self._planner.executed(module)

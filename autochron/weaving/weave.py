@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType, FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from autochron._flags import function_kind, parameter_names
 from autochron.errors import WeavingError
@@ -122,7 +122,7 @@ def weave_functions(
     ledger: Ledger,
     bindings: Sequence[Binding] = (),
     functions: Functions | None = None,
-) -> Callable[[], None]:
+) -> Undo:
     """Weave the functions of an imported module in place, wherever they are held; give the undo.
 
     All that exist of a definition are found through the garbage collector: also those behind decorators, in tables, in
@@ -138,7 +138,7 @@ def weave_functions(
         from autochron.weaving.binding import bind_calls  # lazy: with the first rule for a call that fits
 
         bind = lambda code: bind_calls(code, bindings, ledger)  # noqa: E731
-    for function in functions_of(module) if functions is None else functions.of(module):
+    for function in (functions or Functions()).of(module):
         old = function.__code__
         if not bindings and not _concerns(old, places, lines):
             continue
@@ -150,12 +150,13 @@ def weave_functions(
             function.__code__ = new
             done.append((function, old, new))
 
-    def undo() -> None:
+    def undo(functions: Functions | None = None) -> None:
         originals = {id(woven): original for _, old, new in done for woven, original in pairs_of(new, old)}
         for function, old, new in done:
             if function.__code__ is new:
                 function.__code__ = old
-        for function in functions_of(module) if originals else ():  # made since, by woven code
+        # Others were made since, by woven code.
+        for function in (functions or Functions()).of(module) if originals else ():
             original = originals.get(id(function.__code__))
             if original is not None:
                 function.__code__ = original
@@ -187,25 +188,46 @@ def functions_of(module: str) -> Iterable[FunctionType]:
 
 
 class Functions:
-    """Every function that the garbage collector knows, by its module.
+    """Every function that the garbage collector knows.
 
-    It is looked for once, when first asked: a program with a large SDK has 200,000 objects, and several modules that rules
-    mean something to. It holds them all, so it is no longer kept than they are woven.
+    It is looked for once, when first asked: a program with a large SDK has 600,000 objects, and several modules that rules
+    mean something to. It holds them all, so it is kept no longer than it takes to weave them, or to weave them anew.
     """
 
-    __slots__ = ("_found",)
+    __slots__ = ("_all", "_by_module", "_count")
 
     def __init__(self) -> None:
-        self._found: dict[object, list[FunctionType]] | None = None
+        self._all: list[FunctionType] | None = None
+        self._by_module: dict[str, list[FunctionType]] = {}
+        self._count = 0
+        """How often those of a module were asked for: for a few it is sooner done to look through them again."""
+
+    def all(self) -> Iterable[FunctionType]:
+        """Give all."""
+        if self._all is None:
+            self._all = list(every_function())
+        return self._all
 
     def of(self, module: str) -> Iterable[FunctionType]:
         """Give those of a module."""
-        if self._found is None:
-            self._found = {}
-            for function in every_function():
-                if type(function.__module__) is str:
-                    self._found.setdefault(function.__module__, []).append(function)
-        return self._found.get(module, ())
+        self._count += 1
+        if self._count <= _FEW:
+            return [each for each in self.all() if each.__module__ == module]
+        if not self._by_module:
+            for each in self.all():
+                if type(each.__module__) is str:
+                    self._by_module.setdefault(each.__module__, []).append(each)
+        return self._by_module.get(module, ())
+
+
+_FEW = 4
+
+
+class Undo(Protocol):
+    """Takes weaving off; `functions` is what was found for several at once."""
+
+    def __call__(self, functions: Functions | None = None) -> None:
+        """Take it off."""
 
 
 def _concerns(code: CodeType, places: Places, lines: set[int]) -> bool:

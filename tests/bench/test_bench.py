@@ -9,7 +9,14 @@ from bench.measure import TINY
 
 # Of impact the test is tests/impact/test_real_agent.py: it has the verdicts to compare, and takes ten seconds. Of mutating it
 # is test_mutating.py: the benchmark fetches a source.
-@pytest.mark.parametrize("name", [name for name in BENCHMARKS if name not in {"impact", "mutating"}])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in {"recording", "startup"} else [])
+        for name in BENCHMARKS
+        if name not in {"impact", "mutating"}
+    ],
+)
 def test_a_benchmark_measures_something(name):
     if name in ("conversation", "replaying"):
         pytest.importorskip("openai")

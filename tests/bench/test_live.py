@@ -54,6 +54,7 @@ def test_what_is_wrong_is_said_first(words, said, capsys):
     assert (status, said in err) == (2, True)
 
 
+@pytest.mark.thorough
 def test_both_take_turns_in_an_order_that_is_drawn(monkeypatch):
     order = []
     recording = live.autochron.record

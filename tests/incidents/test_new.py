@@ -254,7 +254,9 @@ def test_without_pytest_nothing_is_claimed(shop, monkeypatch):
     assert tried.said == "pytest is not installed here, so nobody has seen the test fail yet"
 
 
-@pytest.mark.parametrize("options", ["-n 1", "--lf --strict-config --maxfail=1"])
+@pytest.mark.parametrize(
+    "options", [pytest.param("-n 1", marks=pytest.mark.thorough), "--lf --strict-config --maxfail=1"]
+)
 def test_the_projects_own_way_to_run_tests(shop, options):
     lines = (
         "[tool.pytest.ini_options]",

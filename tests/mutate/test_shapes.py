@@ -222,6 +222,7 @@ def test_an_escape_is_counted_and_the_command_says_so(tmp_path):
     assert "escapes: 1 of " in said.text
 
 
+@pytest.mark.thorough  # tests/mutate/test_trials.py has one in each build
 def test_a_loop_without_end_is_a_time_out(tmp_path):
     left = "    left = 2\n    while left > 0:\n        left = left - 1\n    if cents"
     folder = new(tmp_path, guarded=GUARDED.replace("    if cents", left))
@@ -298,6 +299,7 @@ WAITS = {
 }
 
 
+@pytest.mark.thorough  # half a minute of waiting
 def test_a_tool_that_waits_for_another_task_gets_no_other_inputs(tmp_path):
     found = studied(new(tmp_path, **WAITS))
     assert found.inputs == ()

@@ -55,6 +55,7 @@ def test_streams_whole_and_closed_and_errors(tmp_path):
     assert recorded.said.count("BadRequestError 400") == 2
 
 
+@pytest.mark.thorough
 def test_calls_at_once_and_streams_in_asyncio(tmp_path):
     recorded = record_and_replay("litellm_async", tmp_path, Script(), **LOCAL)
     assert recorded.addresses("model", "tool", "router") == [

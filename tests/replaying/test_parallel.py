@@ -111,6 +111,12 @@ DIFFERENT = range(MANY)
 ALIKE = [number % 8 for number in range(MANY)]
 
 
+@pytest.fixture
+def often(request):
+    """How often each is replayed; `--thorough` as often as is promised."""
+    return 100 if request.config.getoption("--thorough") else 25
+
+
 def same_again(way, inputs, block, times, order=shuffled):
     given, trace = block.record(lambda: way(list(inputs)))
     assert len(trace.envelopes) == 2 * MANY
@@ -132,10 +138,10 @@ def test_case_1_each_of_64_calls_is_served_its_own_record(way, inputs, block):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
-def test_case_1_each_of_64_calls_is_served_its_own_record_100_times(way, block):
+def test_case_1_each_of_64_calls_is_served_its_own_record_each_time(way, block, often):
     # A pool of few workers that gets its tasks in another order stands still for a second, once a replay.
     order = list if way in (mapped, threaded_later) else shuffled
-    same_again(way, DIFFERENT, block, 100, order)
+    same_again(way, DIFFERENT, block, often, order)
 
 
 def one_live(way, block, times):
@@ -162,8 +168,8 @@ def test_case_1_with_every_second_name_live_the_others_are_served_their_own(way,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", [gathered, submitted])
-def test_case_1_with_every_second_name_live_the_others_are_served_their_own_100_times(way, block):
-    one_live(way, block, 100)
+def test_case_1_with_every_second_name_live_the_others_are_served_their_own_each_time(way, block, often):
+    one_live(way, block, often)
 
 
 # --- order in one lane
