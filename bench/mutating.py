@@ -49,9 +49,6 @@ GROWTH = 0.05
 
 _SERVER = "autochron.pytest_plugin.mutants"
 
-_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "autochron.pytest_plugin"}
-"""Plugins of pytest that these tests don't use are no part of what is measured, neither here nor of cosmic-ray."""
-
 _CONFIG = """\
 [cosmic-ray]
 module-path = "guarded.py"
@@ -67,7 +64,6 @@ name = "local"
 def run(size: Size) -> Iterable[Figure]:
     """Make the study, and measure on the first of its incidents."""
     is_tiny = size.rounds == 1
-    os.environ.update(_PLUGINS)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         source = peer.fetched(folder)
