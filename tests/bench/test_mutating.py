@@ -80,7 +80,7 @@ def test_a_study_of_such_a_folder_has_every_method(folder, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rebuilds", [False, True])
+@pytest.mark.parametrize("rebuilds", [False, pytest.param(True, marks=pytest.mark.thorough)])
 def test_trials_are_timed_and_their_servers_measured(folder, rebuilds):
     trials = _Trials(folder, rebuilds=rebuilds)
     try:

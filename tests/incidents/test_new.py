@@ -78,6 +78,7 @@ def test_the_demos_incident_is_red_until_the_guard_is_in(project):
     assert run_test(project, "incidents/refund")[0] == 0
 
 
+@pytest.mark.thorough
 def test_one_that_is_named_has_to_go_otherwise(shop):
     record(shop)
     said = new(shop, "last", "--live", "charge[1]", "incidents/charge")
@@ -123,6 +124,7 @@ def test_a_program_that_failed_has_to_end_well(shop):
     assert run_test(shop, "incidents/total")[0] == 0
 
 
+@pytest.mark.thorough
 def test_a_block_waits_for_the_call_of_the_agent(shop):
     write(shop, {"block.py": 'import autochron, shop\nwith autochron.record("b"):\n    shop.main()\n'})
     assert python(shop, "block.py").status == 0
@@ -207,6 +209,7 @@ def test_rules_that_mean_the_same(tmp_path, files):
     assert load_rules(tmp_path / "a/b/autochron.toml").root == str(tmp_path)
 
 
+@pytest.mark.thorough
 def test_an_incident_of_an_incident(shop):
     record(shop)
     new(shop, "last", "--no-try", "incidents/one")

@@ -256,6 +256,7 @@ def test_what_differs_from_run_to_run_is_no_kill(tmp_path):
     assert (tmp_path / "again" / "study.json").read_bytes() == first
 
 
+@pytest.mark.thorough
 def test_no_state_passes_from_one_input_to_the_next(tmp_path):
     """The second call of this guard says no to everything: after another input each would say the same."""
     once = '    SEEN.append(cents)\n    if len(SEEN) > 1:\n        return {"status": "blocked"}\n    if cents'
@@ -265,6 +266,7 @@ def test_no_state_passes_from_one_input_to_the_next(tmp_path):
     assert edge.verdicts["widened"].kind == "output"
 
 
+@pytest.mark.thorough
 def test_nested_values_are_changed_inside(tmp_path):
     more = "cents: int, how=None, meta=None"
     rule = "if how == 'gift' or cents > PAID[order] or meta['depth']['n'] > 7:"

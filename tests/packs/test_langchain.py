@@ -11,6 +11,7 @@ ASKED = Script(
 )
 
 
+@pytest.mark.thorough
 def test_chains_streams_and_tools_sync_and_async(tmp_path):
     recorded = record_and_replay("langchain_tools", tmp_path, ASKED)
     assert recorded.addresses() == [
