@@ -1,5 +1,7 @@
 """LangChain without a graph under its pack: tools of every make; its model calls cross in the SDKs."""
 
+import pytest
+
 from autochron.provider import Call, Script, Step
 from autochron.rules import load_pack
 from tests.packs.harness import needs, record_and_replay
