@@ -85,8 +85,18 @@ def forked(work: Callable[[Tell], bytes], limits: Limits, *, apart: bool = True)
     return came
 
 
-def parted(limits: Limits, *, apart: bool = True) -> Ended | Fork:
-    """Fork, and give in the fork what it tells by, and in this process how it ended; as `forked`, else."""
+def at_rest(limits: Limits) -> Callable[[], None]:
+    """Do here, once, what each fork would: for a process that does nothing but part. Gives what a fork lifts its limit by."""
+    gc.disable()
+    _be_silent()
+    return _limit(limits, _size())
+
+
+def parted(limits: Limits, *, apart: bool = True, lift: Callable[[], None] | None = None) -> Ended | Fork:
+    """Fork, and give in the fork what it tells by, and in this process how it ended; as `forked`, else.
+
+    `lift` is what `at_rest` gave.
+    """
     size = _size()
     reading, writing = os.pipe()
     fork = _originals.fork
@@ -94,7 +104,7 @@ def parted(limits: Limits, *, apart: bool = True) -> Ended | Fork:
     process: int = fork()
     if process == 0:
         os.close(reading)
-        return _begun(writing, limits, size, apart=apart)
+        return _begun(writing, limits, size, apart=apart, lift=lift)
     os.close(writing)
     if apart:
         with suppress(OSError):  # it has done so already, or has ended
@@ -143,16 +153,18 @@ class Fork:
             _originals.immediate_exit(status)
 
 
-def _begun(writing: int, limits: Limits, size: int, *, apart: bool) -> Fork:
+def _begun(writing: int, limits: Limits, size: int, *, apart: bool, lift: Callable[[], None] | None) -> Fork:
     try:
         fork = Fork(writing)
         if apart:
             os.setpgid(0, 0)
             for each in _ours:
                 os.close(each)
-        gc.disable()  # a pass through all that the server has would copy it
-        _be_silent()
-        fork.lift = _limit(limits, size)
+        if lift is None:
+            gc.disable()  # a pass through all that the server has would copy it
+            _be_silent()
+            lift = _limit(limits, size)
+        fork.lift = lift
     except BaseException:
         _originals.immediate_exit(1)
     return fork

@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import msgspec
 
 from autochron import _originals
-from autochron.crossing import processes
 from autochron.crossing.pausing import paused
-from autochron.mutate.forking import Fork, Limits, close_ours, flush, keep_from_trials, parted
+from autochron.mutate.forking import Fork, Limits, at_rest, close_ours, flush, keep_from_trials, parted
 from autochron.mutate.protocol import Job, Reply
 from autochron.session.isolation import Isolation
 
@@ -141,6 +140,9 @@ class Cut:
         self._session: Replaying | None = None
         self._changed = ""
         """What makes a fork less than a whole run."""
+        self._drawn: Any = None
+        """What random had drawn when the test's function was called."""
+        self._lift: Callable[[], None] | None = None
         self._fork: Fork | None = None
         self._job: Job | None = None
 
@@ -161,6 +163,8 @@ class Cut:
 
         sys.addaudithook(hear)
         self._before = _descriptors()
+        random: Any = sys.modules.get("random")
+        self._drawn = random.getstate() if random is not None else None
         if sys.getprofile() is not None:
             self._changed = "a profiler"
         sys.setprofile(self._see)
@@ -203,38 +207,40 @@ class Cut:
         sys.setprofile(None)
         is_whole = self._is_whole()
         self._isolation = None
-        session.put_away()
         if not is_whole:
+            session.put_away()
             _originals.immediate_exit(0)
-        attending = processes.attending()
-        processes.attend(None)
         random: Any = sys.modules.get("random")
         drawn = random.getstate() if random is not None else None
+        drawn = None if drawn == self._drawn else drawn
+        session.stand()
+        self._lift = at_rest(self._limits)
         os.write(self._replies, b"\n")
         with open(self._jobs, "rb", closefd=False) as jobs:
             for line in jobs:
                 job = msgspec.json.decode(line, type=Job)
                 codes = self._codes(job)
-                reply = codes if isinstance(codes, Reply) else self._tried(job, codes)
+                reply = codes if isinstance(codes, Reply) else self._tried(job, codes, session)
                 if reply is None:
-                    if random is not None:
+                    if drawn is not None:
                         random.setstate(drawn)  # Python seeds it anew in a fork
-                    processes.attend(attending)
                     session.take_over()
                     return
                 os.write(self._replies, msgspec.json.encode(reply) + b"\n")
         _originals.immediate_exit(0)
 
-    def _tried(self, job: Job, codes: Codes) -> Reply | None:
+    def _tried(self, job: Job, codes: Codes, session: Replaying) -> Reply | None:
         """Have a fork go on, and say how it ended; None in the fork."""
         began = _originals.perf_counter_ns()
         with paused():  # a fork that is ours, and no process of the program's
-            came = parted(self._limits)
+            came = parted(self._limits, lift=self._lift)
         if isinstance(came, Fork):
             self._fork, self._job = came, job
             for function, code in codes:
                 function.__code__ = code
             return None
+        if not came.is_whole:
+            session.clear()
         from autochron.pytest_plugin.trials import reply_of  # lazy: that imports this
 
         return reply_of(job, came, self._limits, began)

@@ -103,6 +103,10 @@ class ReplayFolder:
                 return reports, running
             _originals.sleep(_PAUSE)
 
+    def clear(self) -> None:
+        """Remove what a fork may have left of it."""
+        remove(self.path)
+
     def remove(self) -> None:
         """Remove it."""
         if self._is_filled:

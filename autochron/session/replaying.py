@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from autochron.crossing import processes
 from autochron.crossing.lanes import CURRENT, Remote, Root
 from autochron.envelope.redaction import Redactor
 from autochron.errors import DeniedError, NetworkRefusedError, UnwovenToolError
@@ -183,15 +184,26 @@ class Replaying(Session):
         if self._folder is not None:
             self._folder.remove()
 
-    def take_over(self) -> None:
-        """Go on in a fork in the place of the process that was forked: what it starts finds a folder of its own."""
-        self.director.take_over()
-        children = self.children
-        if self._folder is not None and children is not None:
+    def stand(self) -> None:
+        """Hear of no process until a fork has taken over: forks are no part of the program here, and get a folder anew."""
+        if self._folder is not None and self.children is not None:
+            self._folder.remove()
             self._folder = ReplayFolder(self.record, self.plan, self.swaps)
-            children.handing = self._folder.handing(self.activation, self.record)
-            children.before_first = self._folder.fill
-            children.begin()
+            self.children.handing = self._folder.handing(self.activation, self.record)
+            self.children.before_first = self._folder.fill
+            self.children.begin()
+            processes.attend(None)
+
+    def take_over(self) -> None:
+        """Go on in a fork in the place of the process that was forked."""
+        self.director.take_over()
+        if self.children is not None:
+            processes.attend(self.children)
+
+    def clear(self) -> None:
+        """Remove what a fork has left that was ended before it could."""
+        if self._folder is not None:
+            self._folder.clear()
 
     def _gather(self) -> tuple[str, ...]:
         """Take in what the child processes told; gives the lanes of those that are still at work."""
