@@ -105,7 +105,10 @@ class ReplayFolder:
 
     def clear(self) -> None:
         """Remove what a fork may have left of it."""
-        remove(self.path)
+        if os.path.isdir(self.path):
+            import shutil  # lazy: it is seldom there
+
+            shutil.rmtree(self.path, ignore_errors=True)
 
     def remove(self) -> None:
         """Remove it."""

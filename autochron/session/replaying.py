@@ -201,7 +201,7 @@ class Replaying(Session):
             processes.attend(self.children)
 
     def clear(self) -> None:
-        """Remove what a fork has left that was ended before it could."""
+        """Remove what a fork has left that could not: a process that it started may still have written there."""
         if self._folder is not None:
             self._folder.clear()
 

@@ -179,6 +179,17 @@ def test_a_process_that_the_mutant_starts_finds_the_replay(tried, monkeypatch, t
     assert os.listdir(tmp_path / "scratch") == []
 
 
+def test_what_one_leaves_in_the_replays_folder_is_gone_for_the_next(tried):
+    keeps = """
+import json, os, subprocess, sys
+subprocess.run([sys.executable, "-c", ""], check=True)
+os.mkdir(json.loads(os.environ["AUTOCHRON_CHILD"])["place"] + "/kept")
+"""
+    trier = tried()
+    assert trier.ready.at_cut is True
+    assert [trier.ask(keeps + FIX).kind for _ in range(3)] == ["passed"] * 3
+
+
 def test_who_ends_the_process_at_the_cut_is_told_of(tried):
     kills = "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nimport time\ntime.sleep(60)\n"
     trier = tried()

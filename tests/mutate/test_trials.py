@@ -195,7 +195,8 @@ def test_a_child_that_comes_back_is_not_asked(trier):
 @pytest.mark.slow
 def test_what_a_mutant_leaves_behind_is_ended_with_it(trier, tmp_path):
     left = f"import subprocess\nopen({str(tmp_path / 'id')!r}, 'w').write(str(subprocess.Popen(['sleep', '1000']).pid))\n"
-    assert trier.ask(left + BLOCKS).kind == "passed"
+    reply = trier.ask(left + BLOCKS)
+    assert (reply.kind, reply.said) == ("passed", "")
     assert has_ended((tmp_path / "id").read_text())
 
 
