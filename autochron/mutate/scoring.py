@@ -269,7 +269,10 @@ def _hint(
     if behaviour == "same" and fix is None:
         return "other inputs; they are tried where the test calls the agent itself, and not where it has `replay.run()`"
     if behaviour == "same":
-        return "another state than the incident's; or nothing, if it is equivalent (argue so with --proofs)"
+        return (
+            "another state than the incident's, or several arguments changed at once; or nothing, if it is equivalent"
+            " (argue so with --proofs)"
+        )
     return ""
 
 

@@ -129,7 +129,8 @@ def main(words: list[str]) -> int:
     for name in sorted(imports_of(nursed.folder)):
         with suppress(BaseException):  # the tests import it, and say so
             importlib.import_module(name)
-    rehearse()
+    with suppress(Exception):  # the trials are slower, then, and no other
+        rehearse()
     return nurse(nursed, serve)
 
 

@@ -10,7 +10,6 @@ import importlib
 import os
 import sys
 import tempfile
-from contextlib import suppress
 
 from autochron.mutate.protocol import Reply
 from autochron.pytest_plugin.marks import Asked
@@ -71,8 +70,8 @@ define = "{_NAME}:model"
 
 
 def rehearse() -> None:
-    """Replay, often enough; whatever hinders that is none of the trials' business, which are only slower."""
-    with suppress(Exception), tempfile.TemporaryDirectory(prefix="autochron-") as folder:
+    """Replay, often enough, and leave nothing behind."""
+    with tempfile.TemporaryDirectory(prefix="autochron-") as folder:
         for name, text in ((f"{_NAME}.py", _AGENT), ("autochron.toml", _RULES)):
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write(text)

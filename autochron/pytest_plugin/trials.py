@@ -412,9 +412,10 @@ class Trials:
         """Compile a job's text once for all, and say which function is to have which code; or why none can."""
         target = job.target
         reply = Reply(id=job.id, variant=job.variant)
-        if job.rebuilds or target is None:
-            why = "it runs when the module is imported" if job.rebuilds else ""
-            return msgspec.structs.replace(reply, must_rebuild=why) if why else []
+        if job.rebuilds:
+            return msgspec.structs.replace(reply, must_rebuild="it runs when the module is imported")
+        if target is None:
+            return []
         functions = self._functions.get(target) or ()
         if not functions:
             why = f"{target.function} of {target.file} is not loaded before the tests run"

@@ -66,7 +66,7 @@ def _write_tables(study: Study, page: Page) -> None:
     page.line("")
     rows = list(_sensitive(study))
     if rows:
-        page.line("which argument can change what the fix decides", "bold")
+        page.line("which argument can change what the fix decides, the others as in the incident", "bold")
         left = frozenset({"argument", "decision", "example"})
         _write_grid(page, ("incident", "argument", "tried", "flips", "decision", "example"), rows, left)
         page.line("")

@@ -182,11 +182,6 @@ def pairs_of(woven: CodeType, original: CodeType) -> Iterable[tuple[CodeType, Co
             yield from pairs_of(inner, former.pop(at))
 
 
-def functions_of(module: str) -> Iterable[FunctionType]:
-    """Give every function that the garbage collector knows of a module."""
-    return [function for function in every_function() if function.__module__ == module]
-
-
 class Functions:
     """Every function that the garbage collector knows.
 

@@ -2,6 +2,8 @@
 
 import os
 import random
+import subprocess
+import sys
 import time
 
 import pytest
@@ -46,6 +48,23 @@ def verdicts(trier):
 
 def test_trials_go_on_from_the_cut(tried):
     assert verdicts(tried()) == (True, "passed", "assertion", "passed")
+
+
+REHEARSES = """
+import os, sys, tempfile
+from autochron.pytest_plugin.rehearsal import rehearse
+from autochron.weaving import gate
+tempfile.tempdir = sys.argv[1]
+before = list(sys.path)
+rehearse()
+print(gate.is_on(), sys.path == before, "autochron_rehearsal" in sys.modules, os.listdir(sys.argv[1]))
+"""
+
+
+def test_the_rehearsal_comes_to_its_end_and_leaves_nothing(tmp_path):
+    command = [sys.executable, "-c", REHEARSES, str(tmp_path)]
+    said = subprocess.run(command, env={**os.environ, **PLAIN}, capture_output=True, text=True, check=False)
+    assert (said.stdout, said.stderr) == ("False True False []\n", "")
 
 
 def test_what_is_given_there_is_what_a_whole_run_gives(tried, tmp_path):

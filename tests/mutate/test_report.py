@@ -48,7 +48,7 @@ cut-point            1           1      1     1         1       1       1       
 full-output          1           1      1     1         1       1       1        1       2         3          0
 widened              1           1      1     1         1       1       1        1       3         2          0
 
-which argument can change what the fix decides
+which argument can change what the fix decides, the others as in the incident
 incident  argument      tried  flips  decision       example
 refund    amount_cents      9      4  can change     amount_cents = 4000
 refund    order_id          3      0  never changes

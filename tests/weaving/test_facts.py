@@ -10,7 +10,7 @@ import types
 import pytest
 
 from autochron.weaving import gate
-from autochron.weaving.weave import functions_of, is_woven
+from autochron.weaving.weave import Functions, is_woven
 from tests.weaving import ways
 
 PREDICATES = [name for name in dir(inspect) if name.startswith("is") and not name.startswith("iskeyword")]
@@ -80,7 +80,7 @@ def facts(program, way):
     with ways.program_as(ways.compiled(program), way) as module:
         functions = [
             each
-            for each in functions_of(ways.NAME)
+            for each in Functions().of(ways.NAME)
             if each.__globals__ is module.__dict__ and each.__code__.co_filename == module.__file__
         ]
         woven = sum(is_woven(each.__code__) for each in functions)

@@ -83,7 +83,7 @@ def test_weaving_in_place_reaches_what_is_held_anywhere(module):
 
 
 def test_undoing_gives_back_the_very_same_code_objects(module):
-    functions = [each for each in weave.functions_of(ways.NAME) if each.__globals__ is module.__dict__]
+    functions = [each for each in weave.Functions().of(ways.NAME) if each.__globals__ is module.__dict__]
     before = [each.__code__ for each in functions]
     undo, _ = in_place(module)
     assert sum(is_woven(each.__code__) for each in functions) >= 8
