@@ -60,6 +60,8 @@ def lines(study: Study) -> list[str]:
     for incident in study.incidents:
         cells = [_killed(incident.results, method) for method in methods]
         found.append(f"| {incident.name} | {len(incident.results)} | {' | '.join(cells)} |")
+        within = [_span(tallies.tally(incident.results, method)) for method in methods]
+        found.append(f"| 95 % interval | | {' | '.join(within)} |")
     results = tallies.all_results(study)
     told = [tallies.tally(results, method) for method in methods]
     found.append(f"| **sum** | **{len(results)}** | {' | '.join(f'**{each.killed}**' for each in told)} |")

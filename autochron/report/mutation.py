@@ -79,18 +79,18 @@ def _generated(study: Study) -> Iterator[tuple[str, ...]]:
 
 
 def _kills(study: Study) -> Iterator[tuple[str, ...]]:
-    def row(name: str, results: Sequence[Result]) -> tuple[str, ...]:
-        return name, *(_share(tallies.tally(results, method)) for method in study.methods)
+    def rows(name: str, results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
+        told = [tallies.tally(results, method) for method in study.methods]
+        yield name, *map(_share, told)
+        yield "95 % interval", *map(_interval, told)
 
     for incident in study.incidents:
-        yield row(incident.name, incident.results)
+        yield from rows(incident.name, incident.results)
     everything = tallies.all_results(study)
-    yield row("sum", everything)
-    yield "95 % interval", *(_interval(tallies.tally(everything, method)) for method in study.methods)
+    yield from rows("sum", everything)
     real = [result for result in everything if not tallies.is_equivalent(result)]
     if len(real) < len(everything):
-        yield row(f"without {len(everything) - len(real)} argued equivalent", real)
-        yield "95 % interval", *(_interval(tallies.tally(real, method)) for method in study.methods)
+        yield from rows(f"without {len(everything) - len(real)} argued equivalent", real)
 
 
 def _share(found: Tally) -> str:

@@ -34,7 +34,9 @@ sum                  19              5           1     13
 killed, of those tried
 incident                      full-stub       mocks    cut-point   full-output       widened
 refund                       0/13 0.0 %   0/1 0.0 %  8/13 61.5 %  10/13 76.9 %  11/13 84.6 %
+95 % interval                0.0–22.8 %  0.0–79.3 %  35.5–82.3 %   49.7–91.8 %   57.8–95.7 %
 stale_quote2                          -           -            -             -             -
+95 % interval                         -           -            -             -             -
 sum                          0/13 0.0 %   0/1 0.0 %  8/13 61.5 %  10/13 76.9 %  11/13 84.6 %
 95 % interval                0.0–22.8 %  0.0–79.3 %  35.5–82.3 %   49.7–91.8 %   57.8–95.7 %
 without 1 argued equivalent  0/12 0.0 %   0/1 0.0 %  8/12 66.7 %  10/12 83.3 %  11/12 91.7 %
@@ -196,6 +198,7 @@ def test_no_mutants_at_all():
         "killed, of those tried\n"
         "incident       full-stub  mocks  cut-point  full-output  widened\n"
         "stale_quote2           -      -          -            -        -\n"
+        "95 % interval          -      -          -            -        -\n"
         "sum                    -      -          -            -        -\n"
         "95 % interval          -      -          -            -        -\n"
         "\n"
