@@ -180,6 +180,14 @@ class TraceRule(Struct, frozen=True):
     place: Place
 
 
+class SnapshotRule(Struct, frozen=True):
+    """One `[[snapshot]]` table: a file, a folder or a glob that is kept as it was before the run opened it."""
+
+    path: str
+    """As it is written; relative to the rules' root."""
+    place: Place
+
+
 class SwapRule(Struct, frozen=True):
     """A function in whose place a replay runs another one: it is woven, whether it is a boundary or not."""
 
@@ -254,6 +262,9 @@ class Rules(Struct, frozen=True, kw_only=True):
     ambient: tuple[Category, ...] = ()
     """Categories of which every value is recorded that project code asks for itself."""
     ambients: tuple[AmbientRule, ...] = ()
+    snapshots: tuple[SnapshotRule, ...] = ()
+    snapshot: bool = True
+    """Whether small files and databases of the project are kept before a boundary writes them, without a table."""
     children: bool = True
     """Whether the processes that the program starts are recorded with it."""
     root: str = ""
@@ -419,6 +430,50 @@ class Connection(Struct, frozen=True):
     """The project's line that led to it, or `?`."""
 
 
+class Snapshot(Struct, frozen=True, kw_only=True):
+    """What a path held before the recorded run opened it."""
+
+    path: str
+    """Relative to the rules' root, with `/` between; absolute where it lies elsewhere."""
+    kind: Literal["file", "sqlite", "absent", "folder", "not-kept"]
+    """`absent`: there was nothing. `folder`: the names that it had. `not-kept`: `reason` says why."""
+    digest: str = ""
+    """SHA-256 of the content that is kept, hex, which is also the name of the file that holds it."""
+    size: int = 0
+    """Bytes."""
+    mode: int = 0
+    """Permission bits."""
+    names: tuple[str, ...] = ()
+    """Of a folder."""
+    reason: str = ""
+    at: int = 0
+    """Nanoseconds since the trace began."""
+    by_rule: bool = False
+    """Whether a [[snapshot]] asked for it."""
+    wrote: bool = False
+    """Whether it was opened to be written inside a boundary, and not just read or written elsewhere."""
+
+
+class FileRead(Struct, frozen=True):
+    """A file that was read inside a boundary and is not kept."""
+
+    path: str
+    """As for a snapshot."""
+    digest: str
+    """SHA-256, hex."""
+
+
+class StateEffect(Struct, frozen=True, order=True):
+    """Something that was changed outside the program: a row, a line, a file."""
+
+    path: str
+    """The file, or the module and name of a global."""
+    what: str
+    """In words: `row added to refunds`, `line added`, `file created`, `changed at balance.eur`."""
+    value: bytes = b"null"
+    """JSON: the row, the line, the value."""
+
+
 class Unwoven(Struct, frozen=True):
     """Something that a rule meant and that was not woven, or that a woven place could not carry, and why."""
 
@@ -461,6 +516,10 @@ class Footer(Struct, frozen=True, kw_only=True):
     """Whether calls were looked for that escape the record."""
     findings: tuple[Finding, ...] = ()
     """The non-deterministic calls that the watch saw, with those that a boundary or an ignore covers."""
+    snapshots: tuple[Snapshot, ...] = ()
+    """What files and databases held before the run opened them to write."""
+    reads: tuple[FileRead, ...] = ()
+    """The project's files that were read inside a boundary, and that no snapshot has."""
 
 
 class ChildEnd(Struct, frozen=True, kw_only=True):

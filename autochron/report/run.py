@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from autochron.model import ADDRESS, UNTESTED, RunSummary, Unwoven
+from msgspec.json import encode
+
+from autochron.model import ADDRESS, UNTESTED, Footer, RunSummary, Snapshot, Unwoven
 from autochron.report.text import Page, plural
 
 _FEW = 8
@@ -62,10 +64,34 @@ def _write(summary: RunSummary, page: Page) -> None:
             for each in footer.connections
         ],
     )
+    _write_state(footer, page)
     _write_findings(summary, page)
     if missing or footer.lost:
         page.line(f"  lost: {plural(missing or footer.lost, 'crossing')} could not be written (lost)", "red")
     _some(page, list(summary.problems))
+
+
+def _write_state(footer: Footer, page: Page) -> None:
+    """Say which state is kept, and how to keep what is not."""
+    kept = [each for each in footer.snapshots if each.digest or (each.kind == "absent" and each.wrote)]
+    shown = [each for each in kept if each.wrote or each.by_rule or each.kind == "sqlite"]
+    if shown:
+        names = ", ".join(f"{each.path}{_held(each)}" for each in shown[:_FEW])
+        more = f" and {len(shown) - _FEW} more" if len(shown) > _FEW else ""
+        page.line(f"  kept as it was before the run: {names}{more}")
+    for each in footer.snapshots:
+        if each.kind != "not-kept" or not (each.wrote or each.by_rule):
+            continue
+        page.line(f"  not kept as it was: {each.path}: {each.reason} (no-snapshot)", "yellow")
+        if not each.by_rule:
+            page.line("        [[snapshot]]", "dim")
+            page.line(f"        path = {encode(each.path).decode()}", "dim")
+
+
+def _held(snapshot: Snapshot) -> str:
+    if snapshot.kind == "absent":
+        return " (not there yet)"
+    return f" ({snapshot.size / 1e6:,.1f} MB)" if snapshot.size > 100_000 else ""
 
 
 def _write_findings(summary: RunSummary, page: Page) -> None:

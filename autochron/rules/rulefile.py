@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from autochron.config import PROJECT_FILE
 from autochron.errors import RuleError
-from autochron.model import CATEGORIES, Category, IgnoreRule, Pack, Rules, TraceRule
+from autochron.model import CATEGORIES, Category, IgnoreRule, Pack, Rules, SnapshotRule, TraceRule
 from autochron.rules.ambients import is_ambient, read_ambient, read_categories
 from autochron.rules.boundaries import read_boundaries
 from autochron.rules.nearest import hint
@@ -22,7 +23,7 @@ VERSION = 1
 AUTO = "auto"
 _KEYS = (
     *("version", "root", "packs", "project", "disable", "children", "ambient"),
-    *("boundary", "trace", "ignore"),
+    *("boundary", "trace", "ignore", "snapshot"),
 )
 
 
@@ -48,6 +49,8 @@ def read_rules(file: str, root: str | None) -> tuple[Rules, tuple[str, ...]]:
         ignores=tuple(_ignore(inner) for inner in table.tables("ignore", "[[ignore]]")),
         ambient=read_categories(table),
         ambients=tuple(read_ambient(inner) for inner in tables if is_ambient(inner)),
+        snapshots=tuple(_snapshot(inner, folder) for inner in _snapshot_tables(table)),
+        snapshot=table.values.get("snapshot") is not False,
         children=table.flag("children", default=True),
         root=folder,
         file=file,
@@ -143,6 +146,26 @@ def _trace(table: Table) -> TraceRule:
     table.check_keys(("target",))
     text = table.required("target", "write module:qualname")
     return TraceRule(table.parsed("target", text, parse_target), table.place)
+
+
+def _snapshot_tables(table: Table) -> list[Table]:
+    """Return the [[snapshot]] tables; `snapshot = false`, in their place, keeps nothing."""
+    if isinstance(table.values.get("snapshot", []), bool):
+        return []
+    return table.tables("snapshot", "[[snapshot]] (or `snapshot = false`, which keeps nothing)")
+
+
+def _snapshot(table: Table, folder: str) -> SnapshotRule:
+    table.check_keys(("path",))
+    path = table.required("path", "write a file, a folder or a glob, such as `pay.db`")
+    place = os.path.normpath(os.path.join(folder, path))
+    if os.path.lexists(place):
+        mode = os.stat(place).st_mode if os.path.exists(place) else 0
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            table.refuse(
+                "path", f"`path` `{path}` is no file and no folder, so it can't be kept; name a file"
+            )
+    return SnapshotRule(path, table.place)
 
 
 def _ignore(table: Table) -> IgnoreRule:

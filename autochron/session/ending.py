@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from autochron.detect.merging import combined
+from autochron.effects.footprints import first_reads, first_snapshots
 from autochron.envelope import bodies
-from autochron.model import BoundaryRule, Child, Connection, Finding, Footer, Unwoven
+from autochron.model import BoundaryRule, Child, Connection, FileRead, Finding, Footer, Snapshot, Unwoven
 from autochron.session.children import Started, strangers
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class Ending(Struct, frozen=True):
     credentials: tuple[str, ...]
     findings: tuple[Finding, ...] | None = None
     """None where nobody looked for any."""
+    snapshots: tuple[Snapshot, ...] = ()
+    reads: tuple[FileRead, ...] = ()
 
     def footer(
         self,
@@ -44,6 +47,8 @@ class Ending(Struct, frozen=True):
         lost: int,
     ) -> Footer:
         """Make the footer; `come` are the child processes that were recorded."""
+        footers = [child.end.footer for child in come if child.end is not None]
+        snapshots = first_snapshots([self.snapshots, *(each.snapshots for each in footers)])
         matched = {rule for child in come if child.end is not None for rule in child.end.matched}
         return Footer(
             status=self.status,
@@ -62,9 +67,9 @@ class Ending(Struct, frozen=True):
             credentials=self.credentials,
             lost=lost,
             watched=self.findings is not None,
-            findings=combined(
-                [self.findings or (), *(child.end.footer.findings for child in come if child.end is not None)]
-            ),
+            findings=combined([self.findings or (), *(each.findings for each in footers)]),
+            snapshots=snapshots,
+            reads=first_reads([self.reads, *(each.reads for each in footers)], snapshots),
         )
 
 

@@ -13,6 +13,8 @@ from msgspec import Struct, structs
 from autochron import _originals
 from autochron.crossing.kernel import Crossing, Kernel
 from autochron.crossing.lanes import MAIN, Remote, Root
+from autochron.effects.events import STATE_EVENTS
+from autochron.effects.undisturbed import is_busy, undisturbed
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError
 from autochron.model import (
@@ -44,9 +46,12 @@ from autochron.weaving import gate
 
 if TYPE_CHECKING:
     from autochron.crossing.kernels import Kernels
+    from autochron.effects.keeper import StateKeeper
     from autochron.ports import Sink, Store
 
 _NOTHING: frozenset[object] = frozenset()
+
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
 _recording: Recording | None = None
@@ -113,6 +118,12 @@ class Recording(Session):
         else:
             self.writer = Writer(self._sink, self._prepare, durability=durability, report=self.problem)
         self.recorder = Recorder(self.writer.submit, self.problem)
+        rules = activation.rules
+        self._keeps_state = store.url is not None and (rules.snapshot or bool(rules.snapshots))
+        self._keeper: StateKeeper | None = None
+        """Who keeps what files hold that the program is about to write; None as long as it opens none."""
+        if self._keeps_state:
+            self.watched = STATE_EVENTS
         self._noted: dict[Unwoven, None] = {}
         self._words: tuple[int, ...] = ()
         """How much a child process had to say so far."""
@@ -191,6 +202,7 @@ class Recording(Session):
         self._noted.clear()
         self.__dict__.pop("tally", None)
         self._footer = None
+        self._keeper = None
         self._lane, self._words = root.lane, ()
         self.recorder = Recorder(self.writer.submit, self.problem)
         if self.requests is not None:
@@ -274,6 +286,9 @@ class Recording(Session):
 
     def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Note a connection outside every crossing, and a child process."""
+        if event in STATE_EVENTS:
+            self._keep_state(event, arguments)
+            return
         child = network.child_of(event, arguments)
         if child is not None and self.children is not None:
             try:
@@ -288,6 +303,47 @@ class Recording(Session):
             address = network.address_of(event, arguments)
             if address is not None and event != "socket.getaddrinfo":
                 self.connections[Connection(address, self.place())] = None
+
+    def _keep_state(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Keep what a file holds that the program is about to write, and note what it reads inside a boundary."""
+        if is_busy():
+            return
+        if self._keeper is None and not self.activation.rules.snapshots and not self.is_inside():
+            # Outside every boundary only what may be written inside one later matters: a database, a file left open.
+            if event == "open":
+                path, _, flags = (*arguments, None, 0)[:3]
+                if not (flags or 0) & _WRITES or "__pycache__" in str(path):
+                    return
+            elif event != "sqlite3.connect":
+                return
+        part = None if self.requests is None else self.requests.under_way()
+        try:
+            with undisturbed():
+                keeper = (self if part is None else part).keeper()
+            keeper.heard(event, arguments)
+        except Exception as error:  # the program opens what it opens, whatever is wrong with us
+            self.problem(
+                f"what it was about to change is not kept: {type(error).__name__}: {error} (no-snapshot)"
+            )
+
+    def keeper(self) -> StateKeeper:
+        """Return who keeps the state of this trace."""
+        if self._keeper is None:
+            from autochron.effects.keeper import StateKeeper  # lazy: most programs open no file to write
+            from autochron.effects.snapshots import folder_of_store
+
+            rules, url = self.activation.rules, self._store.url
+            assert url is not None  # noqa: S101 - else nothing is kept
+            self._keeper = StateKeeper(
+                folder_of_store(url),
+                rules.root or os.getcwd(),
+                rules=rules.snapshots,
+                automatic=rules.snapshot,
+                own=[url.removeprefix("sqlite:///")],
+                is_inside=self.is_inside,
+                began=self._began,
+            )
+        return self._keeper
 
     def on_exec(self) -> None:
         """Write all that waits."""
@@ -390,6 +446,8 @@ class Recording(Session):
             facts.environment(rules, self._redactor),
             facts.credentials(rules),
             None if self.watching is None else self.watching.findings(),
+            () if self._keeper is None else self._keeper.snapshots(),
+            () if self._keeper is None else self._keeper.reads(),
         )
 
     def _make_footer(self, ending: Ending) -> Footer:
@@ -434,6 +492,7 @@ class Recording(Session):
             tally.opaque,
             tally.by_type,
             tally.masked,
+            self._keeper or (),
         )
         words = (self.lost, *(len(each) for each in kept))
         if words == self._words:
@@ -464,6 +523,8 @@ class Recording(Session):
             footer.connections,
             footer.unwoven_tools,
             footer.lost,
+            footer.snapshots,
+            footer.reads,
             end.problems,
             end.matched,
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from autochron import _originals
 from autochron.crossing.kernel import Kernel
 from autochron.crossing.kernels import Kernels, Part
+from autochron.crossing.lanes import CURRENT
 from autochron.model import Command
 from autochron.session import facts
 
@@ -62,6 +63,12 @@ class Requests:
         self._under_way[kernel] = trace
         self._kernels.open.add(kernel)
         return Part(kernel, lambda error: self._end(kernel, error))
+
+    def under_way(self) -> Recording | None:
+        """Return the trace of the call that runs now; None outside of them."""
+        current = CURRENT.get(None)
+        kernel = None if current is None else current.root.kernel
+        return None if kernel is None else self._under_way.get(kernel)
 
     def flush(self) -> None:
         """Write what waits, also of calls that are under way."""

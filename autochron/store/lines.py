@@ -14,6 +14,7 @@ from autochron.model import (
     Connection,
     Envelope,
     Exchange,
+    FileRead,
     Finding,
     Footer,
     Form,
@@ -22,6 +23,7 @@ from autochron.model import (
     Outcome,
     Raised,
     Returned,
+    Snapshot,
     Streamed,
     Unwoven,
 )
@@ -118,6 +120,8 @@ class FooterFields(Struct):
     lost: int = 0
     watched: bool = False
     findings: tuple[Finding, ...] = ()
+    snapshots: tuple[Snapshot, ...] = ()
+    reads: tuple[FileRead, ...] = ()
 
 
 class FooterLine(Struct, forbid_unknown_fields=True):
@@ -345,6 +349,8 @@ class LineReader:
             lost=fields.lost,
             watched=fields.watched,
             findings=fields.findings,
+            snapshots=fields.snapshots,
+            reads=fields.reads,
         )
 
     def _body(self, raw: Raw) -> bytes:

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 import msgspec
 
 from autochron._late import late_decoder
+from autochron.effects.footprints import first_reads, first_snapshots
 from autochron.model import Child, ChildEnd, Envelope, Footer
 from autochron.store.rows import SHIFT
 
@@ -182,8 +183,11 @@ def merged(connection: sqlite3.Connection, number: int, footer: Footer) -> Foote
             asked |= dict.fromkeys(
                 tool for tool in each.unwoven_tools if tool.partition(" ")[0] not in elsewhere
             )
+    snapshots = first_snapshots(each.snapshots for each in footers)
     return msgspec.structs.replace(
         footer,
+        snapshots=snapshots,
+        reads=first_reads((each.reads for each in footers), snapshots),
         unwoven_tools=tuple(asked),
         connections=tuple(dict.fromkeys(found for each in footers for found in each.connections)),
         ledger=tuple(dict.fromkeys(found for each in footers for found in each.ledger)),

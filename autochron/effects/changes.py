@@ -1,0 +1,271 @@
+"""What changed between two states of the world: rows of a database, lines of a text, members of a JSON file.
+
+An effect is a path, what happened there in words, and a value as JSON: equal effects are the same thing done again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any, NamedTuple, TypeAlias
+
+from autochron.effects.databases import SIDE_FILES, is_database, open_read_only
+from autochron.effects.scratch import Scratch
+from autochron.effects.undisturbed import undisturbed
+from autochron.model import StateEffect
+
+MOST_READ = 4 << 20
+"""Bytes of a file that are compared; of a larger one the digest is."""
+
+MOST_ROWS = 50_000
+"""Rows of a table that are compared one by one; of a larger one the digest of all is."""
+
+_SHOWN = 200
+"""Effects of one file that are listed; what is more is one effect with the number and a digest."""
+
+Rows: TypeAlias = Counter[str]
+
+
+class _Database(NamedTuple):
+    tables: dict[str, Rows]
+    """Rows as JSON objects, by table; of a large table one row, its digest."""
+
+
+class _Text(NamedTuple):
+    lines: list[str]
+
+
+class _Json(NamedTuple):
+    value: Any
+
+
+class _Bytes(NamedTuple):
+    digest: str
+    size: int
+
+
+State: TypeAlias = _Database | _Text | _Json | _Bytes | None
+"""What a file holds, as far as it is compared; None where there is none."""
+
+
+class Watch:
+    """Tells what was changed in a scratch folder since it was last asked.
+
+    Attributes:
+        name: gives the name by which a path is known to people.
+    """
+
+    def __init__(self, scratch: Scratch, name: Any) -> None:
+        self._scratch = scratch
+        self._name = name
+        self._seen: dict[str, tuple[Any, State]] = {}
+
+    def changes(self) -> list[StateEffect]:
+        """List what was changed since the last call, or since the replay began."""
+        if not os.path.isdir(self._scratch.folder):
+            return []
+        found: list[StateEffect] = []
+        with undisturbed():
+            for path in self._scratch.changed_paths():
+                if path.endswith(SIDE_FILES) and self._scratch.now_at(path.rpartition("-")[0]) is not None:
+                    continue
+                found += self._changes_at(path)
+        return found
+
+    def _changes_at(self, path: str) -> Iterator[StateEffect]:
+        now_at = self._scratch.now_at(path)
+        mark = _mark(now_at)
+        seen = self._seen.get(path)
+        if seen is not None and seen[0] == mark:
+            return
+        before = seen[1] if seen is not None else read_state(self._scratch.before_at(path))
+        now = read_state(now_at)
+        self._seen[path] = (mark, now)
+        yield from differences(self._name(path), before, now)
+
+
+def _mark(path: str | None) -> Any:
+    """Return what changes with a file, and with the log that SQLite keeps beside it."""
+    if path is None:
+        return None
+    found: list[Any] = []
+    for each in (path, f"{path}-wal"):
+        try:
+            facts = os.stat(each)
+        except OSError:
+            continue
+        found.append((facts.st_mtime_ns, facts.st_size, facts.st_ino))
+    return tuple(found)
+
+
+def read_state(path: str | None) -> State:
+    """Read what a file holds; never what would run code, such as a pickle."""
+    if path is None:
+        return None
+    try:
+        if is_database(path):
+            return _read_database(path)
+        with open(path, "rb") as file:
+            data = file.read(MOST_READ + 1)
+        if len(data) > MOST_READ:
+            return _Bytes(digest_of(path), os.path.getsize(path))
+    except OSError:
+        return None
+    return _parsed(data)
+
+
+def digest_of(path: str) -> str:
+    """Return the SHA-256 of a file, hex."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _parsed(data: bytes) -> State:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return _Bytes(hashlib.sha256(data).hexdigest(), len(data))
+    if "\0" in text:
+        return _Bytes(hashlib.sha256(data).hexdigest(), len(data))
+    if text[:1] in {"{", "["}:
+        try:
+            return _Json(json.loads(text))
+        except (ValueError, RecursionError):
+            pass
+    return _Text(text.splitlines())
+
+
+def _read_database(path: str) -> State:
+    import sqlite3  # lazy: most programs have no database
+
+    tables: dict[str, Rows] = {}
+    try:
+        with closing(open_read_only(path, timeout=0.5)) as connection:
+            names = [
+                name
+                for (name,) in connection.execute(
+                    "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+                )
+            ]
+            for name in names:
+                tables[name] = _rows(connection, name)
+            schema = connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name")
+            tables["(schema)"] = Counter(
+                json.dumps(dict(zip(("type", "name", "sql"), row, strict=True))) for row in schema
+            )
+    except sqlite3.Error:
+        return _Bytes(digest_of(path), os.path.getsize(path))
+    return _Database(tables)
+
+
+def _rows(connection: Any, table: str) -> Rows:
+    import sqlite3  # lazy: as above
+
+    quoted = '"' + table.replace('"', '""') + '"'
+    try:
+        cursor = connection.execute(f"SELECT * FROM {quoted}")  # noqa: S608 - a table's own name, quoted
+        columns = [each[0] for each in cursor.description]
+        found = Counter(
+            json.dumps({name: _cell(cell) for name, cell in zip(columns, row, strict=True)}, sort_keys=True)
+            for row in cursor.fetchmany(MOST_ROWS)
+        )
+        if cursor.fetchone() is None:
+            return found
+        digest = hashlib.sha256()
+        for row in connection.execute(f"SELECT * FROM {quoted}"):  # noqa: S608 - as above
+            digest.update(repr(row).encode())
+        return Counter([json.dumps({"digest of all rows": digest.hexdigest()})])
+    except sqlite3.Error:  # a virtual table whose module isn't there
+        return Counter()
+
+
+def _cell(value: Any) -> Any:
+    return {"bytes": hashlib.sha256(value).hexdigest()} if isinstance(value, bytes) else value
+
+
+# --- differences ---------------------------------------------------------------------------------------------------------
+
+
+def differences(path: str, before: State, now: State) -> list[StateEffect]:
+    """List in what two states of a file differ."""
+    if before == now:
+        return []
+    if now is None:
+        return [_effect(path, "removed")]
+    if isinstance(now, _Database):
+        had = before.tables if isinstance(before, _Database) else {}
+        made = [] if before is not None else [_effect(path, "database created")]
+        return [*made, *_few(path, list(_row_changes(path, had, now.tables)))]
+    if before is None and not isinstance(now, _Bytes):
+        value = now.value if isinstance(now, _Json) else now.lines
+        return [_effect(path, "file created", value)]
+    if isinstance(now, _Json) and isinstance(before, _Json):
+        return _few(path, list(_members(path, before.value, now.value, "")))
+    if isinstance(now, _Text) and isinstance(before, _Text):
+        return _few(path, list(_lines(path, before.lines, now.lines)))
+    what = "file created" if before is None else "content changed"
+    if isinstance(now, _Bytes):
+        return [_effect(path, what, {"digest": now.digest, "size": now.size})]
+    return [_effect(path, what, now.value if isinstance(now, _Json) else now.lines)]
+
+
+def _few(path: str, effects: list[StateEffect]) -> list[StateEffect]:
+    if len(effects) <= _SHOWN:
+        return effects
+    digest = hashlib.sha256("\n".join(f"{each.what} {each.value!r}" for each in effects).encode()).hexdigest()
+    return [*effects[:_SHOWN], _effect(path, f"{len(effects) - _SHOWN:,} more changes", {"digest": digest})]
+
+
+def _effect(path: str, what: str, value: Any = None) -> StateEffect:
+    return StateEffect(
+        path, what, json.dumps(value, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    )
+
+
+def _row_changes(path: str, before: dict[str, Rows], now: dict[str, Rows]) -> Iterator[StateEffect]:
+    for table in sorted({*before, *now}):
+        had, has = before.get(table, Counter()), now.get(table, Counter())
+        for row in sorted((had - has).elements()):
+            yield _effect(path, f"row removed from {table}", json.loads(row))
+        for row in sorted((has - had).elements()):
+            yield _effect(path, f"row added to {table}", json.loads(row))
+
+
+def _lines(path: str, before: list[str], now: list[str]) -> Iterator[StateEffect]:
+    if now[: len(before)] == before:
+        for line in now[len(before) :]:
+            yield _effect(path, "line added", line)
+        return
+    had, has = Counter(before), Counter(now)
+    for line in (had - has).elements():
+        yield _effect(path, "line removed", line)
+    for line in (has - had).elements():
+        yield _effect(path, "line added", line)
+    if had == has:
+        yield _effect(path, "lines in another order", now)
+
+
+_MISSING = object()
+
+
+def _members(path: str, before: Any, now: Any, at: str) -> Iterator[StateEffect]:
+    where = f" at {at}" if at else ""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in dict.fromkeys([*before, *now]):
+            inner = f"{at}.{key}" if at else str(key)
+            had, has = before.get(key, _MISSING), now.get(key, _MISSING)
+            if had is _MISSING:
+                yield _effect(path, f"added at {inner}", has)
+            elif has is _MISSING:
+                yield _effect(path, f"removed at {inner}", had)
+            else:
+                yield from _members(path, had, has, inner)
+    elif isinstance(before, list) and isinstance(now, list) and now[: len(before)] == before:
+        for item in now[len(before) :]:
+            yield _effect(path, f"added{where}", item)
+    elif type(before) is not type(now) or before != now:
+        yield _effect(path, f"changed{where}", {"before": before, "after": now})

@@ -1,0 +1,62 @@
+"""SQLite databases as files: copied while others have them open, and read as they are committed."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_MAGIC = b"SQLite format 3\x00"
+
+_WAL = b"\x02"
+"""Byte 18 of a database that is written by way of a log."""
+
+SIDE_FILES = ("-wal", "-shm", "-journal")
+"""What SQLite keeps beside a database."""
+
+
+def is_database(path: str) -> bool:
+    """Return whether a file is a SQLite database."""
+    return _head(path).startswith(_MAGIC)
+
+
+def open_read_only(path: str, timeout: float = 5.0) -> sqlite3.Connection:
+    """Open a database without changing anything, also nothing beside it that a last connection would tidy away.
+
+    Raises:
+        sqlite3.Error: it can't be read.
+    """
+    import sqlite3  # lazy: most programs have no database
+    from urllib.parse import quote  # lazy: 2 ms
+
+    # A database in WAL mode that nobody has open is the file alone, and is read as one that nobody writes: else SQLite would
+    # make files beside it.
+    has_log = os.path.exists(f"{path}-wal")
+    options = "mode=ro&immutable=1" if _head(path)[18:19] == _WAL and not has_log else "mode=ro"
+    uri = f"file:{quote(os.path.abspath(path))}?{options}"
+    return sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False)
+
+
+def copy_database(path: str, target: str) -> None:
+    """Copy a database as it is committed, also where another process writes it.
+
+    Raises:
+        sqlite3.Error: it can't be read.
+    """
+    import sqlite3  # lazy: as above
+
+    with closing(open_read_only(path)) as source, closing(sqlite3.connect(target)) as copy:
+        source.backup(copy)
+    os.chmod(target, os.stat(path).st_mode & 0o777 | 0o200)
+
+
+def _head(path: str) -> bytes:
+    """Read the first bytes of a file; none where it can't be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(20)
+    except OSError:
+        return b""

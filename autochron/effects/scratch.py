@@ -1,0 +1,347 @@
+"""A copy-on-write view of the file system for one replay.
+
+What a replay changes goes to a scratch folder, and what it reads comes from there where it was changed. What a file held
+before the recorded run opened it comes from a snapshot. Everything else is read where it lies. Nothing outside the scratch
+folder is written.
+
+    files/PATH         a file or folder as the replay has left it
+    gone/PATH/.gone    PATH was removed, with all that lay below it
+
+All of it is on disk, so that the processes of one replay share it. Paths are absolute, with the symbolic links of their
+parent folders resolved.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from autochron import _originals
+from autochron.effects.databases import copy_database, is_database
+from autochron.effects.undisturbed import undisturbed
+from autochron.errors import StoreError
+
+MOST_COPIED = 1 << 30
+"""Bytes of a file up to which it is copied to the scratch folder when it is about to be written."""
+
+_GONE = ".gone"
+
+_KERNEL = ("/dev/", "/proc/", "/sys/")
+"""Folders whose files are the kernel's: nothing there is a user's file."""
+
+
+class Before(NamedTuple):
+    """What a path held before the recorded run opened it.
+
+    Attributes:
+        kind: `file`, `sqlite`, `absent`, or `folder` with the names that it had.
+        content: the file that holds it; None for what is absent and for folders.
+        mode: permission bits.
+        names: of a folder.
+    """
+
+    kind: Literal["file", "sqlite", "absent", "folder"]
+    content: str | None = None
+    mode: int = 0o644
+    names: frozenset[str] = frozenset()
+
+
+class Scratch:
+    """The scratch folder of one replay. It is made when something is first changed, and removed by `remove`."""
+
+    def __init__(self, before: dict[str, Before] | None = None, folder: str | None = None) -> None:
+        """Take what paths held before the recorded run, and the folder of another process's scratch to share it."""
+        self.is_shared = folder is not None
+        """Whether other processes may change it, so that this one doesn't know all that is there."""
+        self.folder = folder or _new_folder()
+        self.before = before or {}
+        self.written: dict[str, None] = {}
+        """The paths that this process has changed, in order."""
+        self._files, self._gone = os.path.join(self.folder, "files"), os.path.join(self.folder, "gone")
+        self._temporary: set[str] = set()
+        self._names: set[str] = set()
+        self._absent = frozenset(path for path, found in self.before.items() if found.kind == "absent")
+        for path in self.before:
+            self._know(path)
+
+    # --- looking -----------------------------------------------------------------------------------------------------
+
+    def may_know(self, path: str) -> bool:
+        """Return False where a path, as a program names it, can be none that the scratch folder or a snapshot has."""
+        return self.is_shared or (bool(self._names) and not self._names.isdisjoint(path.split("/")))
+
+    def knows(self, path: str) -> bool:
+        """Return whether a path has another content here than on the disk, or belongs to the incident's state."""
+        return path in self.before or os.path.lexists(self._files + path) or self._is_gone(path)
+
+    def leaves_alone(self, path: str) -> bool:
+        """Return whether a path is none that is redirected: the kernel's, a temporary file's, or in here already."""
+        if path.startswith(_KERNEL) or path.startswith(self.folder):
+            return True
+        return any(path == each or path.startswith(f"{each}/") for each in self._temporary)
+
+    def leave_alone(self, path: str) -> None:
+        """Leave a temporary file or folder where it is: its name is drawn by chance, so it is nobody's."""
+        self._temporary.add(path)
+
+    def to_read(self, path: str) -> str:
+        """Return where a path is read: in the scratch folder, where it lies, or where nothing is."""
+        changed = self._files + path
+        if os.path.lexists(changed):
+            if os.path.isdir(changed) and not self._is_gone(path) and os.path.isdir(path):
+                return path  # a folder made here because something below it was changed
+            return changed
+        if self._is_gone(path):
+            return changed  # there is nothing
+        found = self.before.get(path)
+        return path if found is None or found.content is None else self._copied(path)
+
+    def exists(self, path: str) -> bool:
+        """Return whether a path is there, as the replay sees it."""
+        return os.path.lexists(self.to_read(path))
+
+    def names_in(self, path: str) -> list[str] | None:
+        """List a folder as the replay sees it; None where that is as it lies on the disk."""
+        changed, kept = self._files + path, self.before.get(path)
+        has_own = os.path.isdir(changed)
+        hidden = self._removed_in(path)
+        absent = {os.path.basename(each) for each in self._absent if os.path.dirname(each) == path}
+        if not (has_own or hidden or absent or self._is_gone(path)) and (
+            kept is None or kept.kind != "folder"
+        ):
+            return None
+        names: dict[str, None] = {}
+        if not self._is_gone(path) and os.path.isdir(path):
+            own = os.listdir(path)
+            names = dict.fromkeys(own if kept is None or kept.kind != "folder" else _kept(own, kept.names))
+        for each in self.before:
+            if os.path.dirname(each) == path and self.before[each].kind in {"file", "sqlite"}:
+                names[os.path.basename(each)] = None
+        for name in (*hidden, *absent):
+            names.pop(name, None)
+        names |= dict.fromkeys(os.listdir(changed) if has_own else ())
+        if not names and not os.path.isdir(self.to_read(path)):
+            os.listdir(self.to_read(path))  # raises what is raised for no folder
+        return list(names)
+
+    # --- changing ----------------------------------------------------------------------------------------------------
+
+    def to_write(self, path: str, *, is_whole: bool = False) -> str:
+        """Return the scratch file of a path that is about to be written, with what it holds now.
+
+        With `is_whole` what it holds is about to be replaced.
+
+        Raises:
+            StoreError: the file is too large to be copied, or the disk has no room.
+        """
+        changed = self._files + path
+        if os.path.lexists(changed):
+            self._note(path)
+            return changed
+        there = self.to_read(path)
+        if there == changed:
+            if os.path.lexists(changed):  # it was copied from a snapshot just now
+                self._note(path)
+                return changed
+            # Nothing is there. Python raises what it raises for a folder that is missing.
+            if not os.path.isdir(self.to_read(os.path.dirname(path))):
+                return os.path.join(changed, "missing")
+            self._make_parents(path)
+        elif not os.path.lexists(there):
+            if not os.path.isdir(self.to_read(os.path.dirname(path))):
+                return there
+            self._make_parents(path)
+        elif os.path.isdir(there):
+            self._make_folder(path)
+        else:
+            self._copy(there, path, is_whole=is_whole)
+        self._note(path)
+        return changed
+
+    def remove(self, path: str) -> None:
+        """Note that a path was removed, with all below it."""
+        changed = self._files + path
+        if os.path.isdir(changed) and not os.path.islink(changed):
+            _remove_folder(changed)
+        elif os.path.lexists(changed):
+            os.unlink(changed)
+        self._mark_gone(path)
+        self._note(path)
+
+    def make_folder(self, path: str) -> None:
+        """Make a folder that is not there yet."""
+        self._make_parents(path)
+        os.mkdir(self._files + path)
+        self._note(path)
+
+    def move(self, path: str, target: str) -> None:
+        """Move a file or a whole folder."""
+        source, changed = self._gathered(path), self._files + target
+        self._make_parents(target)
+        if os.path.isdir(changed) and not os.path.islink(changed) and os.path.isdir(source):
+            _remove_folder(changed)
+        is_there = os.path.lexists(target) or target in self.before
+        os.replace(source, changed)
+        if is_there and os.path.isdir(changed):
+            self._mark_gone(target)
+        self._note(target)
+        self.remove(path)
+
+    def discard(self) -> None:
+        """Remove the scratch folder; the process that made it does so."""
+        if not self.is_shared and os.path.isdir(self.folder):
+            with undisturbed():
+                _remove_folder(self.folder)
+
+    # --- what was changed --------------------------------------------------------------------------------------------
+
+    def changed_paths(self) -> list[str]:
+        """List the files that are other than they were, or gone, in order of their paths."""
+        found: dict[str, None] = {}
+        with undisturbed():
+            for folder, _, names in os.walk(self._files):
+                found |= {os.path.join(folder, name)[len(self._files) :]: None for name in names}
+            for folder, _, names in os.walk(self._gone):
+                if _GONE in names:
+                    found |= dict.fromkeys(self._lost_below(folder[len(self._gone) :]))
+        return sorted(found)
+
+    def now_at(self, path: str) -> str | None:
+        """Return the scratch file of a changed path; None where it was removed."""
+        changed = self._files + path
+        return changed if os.path.isfile(changed) else None
+
+    def before_at(self, path: str) -> str | None:
+        """Return the file with what a path held before; None where there was none."""
+        found = self.before.get(path)
+        if found is not None and found.kind != "folder":
+            return found.content
+        return path if os.path.isfile(path) else None
+
+    def _lost_below(self, path: str) -> Iterable[str]:
+        """List the files that a removed path had, and that are not there again."""
+        had = [
+            each for each in self.before if f"{each}/".startswith(f"{path}/") and self.before[each].content
+        ]
+        if os.path.isdir(path):
+            for folder, _, names in os.walk(path):
+                had += [os.path.join(folder, name) for name in names]
+        elif os.path.isfile(path):
+            had.append(path)
+        return [
+            each
+            for each in had
+            if not os.path.lexists(self._files + each) and self.before_at(each) is not None
+        ]
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _note(self, path: str) -> None:
+        self.written.setdefault(path)
+        self._know(path)
+
+    def _know(self, path: str) -> None:
+        """Remember the name of a path, by which calls that can't mean it are told at once."""
+        self._names.add(os.path.basename(path))
+
+    def know_as(self, path: str, named: str) -> None:
+        """Remember under which name the program knows a path: through a symbolic link it is another."""
+        if path in self.before or path in self.written:
+            self._names.add(os.path.basename(named))
+
+    def _is_gone(self, path: str) -> bool:
+        """Return whether a path, or a folder that it lies in, was removed, or wasn't there when the run began."""
+        has_marks = os.path.isdir(self._gone)
+        while len(path) > 1:
+            if path in self._absent or (has_marks and os.path.lexists(f"{self._gone}{path}/{_GONE}")):
+                return True
+            path = os.path.dirname(path)
+        return False
+
+    def _mark_gone(self, path: str) -> None:
+        os.makedirs(self._gone + path, exist_ok=True)
+        with open(os.path.join(self._gone + path, _GONE), "wb"):
+            pass
+
+    def _removed_in(self, path: str) -> list[str]:
+        folder = self._gone + path
+        if not os.path.isdir(folder):
+            return []
+        return [name for name in os.listdir(folder) if os.path.lexists(os.path.join(folder, name, _GONE))]
+
+    def _make_parents(self, path: str) -> None:
+        os.makedirs(os.path.dirname(self._files + path), exist_ok=True)
+
+    def _make_folder(self, path: str) -> None:
+        os.makedirs(self._files + path, exist_ok=True)
+
+    def _copied(self, path: str) -> str:
+        """Copy what a snapshot holds to the scratch folder."""
+        found, changed = self.before[path], self._files + path
+        assert found.content is not None  # noqa: S101 - a file or a database has one
+        self._make_parents(path)
+        temporary = f"{changed}.{_originals.get_ident():x}.copy"
+        copy_content(found.content, temporary)
+        os.chmod(temporary, found.mode | stat.S_IWUSR)
+        os.replace(temporary, changed)
+        return changed
+
+    def _copy(self, there: str, path: str, *, is_whole: bool) -> None:
+        """Copy a file as it lies on the disk to the scratch folder."""
+        changed = self._files + path
+        self._make_parents(path)
+        facts = os.lstat(there)
+        if stat.S_ISLNK(facts.st_mode):
+            os.symlink(os.readlink(there), changed)
+        elif not stat.S_ISREG(facts.st_mode):
+            raise StoreError(
+                f"{path} is no regular file, so a replay can't work on a copy of it; have the tool served"
+            )
+        elif is_whole:
+            with open(changed, "wb"):
+                os.chmod(changed, stat.S_IMODE(facts.st_mode) | stat.S_IWUSR)
+        elif facts.st_size > MOST_COPIED:
+            raise StoreError(
+                f"{path} has {facts.st_size >> 20:,} MB, more than a replay copies ({MOST_COPIED >> 20:,} MB);"
+                " let the tool work on a smaller file, or have it served"
+            )
+        elif is_database(there):
+            copy_database(there, changed)
+        else:
+            copy_content(there, changed)
+            os.chmod(changed, stat.S_IMODE(facts.st_mode) | stat.S_IWUSR)
+            os.utime(changed, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+
+    def _gathered(self, path: str) -> str:
+        """Return the scratch copy of a file, or of a whole folder."""
+        there = self.to_read(path)
+        if not os.path.isdir(there) or os.path.islink(there):
+            return self.to_write(path)
+        self._make_folder(path)
+        for name in self.names_in(path) or os.listdir(there):
+            self._gathered(os.path.join(path, name))
+        return self._files + path
+
+
+def _kept(names: list[str], known: frozenset[str]) -> list[str]:
+    return [name for name in names if name in known]
+
+
+def copy_content(source: str, target: str) -> None:
+    """Copy what a file holds."""
+    import shutil  # lazy: 4 ms that most replays save
+
+    shutil.copyfile(source, target)
+
+
+def _remove_folder(path: str) -> None:
+    import shutil  # lazy: as above
+
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def _new_folder() -> str:
+    place = os.path.abspath(_originals.environ.get("TMPDIR") or "/tmp")  # noqa: S108 - its name is drawn by chance
+    return os.path.join(os.path.realpath(place), f"autochron-scratch-{_originals.urandom(8).hex()}")
