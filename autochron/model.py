@@ -573,6 +573,23 @@ class TraceSummary(Struct, frozen=True):
     """Bytes in the store."""
 
 
+class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a replay saw of one live crossing beside its outcome: what a verdict of an incident rests on."""
+
+    address: str
+    effects: tuple[StateEffect, ...] = ()
+    crash: str | None = None
+    """How it ended, where that is a crash and no refusal: `NameError: name 'limt' is not defined, at tools.py:12`."""
+    refusal: str | None = None
+    """The type of what it raised, where that is a refusal."""
+    stale: tuple[str, ...] = ()
+    """Files that it read, and that hold something else than when the trace was recorded."""
+    unkept: tuple[str, ...] = ()
+    """State that it used and of which no snapshot was kept, each with the reason."""
+    opened_before: tuple[str, ...] = ()
+    """Files and databases that were open before the replay began, so that it could not work on a copy."""
+
+
 Severity: TypeAlias = Literal["error", "warning", "consequence", "notice"]
 """What a disagreement means: a failed replay; something to look at; what followed from a live crossing; a hint."""
 
@@ -668,6 +685,12 @@ class ReplaySummary(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     """The non-deterministic calls outside every boundary that were not there when it was recorded."""
+    evidence: tuple[Evidence, ...] = ()
+    """What was seen of live crossings beside their outcomes."""
+    swallowed: tuple[str, ...] = ()
+    """Crashes in the project's code that it caught itself: `NameError: …, at agent.py:40`."""
+    uncaught: str | None = None
+    """The type of the exception that ended the program."""
 
 
 class Incident(Struct, frozen=True, kw_only=True):

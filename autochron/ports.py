@@ -90,6 +90,16 @@ class CrossingHandler(Protocol):
         """Note the state of such an object after a step, or at its end."""
 
 
+class LiveObserver(Protocol):
+    """Who looks at what live crossings of a replay do beside their outcomes."""
+
+    def entered(self, crossing: Any) -> None:
+        """Note that a live crossing begins."""
+
+    def left(self, crossing: Any, error: BaseException | None) -> None:
+        """Note that a live crossing has ended, and what it raised."""
+
+
 class Sink(Protocol):
     """Where the envelopes of one trace go. Thread-safe; raises StoreError."""
 

@@ -204,7 +204,7 @@ def differences(path: str, before: State, now: State) -> list[StateEffect]:
         value = now.value if isinstance(now, _Json) else now.lines
         return [_effect(path, "file created", value)]
     if isinstance(now, _Json) and isinstance(before, _Json):
-        return _few(path, list(_members(path, before.value, now.value, "")))
+        return _few(path, list(members(path, before.value, now.value, "")))
     if isinstance(now, _Text) and isinstance(before, _Text):
         return _few(path, list(_lines(path, before.lines, now.lines)))
     what = "file created" if before is None else "content changed"
@@ -252,7 +252,8 @@ def _lines(path: str, before: list[str], now: list[str]) -> Iterator[StateEffect
 _MISSING = object()
 
 
-def _members(path: str, before: Any, now: Any, at: str) -> Iterator[StateEffect]:
+def members(path: str, before: Any, now: Any, at: str) -> Iterator[StateEffect]:
+    """Yield in what two values of JSON differ."""
     where = f" at {at}" if at else ""
     if isinstance(before, dict) and isinstance(now, dict):
         for key in dict.fromkeys([*before, *now]):
@@ -263,7 +264,7 @@ def _members(path: str, before: Any, now: Any, at: str) -> Iterator[StateEffect]
             elif has is _MISSING:
                 yield _effect(path, f"removed at {inner}", had)
             else:
-                yield from _members(path, had, has, inner)
+                yield from members(path, had, has, inner)
     elif isinstance(before, list) and isinstance(now, list) and now[: len(before)] == before:
         for item in now[len(before) :]:
             yield _effect(path, f"added{where}", item)

@@ -46,8 +46,10 @@ class InForce(NamedTuple):
     scratch: Scratch
     is_live: Callable[[], bool]
     everywhere: bool
-    on_read: Callable[[str], None]
-    """Is told of each file of the disk that is opened to be read."""
+    on_touch: Callable[..., None]
+    """Is told of each path that is opened, and whether it is read where it lies."""
+    denies_files: bool = False
+    """Whether a live crossing may not change files: then what it tries is left to be refused."""
 
 
 _in_force: InForce | None = None
@@ -117,6 +119,8 @@ def _redirected(path: Any, dir_fd: int | None, *, writes: bool) -> tuple[Scratch
     scratch, live = now.scratch, now.is_live()
     if not writes and not (dir_fd is not None or _may_know(scratch, path)):
         return None
+    if writes and live and now.denies_files:
+        return None
     if str(sys._getframe(2).f_globals.get("__name__")).startswith("autochron."):
         return None
     with undisturbed():
@@ -126,6 +130,8 @@ def _redirected(path: Any, dir_fd: int | None, *, writes: bool) -> tuple[Scratch
         if not (live or now.everywhere or scratch.knows(found)):
             return None
         scratch.know_as(found, os.fsdecode(path))
+    if live and writes:
+        now.on_touch(found, is_read_on_disk=False)
     return scratch, found
 
 
@@ -193,8 +199,8 @@ def _name(file: Any, given: Any) -> None:
 def _read_at(scratch: Scratch, path: str) -> str:
     """Return where a path is read, and note what is read on the disk."""
     there, now = scratch.to_read(path), _in_force
-    if there == path and now is not None and now.is_live():
-        now.on_read(path)
+    if now is not None and now.is_live():
+        now.on_touch(path, is_read_on_disk=there == path)
     return there
 
 
@@ -204,7 +210,7 @@ def _note_read(path: Any, mode: Any) -> None:
         with undisturbed():
             found = locate(path)
             if found is not None:
-                now.on_read(found)
+                now.on_touch(found, is_read_on_disk=True)
 
 
 def _os_open(original: Callable[..., Any]) -> Callable[..., Any]:

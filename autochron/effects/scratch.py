@@ -51,11 +51,15 @@ class Before(NamedTuple):
 class Scratch:
     """The scratch folder of one replay. It is made when something is first changed, and removed by `remove`."""
 
-    def __init__(self, before: dict[str, Before] | None = None, folder: str | None = None) -> None:
-        """Take what paths held before the recorded run, and the folder of another process's scratch to share it."""
-        self.is_shared = folder is not None
+    def __init__(
+        self, before: dict[str, Before] | None = None, folder: str | None = None, *, is_joined: bool = False
+    ) -> None:
+        """Take what paths held before the recorded run, and a folder; with `is_joined` that of another process."""
+        self.is_shared = is_joined
         """Whether other processes may change it, so that this one doesn't know all that is there."""
         self.folder = folder or _new_folder()
+        self._is_joined = is_joined
+        self._process = _originals.getpid()
         self.before = before or {}
         self.written: dict[str, None] = {}
         """The paths that this process has changed, in order."""
@@ -191,7 +195,8 @@ class Scratch:
 
     def discard(self) -> None:
         """Remove the scratch folder; the process that made it does so."""
-        if not self.is_shared and os.path.isdir(self.folder):
+        is_own = _originals.getpid() == self._process
+        if is_own and not self._is_joined and os.path.isdir(self.folder):
             with undisturbed():
                 _remove_folder(self.folder)
 

@@ -33,7 +33,7 @@ from autochron.replaying.unrecorded import Unrecorded
 from autochron.replaying.waiting import Waiters
 
 if TYPE_CHECKING:
-    from autochron.ports import Record
+    from autochron.ports import LiveObserver, Record
 
 _process = _originals.process
 
@@ -74,6 +74,8 @@ class Director:
         self._process = _process[0]
         self._report: Report | None = None
         self._finder = Finder(self.cursor, self.given.input)
+        self.observer: LiveObserver | None = None
+        """Who is told of live crossings as they begin and end; None where nobody looks at what they do."""
 
     @property
     def divergences(self) -> list[Divergence]:
@@ -166,6 +168,8 @@ class Director:
             self._finder.unasked[envelope.seq] = running
         if mode == "live":
             self.live_now += 1
+            if self.observer is not None:
+                self.observer.entered(crossing)
             if met.kind == "tool" and crossing.rule.state is None:
                 lane = self.cursor.recorded_lane(crossing.root.lane)
                 self.teller.hint_at_state(met.full_address, lane)
@@ -180,6 +184,8 @@ class Director:
         running = self.ended(crossing)
         if running is None:
             return value
+        if self.observer is not None and running.mode == "live":
+            self.observer.left(crossing, None)
         envelope, met = running.envelope, running.met
         if running.answers:
             self.log.keep_value(met, value)
@@ -203,6 +209,8 @@ class Director:
     def raised(self, crossing: Crossing, error: BaseException) -> None:
         """Hear that a crossing that ran has raised; keep it, and compare."""
         running = self.ended(crossing)
+        if running is not None and self.observer is not None and running.mode == "live":
+            self.observer.left(crossing, error)
         if running is None or crossing.boundary.outcome is not None:
             return  # what is on record of the latter is an argument, and not how the body ended
         envelope = running.envelope

@@ -53,6 +53,10 @@ class Handing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     collapses: bool = False
     live: bool = False
     """Whether that is live."""
+    scratch: str | None = None
+    """The scratch folder of a replay."""
+    snapshots: tuple[str, ...] = ()
+    """The folders with the contents of its trace's snapshots."""
 
     @property
     def parent(self) -> Remote | None:

@@ -91,6 +91,51 @@ _DENIED: dict[Reach, str] = {
 }
 
 
+def paths_of(event: str, arguments: tuple[Any, ...]) -> list[Any]:
+    """Return the paths that an event changes; none where it names a descriptor."""
+    if event == _DATABASE:
+        path = _path((_plain(arguments[0]),), 0)
+        return [] if path is None else [path]
+    at = (0, 1) if event == "os.rename" else (_CHANGES[event].at,) if event in _CHANGES else (0,)
+    return [path for each in at if (path := _path(arguments, each)) is not None]
+
+
+def changes_of(
+    isolation: Isolation, event: str, arguments: tuple[Any, ...], frame: FrameType | None
+) -> str | None:
+    """Say what an event does to files; None where it changes none, or where Python does so for itself."""
+    if event not in _FILES:
+        return None
+    says = isolation.change(
+        event, (_plain(arguments[0]), *arguments[1:]) if event == _DATABASE else arguments
+    )
+    return None if says is None or _is_housekeeping(frame) else says
+
+
+def words_of(event: str, arguments: tuple[Any, ...]) -> list[str]:
+    """Return the words of a command that is about to be run."""
+    if event == "os.system":
+        return network.words_of(network.text_of(arguments[0]))
+    words = arguments[2 if event == "os.spawn" else 1] if len(arguments) > 1 else ()
+    if isinstance(words, (str, bytes)):
+        return network.words_of(network.text_of(words))
+    try:
+        found = [network.text_of(os.fsdecode(each)) for each in words]
+    except TypeError:
+        return []
+    # A shell's command is one word of its own.
+    return [*found, *(part for each in found if " " in each for part in network.words_of(each))]
+
+
+def _plain(database: Any) -> Any:
+    """Return the path that a URI of SQLite means."""
+    from urllib.parse import unquote  # lazy: 2 ms
+
+    if isinstance(database, str) and database.startswith("file:") and not _READ_ONLY.match(database):
+        return unquote(database.removeprefix("file:").partition("?")[0])
+    return database
+
+
 class Reached(NamedTuple):
     """What is reached for: in a word of the plan's, and in a phrase such as `reaches for 127.0.0.1:80`."""
 
@@ -130,7 +175,7 @@ class Isolation:
             says = started(event, arguments)
             return None if says is None else Reached("subprocess", says)
         if "files" in self.deny and event in _FILES:
-            says = self._change(event, arguments)
+            says = self.change(event, arguments)
             if says is not None and not _is_housekeeping(frame):
                 return Reached("files", says)
         return None
@@ -158,7 +203,8 @@ class Isolation:
 
     # --- files ---------------------------------------------------------------------------------------------------------
 
-    def _change(self, event: str, arguments: tuple[Any, ...]) -> str | None:
+    def change(self, event: str, arguments: tuple[Any, ...]) -> str | None:
+        """Say what an event does to a file; None where it changes none."""
         if event == "open":
             given: tuple[Any, ...] = (*arguments, None, None)  # anyone may raise an event of that name
             return self._opening(given[0], given[1], given[2] or 0)

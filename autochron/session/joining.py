@@ -12,6 +12,7 @@ from msgspec import structs
 from autochron import _originals
 from autochron.crossing import processes
 from autochron.crossing.lanes import CHILD
+from autochron.effects.snapshots import SnapshotFolder
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, StoreError
 from autochron.model import Command, Header
@@ -24,7 +25,7 @@ from autochron.session.children import UNKNOWN, Handing, read_handing
 from autochron.session.program import Program, end_process
 from autochron.session.recording import Joined, Recording
 from autochron.session.replayfolder import PLAN, SWAPS, TRACE
-from autochron.session.replaying import Replaying, Serving
+from autochron.session.replaying import Replaying, Serving, StateScope
 from autochron.session.running import weave_into
 from autochron.session.swapping import Swap, read_swaps, with_swaps
 from autochron.store import open_store
@@ -140,7 +141,9 @@ class Joining:
         record = open_store(os.path.join(handing.place, TRACE)).record("last")
         plan = read_plan(os.path.join(handing.place, PLAN))
         serving = Serving(lane, self._own(lane), handing.parent)
-        return Replaying(self._activation, record, Redactor(), plan, serving, swaps=self._swaps)
+        places = tuple(SnapshotFolder(each) for each in handing.snapshots)
+        scope = StateScope(places, everywhere=handing.scratch is not None)
+        return Replaying(self._activation, record, Redactor(), plan, serving, swaps=self._swaps, scope=scope)
 
     def _flush(self, status: int | None) -> None:
         """Write what waits before the process ends without clean-up."""

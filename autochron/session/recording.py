@@ -333,9 +333,10 @@ class Recording(Session):
             from autochron.effects.snapshots import folder_of_store
 
             rules, url = self.activation.rules, self._store.url
-            assert url is not None  # noqa: S101 - else nothing is kept
+            folder = folder_of_store(url)
+            assert url is not None and folder is not None  # noqa: S101, PT018 - else nothing is kept
             self._keeper = StateKeeper(
-                folder_of_store(url),
+                folder,
                 rules.root or os.getcwd(),
                 rules=rules.snapshots,
                 automatic=rules.snapshot,

@@ -17,7 +17,8 @@ from autochron.session.activation import activate
 from autochron.session.block import refuse_second, refuse_unwoven, rules_for, store_for
 from autochron.session.coverage import refuse_uncovered
 from autochron.session.replayed import Called, Crossings, ReplayedCrossing, crossing_at, gathered
-from autochron.session.replaying import SHORT, Replaying
+from autochron.session.replaying import SHORT, Replaying, StateScope
+from autochron.session.snapshotplaces import snapshot_places
 from autochron.session.surroundings import set_environment
 from autochron.session.swapping import swaps_for, with_swaps
 from autochron.store import open_store
@@ -25,6 +26,7 @@ from autochron.store.whole import WholeRecord
 from autochron.weaving import gate
 
 if TYPE_CHECKING:
+    from autochron.effects.snapshots import SnapshotFolder
     from autochron.replaying.plan import Inputs, Plan, Reach, Selector
     from autochron.session.rerunning import Rerun
     from autochron.session.swapping import Swap
@@ -85,6 +87,8 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         self._crossings: tuple[int, Crossings] | None = None
         self.is_over = False
         """Whether it has begun and ended."""
+        self._observes = False
+        """Whether it is noted what live crossings do to the state of the project's modules."""
         self._ran = False
         """Whether it was to take place in another process."""
 
@@ -107,7 +111,8 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             refuse_uncovered(record, rules, activation, live=plan)
         # All of an earlier time, for a replay may be begun again; else this one would not be ended.
         self.is_over, self._ran, self._rerun, self._crossings = False, False, None, None
-        self._session = Replaying(activation, record, Redactor(), plan, swaps=swaps)
+        scope = StateScope(self._places(rules), observes=self._observes)
+        self._session = Replaying(activation, record, Redactor(), plan, swaps=swaps, scope=scope)
         self._put_back = set_environment(record, plan)
         self._session.begin()
         if self._watch:
@@ -156,6 +161,13 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
             with suppress(Exception):  # what an exception of the program's own makes of it
                 error.add_note(f"autochron: replay and record disagree: {errors[0].message}{more}")
+
+    def _places(self, rules: Rules) -> tuple[SnapshotFolder, ...]:
+        """Return the folders in which the contents of the trace's snapshots may be."""
+        if isinstance(self._reference, Trace):
+            return ()
+        store = self._store if isinstance(self._store, str) else getattr(self._store, "url", None)
+        return snapshot_places(os.fsdecode(self._reference), store, rules)
 
     def _open(self, rules: Rules) -> Record:
         if isinstance(self._reference, Trace):
@@ -220,6 +232,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
                 command,
                 allow_unwoven=self._allow_unwoven,
                 timeout=timeout,
+                places=self._places(session.activation.rules),
             )
         finally:
             gate.switch_on(Refusing())

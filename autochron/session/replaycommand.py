@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from autochron import _originals, _seed
 from autochron.config import default_store, find_rule_file
+from autochron.effects.snapshots import SnapshotFolder
 from autochron.envelope import bodies
 from autochron.envelope.redaction import Redactor
 from autochron.errors import UsageError
@@ -22,8 +23,9 @@ from autochron.session.activation import activate
 from autochron.session.block import refuse_unwoven
 from autochron.session.coverage import refuse_uncovered
 from autochron.session.program import Program, end_process, say_exit
-from autochron.session.replaying import Replaying
+from autochron.session.replaying import Replaying, StateScope
 from autochron.session.running import Capture, Options, weave_into
+from autochron.session.snapshotplaces import snapshot_places
 from autochron.session.surroundings import set_environment
 from autochron.session.swapping import swaps_for, with_swaps
 from autochron.store import open_store
@@ -37,6 +39,13 @@ REPORT = "AUTOCHRON_REPLAY_REPORT"
 
 PLAN = "AUTOCHRON_REPLAY_PLAN"
 """Names the file with the plan of such a replay."""
+
+
+SCRATCH = "AUTOCHRON_REPLAY_SCRATCH"
+"""Names the scratch folder of such a replay, which the process that started it removes."""
+
+PLACES = "AUTOCHRON_REPLAY_SNAPSHOTS"
+"""Names the folders in which such a replay finds the contents of snapshots."""
 
 
 class Wanted(NamedTuple):
@@ -61,6 +70,14 @@ def load_record(options: Options, reference: str) -> tuple[Record, Rules]:
     if file:
         return open_store(reference).record("last"), rules
     return open_store(options.store or default_store(rules.file)).record(reference), rules
+
+
+def places_of(options: Options, reference: str, rules: Rules) -> tuple[SnapshotFolder, ...]:
+    """Return the folders in which the contents of a trace's snapshots may be: beside its file, and beside the store."""
+    given = os.environ.pop(PLACES, None)
+    if given is not None:
+        return tuple(SnapshotFolder(each) for each in given.split(os.pathsep) if each)
+    return snapshot_places(reference, options.store, rules)
 
 
 def run_replayed(
@@ -91,6 +108,12 @@ def run_replayed(
     elif not plan.is_full:
         refuse_uncovered(record, rules, live=plan)
     told = os.environ.pop(REPORT, None)
+    scope = StateScope(
+        places_of(options, reference, rules),
+        everywhere=True,
+        observes=told is not None,
+        folder=os.environ.pop(SCRATCH, None),
+    )
     swaps = swaps_for(wanted.swap, rules)
     rules = with_swaps(rules, swaps)
     given = command if command is not None else record.header.command
@@ -109,7 +132,7 @@ def run_replayed(
     redactor = Redactor()
     set_environment(record, plan)
     activation = activate(rules, program.own, aliases={"__main__": program.aliases})
-    replaying = Replaying(activation, record, redactor, plan, swaps=swaps)
+    replaying = Replaying(activation, record, redactor, plan, swaps=swaps, scope=scope)
     capture = Capture()
     footer = record.footer
     served = b"" if footer is None else bodies.restore_body(footer.stdin)
@@ -163,6 +186,7 @@ class _ReplayEnding:
         if replaying.watching is not None:
             replaying.watching.end()
         replaying.finish()
+        replaying.uncaught = uncaught
         compare_ending(replaying, status, self._capture.stdout.data, uncaught)
         summary = replaying.summary(status or 0)
         if self._told is not None:

@@ -52,7 +52,13 @@ class ReplayFolder:
         if any(f"/{CHILD}" in envelope.lane for envelope in record):
             self.fill()  # also for those that are started past every hook
 
-    def handing(self, activation: Activation, record: Record) -> Handing:
+    def handing(
+        self,
+        activation: Activation,
+        record: Record,
+        scratch: str | None = None,
+        snapshots: Sequence[str] = (),
+    ) -> Handing:
         """Say what the processes are told that the replayed program starts."""
         rules = activation.rules
         return Handing(
@@ -64,6 +70,8 @@ class ReplayFolder:
             root=rules.root,
             digest=record.header.rules,
             program=activation.program,
+            scratch=scratch,
+            snapshots=tuple(snapshots),
         )
 
     def fill(self) -> None:

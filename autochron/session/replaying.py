@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autochron.crossing import processes
 from autochron.crossing.lanes import CURRENT, Remote, Root
+from autochron.effects.events import LISTS, STATE_EVENTS
+from autochron.effects.live_state import LiveState, is_temporary
+from autochron.effects.module_state import ModuleState
+from autochron.effects.undisturbed import is_busy
 from autochron.envelope.redaction import Redactor
 from autochron.errors import DeniedError, NetworkRefusedError, UnwovenToolError
-from autochron.model import ReplaySummary
+from autochron.model import VALUE, Evidence, ReplaySummary
 from autochron.replaying.director import Director
 from autochron.replaying.finding import parent_of
 from autochron.replaying.plan import FULL, Plan
@@ -21,6 +25,7 @@ from autochron.session import databases, isolation, network
 from autochron.session.activation import Activation
 from autochron.session.children import Children, Handing, Started, find_line, strangers
 from autochron.session.facts import other_versions
+from autochron.session.project import line_of_project
 from autochron.session.replayfolder import ReplayFolder
 from autochron.session.session import Session
 from autochron.session.swapping import Swap, Swapping
@@ -29,14 +34,36 @@ from autochron.weaving import gate
 if TYPE_CHECKING:
     from types import FrameType
 
-    from autochron.crossing.kernel import Kernel
+    from autochron.crossing.kernel import Crossing, Kernel
     from autochron.crossing.kernels import Kernels
+    from autochron.effects.snapshots import SnapshotFolder
     from autochron.ports import Record
     from autochron.weaving.gate import Point
 
 
 SHORT = 20_000
 """Crossings of a record up to which what did not happen is drawn in its place."""
+
+TEMPORARY_EVENTS = frozenset({"tempfile.mkstemp", "tempfile.mkdtemp"})
+
+
+class StateScope(NamedTuple):
+    """How far a replay works on a scratch copy of what the program's files hold.
+
+    Attributes:
+        places: where the contents of snapshots are looked for.
+        everywhere: whether the whole process does, and not only its live crossings.
+        observes: whether it is noted what live crossings do to the state of modules.
+        folder: the scratch folder; None for one of its own.
+    """
+
+    places: tuple[SnapshotFolder, ...] = ()
+    everywhere: bool = False
+    observes: bool = False
+    folder: str | None = None
+
+
+IN_PROCESS = StateScope()
 
 _DENIALS = 100
 """What is denied is told of so often; it is refused all the same."""
@@ -64,6 +91,7 @@ class Replaying(Session):
         joined: Serving | None = None,
         *,
         swaps: tuple[Swap, ...] = (),
+        scope: StateScope = IN_PROCESS,
     ) -> None:
         super().__init__(activation)
         self.record = record
@@ -74,6 +102,17 @@ class Replaying(Session):
         """Functions in whose place others run."""
         self.isolation = isolation.Isolation(plan.deny, activation.project)
         self.watched = self.isolation.events
+        self.state: LiveState | None = None
+        """The scratch copy that is worked on; None where nothing is live in a process that is not only a replay's."""
+        if scope.everywhere or not plan.is_full:
+            self.state = self._live_state(scope, joined)
+            self.director.observer = self
+            self.watched |= STATE_EVENTS | TEMPORARY_EVENTS
+        self._places = scope.places
+        self.evidence: tuple[Evidence, ...] = ()
+        self._is_discarded = False
+        self.uncaught: str | None = None
+        """The type of the exception that ended the program."""
         self._denied = 0
         self._unwatch: list[Callable[[], None]] = []
         self._joined = joined
@@ -84,7 +123,7 @@ class Replaying(Session):
             self.children = Children(self, joined.handing, parent_of, self._forked)
         elif record.header.children and activation.rules.children:
             self._folder = ReplayFolder(record, plan, swaps)
-            handing = self._folder.handing(activation, record)
+            handing = self._handing(self._folder)
             self.children = Children(self, handing, parent_of, self._forked)
             self.children.before_first = self._folder.fill
         self._report: Report | None = None
@@ -98,6 +137,8 @@ class Replaying(Session):
             values, cursor = self.activation.ambient_values(), self.director.cursor
             cursor.keeps_time = True
             values.replay(self.record, lambda: cursor.time, self._is_alone)
+        if self.state is not None:
+            self.state.begin()
         if "files" in self.plan.deny:
             self._unwatch = [isolation.watch_nodes(), databases.watch(self._refuses_writing)]
         if joined is None:
@@ -113,8 +154,83 @@ class Replaying(Session):
     def stop(self) -> None:
         """Switch serving off, and take off what files are watched by."""
         super().stop()
+        if self.state is not None:
+            self.state.stop()
         while self._unwatch:
             self._unwatch.pop()()
+
+    def _handing(self, folder: ReplayFolder) -> Handing:
+        """Say what the processes are told that the replayed program starts."""
+        scratch = None if self.state is None else self.state.scratch.folder
+        return folder.handing(self.activation, self.record, scratch, [each.path for each in self._places])
+
+    def _live_state(self, scope: StateScope, joined: Serving | None) -> LiveState:
+        """Make the scratch copy, or share that of the process that this one is a child of."""
+        footer, project = self.record.footer, self.activation.project
+        root = self.activation.rules.root or os.getcwd()
+        return LiveState(
+            () if footer is None else footer.snapshots,
+            () if footer is None else footer.reads,
+            root,
+            scope.places,
+            open_live=self._open_live,
+            name=project.name,
+            modules=ModuleState(project.owns, project.name) if scope.observes else None,
+            everywhere=scope.everywhere,
+            folder=scope.folder if joined is None else joined.handing.scratch,
+            is_joined=joined is not None,
+            denies_files="files" in self.plan.deny,
+        )
+
+    def _open_live(self) -> list[str]:
+        """Return the addresses of the live crossings around what runs now, innermost first."""
+        return self._live_around(_innermost())
+
+    def entered(self, crossing: Crossing) -> None:
+        """Note what was done before a live crossing."""
+        if self.state is not None and not crossing.rule.id.startswith(VALUE):
+            self.state.entered()
+
+    def left(self, crossing: Crossing, error: BaseException | None) -> None:
+        """Note what a live crossing has done, and whether what it raised is a crash."""
+        state = self.state
+        if state is None or crossing.rule.id.startswith(VALUE):
+            return
+        own = self._named(crossing)[0]
+        around = self._live_around(crossing.parent)
+        state.left([own, *around])
+        if error is not None and not isinstance(error, GeneratorExit):
+            from autochron.incident.crashes import (  # lazy: most live crossings raise nothing
+                describe,
+                is_crash,
+            )
+
+            project, seen = self.activation.project, state.seen(own)
+            if is_crash(error, project.owns):
+                seen.crash = describe(error, project.name, project.owns)
+            else:
+                seen.refusal = type(error).__qualname__
+
+    def _live_around(self, crossing: Any) -> list[str]:
+        found = []
+        while crossing is not None:
+            if self.live_of(crossing):
+                found.append(self._named(crossing)[0])
+            crossing = None if type(crossing) is Remote else crossing.parent
+        return found
+
+    def gather_evidence(self) -> tuple[Evidence, ...]:
+        """Return what was seen of live crossings, also once the replay is over."""
+        if self.state is not None and not self._is_discarded:
+            self.evidence = self.state.evidence(self.director.given.mask)
+        return self.evidence
+
+    def _discard(self) -> None:
+        """Remove the scratch copy; what was seen there is kept."""
+        self.gather_evidence()
+        self._is_discarded = True
+        if self.state is not None and self._joined is None:
+            self.state.discard()
 
     def over(self, kernel: Kernel) -> Kernel | Kernels | Swapping:
         """Give what woven code calls: the trace of a call begins where that call does."""
@@ -177,10 +293,12 @@ class Replaying(Session):
                 self.director.note("missing", each.old, each.never_called())
         if whole:
             self.director.finish(running)
+        self._discard()
         return self.director.divergences
 
     def put_away(self) -> None:
         """Remove what was laid out for child processes of a replay that does not take place here."""
+        self._discard()
         if self._folder is not None:
             self._folder.remove()
 
@@ -189,7 +307,7 @@ class Replaying(Session):
         if self._folder is not None and self.children is not None:
             self._folder.remove()
             self._folder = ReplayFolder(self.record, self.plan, self.swaps)
-            self.children.handing = self._folder.handing(self.activation, self.record)
+            self.children.handing = self._handing(self._folder)
             self.children.before_first = self._folder.fill
             self.children.begin()
             processes.attend(None)
@@ -281,6 +399,8 @@ class Replaying(Session):
             divergences=divergences,
             problems=(*self.problems, *([versions] if versions else ())),
             findings=() if self.watching is None else self.watching.new(self.record.footer),
+            evidence=self.gather_evidence(),
+            uncaught=self.uncaught,
         )
 
     def on_exec(self) -> None:
@@ -303,10 +423,18 @@ class Replaying(Session):
         """Refuse a connection outside what is live, and inside what is denied. A child process is let start, and told of."""
         crossing = _innermost()
         live = self.live_of(crossing)
+        if event in TEMPORARY_EVENTS:
+            self._note_temporary(arguments)
         if live and self.plan.deny:
             self._deny(crossing, event, arguments, sys._getframe(2))
+        if event in STATE_EVENTS:
+            if "files" not in self.plan.deny:
+                self._guard_state(crossing, event, arguments, live=live)
+            return
         child = network.child_of(event, arguments)
         if child is not None:
+            if live:
+                self._guard_words(crossing, event, arguments, child)
             self._start_child(event, arguments, child, by=self._named(crossing)[0] if live else None)
             return
         if live:
@@ -332,6 +460,59 @@ class Replaying(Session):
                 self._note_unwatched(self._named(crossing)[0], str(does), self.place())
             return
         raise self._refusal(crossing, reached)
+
+    def _note_temporary(self, arguments: tuple[Any, ...]) -> None:
+        """Leave a temporary file where it is, unless it is made in the project."""
+        path = os.fsdecode(arguments[0])
+        if self.state is not None and is_temporary(path, (self.activation.rules.root, os.curdir)):
+            self.state.scratch.leave_alone(os.path.realpath(path))
+
+    def _guard_state(self, crossing: Any, event: str, arguments: tuple[Any, ...], *, live: bool) -> None:
+        """Refuse a change of a file that got past what redirects, as by a function that is held where nobody looks."""
+        state = self.state
+        if state is None or is_busy() or event in LISTS:
+            return
+        reached = isolation.changes_of(self.isolation, event, arguments, sys._getframe(3))
+        if reached is None:
+            return
+        if not live and not state.scratch.written and not state.scratch.before:
+            return
+        paths = isolation.paths_of(event, arguments)
+        past = [path for path in paths if state.covers(path) is False]
+        if not past or not (live or any(state.names_state([os.fsdecode(path)]) for path in past)):
+            return
+        address, site = self._named(crossing) if live else ("the program", "")
+        line = line_of_project(self.activation.project, 3)
+        place = f"at {line}" if line else f"in {site}" if site else "outside the project"
+        message = (
+            f"{address} {reached} {place} past the scratch copy that a replay works on, so it is refused; open it by Python's"
+            " own `open` or `sqlite3.connect`, or have the crossing served"
+        )
+        self._note_denied(address, reached, message)
+        raise DeniedError(message)
+
+    def _guard_words(self, crossing: Any, event: str, arguments: tuple[Any, ...], child: str) -> None:
+        """Refuse to hand a path of the scratch copy to a program that would look for it on the disk."""
+        state = self.state
+        if state is None or (self.children is not None and find_line() is not None and "python" in child):
+            return
+        named = state.names_state(isolation.words_of(event, arguments))
+        if named is None:
+            return
+        address, site = self._named(crossing)
+        line = line_of_project(self.activation.project, 3)
+        place = f"at {line}" if line else f"in {site}"
+        message = (
+            f"{address} starts {child} with {named} {place}, and the replay has only a scratch copy of that, which another"
+            " program doesn't see; do it in Python, or have the crossing served"
+        )
+        self._note_denied(address, f"starts {child}", message)
+        raise DeniedError(message)
+
+    def _note_denied(self, address: str, says: str, message: str) -> None:
+        if self.isolation.is_new(address, isolation.Reached("files", says)) and self._denied < _DENIALS:
+            self._denied += 1
+            self.director.note("denied", address, message, severity="error")
 
     def _refusal(self, crossing: Any, reached: isolation.Reached) -> DeniedError:
         """Note that a live crossing reaches for what is denied."""

@@ -16,11 +16,12 @@ from msgspec import Struct
 from autochron.crossing.processes import VARIABLE
 from autochron.errors import UsageError
 from autochron.model import Replayed, ReplaySummary, Trace
-from autochron.session.replaycommand import PLAN, REPORT
+from autochron.session.replaycommand import PLACES, PLAN, REPORT, SCRATCH
 from autochron.session.replayed import Crossings, gathered
 from autochron.store.tracefile import write_trace
 
 if TYPE_CHECKING:
+    from autochron.effects.snapshots import SnapshotFolder
     from autochron.ports import Record
     from autochron.replaying.plan import Plan
     from autochron.session.swapping import Swap
@@ -77,6 +78,7 @@ def run_again(
     *,
     allow_unwoven: bool,
     timeout: float | None,
+    places: Sequence[SnapshotFolder] = (),
 ) -> Rerun:
     """Replay in a process of its own.
 
@@ -96,7 +98,9 @@ def run_again(
         words += ["--allow-unwoven"] if allow_unwoven else []
         words += ["--", *command] if command else []
         environment = {key: value for key, value in os.environ.items() if key != VARIABLE}
-        status, *streams = _finished(words, {**environment, REPORT: report, PLAN: settled}, timeout)
+        environment |= {REPORT: report, PLAN: settled, SCRATCH: os.path.join(folder, "scratch")}
+        environment[PLACES] = os.pathsep.join(each.path for each in places)
+        status, *streams = _finished(words, environment, timeout)
         stdout, stderr = (stream.decode("utf-8", "replace") for stream in streams)
         if not os.path.exists(report):
             raise UsageError(

@@ -1,0 +1,215 @@
+"""The state that a replay works on: a scratch copy, and what live crossings did to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from autochron import _originals
+from autochron.effects import redirect
+from autochron.effects.changes import Watch, digest_of
+from autochron.effects.module_state import ModuleState
+from autochron.effects.scratch import Before, Scratch
+from autochron.effects.undisturbed import is_busy, undisturbed
+from autochron.model import Evidence, FileRead, Snapshot, StateEffect
+
+if TYPE_CHECKING:
+    from autochron.effects.snapshots import SnapshotFolder
+
+_MOST = 500
+"""Effects of one crossing that are kept."""
+
+
+class Seen:
+    """What was seen of one live crossing."""
+
+    __slots__ = ("crash", "effects", "opened_before", "refusal", "stale", "unkept")
+
+    def __init__(self) -> None:
+        self.effects: list[StateEffect] = []
+        self.crash: str | None = None
+        self.refusal: str | None = None
+        self.stale: dict[str, None] = {}
+        self.unkept: dict[str, None] = {}
+        self.opened_before: dict[str, None] = {}
+
+
+class LiveState:
+    """Redirects a replay to its scratch copy, and notes what its live crossings do there."""
+
+    def __init__(
+        self,
+        snapshots: Sequence[Snapshot],
+        reads: Iterable[FileRead],
+        root: str,
+        places: Iterable[SnapshotFolder | None],
+        *,
+        open_live: Callable[[], list[str]],
+        name: Callable[[str], str],
+        modules: ModuleState | None,
+        everywhere: bool,
+        folder: str | None = None,
+        is_joined: bool = False,
+        denies_files: bool = False,
+    ) -> None:
+        """Take the record's state.
+
+        Args:
+            snapshots: what files held before the recorded run.
+            reads: the digests of what was read in it.
+            root: the folder that their paths start from.
+            places: where the contents of snapshots are looked for.
+            open_live: returns the addresses of the live crossings that are open around what runs now, innermost first.
+            name: gives the name by which a path is known to people.
+            modules: the state of the project's modules, where that is watched.
+            everywhere: whether the whole process works on the scratch copy, and not only its live crossings.
+            folder: the scratch folder, where it is not one that is made up.
+            is_joined: whether it is that of the process that this one is a child of.
+            denies_files: whether live crossings may not change files at all.
+
+        Raises:
+            StoreError: a snapshot is damaged.
+        """
+        before: dict[str, Before] = {}
+        missing: list[Snapshot] = []
+        if snapshots:
+            from autochron.effects.snapshots import states_of  # lazy: most traces have none
+
+            with undisturbed():
+                before, missing = states_of(snapshots, root, places)
+        self.scratch = Scratch(before, folder, is_joined=is_joined)
+        self._watch = Watch(self.scratch, name)
+        self._modules = modules
+        self._open_live = open_live
+        self._everywhere = everywhere
+        self._denies_files = denies_files
+        self._missing = {
+            os.path.realpath(os.path.join(root, each.path)): each.reason or "its snapshot is not here"
+            for each in missing
+        }
+        self.missing = tuple(missing)
+        self._reads = {os.path.realpath(os.path.join(root, each.path)): each.digest for each in reads}
+        self._name = name
+        self._seen: dict[str, Seen] = {}
+        self._outside: list[StateEffect] = []
+        self._lock = _originals.RLock()
+        self._opened_before: dict[str, None] = {}
+
+    def begin(self) -> None:
+        """Redirect from now on."""
+        redirect.put_in_force(
+            redirect.InForce(
+                self.scratch,
+                self._is_live,
+                self._everywhere,
+                self._touched,
+                self._denies_files,
+            )
+        )
+
+    def stop(self) -> None:
+        """Redirect no longer."""
+        redirect.put_in_force(None)
+
+    def discard(self) -> None:
+        """Remove the scratch copy."""
+        self.scratch.discard()
+
+    def _is_live(self) -> bool:
+        return bool(self._open_live())
+
+    def seen(self, address: str) -> Seen:
+        """Return what was seen of a crossing so far."""
+        found = self._seen.get(address)
+        if found is None:
+            found = self._seen[address] = Seen()
+        return found
+
+    # --- told of live crossings --------------------------------------------------------------------------------------
+
+    def entered(self) -> None:
+        """Note what was done before a live crossing, so that it is not taken for what that does."""
+        with self._lock:
+            self._outside += self._watch.changes()
+            if self._modules is not None:
+                self._modules.look()
+
+    def left(self, addresses: Sequence[str]) -> None:
+        """Note what a live crossing has done; `addresses` are its own and those of the live ones around it."""
+        with self._lock, undisturbed():
+            effects = self._watch.changes()
+            if self._modules is not None:
+                effects += self._modules.changes()
+            for address in addresses:
+                kept = self.seen(address).effects
+                kept += effects[: _MOST - len(kept)]
+
+    def _touched(self, path: str, *, is_read_on_disk: bool) -> None:
+        """Note that a live crossing opens a path."""
+        open_live = self._open_live()
+        if not open_live:
+            return
+        reason = self._missing.get(path)
+        if reason is not None:
+            for address in open_live:
+                self.seen(address).unkept[f"{self._name(path)}: {reason}"] = None
+        digest = self._reads.get(path) if is_read_on_disk else None
+        if digest is not None:
+            try:
+                now = digest_of(path)
+            except OSError:
+                now = ""
+            if now != digest:
+                for address in open_live:
+                    self.seen(address).stale[self._name(path)] = None
+
+    # --- asking ------------------------------------------------------------------------------------------------------
+
+    def evidence(self, mask: Callable[[bytes], bytes]) -> tuple[Evidence, ...]:
+        """Return what was seen of live crossings; `mask` is applied to what they wrote."""
+        return tuple(
+            Evidence(
+                address=address,
+                effects=tuple(_masked(each, mask) for each in seen.effects),
+                crash=seen.crash,
+                refusal=seen.refusal,
+                stale=tuple(seen.stale),
+                unkept=tuple(seen.unkept),
+                opened_before=tuple(seen.opened_before),
+            )
+            for address, seen in self._seen.items()
+        )
+
+    def names_state(self, words: Iterable[str]) -> str | None:
+        """Return the first of some words that names a path of which the replay has a copy."""
+        if is_busy():
+            return None
+        with undisturbed():
+            for word in words:
+                found = redirect.locate(word)
+                if found is not None and self.scratch.may_know(found) and self.scratch.knows(found):
+                    return word
+        return None
+
+    def covers(self, path: Any, dir_fd: int | None = None) -> bool | None:
+        """Return whether a path is in the scratch copy; None for what is nobody's file."""
+        with undisturbed():
+            found = redirect.locate(path, dir_fd)
+            if found is None:
+                return None
+            if found.startswith(self.scratch.folder):
+                return True
+            return None if self.scratch.leaves_alone(found) else False
+
+
+def _masked(effect: StateEffect, mask: Callable[[bytes], bytes]) -> StateEffect:
+    return StateEffect(effect.path, effect.what, mask(effect.value)) if effect.value != b"null" else effect
+
+
+def is_temporary(path: str, roots: Iterable[Any]) -> bool:
+    """Return whether a file that `tempfile` makes is nobody's: in the system's folder for such, outside the project."""
+    found = os.path.realpath(path)
+    place = os.path.join(os.path.realpath(os.environ.get("TMPDIR") or "/tmp"), "")  # noqa: S108 - as Python takes it
+    inside = [os.path.join(os.path.realpath(each), "") for each in roots]
+    return found.startswith(place) and not any(found.startswith(each) for each in inside if each != "/")

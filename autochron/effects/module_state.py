@@ -1,0 +1,141 @@
+"""The state of a program's modules: what their globals and class attributes hold, as plain data.
+
+A tool may keep what it did in a list of its module, in a class, or behind an object that a global names. That is compared
+before and after a live crossing, and put back between the tests of one process.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from enum import Enum
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+from autochron.effects.changes import members
+from autochron.model import StateEffect
+
+MOST = 20_000
+"""Values that are looked at; what lies beyond is not compared."""
+
+_PLAIN = (str, int, float, bool, type(None), complex)
+_CODE = (FunctionType, MethodType, ModuleType, staticmethod, classmethod, property)
+_DEPTH = 12
+
+
+class ModuleState:
+    """The state of the project's modules, each time that it is looked at."""
+
+    def __init__(self, owns: Callable[[str], bool], name: Callable[[str], str]) -> None:
+        """Take which files are the project's, and how they are named to people."""
+        self._owns = owns
+        self._name = name
+        self._seen: dict[str, Any] = {}
+
+    def look(self) -> None:
+        """Remember how things are now."""
+        self._seen = self._read()
+
+    def changes(self) -> list[StateEffect]:
+        """List what is other than at the last look, and remember how it is now."""
+        before, self._seen = self._seen, self._read()
+        found: list[StateEffect] = []
+        for place, now in self._seen.items():
+            if place in before and before[place] != now:
+                found += members(place, before[place], now, "")
+        return found
+
+    def _read(self) -> dict[str, Any]:
+        reader = _Reader()
+        found: dict[str, Any] = {}
+        for module in project_modules(self._owns):
+            file = self._name(str(module.__file__))
+            for name, value in list(vars(module).items()):
+                if name.startswith("__") or isinstance(value, _CODE):
+                    continue
+                if isinstance(value, type):
+                    if value.__module__ == module.__name__:
+                        found |= {
+                            f"{file}:{name}.{key}": held for key, held in reader.attributes(value, 0).items()
+                        }
+                    continue
+                seen = reader.read(value, 0)
+                if seen is not NOT_DATA:
+                    found[f"{file}:{name}"] = seen
+        return found
+
+
+def project_modules(owns: Callable[[str], bool]) -> Iterator[ModuleType]:
+    """Yield the imported modules that are the project's."""
+    seen: set[int] = set()
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and id(module) not in seen and owns(file):
+            seen.add(id(module))
+            yield module
+
+
+NOT_DATA: Any = type("NotData", (), {"__slots__": ()})()
+
+
+class _Reader:
+    """Turns values into JSON-like data, as far as they are data."""
+
+    def __init__(self) -> None:
+        self._left = MOST
+        self._open: set[int] = set()
+
+    def read(self, value: Any, depth: int) -> Any:
+        """Return a value as data; NOT_DATA for what is none."""
+        if isinstance(value, Enum):
+            return repr(value)
+        if isinstance(value, _PLAIN):
+            return repr(value) if isinstance(value, (float, complex)) else value
+        if self._left <= 0 or depth > _DEPTH or id(value) in self._open:
+            return NOT_DATA
+        self._left -= 1
+        self._open.add(id(value))
+        try:
+            return self._inner(value, depth + 1)
+        finally:
+            self._open.discard(id(value))
+
+    def _inner(self, value: Any, depth: int) -> Any:
+        cls = type(value)
+        if isinstance(value, dict):
+            # A copy: another thread may add to it.
+            return {str(key): self._shown(held, depth) for key, held in list(value.items())}
+        if isinstance(value, (list, tuple, deque)):
+            return [self._shown(each, depth) for each in list(value)]
+        if isinstance(value, (set, frozenset)):
+            return sorted(repr(self._shown(each, depth)) for each in list(value))
+        if isinstance(value, (bytes, bytearray)):
+            return repr(bytes(value))
+        if cls.__module__ in {"itertools", "datetime", "decimal", "uuid", "fractions"}:
+            return repr(value)
+        if isinstance(value, (*_CODE, type)) or not (hasattr(value, "__dict__") or hasattr(cls, "__slots__")):
+            return NOT_DATA
+        if cls.__module__.partition(".")[0] in sys.stdlib_module_names:
+            return NOT_DATA  # a lock, a logger, a connection
+        return self.attributes(value, depth)
+
+    def attributes(self, value: Any, depth: int) -> dict[str, Any]:
+        """Return what an object or a class holds."""
+        held: dict[str, Any] = dict(getattr(value, "__dict__", {}))
+        for base in () if isinstance(value, type) else type(value).__mro__:
+            slots = base.__dict__.get("__slots__", ())
+            for name in (slots,) if isinstance(slots, str) else slots:
+                if hasattr(value, name):
+                    held.setdefault(name, getattr(value, name))
+        found: dict[str, Any] = {}
+        for name, each in held.items():
+            if not name.startswith("__"):
+                seen = self.read(each, depth)
+                if seen is not NOT_DATA:
+                    found[name] = seen
+        return found
+
+    def _shown(self, value: Any, depth: int) -> Any:
+        seen = self.read(value, depth)
+        return f"<{type(value).__qualname__}>" if seen is NOT_DATA else seen

@@ -1,0 +1,94 @@
+"""Whether an exception is a refusal, which a fix raises on purpose, or a crash, by which nothing is proved."""
+
+from __future__ import annotations
+
+import dis
+import sys
+from collections.abc import Callable, Iterator
+from types import FrameType, TracebackType
+
+from autochron.errors import DeniedError
+
+CRASHES = (
+    ImportError,
+    AttributeError,
+    TypeError,
+    NameError,
+    SyntaxError,
+    RecursionError,
+    MemoryError,
+    NotImplementedError,
+    ConnectionError,
+)
+"""What says that code is broken, or that what it needs isn't there, however it was raised."""
+
+
+def describe(error: BaseException, name: Callable[[str], str], owns: Callable[[str], bool]) -> str:
+    """Return an exception in one line, with the project's line that it comes from."""
+    text = " ".join(str(error).split())[:200]
+    said = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    place = None
+    for frame, line in _frames(error.__traceback__):
+        if owns(frame.f_code.co_filename):
+            place = f"{name(frame.f_code.co_filename)}:{line}"
+    return f"{said}, at {place}" if place else said
+
+
+def is_crash(error: BaseException, owns: Callable[[str], bool]) -> bool:
+    """Return whether an exception that left a live crossing is a crash.
+
+    Code that is broken is one, and a table, a file or a server that is missing. What a line of the project raises by
+    `raise` or `assert` is a refusal, and so is an exception of a library's own, such as a validator's, unless such a crash
+    is its cause.
+    """
+    if isinstance(error, (DeniedError, *CRASHES)):
+        return True
+    if isinstance(error, (KeyboardInterrupt, GeneratorExit)):
+        return True
+    if isinstance(error, SystemExit) or _is_raised_by(error, owns):
+        return False
+    if _is_broken_constraint(error):
+        return False
+    module = type(error).__module__.partition(".")[0]
+    if module == "builtins" or module in sys.stdlib_module_names:
+        return True
+    return any(_is_environment(each) for each in _causes(error))
+
+
+def _is_broken_constraint(error: BaseException) -> bool:
+    """Return whether a database refuses a row: a constraint is a guard."""
+    return any(each.__name__ == "IntegrityError" for each in type(error).__mro__)
+
+
+def _is_environment(error: BaseException) -> bool:
+    is_database = any(
+        each.__name__ in {"OperationalError", "ProgrammingError", "InterfaceError"}
+        for each in type(error).__mro__
+    )
+    return isinstance(error, (*CRASHES, OSError)) or is_database
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def _is_raised_by(error: BaseException, owns: Callable[[str], bool]) -> bool:
+    """Return whether a line of the project raised it by `raise`, and not an operation that failed there."""
+    last: TracebackType | None = None
+    entry = error.__traceback__
+    while entry is not None:
+        last, entry = entry, entry.tb_next
+    if last is None or not owns(last.tb_frame.f_code.co_filename):
+        return False
+    code, at = last.tb_frame.f_code, last.tb_lasti
+    return any(each.offset == at and each.opname == "RAISE_VARARGS" for each in dis.get_instructions(code))
+
+
+def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int | None]]:
+    while traceback is not None:
+        yield traceback.tb_frame, traceback.tb_lineno
+        traceback = traceback.tb_next
