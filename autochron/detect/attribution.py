@@ -41,6 +41,7 @@ _PASSING = frozenset(
         "autochron.crossing.kernel",
         "autochron.crossing.lanes",
         "autochron.crossing.streams",
+        "autochron.effects.redirect",
         "autochron.session.isolation",
         "autochron.session.loops",
         "autochron.session.marking",

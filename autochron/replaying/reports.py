@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from autochron import _originals
+from autochron.effects.undisturbed import undisturbed
 from autochron.model import Divergence, Replayed
 
 _ENDING = ".report"
@@ -45,7 +46,8 @@ class Report:
         process = _originals.getpid()
         name = f"{process}-{_originals.perf_counter_ns():x}{_ENDING}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
-        self._file = os.open(os.path.join(folder, name), flags, 0o600)
+        with undisturbed():
+            self._file = os.open(os.path.join(folder, name), flags, 0o600)
         self.tell(Told(kind="began", lane=lane, process=process))
 
     def tell(self, told: Told) -> None:

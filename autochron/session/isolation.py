@@ -333,6 +333,8 @@ _WRITERS = (
 )
 """Our own modules that write. Others stand between a program's calls, so not all of them."""
 
+_REDIRECT = "autochron.effects.redirect"
+
 _PLUMBING = frozenset(
     {
         "multiprocessing.connection",
@@ -356,8 +358,11 @@ def _is_housekeeping(frame: FrameType | None) -> bool:
             return True
         if code.co_name == "<module>":
             return False
+        name = str(frame.f_globals.get("__name__"))
+        if name == _REDIRECT:  # it stands between a caller and the function that it calls
+            frame = frame.f_back
+            continue
         if is_inner:
-            name = str(frame.f_globals.get("__name__"))
             if name.startswith(_WRITERS) or name in _PLUMBING:
                 return True
             if name == "tempfile" and code.co_name == "_get_default_tempdir":  # tries where it can write

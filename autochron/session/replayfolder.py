@@ -10,6 +10,7 @@ from msgspec.json import encode
 
 from autochron import _originals
 from autochron.crossing.lanes import CHILD
+from autochron.effects.undisturbed import undisturbed
 from autochron.errors import StoreError
 from autochron.model import Trace
 from autochron.replaying.plan import Plan
@@ -80,14 +81,17 @@ class ReplayFolder:
             from autochron.store.tracefile import write_trace  # lazy: most programs start no process
 
             self._is_filled = True
-            os.mkdir(self.path, 0o700)
-            record = self._record
-            with open(os.path.join(self.path, PLAN), "wb") as file:
-                file.write(encode(self._plan))
-            if self._swaps:
-                with open(os.path.join(self.path, SWAPS), "wb") as file:
-                    file.write(encode(self._swaps))
-            write_trace(Trace(record.header, tuple(record), record.footer), os.path.join(self.path, TRACE))
+            with undisturbed():
+                os.mkdir(self.path, 0o700)
+                record = self._record
+                with open(os.path.join(self.path, PLAN), "wb") as file:
+                    file.write(encode(self._plan))
+                if self._swaps:
+                    with open(os.path.join(self.path, SWAPS), "wb") as file:
+                        file.write(encode(self._swaps))
+                write_trace(
+                    Trace(record.header, tuple(record), record.footer), os.path.join(self.path, TRACE)
+                )
 
     def gather(self, expected: Sequence[str]) -> tuple[list[list[Told]], list[str]]:
         """Wait for those that are at work, as long as they are; gives what all told, and the lanes of who still is.
@@ -96,7 +100,8 @@ class ReplayFolder:
         """
         seen, since = -1, _originals.perf_counter_ns()
         while True:
-            reports = read_reports(self.path)
+            with undisturbed():
+                reports = read_reports(self.path)
             come = {told[0].lane for told in reports}
             running = [
                 told[0].lane for told in reports if told[-1].kind != "ended" and _is_alive(told[0].process)
@@ -121,7 +126,8 @@ class ReplayFolder:
     def remove(self) -> None:
         """Remove it."""
         if self._is_filled:
-            remove(self.path)
+            with undisturbed():
+                remove(self.path)
 
 
 def _is_alive(process: int) -> bool:

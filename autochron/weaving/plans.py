@@ -25,6 +25,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct, structs
 
 from autochron import _originals
+from autochron.effects.undisturbed import undisturbed
 from autochron.weaving import gate
 from autochron.weaving.gate import GATE, Point
 
@@ -115,17 +116,20 @@ class Plans:
             return
         try:
             data = marshal.dumps(((module, path, state), structs.astuple(entry)))
-            file = self._place(module, path, more)
-            folder = os.path.dirname(file)
-            if not os.path.isdir(folder):
-                os.makedirs(folder, mode=0o700, exist_ok=True)
-                _drop_old(self._top, folder)
-            passing = f"{file}.{_originals.getpid()}.{_originals.get_ident()}"
-            with open(passing, "wb") as stream:
-                stream.write(_FORMAT + crc32(data).to_bytes(4, "big") + data)
-            os.replace(passing, file)
+            with undisturbed():
+                self._keep(self._place(module, path, more), _FORMAT + crc32(data).to_bytes(4, "big") + data)
         except (OSError, ValueError):
             return  # a folder that can't be written, or a constant that can't be kept
+
+    def _keep(self, file: str, data: bytes) -> None:
+        folder = os.path.dirname(file)
+        if not os.path.isdir(folder):
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            _drop_old(self._top, folder)
+        passing = f"{file}.{_originals.getpid()}.{_originals.get_ident()}"
+        with open(passing, "wb") as stream:
+            stream.write(data)
+        os.replace(passing, file)
 
     def _place(self, module: str, path: str, more: Sequence[object]) -> str:
         rules = _imp.source_hash(1, repr((self._key, *more)).encode("utf-8", "surrogateescape")).hex()

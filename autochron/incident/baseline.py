@@ -1,0 +1,137 @@
+"""What today's code did when an incident was made of a trace: the effects and the varying fields that a verdict needs.
+
+`incident new` runs the test several times, each in fresh state and with another hash seed, clock and seed of chance. What
+these runs have in common is the baseline. It is kept beside the trace as fingerprints, which show nobody's data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from autochron.errors import StoreError
+from autochron.incident.prints import ValuePrint, print_of, text_fits, text_print
+from autochron.model import StateEffect
+
+FILE = "baseline.json"
+
+VERSION = 1
+
+LOG = "log "
+"""How the words of an effect begin that is a line of a log: it tells nothing of what was done."""
+
+
+class EffectPrint(Struct, frozen=True, kw_only=True):
+    """One effect, as far as it was the same in each run."""
+
+    path: str
+    what: str
+    value: ValuePrint
+
+    def is_again(self, effect: StateEffect) -> bool:
+        """Return whether an effect is this one once more."""
+        if not (text_fits(self.path, effect.path) and text_fits(self.what, effect.what)):
+            return False
+        return not self.value.differences(msgspec.json.decode(effect.value))
+
+
+class CrossingPrint(Struct, frozen=True, kw_only=True):
+    """One live crossing, as far as it was the same in each run."""
+
+    outcome: ValuePrint
+    effects: tuple[EffectPrint, ...] = ()
+    unlike_record: tuple[str, ...] = ()
+    """Fields of the outcome that are the same in each run and not what was recorded: state is missing."""
+
+
+class Baseline(Struct, frozen=True, kw_only=True):
+    """What the runs of unchanged code had in common."""
+
+    version: int = VERSION
+    runs: int = 0
+    crossings: dict[str, CrossingPrint] = {}
+    sources: dict[str, str] = {}
+    """The project's modules that ran, by path from the rules' root: SHA-256 of each."""
+    swallowed: tuple[str, ...] = ()
+    """Crashes that the program's code caught itself, as it always does."""
+
+
+def effects_in_common(runs: Sequence[Sequence[StateEffect]]) -> tuple[EffectPrint, ...]:
+    """Return the effects that each run had."""
+    several = [[each for each in run if not each.what.startswith(LOG)] for run in runs]
+    if not several or not all(several):
+        return ()
+    shapes = {tuple(sorted(each.what for each in run)) for run in several}
+    if len(shapes) == 1 or len({len(run) for run in several}) == 1:
+        ordered = [sorted(run, key=lambda each: (each.what, each.path)) for run in several]
+        return tuple(_effect_print(each) for each in zip(*ordered, strict=True))
+    # Some runs did more than others: what all did counts.
+    shared = Counter((each.path, each.what) for each in several[0])
+    for run in several[1:]:
+        shared &= Counter((each.path, each.what) for each in run)
+    columns: dict[tuple[str, str], list[list[StateEffect]]] = {}
+    for run in several:
+        for key in shared:
+            found = [each for each in run if (each.path, each.what) == key][: shared[key]]
+            columns.setdefault(key, []).append(found)
+    return tuple(
+        _effect_print(each) for runs_of_key in columns.values() for each in zip(*runs_of_key, strict=True)
+    )
+
+
+def _effect_print(several: Sequence[StateEffect]) -> EffectPrint:
+    return EffectPrint(
+        path=text_print([each.path for each in several]),
+        what=text_print([each.what for each in several]),
+        value=print_of([msgspec.json.decode(each.value) for each in several]),
+    )
+
+
+def digests_of(root: str, files: Iterable[str]) -> dict[str, str]:
+    """Return the SHA-256 of sources, by their paths; empty for one that is not there."""
+    found: dict[str, str] = {}
+    for each in files:
+        try:
+            with open(os.path.join(root, each), "rb") as file:
+                found[each] = hashlib.sha256(file.read()).hexdigest()
+        except OSError:
+            found[each] = ""
+    return found
+
+
+def read_baseline(trace: Any) -> Baseline | None:
+    """Read the baseline beside a trace file; None where there is none.
+
+    Raises:
+        StoreError: it can't be read, or is of a newer version.
+    """
+    path = (
+        os.path.join(os.path.dirname(os.fsdecode(trace)), FILE)
+        if isinstance(trace, (str, os.PathLike))
+        else ""
+    )
+    if not path or not os.path.isfile(path):
+        return None
+    try:
+        with open(path, "rb") as file:
+            found = msgspec.json.decode(file.read(), type=Baseline)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise StoreError(
+            f"{path} can't be read ({error}); make the incident again with `autochron incident new --force`"
+        ) from error
+    if found.version > VERSION:
+        raise StoreError(
+            f"{path} was written by a newer autochron (version {found.version}); upgrade autochron"
+        )
+    return found
+
+
+def encode_baseline(baseline: Baseline) -> str:
+    """Return the text of a baseline's file."""
+    return msgspec.json.format(msgspec.json.encode(baseline, order="sorted"), indent=1).decode() + "\n"

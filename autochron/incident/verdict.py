@@ -1,0 +1,408 @@
+"""The verdict on an incident: reproduced, prevented or inconclusive.
+
+*Prevented* needs evidence: the live crossing was entered with the incident's input, and neither its outcome nor its effect
+recurred; or changed code upstream kept it from being reached. *Reproduced* is the same outcome or the same effect again. All
+else is *inconclusive* and fails: it is never guessed that a fix works.
+
+The judgement is of recurrence only. What should happen instead is the test's own statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
+from msgspec.json import decode
+
+from autochron.envelope.brief import brief
+from autochron.incident.baseline import LOG, Baseline, CrossingPrint
+from autochron.incident.prints import flatten, is_below, print_of
+from autochron.model import (
+    Divergence,
+    Envelope,
+    Evidence,
+    Raised,
+    Replayed,
+    Returned,
+    StateEffect,
+    Streamed,
+)
+
+Kind: TypeAlias = Literal["reproduced", "prevented", "inconclusive"]
+
+_SHOWN = 8
+"""Effects that are listed by name."""
+
+_EARLIER = frozenset({"input", "missing", "extra", "reordered"})
+
+
+class Judged(Struct, frozen=True, kw_only=True):
+    """The verdict on one crossing.
+
+    Attributes:
+        reasons: facts in words: why it is no other verdict.
+        effects: what it still did.
+    """
+
+    envelope: Envelope
+    kind: Kind
+    reasons: tuple[str, ...] = ()
+    effects: tuple[StateEffect, ...] = ()
+    did: bool = False
+    """Whether it had effects in the runs of unchanged code, by which it is judged."""
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """The verdict on an incident."""
+
+    kind: Kind
+    crossings: tuple[Judged, ...] = ()
+    reasons: tuple[str, ...] = ()
+    """Why it is inconclusive as a whole."""
+
+    @property
+    def effects(self) -> tuple[StateEffect, ...]:
+        """What the live crossings still did."""
+        return tuple(dict.fromkeys(effect for each in self.crossings for effect in each.effects))
+
+
+class Case(NamedTuple):
+    """What is known of a replay that is judged.
+
+    Attributes:
+        replayed: its crossings.
+        divergences: where it and the record disagree.
+        evidence: what was seen of its live crossings.
+        baseline: what unchanged code did; None where nobody has tried it.
+        changed_sources: the sources that have changed since then; None where that is not known.
+        swallowed: crashes in the project's code that it caught itself.
+        broke: how the program ended, where it broke and the recorded one did not.
+        refused: whether it ended with an exception that is a refusal.
+        volatile: fields that tell nothing, by address: `outcome.id`.
+        expected: names of the exceptions that the test expects as an answer.
+        swaps: whether functions run in the place of others.
+        gone: tells of an envelope whether its definition is no longer in the code.
+    """
+
+    replayed: Sequence[Replayed]
+    divergences: Sequence[Divergence]
+    evidence: Mapping[str, Evidence]
+    baseline: Baseline | None = None
+    changed_sources: Collection[str] | None = None
+    swallowed: Sequence[str] = ()
+    broke: str | None = None
+    volatile: Mapping[str, Sequence[str]] = {}
+    expected: Collection[str] = ()
+    swaps: bool = False
+    gone: Callable[[Envelope], bool] = lambda _: False
+
+
+def judge(wanted: Sequence[Envelope], case: Case) -> Verdict:
+    """Return the verdict on the crossings that went wrong when the trace was recorded."""
+    judged = tuple(_Judge(case, each).judged() for each in wanted)
+    kinds = {each.kind for each in judged}
+    if "inconclusive" in kinds:
+        return Verdict(kind="inconclusive", crossings=judged)
+    if "prevented" not in kinds:
+        return Verdict(kind="reproduced", crossings=judged)
+    first = next(at for at, each in enumerate(judged) if each.kind == "prevented")
+    left = [each for at, each in enumerate(judged) if each.kind == "reproduced" and (each.did or at > first)]
+    if not left:
+        return Verdict(kind="prevented", crossings=judged)
+    done = ", ".join(each.envelope.address for each in judged if each.kind == "prevented")
+    again = ", ".join(each.envelope.address for each in left)
+    reason = f"{done} went otherwise, and {again} did again what it did in the incident; name those that went wrong alone"
+    return Verdict(kind="inconclusive", crossings=judged, reasons=(reason,))
+
+
+def outcome_of(envelope: Envelope) -> Any:
+    """Return how a crossing ended as data: under `outcome` what it gave or raised, under `changed` its arguments."""
+    found: dict[str, Any] = {"outcome": _outcome(envelope)}
+    if envelope.changed is not None:
+        found["changed"] = decode(envelope.changed)
+    return found
+
+
+def _outcome(envelope: Envelope) -> Any:
+    outcome = envelope.outcome
+    if envelope.reenters and envelope.exchanges:
+        return {"$status": envelope.exchanges[-1].status, "$body": decode(envelope.exchanges[-1].body)}
+    if isinstance(outcome, Streamed):
+        end = outcome.end
+        return {"$items": [decode(each) for each in outcome.items], "$end": _end(end)}
+    return _end(outcome)
+
+
+def _end(end: Any) -> Any:
+    if isinstance(end, Returned):
+        return {"$argument": end.argument} if end.argument else decode(end.value)
+    if isinstance(end, Raised):
+        return {"$raised": _bare(decode(end.error))}
+    return {"$end": type(end).__name__.lower()}
+
+
+def _bare(error: Any) -> Any:
+    """Leave out where an exception was raised, and from what: code moves."""
+    if not isinstance(error, dict):
+        return error
+    return {
+        key: value for key, value in error.items() if key not in {"traceback", "cause", "context", "notes"}
+    }
+
+
+class _Judge:
+    """Judges one crossing."""
+
+    def __init__(self, case: Case, envelope: Envelope) -> None:
+        self._case = case
+        self._envelope = envelope
+        self._address = envelope.address
+        self._seen = case.evidence.get(self._address, Evidence(address=self._address))
+        self._effects = tuple(each for each in self._seen.effects if not each.what.startswith(LOG))
+        self._print = None if case.baseline is None else case.baseline.crossings.get(self._address)
+        self._ignored = tuple(case.volatile.get(self._address, ()))
+
+    def judged(self) -> Judged:
+        """Return the verdict."""
+        now = next((each for each in self._case.replayed if each.envelope.address == self._address), None)
+        if now is None or now.recorded is None:
+            return self._not_reached()
+        if now.mode != "live":
+            return self._inconclusive([f"{self._address} was served from the record, so nothing was tried"])
+        recurs = self._recurs(now.envelope)
+        if recurs is not None:
+            return recurs
+        reasons = [*self._blockers(), *self._input_reasons()]
+        if reasons:
+            return self._inconclusive(reasons)
+        return self._made("prevented", [self._how_prevented(now.envelope)])
+
+    # --- recurrence --------------------------------------------------------------------------------------------------
+
+    def _recurs(self, now: Envelope) -> Judged | None:
+        """Return the verdict where outcome or effect recurs, or nothing could tell; None where neither does."""
+        outcome, known = outcome_of(now), self._print
+        recorded = print_of([outcome_of(self._envelope)])
+        same = not self._differences(recorded, outcome, known)
+        if known is not None and not same:
+            same = not known.outcome.differences(outcome, self._ignored)
+        tells = self._tells(recorded, known)
+        had = () if known is None else known.effects
+        again = [each for each in had if any(each.is_again(effect) for effect in self._effects)]
+        if had and len(again) == len(had):
+            return self._made("reproduced", ["it did to the world what it did in the incident"])
+        if same and tells:
+            return self._made("reproduced", ["it gave what it gave in the incident"])
+        if again:
+            return self._inconclusive(
+                [f"{self._address} still did a part of what it did in the incident: {self._listed_effects()}"]
+            )
+        if same and not had:
+            what = "nothing" if not self._varies(known) else "only fields that are others in each run"
+            return self._inconclusive(
+                [
+                    (
+                        f"{self._address} gave {what} in the incident, as it does now, and did nothing to files or databases"
+                        " by which the two could be told apart"
+                    )
+                ]
+            )
+        if known is None and self._effects:
+            return self._inconclusive(
+                [
+                    (
+                        f"{self._address} ended otherwise, and still did this: {self._listed_effects()}; nobody has tried"
+                        " what unchanged code does, so it can't be told whether that is what went wrong"
+                    )
+                ]
+            )
+        return None
+
+    def _differences(self, recorded: Any, outcome: Any, known: CrossingPrint | None) -> list[str]:
+        """Return where an outcome is not the recorded one, without what varies between runs of the same code."""
+        found = recorded.differences(outcome, self._ignored)
+        if known is None or not found:
+            return list(found)
+        varying = known.outcome.varying()
+        # A text of which a part varies is compared with what the runs had in common.
+        return [
+            path
+            for path in found
+            if not is_below(path, varying) or path in known.outcome.differences(outcome, self._ignored)
+        ]
+
+    def _tells(self, recorded: Any, known: CrossingPrint | None) -> bool:
+        leaves = [path for path in recorded.leaves if not is_below(path, self._ignored)]
+        if not leaves:
+            return False
+        if known is not None:
+            whole = {path for path, each in known.outcome.leaves.items() if each == "*"}
+            leaves = [path for path in leaves if path not in whole]
+        values = flatten(outcome_of(self._envelope))
+        return any(values.get(path) is not None for path in leaves)
+
+    def _varies(self, known: CrossingPrint | None) -> bool:
+        return bool(self._ignored) or (known is not None and bool(known.outcome.varying()))
+
+    def _how_prevented(self, now: Envelope) -> str:
+        had = self._print is not None and self._print.effects
+        did = ", and did not do again what it did to the world" if had else ""
+        return f"{self._address} was given what it was given in the incident and {outcome_words(now)}{did}"
+
+    # --- what keeps it from being a verdict ----------------------------------------------------------------------------
+
+    def _blockers(self) -> list[str]:
+        seen, address = self._seen, self._address
+        found: list[str] = []
+        if (
+            seen.crash is not None
+            and seen.crash.partition(":")[0].partition(",")[0] not in self._case.expected
+        ):
+            found.append(
+                f"{address} crashed, which is no refusal: {seen.crash}; mend it, or say in the test that this is the"
+                f" answer: raises={seen.crash.partition(':')[0].partition(',')[0]}"
+            )
+        found += [
+            each.message
+            for each in self._case.divergences
+            if each.kind == "denied" and each.address == address
+        ]
+        found += [
+            f"{each} holds something else than when the trace was recorded, and {address} read it; name it in a"
+            " [[snapshot]] and record again"
+            for each in seen.stale
+        ]
+        found += [f"{address} used state of which there is no snapshot: {each}" for each in seen.unkept]
+        found += [
+            f"{each} was open before the replay began, so {address} could not work on a copy; run it by replay.run()"
+            for each in seen.opened_before
+        ]
+        return [*found, *self._swallowed(), *self._unchanged()]
+
+    def _swallowed(self) -> list[str]:
+        known = (
+            set()
+            if self._case.baseline is None
+            else {_place_free(each) for each in self._case.baseline.swallowed}
+        )
+        return [
+            f"a crash was caught and passed over: {each}"
+            for each in self._case.swallowed
+            if _place_free(each) not in known
+        ]
+
+    def _unchanged(self) -> list[str]:
+        """Return what to say where no code has changed, so that it is chance or the surroundings that went otherwise."""
+        case = self._case
+        if case.changed_sources is None or case.changed_sources or case.swaps:
+            return []
+        return [
+            (
+                f"{self._address} went otherwise although no source of the project has changed since the incident was made;"
+                " what differs is its surroundings, or chance"
+            )
+        ]
+
+    def _input_reasons(self) -> list[str]:
+        """Return why the incident's input was not what it was given."""
+        case = self._case
+        own = [
+            each
+            for each in case.divergences
+            if each.kind == "input" and each.address == self._address and each.severity != "consequence"
+        ]
+        found = [
+            f"{each.message}; that is not the incident's input" for each in own if not case.changed_sources
+        ]
+        return [*found, *self._earlier()]
+
+    def _earlier(self) -> list[str]:
+        """Return what went otherwise before it, and before anything live had changed."""
+        before = {
+            each.recorded.address
+            for each in self._case.replayed
+            if each.recorded is not None and each.recorded.seq < self._envelope.seq
+        }
+        return [
+            f"{each.message}; so what came after is not what the incident was"
+            for each in self._case.divergences
+            if each.kind == "input"
+            and each.severity in {"error", "warning"}
+            and each.address in before
+            and each.address != self._address
+        ][:1]
+
+    # --- not reached -------------------------------------------------------------------------------------------------
+
+    def _not_reached(self) -> Judged:
+        case, address = self._case, self._address
+        reasons: list[str] = []
+        if case.gone(self._envelope):
+            reasons.append(
+                f"{address} ({self._envelope.site}) is in the trace and no longer in the code; if it was renamed or moved,"
+                f' give the new function\'s [[boundary]] name = "{self._envelope.name}"'
+            )
+        if case.broke is not None:
+            reasons.append(f"the program broke before it reached {address}: {case.broke}")
+        reasons += [
+            f"{each.message}; so it is not known why {address} was not reached"
+            for each in case.divergences
+            if each.severity == "error"
+            and each.kind in {"extra", "network", "outcome"}
+            and each.address != address
+        ][:2]
+        if not case.replayed:
+            reasons.append("nothing crossed a boundary; call the agent inside the replay")
+        reasons += [*self._swallowed(), *self._unchanged(), *self._earlier()]
+        reasons += [
+            f"{each.address} crashed before {address}, which is no refusal: {each.crash}"
+            for each in case.evidence.values()
+            if each.crash is not None and each.address != address
+        ]
+        if reasons:
+            return self._inconclusive(reasons)
+        return self._made("prevented", [f"the program no longer reaches {address}"])
+
+    # --- making ------------------------------------------------------------------------------------------------------
+
+    def _inconclusive(self, reasons: Iterable[str]) -> Judged:
+        return self._made("inconclusive", list(dict.fromkeys(reasons)))
+
+    def _made(self, kind: Kind, reasons: Sequence[str]) -> Judged:
+        return Judged(
+            envelope=self._envelope,
+            kind=kind,
+            reasons=tuple(reasons),
+            effects=self._effects,
+            did=self._print is not None and bool(self._print.effects),
+        )
+
+    def _listed_effects(self) -> str:
+        return "; ".join(shown(each) for each in self._effects[:_SHOWN])
+
+
+def _place_free(crash: str) -> str:
+    """Return a crash without its line, which moves with each edit."""
+    return crash.rpartition(":")[0] if ", at " in crash else crash
+
+
+def outcome_words(envelope: Envelope) -> str:
+    """Say how a crossing ended, beginning with a verb."""
+    end = envelope.outcome
+    if envelope.exchanges and not isinstance(end, Raised):
+        return f"was answered with status {envelope.exchanges[-1].status}"
+    if isinstance(end, Streamed):
+        return f"gave {len(end.items)} items"
+    if isinstance(end, Raised):
+        return f"raised {brief(decode(end.error))}"
+    return f"gave its argument {end.argument}" if end.argument else f"gave {brief(decode(end.value))}"
+
+
+def shown(effect: StateEffect) -> str:
+    """Write an effect as people would: `pay.db: row added to refunds: amount: 5000, order: "A1"`."""
+    value = decode(effect.value)
+    what = f"{effect.path}: {effect.what}"
+    if value is None:
+        return what
+    return f"{what}: {brief(value, bare=isinstance(value, dict))}"
