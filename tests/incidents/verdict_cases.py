@@ -1,5 +1,5 @@
 """The cases of the matrix of verdicts: small agents that did harm, each with fixes, crashes and edits that are none."""
 
-from tests.incidents.cases import sqlite
+from tests.incidents.cases import files, libraries, sqlite
 
-CASES = {case.name: case for module in (sqlite,) for case in module.CASES}
+CASES = {case.name: case for module in (sqlite, libraries, files) for case in module.CASES}

@@ -3,6 +3,8 @@
 import contextlib
 import json
 import os
+import pickle
+import shelve
 import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -41,6 +43,14 @@ class Plain:
 
     def json(self, name: str) -> Any:
         return json.loads(self.text(name))
+
+    def pickle(self, name: str) -> Any:
+        with open(self.path(name), "rb") as file:
+            return pickle.load(file)
+
+    def shelf(self, name: str) -> dict[str, Any]:
+        with shelve.open(self.path(name), "r") as shelf:
+            return dict(shelf)
 
     def exists(self, name: str) -> bool:
         return os.path.exists(self.path(name))
