@@ -1,8 +1,8 @@
 """The matrix of verdicts: what an incident's test says of unchanged code, of fixes right and wrong, and of crashes.
 
-`python -m tests.incidents.verdicts` records each case of `verdict_cases.py`, makes an incident of it, and runs the incident's test on
-every variant of the code, each in a process of its own and all in the same folder, in an order that is mixed. After every run the
-files of the project are compared, byte for byte, with what they were before.
+`python -m tests.incidents.verdicts` records each case of `verdict_cases.py`, makes an incident of it, and runs the
+incident's test on every variant of the code: each run in a process of its own, all in the same folder, in a mixed order.
+After every run the files of the project are compared, byte for byte, with what they were before.
 """
 
 import argparse
@@ -33,7 +33,7 @@ EXPECTED = {
     "crash": ("inconclusive",),
     "unrelated": ("reproduced",),
 }
-"""The verdicts that are right for each variant: a wrong fix has to be red, and of both reds the better one is not asked for."""
+"""The verdicts that are right for each variant. A wrong fix has to be red; either red will do."""
 
 PAGE = os.path.join(ROOT, "docs", "verdicts.md")
 BEGIN = "<!-- the table of python -m tests.incidents.verdicts --write -->"
@@ -43,7 +43,7 @@ COLUMNS = ("case", "unchanged", "right fix", "wrong fix 1", "wrong fix 2", "cras
 _NOT_THE_USERS = frozenset({".autochron", "__pycache__", ".pytest_cache", "incidents"})
 
 
-# --- one project -------------------------------------------------------------------------------------------------------------
+# --- one project ------------------------------------------------------------------------------------------------------------
 
 
 class Project:
@@ -120,7 +120,7 @@ def difference(before: Digests, after: Digests) -> list[str]:
     return changed + gone + new
 
 
-# --- one row -----------------------------------------------------------------------------------------------------------------
+# --- one row ----------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def try_case(case: Case, repeat: int, stepped: "Progress | None" = None) -> Row:
     return Row(case, verdicts, touched, said, failure)
 
 
-# --- the table ---------------------------------------------------------------------------------------------------------------
+# --- the table --------------------------------------------------------------------------------------------------------------
 
 
 def as_text(rows: Sequence[Row]) -> str:
@@ -244,7 +244,10 @@ def write_page(rows: Sequence[Row], repeat: int, page: str = PAGE) -> None:
     if not begin:
         raise SystemExit(f"{page} has no line {BEGIN}")
     right = sum(not row.faults for row in rows)
-    counted = f"{len(rows)} cases, {repeat} runs of unchanged code and of the right fix in each; {right} cases as they should be."
+    counted = (
+        f"{len(rows)} cases, with {repeat} runs of unchanged code and {repeat} of the right fix in each; "
+        f"{right} of the cases are as they should be."
+    )
     with open(page, "w", encoding="utf-8") as file:
         file.write(f"{head}{BEGIN}\n\n{counted}\n\n{as_markdown(rows)}\n\n{END}{tail}")
 
@@ -278,7 +281,7 @@ def missing(case: Case) -> list[str]:
     return [name for name in case.needs if importlib.util.find_spec(name) is None]
 
 
-# --- the cases themselves ----------------------------------------------------------------------------------------------------
+# --- the cases themselves ---------------------------------------------------------------------------------------------------
 
 
 def check_case(case: Case) -> Iterator[str]:

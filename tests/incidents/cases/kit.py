@@ -64,9 +64,10 @@ class Plain:
 class Case:
     """A small agent that did harm, and what may become of its code afterwards.
 
-    The files are those of the project, by path. `setup` is a script that makes the state before the run is recorded. `harm` looks at
-    a plain run and says whether the harm was done: with the code as it is, after both wrong fixes and after the unrelated edit it
-    must be, after the right fix and after the crash it must not. `crash_says` is what the crash prints.
+    The files are those of the project, by path. `setup` is a script that makes the state before the run is recorded.
+    `harm` looks at a plain run and returns whether the harm was done. It must be done by the code as it is, by both wrong
+    fixes and by the unrelated edit; it must not be done by the right fix and by the crash. `crash_says` is what the crash
+    prints.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """Cases whose state or outcome is kept by a library: aiosqlite, SQLAlchemy, pydantic."""
 
-from tests.incidents.cases.kit import Case, agent, async_agent, edit, model, project, rules, sql, tools
+from tests.incidents.cases.kit import Case, agent, async_agent, model, project, rules, sql, tools
 
 CASES = [
     Case(
@@ -180,5 +180,50 @@ def raise_salary(person_id, percent):
         ),
         crash_says="AttributeError",
         unrelated=tools('"""Someone who works here."""', '"""Someone who works here, or did."""'),
+    ),
+    Case(
+        name="invoice_pydantic",
+        about="a pydantic model with a default_factory of uuid4; JSON by append",
+        needs=("pydantic",),
+        files=project(
+            agent("Write the invoice for March.", catches="ValueError"),
+            '''"""What the agent can do."""
+
+from datetime import datetime
+from uuid import UUID, uuid4
+
+from pydantic import BaseModel, Field
+
+
+class Invoice(BaseModel):
+    """What a customer has to pay."""
+
+    number: UUID = Field(default_factory=uuid4)
+    written: datetime = Field(default_factory=datetime.now)
+    customer: str
+    hours: int
+
+
+def write_invoice(customer, hours):
+    """Write an invoice."""
+    invoice = Invoice(customer=customer, hours=hours)
+    with open("invoices.jsonl", "a", encoding="utf-8") as file:
+        file.write(invoice.model_dump_json() + "\\n")
+    return invoice
+''',
+            model(("write_invoice", {"customer": "acme", "hours": 7000})),
+            rules('define = "tools:write_invoice"'),
+        ),
+        setup="open('invoices.jsonl', 'w').close()",
+        harm=lambda run: "7000" in run.text("invoices.jsonl"),
+        right=tools("    hours: int\n", "    hours: int = Field(le=300)\n"),
+        wrong_1=tools("    hours: int\n", "    hours: int = Field(ge=0)\n"),
+        wrong_2=tools("    hours: int\n", "    hours: float\n"),
+        crash=tools(
+            "    invoice = Invoice(",
+            "    if hours > Invoice.MAX_HOURS:\n        raise ValueError(hours)\n    invoice = Invoice(",
+        ),
+        crash_says="AttributeError",
+        unrelated=tools('"""Write an invoice."""', '"""Write an invoice, and keep it."""'),
     ),
 ]

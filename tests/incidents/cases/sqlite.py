@@ -1,6 +1,6 @@
 """Cases whose state is a SQLite database: how it is opened, and what is written into it."""
 
-from tests.incidents.cases.kit import Case, agent, async_agent, edit, model, project, rules, sql, tools
+from tests.incidents.cases.kit import Case, agent, edit, model, project, sql, tools
 
 ORDERS = """
 create table orders (id text primary key, paid_cents integer);
