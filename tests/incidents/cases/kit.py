@@ -226,11 +226,13 @@ def project(agent: str, tools: str, model: str, rules: str = rules(), **more: st
     return {"agent.py": agent, "tools.py": tools, "model.py": model, "autochron.toml": rules, **more}
 
 
-def sql(database: str, script: str) -> str:
-    """Return a script that makes a SQLite database."""
-    return f"""import sqlite3
+def sql(database: str, script: str, *, crashes: bool = False) -> str:
+    """Return a script that makes a SQLite database; where it crashes, what it wrote stays in the write-ahead log."""
+    end = "os._exit(0)" if crashes else "db.close()"
+    return f"""import os
+import sqlite3
 
 db = sqlite3.connect({database!r})
 db.executescript({script!r})
-db.close()
+{end}
 """
