@@ -131,10 +131,10 @@ def transfer(source, target, cents):
         wrong_2=tools("str(uuid.uuid4())", '"tx-" + uuid.uuid4().hex'),  # only how references look
         crash=tools(
             "    reference = str(",
-            '    held = DB.execute("select cents from acounts where name = ?", (source,)).fetchone()[0]\n'
+            '    held = DB.execute("select cents from customers where name = ?", (source,)).fetchone()[0]\n'
             '    if held < cents:\n        raise ValueError("the account does not hold that much")\n    reference = str(',
         ),
-        crash_says="no such table: acounts",
+        crash_says="no such table: customers",
         unrelated=tools('"""Move money."""', '"""Move money from one account to another, in one commit."""'),
     ),
     Case(
