@@ -108,10 +108,16 @@ class DivergenceError(AutochronError):
         return "\n".join([first, *self.tree])
 
 
-class AgainError(AutochronError, AssertionError):
+class ReproducedError(AutochronError, AssertionError):
     """What went wrong when a trace was recorded goes wrong again on a replay with new code."""
 
-    slug = "happened-again"
+    slug = "incident-reproduced"
+
+
+class InconclusiveError(AutochronError, AssertionError):
+    """A replay neither reproduces an incident nor gives evidence that it is prevented."""
+
+    slug = "inconclusive"
 
 
 class UnwovenToolError(AutochronError):

@@ -691,6 +691,10 @@ class ReplaySummary(Struct, frozen=True, kw_only=True):
     """Crashes in the project's code that it caught itself: `NameError: …, at agent.py:40`."""
     uncaught: str | None = None
     """The type of the exception that ended the program."""
+    broke: str | None = None
+    """How the program crashed, where it was no refusal that ended it: `ImportError: …, at tools.py:1`."""
+    sources: tuple[str, ...] = ()
+    """The project's modules that were imported, relative to the rules' root; only for who judges the replay."""
 
 
 class Incident(Struct, frozen=True, kw_only=True):

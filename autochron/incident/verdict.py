@@ -116,6 +116,21 @@ def judge(wanted: Sequence[Envelope], case: Case) -> Verdict:
     return Verdict(kind="inconclusive", crossings=judged, reasons=(reason,))
 
 
+def why_not_fixed(case: Case) -> list[str]:
+    """Return why a program that ends well now is no evidence that what made it fail is mended."""
+    found = [f"a crash was caught and passed over: {each}" for each in _new_crashes(case)]
+    found += [each.message for each in case.divergences if each.kind in {"denied", "network"}]
+    if case.changed_sources is not None and not case.changed_sources and not case.swaps:
+        found.append("no source of the project has changed since the incident was made")
+    return found
+
+
+def _new_crashes(case: Case) -> list[str]:
+    """Return the crashes that the program caught itself and that unchanged code did not have."""
+    known = set() if case.baseline is None else {_place_free(each) for each in case.baseline.swallowed}
+    return [each for each in case.swallowed if _place_free(each) not in known]
+
+
 def outcome_of(envelope: Envelope) -> Any:
     """Return how a crossing ended as data: under `outcome` what it gave or raised, under `changed` its arguments."""
     found: dict[str, Any] = {"outcome": _outcome(envelope)}
@@ -281,16 +296,7 @@ class _Judge:
         return [*found, *self._swallowed(), *self._unchanged()]
 
     def _swallowed(self) -> list[str]:
-        known = (
-            set()
-            if self._case.baseline is None
-            else {_place_free(each) for each in self._case.baseline.swallowed}
-        )
-        return [
-            f"a crash was caught and passed over: {each}"
-            for each in self._case.swallowed
-            if _place_free(each) not in known
-        ]
+        return [f"a crash was caught and passed over: {each}" for each in _new_crashes(self._case)]
 
     def _unchanged(self) -> list[str]:
         """Return what to say where no code has changed, so that it is chance or the surroundings that went otherwise."""

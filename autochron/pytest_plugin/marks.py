@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Reference: TypeAlias = str | os.PathLike[str] | Trace
 
-KEYWORDS = ("live", "swap", "inputs", "deny", "rules", "store", "check", "allow_unwoven", "watch")
+KEYWORDS = ("live", "swap", "inputs", "deny", "rules", "store", "check", "allow_unwoven", "watch", "volatile")
 
 TRACE_FILE = ".jsonl"
 
@@ -48,6 +48,7 @@ class Asked:
     check: bool = True
     allow_unwoven: bool = False
     watch: bool = False
+    volatile: tuple[str, ...] = ()
 
 
 def traces_of(marker: pytest.Mark, item: pytest.Item) -> list[Reference] | None:
@@ -122,6 +123,7 @@ def asked_of(marker: pytest.Mark, item: pytest.Item, trace: Reference | None) ->
     rules = options.get("rules")
     if isinstance(rules, str | os.PathLike):
         options["rules"] = _located(os.fspath(rules), item)
+    options["volatile"] = tuple(_words(options.get("volatile", ())))
     deny = [*_words(options.get("deny", ())), *_words(item.config.getoption("--autochron-deny") or ())]
     options["deny"] = tuple(dict.fromkeys(deny))
     is_file = not isinstance(trace, Trace) and os.fspath(trace).endswith(TRACE_FILE)

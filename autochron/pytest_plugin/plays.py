@@ -136,7 +136,9 @@ class Replayer(Play):
             check=False,
             allow_unwoven=asked.allow_unwoven,
             watch=asked.watch,
+            volatile=asked.volatile,
         )
+        face.observe()
         super().__init__(asked, face)
         self.root = rules.root or os.getcwd()
         """What the names of files in its marker start from."""
@@ -155,7 +157,7 @@ class Replayer(Play):
     def _passed(self) -> None:
         self.face.__exit__(None, None, None)
         divergences = self.face.divergences
-        errors = [each for each in divergences if each.severity == "error"]
+        errors = self.face.unexplained()
         if errors and (self.asked.check or not self.face.crossings):
             raise DivergenceError(errors[0].message, errors)
         self._tell(divergences)
@@ -169,8 +171,10 @@ class Replayer(Play):
         self.lines.append(
             ("notice", f"{len(crossings)} crossings of {self.asked.shown}, {live or 'none'} live")
         )
+        self.lines += [("said", text) for text in self.face.still_did()]
+        explained = [each for each in divergences if each.severity == "error"]
         for each in divergences:
-            if each.severity != "consequence":
+            if each.severity != "consequence" and each not in explained:
                 self.lines.append((each.severity, each.message))
 
 

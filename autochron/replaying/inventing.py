@@ -8,7 +8,7 @@ import sys
 import time
 import uuid
 from base64 import urlsafe_b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from autochron import _originals
@@ -19,6 +19,19 @@ _SECOND = 1_000_000_000
 _MONOTONIC = frozenset({"time.monotonic", "time.perf_counter", "time.process_time", "time.thread_time"})
 
 
+_APART = (3 * 86_400 + 3_661) * _SECOND
+"""How far apart the clocks of two variations are: another day of the month and of the week, hour, minute and second."""
+
+VARIATION = "AUTOCHRON_REPLAY_VARIATION"
+"""Names the number of a variation: a replay with another clock, other chance and another order of sets."""
+
+
+def variation_of(environment: Mapping[str, str]) -> int:
+    """Return the number of the variation that this process is; 0 for none."""
+    text = environment.get(VARIATION, "")
+    return int(text) if text.isdecimal() else 0
+
+
 class Inventor:
     """Stands in the place of sources: clocks show the time of the trace, and draws come from a seed of it.
 
@@ -27,13 +40,14 @@ class Inventor:
     """
 
     def __init__(self, header: Header, reached: Callable[[], int]) -> None:
-        self._trace = header.id
+        variation = variation_of(_originals.environ)
+        self._trace = f"{header.id} {variation}" if variation else header.id
         self._reached = reached
         self._ahead = 0
         self._began = _originals.perf_counter_ns()
         created = header.created or "1970-01-01T00:00:00Z"
         moment = dt.datetime.fromisoformat(created)
-        self._created = round(moment.timestamp() * 1000) * 1_000_000
+        self._created = round(moment.timestamp() * 1000) * 1_000_000 + variation * _APART
         self._drawn: dict[tuple[str, str], random.Random] = {}
         self._latest: dict[str, tuple[Any, int]] = {}
 

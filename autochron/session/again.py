@@ -10,43 +10,42 @@ from typing import TYPE_CHECKING
 from msgspec.json import decode
 
 from autochron.envelope.brief import brief
-from autochron.errors import AgainError, NotCrossedError
+from autochron.errors import InconclusiveError, NotCrossedError, ReproducedError
+from autochron.incident.verdict import Case, Judged, Verdict, outcome_words, shown, why_not_fixed
 from autochron.matching import definitions
-from autochron.model import Envelope, Place, Raised, Returned, Streamed
+from autochron.model import Envelope, Place
 from autochron.replaying.plan import Plan, nearest_names, split_address
 from autochron.session.survey import compiled
 
 if TYPE_CHECKING:
     from autochron.ports import Record
-    from autochron.session.replayed import Crossings
     from autochron.session.rerunning import Rerun
 
 _FEW = 8
 """How many crossings are told of in full."""
 
-_DIFFER = frozenset({"input", "outcome"})
 
-
-def refuse_repetition(
-    record: Record, plan: Plan, crossings: Crossings, addresses: Sequence[str], root: str, caller: str
-) -> None:
-    """Raise where all of these crossings, or all live ones, did what they did when they were recorded.
-
-    `caller` is the line of the test that asks.
+def refuse_unless_prevented(verdict: Verdict, root: str, caller: str) -> None:
+    """Raise unless the verdict is that the incident is prevented; `caller` is the line of the test that asks.
 
     Raises:
-        AgainError: they did; it tells what that was and where the fix goes.
-        NotCrossedError: an address is none of the record's.
+        ReproducedError: it happened again; says what that was and where the fix goes.
+        InconclusiveError: neither that nor the contrary is shown; says why, and what to do.
     """
     __tracebackhide__ = True
-    wanted = [_recorded(record, each) for each in addresses] or suspects(record, plan)
-    now = {each.address: each for each in crossings}
-    for envelope in wanted:
-        crossing = now.get(envelope.address)
-        if crossing is None or any(each.kind in _DIFFER for each in crossing.divergences):
-            return
-    if wanted:
-        raise AgainError(_said(wanted, root, caller))
+    if verdict.kind == "reproduced":
+        raise ReproducedError(_reproduced(verdict, root, caller))
+    if verdict.kind == "inconclusive":
+        raise InconclusiveError(_inconclusive(verdict, caller))
+
+
+def wanted_of(record: Record, plan: Plan, addresses: Sequence[str]) -> list[Envelope]:
+    """Return the recorded crossings of these addresses, by default all that are live.
+
+    Raises:
+        NotCrossedError: an address is none of the record's.
+    """
+    return [_recorded(record, each) for each in addresses] or suspects(record, plan)
 
 
 def has_failed(record: Record) -> bool:
@@ -55,21 +54,33 @@ def has_failed(record: Record) -> bool:
     return footer is not None and bool(footer.status or footer.error)
 
 
-def refuse_failure(record: Record, rerun: Rerun | None, caller: str) -> None:
-    """Raise where a program that failed when it was recorded fails again; AgainError quotes what it said.
+def refuse_failure(record: Record, rerun: Rerun | None, case: Case, caller: str) -> None:
+    """Raise unless a program that failed when it was recorded ends well now, for a reason that is known.
 
-    Of what is called in this process nothing is to be told: had it raised, nobody would ask.
+    Of what is called in this process nothing is to be said: had it raised, nobody would ask.
+
+    Raises:
+        ReproducedError: it fails again; quotes what it said.
+        InconclusiveError: it fails otherwise, or ends well although no code has changed.
     """
     __tracebackhide__ = True
     footer = record.footer
-    if rerun is None or not rerun.status or footer is None:
+    if rerun is None or footer is None:
         return
+    then = f"then say in {caller} what should happen, in the place of this check"
     error = f" ({footer.error})" if footer.error else ""
-    raise AgainError(
-        f"the program ended with status {rerun.status}; in the incident with {footer.status}{error}. It said last:\n"
-        f"{_last_lines(rerun.stderr or rerun.stdout)}\n"
-        f"the fix goes where this comes from; then say in {caller} what should happen, in the place of this check"
-    )
+    if rerun.status:
+        said = (
+            f"the program ended with status {rerun.status}; in the incident with {footer.status}{error}. It said last:\n"
+            f"{_last_lines(rerun.stderr or rerun.stdout)}\nthe fix goes where this comes from; {then}"
+        )
+        raise ReproducedError(said) if rerun.status == footer.status else InconclusiveError(said)
+    reasons = why_not_fixed(case)
+    if reasons:
+        listed = "\n".join(f"  {each}" for each in reasons)
+        raise InconclusiveError(
+            f"the program ends well, and that shows nothing:\n{listed}\nmend that; {then}"
+        )
 
 
 def suspects(record: Record, plan: Plan) -> list[Envelope]:
@@ -87,24 +98,50 @@ def _recorded(record: Record, address: str) -> Envelope:
     return found
 
 
-def _said(wanted: Sequence[Envelope], root: str, caller: str) -> str:
+def _reproduced(verdict: Verdict, root: str, caller: str) -> str:
     then = f"then say in {caller} what should happen, in the place of this check"
-    if len(wanted) == 1:
-        (only,) = wanted
+    judged = verdict.crossings
+    if len(judged) == 1:
+        (only,) = judged
+        envelope = only.envelope
         lines = [
-            f"{only.address} did again what it did in the incident:",
-            f"  it was given {given(only)}",
-            f"  and {outcome(only)}",
-            f"the fix goes into {place_of(root, only.site)}, or into what calls it; {then}",
+            f"{envelope.address} did again what it did in the incident:",
+            f"  it was given {given(envelope)}",
+            f"  and {outcome(envelope)}",
+            *_effects(only),
+            f"the fix goes into {place_of(root, envelope.site)}, or into what calls it; {then}",
         ]
         return "\n".join(lines)
-    lines = [f"all {len(wanted)} live crossings did again what they did in the incident:"]
-    for each in wanted[:_FEW]:
-        lines += [f"  {each.address} ({place_of(root, each.site)})", f"    was given {given(each)}"]
-        lines += [f"    and {outcome(each)}"]
-    if len(wanted) > _FEW:
-        lines.append(f"  … and {len(wanted) - _FEW} more")
+    lines = [f"all {len(judged)} live crossings did again what they did in the incident:"]
+    for each in judged[:_FEW]:
+        envelope = each.envelope
+        lines += [
+            f"  {envelope.address} ({place_of(root, envelope.site)})",
+            f"    was given {given(envelope)}",
+        ]
+        lines += [f"    and {outcome(envelope)}", *(f"  {line}" for line in _effects(each))]
+    if len(judged) > _FEW:
+        lines.append(f"  … and {len(judged) - _FEW} more")
     lines.append(f"the fix goes into the one that went wrong, or into what calls it; {then}")
+    return "\n".join(lines)
+
+
+def _effects(judged: Judged) -> list[str]:
+    lines = [f"  and did this: {shown(each)}" for each in judged.effects[:_FEW]]
+    more = len(judged.effects) - _FEW
+    return [*lines, f"  … and {more} more"] if more > 0 else lines
+
+
+def _inconclusive(verdict: Verdict, caller: str) -> str:
+    lines = ["neither is the incident prevented by what is known, nor did it happen again:"]
+    reasons = [*verdict.reasons]
+    for each in verdict.crossings:
+        if each.kind == "inconclusive":
+            reasons += each.reasons
+    lines += [f"  {each}" for each in dict.fromkeys(reasons)]
+    did = [line for each in verdict.crossings if each.kind == "inconclusive" for line in _effects(each)]
+    lines += [f"  it did this{line.removeprefix('  and did this')}" for line in did]
+    lines.append(f"mend that, or say in {caller} what should happen, in the place of this check")
     return "\n".join(lines)
 
 
@@ -116,15 +153,7 @@ def given(envelope: Envelope) -> str:
 
 def outcome(envelope: Envelope) -> str:
     """Say how a crossing ended, beginning with a verb."""
-    end = envelope.outcome
-    if envelope.exchanges and not isinstance(end, Raised):
-        return f"was answered with status {envelope.exchanges[-1].status}"
-    if isinstance(end, Streamed):
-        return f"gave {len(end.items)} items"
-    if isinstance(end, Raised):
-        return f"raised {brief(decode(end.error))}"
-    assert isinstance(end, Returned)  # noqa: S101 - the third of three
-    return f"gave its argument {end.argument}" if end.argument else f"gave {brief(decode(end.value))}"
+    return outcome_words(envelope)
 
 
 def place_of(root: str, site: str) -> str:
@@ -141,6 +170,12 @@ def parts_of(site: str) -> tuple[str, str, str]:
     file, _, rest = site.removeprefix("@").partition(":")
     qualname, arrow, pattern = rest.partition(" → ")
     return file, qualname, f"{pattern} in {qualname}" if arrow else qualname
+
+
+def is_gone(root: str, site: str) -> bool:
+    """Return whether a recorded site was a definition of the project's that its source no longer has."""
+    file, _, label = parts_of(site)
+    return file.endswith(".py") and " in " not in label and definition_of(root, site) is None
 
 
 def definition_of(root: str, site: str) -> Place | None:

@@ -30,6 +30,7 @@ class Program:
         path: the file that its `__main__` comes from, where that is known before it is loaded.
         aliases: other names of the module that runs as `__main__`.
         uncaught: the type of what it ended by, where that was no SystemExit.
+        error: that itself.
         exit: what it left by, where it left by SystemExit, for Python to act upon.
     """
 
@@ -39,6 +40,7 @@ class Program:
         self.aliases: tuple[str, ...] = ()
         self.exit: SystemExit | None = None
         self.uncaught: str | None = None
+        self.error: BaseException | None = None
         if command.mode == "script":
             self._find_script()
         elif command.mode == "console":
@@ -57,6 +59,7 @@ class Program:
             ended = _show(error)
             if ended is None:
                 self.uncaught = type(error).__qualname__
+                self.error = error
                 return INTERRUPTED if type(error) is KeyboardInterrupt else 1
             error = ended
         self.exit = error

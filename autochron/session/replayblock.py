@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from types import TracebackType
@@ -12,7 +13,7 @@ from autochron.envelope.redaction import Redactor
 from autochron.errors import DivergenceError, UsageError
 from autochron.model import Divergence, Finding, Rules, Trace
 from autochron.ports import Record, Store
-from autochron.replaying.plan import plan_for
+from autochron.replaying.plan import plan_for, split_address
 from autochron.session.activation import activate
 from autochron.session.block import refuse_second, refuse_unwoven, rules_for, store_for
 from autochron.session.coverage import refuse_uncovered
@@ -27,9 +28,30 @@ from autochron.weaving import gate
 
 if TYPE_CHECKING:
     from autochron.effects.snapshots import SnapshotFolder
+    from autochron.incident.verdict import Case, Verdict
     from autochron.replaying.plan import Inputs, Plan, Reach, Selector
     from autochron.session.rerunning import Rerun
     from autochron.session.swapping import Swap
+
+
+_FIELD = re.compile(r"(.+\[\d+\])\.((?:outcome|changed)(?:\..+)?)")
+
+
+def volatile_fields(fields: Iterable[str]) -> dict[str, list[str]]:
+    """Return fields of outcomes by the address of their crossing.
+
+    Raises:
+        UsageError: one names no field.
+    """
+    found: dict[str, list[str]] = {}
+    for each in [fields] if isinstance(fields, str) else fields:
+        parts = _FIELD.fullmatch(str(each))
+        if parts is None:
+            raise UsageError(
+                f'volatile={each!r}: it is a field of an outcome, such as "issue_refund[1].outcome.id"'
+            )
+        found.setdefault(parts[1], []).append(parts[2])
+    return found
 
 
 class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
@@ -49,6 +71,8 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         check: whether a divergence raises when the block is left.
         allow_unwoven: whether to go on although the model asked for a tool that no rule wove, which would be run for real.
         watch: whether to look for non-deterministic calls outside every boundary: `findings`. It takes milliseconds.
+        volatile: fields of outcomes that tell nothing, because they are others in each run: `issue_refund[1].outcome.id`.
+            A verdict leaves them out.
 
     Raises:
         TraceNotFoundError, TraceFormatError: there is no such trace, or it can't be read.
@@ -70,6 +94,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         check: bool = True,
         allow_unwoven: bool = False,
         watch: bool = False,
+        volatile: Iterable[str] = (),
     ) -> None:
         self._reference = trace
         self._live = live
@@ -87,6 +112,9 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         self._crossings: tuple[int, Crossings] | None = None
         self.is_over = False
         """Whether it has begun and ended."""
+        self._volatile = volatile_fields(volatile)
+        self._verdict: Verdict | None = None
+        """The last verdict that was asked for."""
         self._observes = False
         """Whether it is noted what live crossings do to the state of the project's modules."""
         self._ran = False
@@ -111,6 +139,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             refuse_uncovered(record, rules, activation, live=plan)
         # All of an earlier time, for a replay may be begun again; else this one would not be ended.
         self.is_over, self._ran, self._rerun, self._crossings = False, False, None, None
+        self._verdict = None
         scope = StateScope(self._places(rules), observes=self._observes)
         self._session = Replaying(activation, record, Redactor(), plan, swaps=swaps, scope=scope)
         self._put_back = set_environment(record, plan)
@@ -185,7 +214,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
     def verify(self) -> None:
         """Raise DivergenceError where replay and record disagree so far."""
         _ = self._begun  # what has not begun is not judged
-        errors = [each for each in self.divergences if each.severity == "error"]
+        errors = self.unexplained()
         if errors:
             raise DivergenceError(errors[0].message, errors, self.tree())
 
@@ -238,18 +267,43 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             gate.switch_on(Refusing())
         return self._rerun
 
-    def assert_not_again(self, *addresses: str) -> None:
-        """Raise where what went wrong when the trace was recorded goes wrong again.
-
-        That is, for a trace of a program that failed: `run()` came to a failure again. Else: each of these crossings, by
-        default each live one, got the same input and gave the same outcome as then. It is what a test of an incident
-        begins with, until someone says what should happen instead.
+    def verdict(
+        self, *addresses: str, raises: type[BaseException] | tuple[type[BaseException], ...] = ()
+    ) -> Verdict:
+        """Return whether what went wrong when the trace was recorded is reproduced, prevented, or neither is known.
 
         Args:
-            addresses: crossings of the record, such as `issue_refund[1]`; one that went otherwise is enough.
+            addresses: crossings of the record, such as `issue_refund[1]`; by default each live one.
+            raises: exceptions that are a right answer here, although by their type they look like a crash.
 
         Raises:
-            AgainError: an AssertionError that tells what happened again, and the file and line where the fix goes.
+            NotCrossedError: the record has no such crossing.
+        """
+        from autochron.incident.verdict import judge
+        from autochron.session import again  # lazy: compiles source to find lines
+
+        session = self._begun
+        wanted = again.wanted_of(session.record, session.plan, addresses)
+        found = judge(wanted, self._case(raises))
+        self._verdict = found
+        return found
+
+    def assert_not_reproduced(
+        self, *addresses: str, raises: type[BaseException] | tuple[type[BaseException], ...] = ()
+    ) -> None:
+        """Raise unless what went wrong when the trace was recorded is prevented.
+
+        Of a trace of a program that failed: unless `run()` ends well now. Else: unless each of these crossings, by default
+        each live one, was given what it was given then and did something else, or is no longer reached. It is what a test
+        of an incident begins with, until someone says what should happen instead.
+
+        Args:
+            addresses: as for `verdict`.
+            raises: as for `verdict`.
+
+        Raises:
+            ReproducedError: an AssertionError that says what happened again, and the file and line where the fix goes.
+            InconclusiveError: an AssertionError that says why neither is known, and what to do.
             NotCrossedError: the record has no such crossing.
         """
         __tracebackhide__ = True
@@ -257,10 +311,73 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
 
         session, caller = self._begun, again.line_of_caller(2)
         if not addresses and again.has_failed(session.record):
-            again.refuse_failure(session.record, self._rerun, caller)
+            again.refuse_failure(session.record, self._rerun, self._case(raises), caller)
         else:
-            root = session.activation.rules.root
-            again.refuse_repetition(session.record, session.plan, self.crossings, addresses, root, caller)
+            verdict = self.verdict(*addresses, raises=raises)
+            again.refuse_unless_prevented(verdict, session.activation.rules.root, caller)
+
+    def _case(self, raises: type[BaseException] | tuple[type[BaseException], ...]) -> Case:
+        """Collect what a verdict rests on."""
+        from autochron.incident.baseline import digests_of, read_baseline
+        from autochron.incident.verdict import Case
+        from autochron.session import again  # lazy: as above
+
+        session, rerun = self._begun, self._rerun
+        root = session.activation.rules.root or os.getcwd()
+        baseline = None if isinstance(self._reference, Trace) else read_baseline(self._reference)
+        changed = None
+        if baseline is not None and baseline.sources:
+            now = digests_of(root, baseline.sources)
+            changed = [each for each, digest in baseline.sources.items() if now[each] != digest]
+        seen = session.gather_evidence() if rerun is None else rerun.summary.evidence
+        expected = raises if isinstance(raises, tuple) else (raises,)
+        return Case(
+            replayed=[each.replayed for each in self.crossings],
+            divergences=self.divergences,
+            evidence={each.address: each for each in seen},
+            baseline=baseline,
+            changed_sources=changed,
+            swallowed=() if rerun is None else rerun.summary.swallowed,
+            broke=None if rerun is None else rerun.summary.broke,
+            volatile=self._volatile,
+            expected=[each.__name__ for each in expected],
+            swaps=bool(self._swap),
+            gone=lambda envelope: again.is_gone(root, envelope.site),
+        )
+
+    def observe(self) -> None:
+        """Note what live crossings do to the state of the project's modules: for a test, which asks for a verdict."""
+        self._observes = True
+
+    def still_did(self) -> list[str]:
+        """Return in words what live crossings did, where the verdict is that the incident is prevented."""
+        from autochron.incident.verdict import shown  # lazy: for tests
+
+        verdict = self._verdict
+        if verdict is None or verdict.kind != "prevented":
+            return []
+        return [f"still did this: {shown(each)}" for each in verdict.effects]
+
+    def unexplained(self) -> list[Divergence]:
+        """Return the errors among the divergences, without those that follow from the incident's being prevented."""
+        errors = [each for each in self.divergences if each.severity == "error"]
+        verdict = self._verdict
+        if verdict is None or verdict.kind != "prevented":
+            return errors
+        first = min(each.envelope.seq for each in verdict.crossings)
+        summary = None if self._rerun is None else self._rerun.summary
+        refused = summary is not None and summary.uncaught is not None and summary.broke is None
+        return [each for each in errors if not self._follows(each, first, refused=refused)]
+
+    def _follows(self, divergence: Divergence, first: int, *, refused: bool) -> bool:
+        """Return whether a divergence comes of the fix: what happened after it, or the refusal by which the program ended."""
+        if divergence.kind == "status":
+            return refused
+        if divergence.kind not in {"missing", "input"}:
+            return False
+        parts = split_address(divergence.address)
+        envelope = None if parts is None else self._begun.record.find(*parts)
+        return envelope is not None and envelope.seq >= first
 
     # --- asking ------------------------------------------------------------------------------------------------------
 

@@ -16,10 +16,11 @@ from autochron.envelope import bodies
 from autochron.envelope.redaction import Redactor
 from autochron.errors import UsageError
 from autochron.model import Command, ReplaySummary, Rules, Severity
+from autochron.replaying.inventing import variation_of
 from autochron.replaying.plan import plan_for, read_plan
 from autochron.rules import load_rules
 from autochron.session import exits
-from autochron.session.activation import activate
+from autochron.session.activation import Activation, activate
 from autochron.session.block import refuse_unwoven
 from autochron.session.coverage import refuse_uncovered
 from autochron.session.program import Program, end_process, say_exit
@@ -95,8 +96,9 @@ def run_replayed(
         UsageError, RuleError, StoreError, TraceFormatError, UnwovenToolError: before the program starts.
     """
     record, rules = load_record(options, reference)
-    if record.header.hash_seed not in {"", _seed.current()}:
-        _seed.start_again(record.header.hash_seed)
+    seed = _seed_for(record.header.hash_seed)
+    if seed not in {"", _seed.current()}:
+        _seed.start_again(seed)
     settled = os.environ.pop(PLAN, None)
     if settled is not None:
         plan = read_plan(settled)
@@ -116,17 +118,7 @@ def run_replayed(
     )
     swaps = swaps_for(wanted.swap, rules)
     rules = with_swaps(rules, swaps)
-    given = command if command is not None else record.header.command
-    if given.mode == "block":
-        what = (
-            f"is of a call of {given.target}"
-            if given.target
-            else "was recorded by autochron.record in a program"
-        )
-        raise UsageError(
-            f"trace {record.header.id} {what}, and names no program; "
-            "give the program after --, or replay it in Python with autochron.replay"
-        )
+    given = _command_of(record, command)
     enter_folder(rules, record.header.command)
     program = Program(given)
     redactor = Redactor()
@@ -156,7 +148,40 @@ def run_replayed(
     threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
     atexit._run_exitfuncs()  # noqa: SLF001
     undo()
+    if told is not None:
+        ending.broke = _crash_of(program, activation)
     return ending.finish(status, program.uncaught)
+
+
+def _seed_for(recorded: str) -> str:
+    """Return the seed of hashes: the recorded one, or in a variation another one."""
+    variation = variation_of(os.environ)
+    return str(int(recorded or "1") % 1_000_000 + 7_919 * variation) if variation else recorded
+
+
+def _crash_of(program: Program, activation: Activation) -> str | None:
+    """Say how a program crashed; None where it ended well, or by a refusal."""
+    from autochron.incident.crashes import describe, is_crash  # lazy: for tests
+
+    project, error = activation.project, program.error
+    is_broken = error is not None and is_crash(error, project.owns)
+    return describe(error, project.name, project.owns) if error is not None and is_broken else None
+
+
+def _command_of(record: Record, command: Command | None) -> Command:
+    """Return the program to run: the one that is given, or the recorded one."""
+    given = command if command is not None else record.header.command
+    if given.mode == "block":
+        what = (
+            f"is of a call of {given.target}"
+            if given.target
+            else "was recorded by autochron.record in a program"
+        )
+        raise UsageError(
+            f"trace {record.header.id} {what}, and names no program; "
+            "give the program after --, or replay it in Python with autochron.replay"
+        )
+    return given
 
 
 class _ReplayEnding:
@@ -175,6 +200,8 @@ class _ReplayEnding:
         self._capture = capture
         self._report = report
         self._process = _originals.getpid()
+        self.broke: str | None = None
+        """How the program crashed, where no refusal ended it."""
 
     def finish(self, status: int | None, uncaught: str | None = None) -> int:
         """Compare and tell; gives 0 where all was the same, else 1. None is the status of what exec replaced.
@@ -187,6 +214,7 @@ class _ReplayEnding:
             replaying.watching.end()
         replaying.finish()
         replaying.uncaught = uncaught
+        replaying.broke = self.broke
         compare_ending(replaying, status, self._capture.stdout.data, uncaught)
         summary = replaying.summary(status or 0)
         if self._told is not None:

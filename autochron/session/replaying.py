@@ -11,7 +11,7 @@ from autochron.crossing import processes
 from autochron.crossing.lanes import CURRENT, Remote, Root
 from autochron.effects.events import LISTS, STATE_EVENTS
 from autochron.effects.live_state import LiveState, is_temporary
-from autochron.effects.module_state import ModuleState
+from autochron.effects.module_state import ModuleState, project_modules
 from autochron.effects.undisturbed import is_busy
 from autochron.envelope.redaction import Redactor
 from autochron.errors import DeniedError, NetworkRefusedError, UnwovenToolError
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from autochron.crossing.kernel import Crossing, Kernel
     from autochron.crossing.kernels import Kernels
     from autochron.effects.snapshots import SnapshotFolder
+    from autochron.incident.crashwatch import CrashWatch
     from autochron.ports import Record
     from autochron.weaving.gate import Point
 
@@ -111,6 +112,10 @@ class Replaying(Session):
         self._places = scope.places
         self.evidence: tuple[Evidence, ...] = ()
         self._is_discarded = False
+        self._scope = scope
+        self.broke: str | None = None
+        """How the program crashed, where no refusal ended it."""
+        self._crash_watch: CrashWatch | None = None
         self.uncaught: str | None = None
         """The type of the exception that ended the program."""
         self._denied = 0
@@ -133,10 +138,19 @@ class Replaying(Session):
     def begin(self) -> None:
         """Switch serving on."""
         joined = self._joined
-        if self.record.header.ambient or self.activation.values is not None:
+        invents = self._scope.observes and self._scope.everywhere
+        if invents or self.record.header.ambient or self.activation.values is not None:
             values, cursor = self.activation.ambient_values(), self.director.cursor
             cursor.keeps_time = True
             values.replay(self.record, lambda: cursor.time, self._is_alone)
+            if invents:
+                values.invent()
+        if self._scope.observes:
+            from autochron.incident.crashwatch import CrashWatch  # lazy: for who judges the replay
+
+            project = self.activation.project
+            self._crash_watch = CrashWatch(project.owns, project.name)
+            self._crash_watch.begin()
         if self.state is not None:
             self.state.begin()
         if "files" in self.plan.deny:
@@ -154,6 +168,8 @@ class Replaying(Session):
     def stop(self) -> None:
         """Switch serving off, and take off what files are watched by."""
         super().stop()
+        if self._crash_watch is not None:
+            self._crash_watch.end()
         if self.state is not None:
             self.state.stop()
         while self._unwatch:
@@ -218,6 +234,12 @@ class Replaying(Session):
                 found.append(self._named(crossing)[0])
             crossing = None if type(crossing) is Remote else crossing.parent
         return found
+
+    def sources(self) -> tuple[str, ...]:
+        """Return the project's modules that were imported, relative to the root."""
+        project = self.activation.project
+        files = {str(module.__file__) for module in project_modules(project.owns)}
+        return tuple(sorted(project.name(each) for each in files))
 
     def gather_evidence(self) -> tuple[Evidence, ...]:
         """Return what was seen of live crossings, also once the replay is over."""
@@ -401,6 +423,9 @@ class Replaying(Session):
             findings=() if self.watching is None else self.watching.new(self.record.footer),
             evidence=self.gather_evidence(),
             uncaught=self.uncaught,
+            broke=self.broke,
+            swallowed=() if self._crash_watch is None else self._crash_watch.found(),
+            sources=self.sources() if self._scope.observes else (),
         )
 
     def on_exec(self) -> None:

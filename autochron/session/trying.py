@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 from autochron.crossing.processes import VARIABLE
-from autochron.errors import AgainError
+from autochron.errors import ReproducedError
 from autochron.model import Incident, Tried
 from autochron.session import witness
 
@@ -54,6 +54,6 @@ def _judged(incident: Incident, ends: list[tuple[str, str]], said: str) -> Tried
         ((error, text),) = ends
         if incident.waits and text.startswith(WAITS):
             return Tried("waits", text)
-        if not incident.waits and error == AgainError.__name__:
+        if not incident.waits and error == ReproducedError.__name__:
             return Tried("failed", text)
     return Tried("broken", "\n".join(f"{error}: {text}" for error, text in ends) or said)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from autochron.crossing.kernel import Crossing, is_inside, tell
 from autochron.crossing.lanes import CURRENT, Remote
 from autochron.detect.asking import Asked
-from autochron.detect.catalogue import BY_NAME, Source
+from autochron.detect.catalogue import BY_NAME, SOURCES, Source
 from autochron.detect.drawing import PLAIN, SEEDED, Draw, Form, form_of, given, random_bits
 from autochron.detect.records import Record as Line
 from autochron.detect.records import Through
@@ -60,6 +60,8 @@ class Values:
         self._made: dict[Line, _Crossing] = {}
         self.inventor: Inventor | None = None
         """Of the replay that is under way."""
+        self._invents = False
+        """Whether the replay makes up the values of every line of the project that the trace has none of."""
 
     def begin(self) -> None:
         """Put on the patches of what is asked for."""
@@ -78,7 +80,20 @@ class Values:
     def record(self) -> None:
         """Begin to record: what was counted belongs to another trace."""
         self.inventor = None
+        self._invents = False
         self._hold(frozenset())
+
+    def invent(self) -> None:
+        """Make up the values of every line of the project that the replayed trace has none of, without a crossing of its own.
+
+        For a test that is to come out the same on any day: its clocks show the time of the trace, and chance comes from a
+        seed of it.
+        """
+        self._invents = True
+        self.watch.on(
+            sources=[source for source in SOURCES if source.category in _INVENTED and form_of(source)]
+        )
+        self.watch.review()
 
     def replay(self, record: Record, reached: Callable[[], int], is_alone: Callable[[], bool]) -> None:
         """Begin to serve a trace.
@@ -131,13 +146,38 @@ class Values:
         file = self._project.name(line.file)
         is_asked = self.asked.asks(source, file, line.line)
         if not is_asked and Key(source.call, file, line.qualname) not in self._keys:
-            return None
+            return self._invented(line, form, f"{file}:{line.line}") if self._invents else None
         made = self._made.get(line)
         if made is None:
             rule = self.asked.rule_of(source, file, line.line)
             point = _point(line, file, None if rule is None else rule.name)
             made = self._made[line] = _Crossing(self, line, form, point, f"{file}:{line.line}")
         return made.through
+
+    def _invented(self, line: Line, form: Form, at: str) -> Through | None:
+        """Return how the calls of a line go whose values are made up."""
+        call, name = line.source.call, f"{line.source.call}@{line.qualname}"
+
+        def through(original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+            inventor = self.inventor
+            if inventor is None or GATE[0] is None:
+                return original(*args, **kwargs)
+            if form is PLAIN:
+                return inventor.instead(call, original, at, name)(*args, **kwargs)
+            try:
+                draw = form.apart(original, args, kwargs)
+            except Exception:  # of the arguments' own; the source says it better
+                draw = None
+            if draw is None:
+                return original(*args, **kwargs)
+            source = random_bits if call in SEEDED else original
+            return draw.made(draw.draw(inventor.instead(call, source, at, name)))
+
+        return through
+
+
+_INVENTED = frozenset({"clock", "random", "uuid"})
+"""What is made up: of the rest the trace says nothing."""
 
 
 def _is_never() -> bool:

@@ -140,7 +140,7 @@ class Tour:
     def _expect(self, text: str) -> None:
         """Replace the check that the test begins with, and see that all else of the README stands there."""
         last = text.splitlines()[-1].strip()
-        self._edit("incidents/refund/test_refund.py", 'replay.assert_not_again("issue_refund[1]")', last)
+        self._edit("incidents/refund/test_refund.py", 'replay.assert_not_reproduced("issue_refund[1]")', last)
         for line in text.splitlines():
             self.lines.append(
                 f"grep -qF {shlex.quote(line.strip())} incidents/refund/test_refund.py || echo missing"

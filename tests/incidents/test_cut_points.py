@@ -5,7 +5,7 @@ import json
 import pytest
 
 import autochron
-from autochron.errors import AgainError
+from autochron.errors import ReproducedError
 from tests.cli.processes import autochron as command
 
 pytestmark = pytest.mark.slow
@@ -83,7 +83,7 @@ def test_through_python(live, calls, addresses, project, model, agent, monkeypat
     assert [mail[0] for mail in agent.tools.outbox] == (
         ["mara@example.com"] if "send_reply[1]" in addresses else []
     )
-    replay.assert_not_again("issue_refund[1]")
+    replay.assert_not_reproduced("issue_refund[1]")
 
 
 def test_without_the_guard_the_live_tool_does_it_again(project, agent, monkeypatch):
@@ -94,8 +94,8 @@ def test_without_the_guard_the_live_tool_does_it_again(project, agent, monkeypat
     assert replay["issue_refund[1]"].result == agent.tools.Refund("48213", 4821300, 3990, number=1)
     assert agent.tools.refunds == [replay["issue_refund[1]"].result]
     assert [each.kind for each in replay.divergences] == ["stale-state"]
-    with pytest.raises(AgainError) as caught:
-        replay.assert_not_again("issue_refund[1]")
+    with pytest.raises(ReproducedError) as caught:
+        replay.assert_not_reproduced("issue_refund[1]")
     first, given, gave, remedy = str(caught.value).splitlines()
     assert first == "issue_refund[1] did again what it did in the incident:"
     assert given == '  it was given amount_cents: 4821300, order_id: "48213"'
@@ -103,7 +103,7 @@ def test_without_the_guard_the_live_tool_does_it_again(project, agent, monkeypat
     here = f"{__file__}:{caught.traceback[0].lineno + 1}"
     assert remedy == (
         f"the fix goes into issue_refund, tools.py:36, or into what calls it; then say in {here} what should happen, in the"
-        " place of this check (happened-again)"
+        " place of this check (incident-reproduced)"
     )
 
 

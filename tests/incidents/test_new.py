@@ -8,7 +8,7 @@ import pytest
 import tomli
 
 import autochron
-from autochron.errors import AgainError, NotCrossedError
+from autochron.errors import ReproducedError, NotCrossedError
 from autochron.rules import load_rules
 from autochron.session import trying
 from autochron.store import open_store
@@ -70,7 +70,7 @@ def test_the_demos_incident_is_red_until_the_guard_is_in(project):
     assert "incidents/refund/test_refund.py fails as it should on today's code:" in said
     assert "issue_refund[1] (issue_refund, tools.py:36)" in said
     status, text = run_test(project, "incidents/refund")
-    assert (status, "AgainError: all 3 live crossings did again" in text) == (1, True)
+    assert (status, "ReproducedError: all 3 live crossings did again" in text) == (1, True)
     tools = project / "tools.py"
     refund = "    refund = Refund(order_id"
     guard = '    if amount_cents > order["paid_cents"]:\n        return {"blocked": True}\n'
@@ -141,7 +141,7 @@ def test_a_block_waits_for_the_call_of_the_agent(shop):
         },
     )
     done = python(shop, "-m", "pytest", "-q", "-p", "no:cacheprovider", "incidents/b")
-    assert (done.status, "AgainError: all 2 live crossings did again" in done.text) == (1, True)
+    assert (done.status, "ReproducedError: all 2 live crossings did again" in done.text) == (1, True)
     write(shop, {"shop.py": GUARDED})
     done = python(shop, "-m", "pytest", "-q", "-p", "no:cacheprovider", "incidents/b")
     assert done.status == 0, done.text
@@ -375,13 +375,13 @@ def test_what_may_be_asked(shop, monkeypatch):
     try:
         with autochron.replay("last", live="kind:tool") as replay:
             module.main()
-        with pytest.raises(AgainError, match=r"all 2 live crossings did again"):
-            replay.assert_not_again()
+        with pytest.raises(ReproducedError, match=r"all 2 live crossings did again"):
+            replay.assert_not_reproduced()
         with pytest.raises(
             NotCrossedError, match=r"no crossing charge, such as place_order\[1\]; did you mean charge"
         ):
-            replay.assert_not_again("charge")
+            replay.assert_not_reproduced("charge")
         with pytest.raises(NotCrossedError, match=r"no crossing charge\[2\]"):
-            replay.assert_not_again("charge[2]")
+            replay.assert_not_reproduced("charge[2]")
     finally:
         del sys.modules["shop"]
