@@ -121,7 +121,7 @@ class InconclusiveError(AutochronError, AssertionError):
 
 
 class UnwovenToolError(AutochronError):
-    """The model asked for a tool that no boundary covers, so a replay would run it for real."""
+    """The model asked for a tool that no boundary is known to cover, so a replay may run it for real."""
 
     slug = "unwoven-tool"
 

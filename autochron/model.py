@@ -501,7 +501,9 @@ class Footer(Struct, frozen=True, kw_only=True):
     stdin: bytes = b"null"
     """Stored body of what the program read from standard input."""
     unwoven_tools: tuple[str, ...] = ()
-    """Tools that the model asked for and that never crossed."""
+    """Tools that the model asked for, that never crossed, and that no boundary is known to cover."""
+    declined_tools: tuple[str, ...] = ()
+    """Tools that the model asked for, that a boundary covers, and that the agent never called."""
     connections: tuple[Connection, ...] = ()
     ledger: tuple[Unwoven, ...] = ()
     versions: tuple[tuple[str, str], ...] = ()

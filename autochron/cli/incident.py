@@ -21,11 +21,14 @@ today's code as it should, else 1.
   --inputs HOW   as for replay
   --rules FILE   the rules; default as for replay
   --store URL    where the trace is; default as for replay
+  --allow-unwoven   write the test although the model asked for a tool that no boundary is known to cover: the test then runs
+                 it for real. A tool that is covered and that the agent did not call needs no such word
   --no-try       don't run the test
 """
 
 _OPTIONS = {
-    "--live": MANY, "--inputs": VALUE, "--rules": VALUE, "--store": VALUE, "--no-try": FLAG, "--help": FLAG, "-h": FLAG,
+    "--live": MANY, "--inputs": VALUE, "--rules": VALUE, "--store": VALUE, "--allow-unwoven": FLAG, "--no-try": FLAG,
+    "--help": FLAG, "-h": FLAG,
 }  # fmt: skip
 _LIVE = ("kind:tool",)
 
@@ -55,7 +58,14 @@ def incident(arguments: list[str]) -> int:
     live = tuple(parsed.lists.get("--live", _LIVE))
     try:
         made = incidents.write(
-            incidents.Wanted(record, rules, live, parsed.values.get("--inputs"), folder),
+            incidents.Wanted(
+                record,
+                rules,
+                live,
+                parsed.values.get("--inputs"),
+                folder,
+                allow_unwoven="--allow-unwoven" in parsed.flags,
+            ),
             draw_trace(record, record.get).lines(),
         )
     except PlanError as error:

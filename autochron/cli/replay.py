@@ -28,7 +28,8 @@ record disagree.
   --rules FILE      the rules; default as for run
   --store URL       where the trace is; default as for run
   --no-watch        don't look for non-deterministic calls that were not there when it was recorded
-  --allow-unwoven   go on although the model asked for a tool that no rule wove, which is then run for real
+  --allow-unwoven   go on although the model asked for a tool that no boundary is known to cover, which may be run for real.
+                    A tool that is covered and that the agent did not call needs no such word
   --json            the result as JSON, on standard error
   --quiet           no report when all is the same
 """

@@ -1,4 +1,4 @@
-"""Which tools a model asked for, and whether a crossing answers each call: what no crossing answers ran unwoven.
+"""Which tools a model asked for, and whether a crossing answers each call: what no crossing answers may have run unwoven.
 
 Counted, not only named: a woven helper of the same name, or the same tool called past its boundary once, must not hide a call
 that a replay would make again. When in doubt a call counts as unwoven; `--allow-unwoven` is there.
@@ -27,11 +27,39 @@ class Call(Struct, frozen=True):
     arguments: Any = None
 
 
+class Unanswered(Struct, frozen=True):
+    """The calls of one tool that no crossing answers.
+
+    Attributes:
+        name: the tool.
+        asked: how many calls of it the model asked for.
+        keys: for each call without an answer the names of its arguments; None where they aren't known.
+        is_crossed: whether a crossing of that name came after such a call and was none of its calls: a helper of the same
+            name, or the tool with other arguments.
+    """
+
+    name: str
+    asked: int
+    keys: tuple[frozenset[str] | None, ...]
+    is_crossed: bool = False
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether other calls of it were answered."""
+        return len(self.keys) < self.asked
+
+    @property
+    def label(self) -> str:
+        """Return the name, with how many calls these are where others were answered."""
+        return f"{self.name} ({len(self.keys)} of {self.asked} calls)" if self.is_partial else self.name
+
+
 class _Crossed(Struct, frozen=True):
     names: tuple[str, str]
     tool: bool
     parent: int | None
     input: bytes | None
+    owner: str
 
 
 class Asking:
@@ -40,44 +68,45 @@ class Asking:
     def __init__(self) -> None:
         self._asked: dict[int, tuple[Call, ...]] = {}
         self._crossed: dict[int, _Crossed] = {}
+        self.answering: set[str] = set()
+        """Packs, and rules of the project, of which a crossing answered a call; known after `unanswered`."""
 
     def ask(self, seq: int, calls: tuple[Call, ...]) -> None:
         """Note what a model crossing asked for; what is told last of a crossing counts."""
         self._asked[seq] = calls
 
-    def cross(self, seq: int, names: tuple[str, str], kind: str, parent: int | None, body: bytes) -> None:
-        """Note a crossing by its name and its function's name."""
+    def cross(
+        self, seq: int, names: tuple[str, str], kind: str, parent: int | None, body: bytes, owner: str = ""
+    ) -> None:
+        """Note a crossing by its name and its function's name; `owner` is the pack or the rule by which it crossed."""
         # A route is known by its name: where it is told, the call's arguments are used up already.
         kept = body if len(body) <= _LARGE and kind != "router" else None
-        self._crossed[seq] = _Crossed(names, kind == "tool", parent, kept)
+        self._crossed[seq] = _Crossed(names, kind == "tool", parent, kept, owner)
 
-    def unwoven(self) -> tuple[str, ...]:
-        """Name the tools of which a call was answered by no crossing, in order, with how many where others were."""
+    def unanswered(self) -> tuple[Unanswered, ...]:
+        """Return the tools of which a call was answered by no crossing, in the order in which they were asked for."""
         calls: dict[str, list[tuple[int, Call]]] = {}
         for seq in sorted(self._asked):
             for call in self._asked[seq]:
                 calls.setdefault(call.name, []).append((seq, call))
         taken: set[int] = set()
-        missing: dict[str, int] = {}
+        missing: dict[str, Unanswered] = {}
         # First those that have a crossing of their name, so that none of these is taken for a renamed one.
         for name in sorted(calls, key=lambda each: each not in self._names()):
             missing[name] = self._unanswered(name, calls[name], taken)
-        return tuple(
-            name if missing[name] == len(asked) else f"{name} ({missing[name]} of {len(asked)} calls)"
-            for name, asked in calls.items()
-            if missing[name]
-        )
+        self.answering = {self._crossed[seq].owner for seq in taken}
+        return tuple(missing[name] for name in calls if missing[name].keys)
 
     def _names(self) -> set[str]:
         return {name for crossed in self._crossed.values() for name in crossed.names}
 
-    def _unanswered(self, name: str, asked: list[tuple[int, Call]], taken: set[int]) -> int:
+    def _unanswered(self, name: str, asked: list[tuple[int, Call]], taken: set[int]) -> Unanswered:
         named = [seq for seq, crossed in self._crossed.items() if name in crossed.names]
         renamed = not named
         if renamed:
             named = [seq for seq, crossed in self._crossed.items() if crossed.tool]
         candidates = sorted(seq for seq in named if seq not in taken and not self._is_inside(seq, set(named)))
-        missing = 0
+        missing: list[tuple[int, Call]] = []
         for model, call in reversed(asked):  # the last first: fewer crossings come after it
             fits = [
                 (shared, -seq)
@@ -86,12 +115,17 @@ class Asking:
                 and (shared := _likeness(call.arguments, self._crossed[seq].input, whole=renamed)) is not None
             ]
             if not fits:
-                missing += 1
+                missing.append((model, call))
                 continue
             seq = -max(fits)[1]
             candidates.remove(seq)
             taken.add(seq)
-        return missing
+        return Unanswered(
+            name,
+            len(asked),
+            tuple([_keys_of(call) for _, call in missing]),
+            not renamed and any(seq > model for model, _ in missing for seq in candidates),
+        )
 
     def _is_inside(self, seq: int, others: set[int]) -> bool:
         """Tell whether a crossing lies inside another that answers the same calls: both are one."""
@@ -119,6 +153,12 @@ def _likeness(arguments: Any, body: bytes | None, *, whole: bool) -> int | None:
         return len(wanted) if wanted and wanted <= has else None
     shared = len(wanted & has) + len(set(given) & set(_keys(tree)))
     return shared or None
+
+
+def _keys_of(call: Call) -> frozenset[str] | None:
+    """Return the names of a call's arguments; None where they aren't known."""
+    arguments = _decoded(call.arguments) if isinstance(call.arguments, str) else call.arguments
+    return frozenset(arguments) if isinstance(arguments, dict) else None
 
 
 def _object(arguments: Any) -> dict[str, Any]:

@@ -184,7 +184,7 @@ class Editor:
         names = (crossing.name, site.rpartition(":")[2].rpartition(".")[2])
         # What runs on a replay answers nothing: a tool that is called in it would be called for real.
         answers = (names, rule.kind) if not crossing.boundary.runs else (("", ""), "")
-        self.asking.cross(crossing.seq, *answers, parent, body)
+        self.asking.cross(crossing.seq, *answers, parent, body, rule.pack or rule.id)
         masked_paths += self._masked_items.get(crossing.seq, ())
         changed = None
         if draft.changed is not None and not begun:

@@ -42,9 +42,14 @@ def _write(summary: RunSummary, page: Page) -> None:
     footer = summary.footer
     for tool in footer.unwoven_tools:
         page.line(
-            f"  not woven: the model asked for {tool}, and no boundary covers it; a replay would run it for real "
+            f"  not woven: the model asked for {tool}, and no boundary is known to cover it; a replay may run it for real "
             "(unwoven-tool)",
             "yellow",
+        )
+    if footer.declined_tools:
+        tools = ", ".join(footer.declined_tools)
+        page.line(
+            f"  declined: {tools}: asked for by the model, covered by a boundary, and not called by the agent"
         )
     _some(page, [_entry(entry) for entry in footer.ledger])
     _some(page, [f"not rebuilt on replay: {path} (opaque)" for path in summary.opaque])

@@ -100,6 +100,10 @@ def _write_head(page: Page, header: Header, footer: Footer | None, crossings: in
 def _write_foot(page: Page, footer: Footer | None) -> None:
     for tool in footer.unwoven_tools if footer else ():
         page.line(f"not woven: the model asked for {tool} (unwoven-tool)", "yellow")
+    for tool in footer.declined_tools if footer else ():
+        page.line(
+            f"declined: {tool}: asked for by the model, covered by a boundary, and not called by the agent"
+        )
 
 
 def _write_envelope(page: Page, envelope: Envelope, indent: str) -> None:

@@ -189,6 +189,6 @@ def refuse_unwoven(record: Record, *, remedy: str = ", or say --allow-unwoven") 
     if footer is not None and footer.unwoven_tools:
         tools = ", ".join(footer.unwoven_tools)
         raise UnwovenToolError(
-            f"trace {record.header.id}: the model asked for {tools}, which no crossing answers, so a replay would run it"
-            f" for real, unless the run ended before it was called; add a [[boundary]] for it and record again{remedy}"
+            f"trace {record.header.id}: the model asked for {tools}, which no crossing answers and no boundary is known to "
+            f"cover, so a replay may run it for real; add a [[boundary]] for it and record again{remedy}"
         )

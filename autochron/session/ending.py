@@ -43,6 +43,7 @@ class Ending(Struct, frozen=True):
         redactor: Redactor,
         come: list[Child],
         unwoven_tools: tuple[str, ...],
+        declined_tools: tuple[str, ...],
         connections: Iterable[Connection],
         lost: int,
     ) -> Footer:
@@ -56,6 +57,7 @@ class Ending(Struct, frozen=True):
             stdout=redactor.mask_outcome(bodies.store_body(self.stdout, "text/plain"))[0],
             stdin=redactor.mask_outcome(bodies.store_body(self.stdin, "text/plain"))[0],
             unwoven_tools=unwoven_tools,
+            declined_tools=declined_tools,
             connections=tuple(connections),
             ledger=(
                 *self.ledger,

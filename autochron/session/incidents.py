@@ -42,6 +42,8 @@ class Wanted(NamedTuple):
     live: tuple[str, ...]
     inputs: str | None
     folder: str
+    allow_unwoven: bool = False
+    """Whether the test may run tools for real that no rule covers."""
 
 
 def write(wanted: Wanted, tree: Sequence[str]) -> Incident:
@@ -50,7 +52,8 @@ def write(wanted: Wanted, tree: Sequence[str]) -> Incident:
     Raises:
         UsageError: the folder holds something already, or the trace was cut off.
         PlanError: the trace has nothing that is to be live.
-        UnwovenToolError: the trace has tools that no rule wove, so that the test would run them for real.
+        UnwovenToolError: the trace has tools that no rule wove, so that the test would run them for real, and that is not
+            allowed.
     """
     record, folder = wanted.record, os.path.abspath(wanted.folder)
     plan, footer = _settled(wanted, folder)
@@ -101,8 +104,11 @@ def _settled(wanted: Wanted, folder: str) -> tuple[Plan, Footer]:
             f"trace {record.header.id} was cut off before its end, so its test could not tell what the whole run did;"
             " record it again"
         )
-    refuse_unwoven(record, remedy="")
-    refuse_uncovered(record, wanted.rules, remedy="")
+    if wanted.allow_unwoven:
+        refuse_uncovered(record, wanted.rules, live=plan)
+    else:
+        refuse_unwoven(record)
+        refuse_uncovered(record, wanted.rules)
     return plan, record.footer
 
 
@@ -168,13 +174,15 @@ class _Said:
             plan += f", inputs={_quoted(self._wanted.inputs)}"
         if not self._models:
             plan += ', deny="network"'
+        if self._wanted.allow_unwoven:
+            plan += ", allow_unwoven=True"
         return _filled(
             "test_block.py.txt" if self.is_block else "test_command.py.txt",
             title=f"The incident {self._name}: what happened then must not happen again.",
             shown=self._shown,
             name=self._name,
             plan=plan,
-            served=_comment(self._served()),
+            served=_comment(self._served()) + self._allowed(),
             place=f"{self.file}, in test_{self._name}",
             until=_comment(f"{self._until()} Say here what should happen instead, such as"),
             example=example.address if example else "NAME[1]",
@@ -188,6 +196,15 @@ class _Said:
         return (
             f"The trace is of {_command(self._wanted.record.header.command)}, and names no program that could be run. Call "
             f"the agent here as it was called there, in the place of the next line; {live}"
+        )
+
+    def _allowed(self) -> str:
+        """Return the comment on a test that may run tools for real, in a line of its own."""
+        if not self._wanted.allow_unwoven:
+            return ""
+        tools = ", ".join(self._footer.unwoven_tools) or "what today's rules don't cover"
+        return (
+            f"\n    # allow_unwoven: the test may run {tools} for real, for no boundary is known to cover it."
         )
 
     def _until(self) -> str:
@@ -264,6 +281,7 @@ class _Said:
             file, qualname, label = again.parts_of(each.site)
             if file.endswith(".py") and label == qualname and "<locals>" not in qualname:
                 options = " ".join(f"--live {shlex.quote(word)}" for word in self._wanted.live)
+                options += " --allow-unwoven" if self._wanted.allow_unwoven else ""
                 return _filled(
                     "candidate.md.txt",
                     shown=self._shown,

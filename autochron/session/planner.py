@@ -211,6 +211,13 @@ class RulePlanner:
             and not isinstance(rule.selector, Http)
         ]
 
+    def project_files(self) -> dict[str, tuple[str, ...]]:
+        """Return the project's files that were imported, by their real paths, each with the names of its modules."""
+        return {
+            os.path.realpath(file): (module, *self.aliases.get(module, ()), "__main__")
+            for file, module in self._files.items()
+        }
+
     def _unknown(self) -> set[str]:
         """Give the rules whose calls only may turn out to be of what they name, which is nowhere."""
         known: dict[str, bool] = {}

@@ -32,7 +32,7 @@ from autochron.recording.drafts import Begun, Item
 from autochron.recording.recorder import Recorder
 from autochron.session import exits, facts, network
 from autochron.session.activation import Activation
-from autochron.session.children import Children, Handing, Numbers
+from autochron.session.children import Children, Handing, Numbers, strangers
 from autochron.session.ending import Ending, stranger
 from autochron.session.marking import marked
 from autochron.session.requests import Requests
@@ -90,6 +90,8 @@ class Recording(Session):
     ) -> None:
         super().__init__(activation)
         self._is_part = is_part
+        self._outer: Recording | None = None
+        """The recording that a call's trace is part of."""
         self._durability: Literal["group", "sync"] = durability
         self.requests = Requests(self, self._open_part) if activation.rules.traces and not is_part else None
         """The traces that calls have of their own."""
@@ -177,9 +179,11 @@ class Recording(Session):
             self.children.handing = structs.replace(self.children.handing, watch=True)
 
     def _open_part(self, header: Header) -> Recording:
-        return Recording(
+        part = Recording(
             self.activation, self._store, header, self._redactor, durability=self._durability, is_part=True
         )
+        part._outer = self
+        return part
 
     def close_part(self, error: str | None) -> None:
         """Close the trace of a call."""
@@ -452,14 +456,40 @@ class Recording(Session):
         )
 
     def _make_footer(self, ending: Ending) -> Footer:
-        tools = self.tally.unwoven_tools()
+        unwoven, declined = self._unanswered(ending)
         for name, address in self.tally.addresses.items():
             reason = (
                 f"its input has an address in memory ({address}), another in every run; give the object a repr of its own, or"
                 " name the place under `volatile`"
             )
             ending = structs.replace(ending, ledger=(*ending.ledger, Unwoven(name, reason, ADDRESS)))
-        return ending.footer(self._redactor, self._come(), tools, self.connections, self.lost)
+        return ending.footer(self._redactor, self._come(), unwoven, declined, self.connections, self.lost)
+
+    def _unanswered(self, ending: Ending) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the tools with a call that no crossing answers: those that may have run unwoven, and the declined ones."""
+        missing = self.tally.unanswered()
+        if not missing:
+            return (), ()
+        declined: frozenset[str] = frozenset()
+        if self._has_seen_all(ending):
+            from autochron.session.declined import declined_tools  # lazy: most runs answer every call
+
+            open_names = {each.what.partition("[")[0] for each in tuple(self._noted) if each.slug == "open"}
+            asked = [each for each in missing if each.name not in open_names]
+            declined = declined_tools(asked, self.activation, self.tally.answering())
+        return (
+            tuple(each.label for each in missing if each.name not in declined),
+            tuple(each.label for each in missing if each.name in declined),
+        )
+
+    def _has_seen_all(self, ending: Ending) -> bool:
+        """Return whether whatever was called would have crossed here: no crossing was lost, and no process ran unseen."""
+        whole = self if self._outer is None else self._outer
+        if self.is_child or self.lost or any(each.slug == "child-process" for each in tuple(whole._noted)):  # noqa: SLF001
+            return False
+        if whole is not self:
+            return not whole._has_started()  # noqa: SLF001 - a recording, too
+        return not strangers(ending.started, {child.lane for child in self._come()})
 
     def _ledger(self) -> tuple[Unwoven, ...]:
         """Give what was not woven."""

@@ -77,7 +77,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
     Raises:
         TraceNotFoundError, TraceFormatError: there is no such trace, or it can't be read.
         PlanError: the trace has no such crossing, or something can't be swapped.
-        UnwovenToolError: the model asked for a tool that no boundary covers.
+        UnwovenToolError: the model asked for a tool that no boundary is known to cover.
         DivergenceError: on leaving the block, where replay and record disagree.
     """
 

@@ -7,6 +7,7 @@ import re
 from autochron.crossing.kernel import Crossing
 from autochron.envelope.redaction import Redactor
 from autochron.model import Envelope
+from autochron.recording.asking import Unanswered
 from autochron.recording.drafts import IN_INPUT, Editor, Item
 from autochron.session.project import Project
 from autochron.weaving.gate import Point
@@ -57,9 +58,13 @@ class Tally:
         """Make of an item what is kept of it."""
         return self._editor.item(item)
 
-    def unwoven_tools(self) -> tuple[str, ...]:
-        """Give the tools that the model asked for and that no crossing answered."""
-        return self._editor.asking.unwoven()
+    def unanswered(self) -> tuple[Unanswered, ...]:
+        """Return the tools that the model asked for and of which no crossing answered some call."""
+        return self._editor.asking.unanswered()
+
+    def answering(self) -> frozenset[str]:
+        """Return the packs, and the project's rules, by which a call was answered; asked after `unanswered`."""
+        return frozenset(self._editor.asking.answering)
 
     def _site(self, point: Point) -> str:
         site = self._sites.get(point)

@@ -112,6 +112,7 @@ class FooterFields(Struct):
     stdout: Raw = NULL
     stdin: Raw = NULL
     unwoven_tools: tuple[str, ...] = ()
+    declined_tools: tuple[str, ...] = ()
     connections: tuple[Connection, ...] = ()
     ledger: tuple[Unwoven, ...] = ()
     versions: tuple[tuple[str, str], ...] = ()
@@ -341,6 +342,7 @@ class LineReader:
             stdout=self._body(fields.stdout),
             stdin=self._body(fields.stdin),
             unwoven_tools=fields.unwoven_tools,
+            declined_tools=fields.declined_tools,
             connections=fields.connections,
             ledger=fields.ledger,
             versions=fields.versions,

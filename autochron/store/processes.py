@@ -175,20 +175,21 @@ def merged(connection: sqlite3.Connection, number: int, footer: Footer) -> Foote
     ended = [child for child in children(connection, number) if child.end is not None]
     footers = [footer, *(child.end.footer for child in ended if child.end is not None)]
     asked: dict[str, None] = {}
-    if any(each.unwoven_tools for each in footers):
+    declined: dict[str, None] = {}
+    if any(each.unwoven_tools or each.declined_tools for each in footers):
         crossed = _names(connection, number)
         for lane, each in zip([MAIN, *(child.lane for child in ended)], footers, strict=True):
             # Asked for in one process, a tool may have crossed in another.
             elsewhere = {name for other, names in crossed.items() if other != lane for name in names}
-            asked |= dict.fromkeys(
-                tool for tool in each.unwoven_tools if tool.partition(" ")[0] not in elsewhere
-            )
+            asked |= dict.fromkeys(_not_in(elsewhere, each.unwoven_tools))
+            declined |= dict.fromkeys(_not_in(elsewhere, each.declined_tools))
     snapshots = first_snapshots(each.snapshots for each in footers)
     return msgspec.structs.replace(
         footer,
         snapshots=snapshots,
         reads=first_reads((each.reads for each in footers), snapshots),
         unwoven_tools=tuple(asked),
+        declined_tools=tuple(tool for tool in declined if tool not in asked),
         connections=tuple(dict.fromkeys(found for each in footers for found in each.connections)),
         ledger=tuple(dict.fromkeys(found for each in footers for found in each.ledger)),
         versions=tuple(dict.fromkeys(found for each in footers for found in each.versions)),
@@ -196,6 +197,10 @@ def merged(connection: sqlite3.Connection, number: int, footer: Footer) -> Foote
         credentials=tuple(dict.fromkeys(found for each in footers for found in each.credentials)),
         lost=sum(each.lost for each in footers),
     )
+
+
+def _not_in(names: set[str], tools: tuple[str, ...]) -> list[str]:
+    return [tool for tool in tools if tool.partition(" ")[0] not in names]
 
 
 def _names(connection: sqlite3.Connection, number: int) -> dict[str, set[str]]:

@@ -71,7 +71,7 @@ def test_a_tool_that_no_rule_weaves_is_named_and_not_run_again(api, streamed, fo
     with provider.serve() as model:
         recorded = forked.run(tmp_path, "run", "agent.py", model=model)
     assert recorded.status == 0, recorded.stderr
-    assert "the model asked for refund, and no boundary covers it" in recorded.stderr
+    assert "the model asked for refund, and no boundary is known to cover it" in recorded.stderr
     assert "(unwoven-tool)" in recorded.stderr
     paid = lines(tmp_path / "ledger.txt")
     assert paid > 0

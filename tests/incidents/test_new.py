@@ -345,14 +345,63 @@ def test_tools_that_no_rule_weaves(project):
         "issue_refund (tools.py:issue_refund) crossed a boundary when it was recorded, and by today's rules"
         in said
     )
-    assert "--allow-unwoven" not in said
+    assert "or say --allow-unwoven" in said
     trace = read_trace(str(project / "refund.jsonl"))
     footer = type(trace.footer)(status=0, unwoven_tools=("issue_refund",))
     write_trace(type(trace)(trace.header, trace.envelopes, footer), str(project / "unwoven.jsonl"))
     said = new(project, "unwoven.jsonl", "x", status=2)
     assert "the model asked for issue_refund, which no crossing answers" in said
-    assert "--allow-unwoven" not in said
+    assert "or say --allow-unwoven" in said
     assert not (project / "x").exists()
+
+
+ASKING = """
+def ask():
+    return {"calls": [
+        {"name": "price", "arguments": {"item": "mug"}},
+        {"name": "charge", "arguments": {"item": "mug", "cents": 250}},
+        {"name": "notify", "arguments": {"text": "Done."}},
+    ]}
+
+def price(item):
+    return {"item": item, "cents": -250}
+
+def charge(item, cents):
+    return {"item": item, "charged": cents}
+
+def notify(text):
+    print(text)
+
+if __name__ == "__main__":
+    print(price(**ask()["calls"][0]["arguments"]))
+"""
+ASKED = 'version = 1\npacks = []\n\n[[boundary]]\nname = "agent"\nkind = "model"\ntarget = "shop:ask"\n'
+ASKED += 'meta = { tools = ["outcome.calls.*.name"] }\n\n[[boundary]]\nname = "{__name__}"\nkind = "tool"\n'
+
+
+def test_an_incident_of_a_run_in_which_the_agent_declined_calls(tmp_path):
+    rules = ASKED + 'target = ["shop:price", "shop:charge", "shop:notify"]\n'
+    write(tmp_path, {"shop.py": ASKING, "autochron.toml": rules})
+    record(tmp_path)
+    assert "fails as it should" in new(tmp_path, "last", "incidents/declined")
+    text = (tmp_path / "incidents/declined/test_declined.py").read_text("utf-8")
+    assert "allow_unwoven" not in text
+
+
+def test_an_incident_that_may_run_what_no_rule_weaves(tmp_path):
+    rules = ASKED + 'target = ["shop:price", "shop:charge"]\n'
+    write(tmp_path, {"shop.py": ASKING, "autochron.toml": rules})
+    record(tmp_path)
+    said = new(tmp_path, "last", "incidents/asked", status=2)
+    assert "the model asked for notify, which no crossing answers" in said
+    assert "charge" not in said
+    assert "fails as it should" in new(tmp_path, "last", "--allow-unwoven", "incidents/asked")
+    text = (tmp_path / "incidents/asked/test_asked.py").read_text("utf-8")
+    assert (
+        '@pytest.mark.autochron("trace.jsonl", live="kind:tool", deny="network", allow_unwoven=True)' in text
+    )
+    why = "allow_unwoven: the test may run notify for real, for no boundary is known to cover it."
+    assert f"\n    # {why}\n" in text
 
 
 def test_an_empty_folder_is_taken(shop):

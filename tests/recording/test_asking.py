@@ -17,7 +17,7 @@ def unwoven(*told):
         else:
             names, body, *more = each
             asking.cross(seq, names, more[0] if more else "tool", more[1] if more[1:] else None, body)
-    return asking.unwoven()
+    return tuple(each.label for each in asking.unanswered())
 
 
 REFUND = ("refund", "refund")

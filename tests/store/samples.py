@@ -106,6 +106,7 @@ FOOTER = Footer(
     stdout=encode({"text": "printed\n" * 200}),
     stdin=b'"typed"',
     unwoven_tools=("refund",),
+    declined_tools=("notify",),
     connections=(Connection("10.0.0.1:443", "agent.py:3"),),
     ledger=(Unwoven("a", "b", "c"),),
     lost=2,

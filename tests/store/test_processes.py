@@ -89,14 +89,16 @@ def test_the_last_word_of_all_is_one(store):
     sink, lane, seq = store.join(header.id, "0/child:a.1", "")
     sink.put(crossing(seq, 5, lane))
     entry = Unwoven("x", "y", "z")
-    sink.end(ChildEnd(footer=Footer(ledger=(entry,), lost=2, unwoven_tools=("paint",))))
+    child = Footer(ledger=(entry,), lost=2, unwoven_tools=("paint",), declined_tools=("wait",))
+    sink.end(ChildEnd(footer=child))
     sink.close()
-    # `step` was asked for in the first process and crossed in the other; `paint` nowhere.
-    first.end(Footer(status=0, unwoven_tools=("step",), lost=1))
+    # `step` was asked for in the first process and crossed in the other; `paint` nowhere. What is unwoven in one process
+    # is not declined in the whole.
+    first.end(Footer(status=0, unwoven_tools=("step",), declined_tools=("step", "paint", "rest"), lost=1))
     first.close()
     footer = store.outline(header.id)[1]
     assert (footer.status, footer.ledger, footer.lost) == (0, (entry,), 3)
-    assert footer.unwoven_tools == ("paint",)
+    assert (footer.unwoven_tools, footer.declined_tools) == (("paint",), ("rest", "wait"))
 
 
 def test_a_trace_that_was_dropped_is_not_joined(store):

@@ -1,0 +1,309 @@
+"""Which calls an agent declined: a boundary covers the tool, and the agent never called it.
+
+A model may ask for three tools of which the agent runs one, and a limit of turns may end the run before the last call. Such a
+call has no crossing, just as one that ran past every boundary, which a replay would make again. They are told apart by what
+would have crossed:
+
+- A woven definition of the tool's name. Its own code is changed, so no call passes it by. The names of the call's arguments
+  must be among its parameters, and nothing else in the project may be the tool of that name: see `sources.has_rival`.
+- A bound call through a table, such as `TOOLS[$tool](...)`, a dispatcher of the project's that is named after its argument,
+  or one of a framework's that is named after the tool's object. A tool can be called past these. So three things must
+  hold: the boundary answered another call in this run, it knows the tool, and the project's source has no other way to
+  the tool's function.
+
+In all other cases the tool counts as unwoven. If that is wrong, the user has to say `--allow-unwoven`; if the other answer is
+wrong, a replay makes the second refund.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+import os
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from types import FunctionType
+from typing import Any
+
+from autochron.model import BoundaryRule, Call
+from autochron.recording.asking import Unanswered
+from autochron.rules.calls import Attribute, Index, Metavariable, call_pattern
+from autochron.rules.names import Field, name_template
+from autochron.session.activation import Activation
+from autochron.session.marking import marked
+from autochron.session.passing import function_of
+from autochron.session.sources import (
+    Source,
+    Sources,
+    attributes_of,
+    calls_name,
+    definition_at,
+    has_rival,
+    has_way_around,
+    reads_attribute,
+)
+from autochron.weaving.gate import Point
+from autochron.weaving.heap import every_function
+
+
+def declined_tools(
+    missing: Sequence[Unanswered], activation: Activation, answering: Collection[str]
+) -> frozenset[str]:
+    """Return the names of the tools that a boundary covers and that were not called.
+
+    Args:
+        missing: tools with calls that no crossing answers.
+        activation: what is woven.
+        answering: packs, and rules of the project, by which other calls were answered.
+    """
+    try:
+        judge = _Judge(activation, answering)
+        return frozenset(each.name for each in missing if judge.is_declined(each))
+    except Exception:  # the recording is not to fail for it; then all of them count as unwoven
+        return frozenset()
+
+
+class _Judge:
+    """Decides on the tools of one recording."""
+
+    def __init__(self, activation: Activation, answering: Collection[str]) -> None:
+        self._answering = answering
+        self._sites = activation.ledger.sites
+        self._points = [
+            point
+            for point in (*activation.ledger.points, *marked.points)
+            if point.rules and point.signature is None and point.transport is None
+        ]
+        self._owns = activation.project.owns
+        self._sources = Sources(activation.planner.project_files())
+
+    def is_declined(self, tool: Unanswered) -> bool:
+        """Return whether the calls of a tool that nothing answers were declined."""
+        if tool.is_crossed:
+            return False
+        own = [point for point in self._points if _is_definition_of(point, tool.name)]
+        if own:
+            return any(_takes(point, tool) for point in own) and not self._has_rival(tool.name, own)
+        if tool.is_partial:
+            return False  # known to the dispatcher, and yet called in another way, perhaps
+        return (
+            any(self._is_in_table(site, tool.name) for site in self._sites)
+            or any(self._is_dispatched(point, tool.name) for point in self._points)
+            or any(self._is_of_framework(point, tool.name) for point in self._points)
+        )
+
+    def _has_rival(self, name: str, own: Sequence[Point]) -> bool:
+        places = {(os.path.realpath(point.file), point.line) for point in own}
+
+        def is_fine(value: Any) -> bool:
+            function = function_of(value)
+            return function is not None and _place(function) in places
+
+        # What was typed in or handed to `exec` stands in no file.
+        nowhere = (each.__code__ for each in every_function() if each.__name__ == name)
+        return any(code.co_filename.startswith("<") for code in nowhere) or has_rival(
+            self._sources, name, places, is_fine, is_woven=True
+        )
+
+    # --- a table -----------------------------------------------------------------------------------------------------
+
+    def _is_in_table(self, site: Any, name: str) -> bool:
+        """Return whether a bound call takes the tool from a table, and nothing else does."""
+        for meant in site.meant:
+            rule = meant.rule
+            table = _table_of(rule)
+            if table is None or rule.id not in self._answering or not _answers(rule) or rule.when:
+                continue
+            source = self._sources.parsed(os.path.realpath(site.file))
+            lines = {
+                (os.path.realpath(each.file), each.line)
+                for each in self._sites
+                if any(other.rule is rule for other in each.meant)
+            }
+
+            def is_inside(path: str, node: ast.AST, lines: Collection[tuple[str, int]] = lines) -> bool:
+                return isinstance(node, ast.Subscript) and (path, node.lineno) in lines
+
+            if self._is_only_in(source, table, name, is_inside):
+                return True
+        return False
+
+    def _is_only_in(self, source: Source, table: ast.expr, name: str, is_inside: Any) -> bool:
+        held = source.value_of(table)
+        if not isinstance(held, dict) or name not in held:
+            return False
+        function = function_of(held[name])
+        last = table.attr if isinstance(table, ast.Attribute) else getattr(table, "id", None)
+        if function is None or last is None:
+            return False
+        names = {name, function.__name__, function.__code__.co_name} - {"<lambda>"}
+        if has_way_around(self._sources, last, names, is_inside):
+            return False
+        place = _place(function)
+
+        def is_fine(value: Any) -> bool:
+            other = function_of(value)
+            return other is not None and _place(other) == place
+
+        return not has_rival(self._sources, name, {place}, is_fine, is_woven=False)
+
+    # --- a dispatcher of the project's ----------------------------------------------------------------------------------
+
+    def _is_dispatched(self, point: Point, name: str) -> bool:
+        """Return whether a woven function that is told the tool's name looks it up, and nothing else does."""
+        rule = _always(point)
+        if rule is None or rule.pack is not None or rule.id not in self._answering:
+            return False
+        field = _only_field(rule)
+        if field is None or field.root not in point.parameters or point.passer is not None:
+            return False
+        source = self._sources.parsed(os.path.realpath(point.file))
+        body = definition_at(source, point.line)
+        if body is None:
+            return False
+        first, last = body.lineno, body.end_lineno or body.lineno
+
+        def is_inside(path: str, node: ast.AST) -> bool:
+            return path == source.path and first <= getattr(node, "lineno", 0) <= last
+
+        tables = [
+            node.value
+            for node in ast.walk(body)
+            if (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load))
+            or (isinstance(node, ast.Attribute) and node.attr == "get")
+        ]
+        return any(self._is_only_in(source, table, name, is_inside) for table in tables)
+
+    # --- a framework's dispatcher ---------------------------------------------------------------------------------------
+
+    def _is_of_framework(self, point: Point, name: str) -> bool:
+        """Return whether a pack's dispatcher knows an object that is the tool, and the project never calls its functions."""
+        rules = [rule for rule in point.rules if rule.pack in self._answering and _answers(rule)]
+        for field in [_only_field(rule) for rule in rules if rule.pack is not None]:
+            if field is None:
+                continue
+            for tool in _tools_of(point, field, name):
+                if not self._is_called_past(tool, name):
+                    return True
+        return False
+
+    def _is_called_past(self, tool: Any, name: str) -> bool:
+        functions = dict(self._functions_of(tool))
+        names = {name, *(function.__name__ for function in functions.values())} - {"<lambda>"}
+        places = {_place(function) for function in functions.values()}
+        return (
+            reads_attribute(self._sources, functions)
+            or calls_name(self._sources, names)
+            or has_rival(self._sources, name, places, lambda value: value is tool, is_woven=False)
+        )
+
+    def _functions_of(self, tool: Any) -> Iterator[tuple[str, FunctionType]]:
+        """Yield the callables that a tool's object holds, and those that its class has from the project, by attribute."""
+        for attribute, value in attributes_of(tool).items():
+            function = function_of(value)
+            if function is not None:
+                yield attribute, function
+        for base in type(tool).__mro__:
+            for attribute, value in vars(base).items():
+                if isinstance(value, FunctionType) and self._owns(value.__code__.co_filename):
+                    yield attribute, value
+
+
+def _is_definition_of(point: Point, name: str) -> bool:
+    """Return whether each call of a woven definition is a crossing that answers calls of this name."""
+    if point.passer is not None and "<locals>" in point.qualname:
+        return False  # woven as it was passed; other closures of the same code are not
+    function = point.qualname.rpartition(".")[2]
+    rule = _always(point)
+    if rule is None:
+        return False
+    fixed = name_template(rule.name).fixed(function, point.qualname, point.module)
+    return name in {function, fixed}
+
+
+def _always(point: Point) -> BoundaryRule | None:
+    """Return the rule by which every call crosses, if all rules before it answer calls as well."""
+    for rule in point.rules:
+        if not _answers(rule) or rule.argument is not None:
+            return None
+        if not rule.when:
+            found: BoundaryRule = rule
+            return found
+    return None
+
+
+def _answers(rule: BoundaryRule) -> bool:
+    """Return whether a crossing by this rule keeps its body from running on a replay, so that it answers a call."""
+    return rule.kind == "tool" and not rule.observe and rule.outcome is None
+
+
+def _takes(point: Point, tool: Unanswered) -> bool:
+    """Return whether a definition takes the arguments of the calls: else it is a helper of the same name."""
+    if point.variadic[1] is not None:
+        return True
+    return all(keys is None or keys <= set(point.parameters) for keys in tool.keys)
+
+
+def _table_of(rule: BoundaryRule) -> ast.expr | None:
+    """Return what stands before the key in a pattern such as `TOOLS[$tool](...)`, whose name is that key."""
+    if not isinstance(rule.selector, Call):
+        return None
+    pattern = call_pattern(rule.selector.pattern)
+    field = _only_field(rule)
+    last = pattern.trailers[-1] if pattern.trailers else None
+    if field is None or field.steps or not isinstance(last, Index) or not isinstance(last.key, Metavariable):
+        return None
+    is_dotted = isinstance(pattern.root, str) and all(
+        isinstance(each, Attribute) and isinstance(each.name, str) for each in pattern.trailers[:-1]
+    )
+    if last.key.name != field.root or not is_dotted:
+        return None
+    called = ast.parse(rule.selector.pattern.partition("[")[0], mode="eval").body
+    return called if isinstance(called, ast.Name | ast.Attribute) else None
+
+
+def _only_field(rule: BoundaryRule) -> Field | None:
+    """Return the one field that a rule's name consists of."""
+    parts = name_template(rule.name).parts
+    field = parts[0] if len(parts) == 1 else None
+    return field if isinstance(field, Field) and not field.root.startswith("__") else None
+
+
+def _place(function: FunctionType) -> tuple[str, int]:
+    return os.path.realpath(function.__code__.co_filename), function.__code__.co_firstlineno
+
+
+def _tools_of(point: Point, field: Field, name: str) -> Iterator[Any]:
+    """Yield the objects that a dispatcher would take for the tool: of the class that its name is read from, or held by it."""
+    if len(field.steps) == 1 and field.steps[0].kind == "attribute":
+        attribute = field.steps[0].name
+        for each in _instances(_class_of(point, field.root)):
+            spaces = [attributes_of(each), *(attributes_of(base) for base in type(each).__mro__)]
+            held = next((space[attribute] for space in spaces if attribute in space), None)
+            if isinstance(held, str) and held == name:
+                yield each
+    elif not field.steps:
+        for each in _instances(_class_of(point, "self")):
+            for held in list(attributes_of(each).values()):
+                if type(held) is dict and name in held:
+                    yield held[name]
+
+
+def _class_of(point: Point, parameter: str) -> type | None:
+    """Return the class of a dispatcher's parameter: its own, or the one that is annotated."""
+    module = sys.modules.get(point.module)
+    space: Any = {} if module is None else vars(module)
+    if parameter == "self":
+        found = space.get(point.qualname.partition(".")[0]) if point.qualname.count(".") == 1 else None
+    else:
+        function = space.get(point.qualname)
+        named = function.__annotations__.get(parameter) if isinstance(function, FunctionType) else None
+        found = space.get(named) if isinstance(named, str) else named
+    return found if isinstance(found, type) else None
+
+
+def _instances(wanted: type | None) -> Iterator[Any]:
+    if wanted is not None:
+        for each in gc.get_objects():
+            if any(base is wanted for base in type(each).__mro__):
+                yield each

@@ -1,0 +1,377 @@
+"""Calls that the agent declined are told apart from tools that ran past every boundary."""
+
+import json
+
+import pytest
+
+from autochron.store import open_store
+from tests.cli.processes import autochron, write
+
+MODEL = """\
+version = 1
+packs = []
+
+[[boundary]]
+name = "agent"
+kind = "model"
+target = "agent:ask"
+meta = { tools = ["outcome.calls.*.name"] }
+"""
+DEFINED = '\n[[boundary]]\nname = "{__name__}"\nkind = "tool"\ndefine = "agent:*"\nexclude = ["ask", "act", "main"]\n'
+TABLE = '\n[[boundary]]\nname = "{tool}"\nkind = "tool"\ncall = "TOOLS[$tool](...)"\n'
+DISPATCHER = '\n[[boundary]]\nname = "{name}"\nkind = "tool"\ntarget = "agent:act"\n'
+
+
+def only(*names):
+    """Return a rule for some functions of the agent."""
+    targets = ", ".join(f'"agent:{name}"' for name in names)
+    return f'\n[[boundary]]\nname = "{{__name__}}"\nkind = "tool"\ntarget = [{targets}]\n'
+
+
+ASK = """
+import json
+
+with open("calls.json") as file:
+    ANSWERS = json.load(file)
+
+
+def ask(turn):
+    return {"calls": ANSWERS[turn]}
+"""
+FUNCTIONS = """
+def look_up(order):
+    return {"order": order}
+
+
+def refund(order, cents):
+    print("refunded", order, cents)
+
+
+def notify(order, text):
+    print("told", text)
+
+
+TOOLS = {"look_up": look_up, "refund": refund, "notify": notify}
+"""
+FIRST = """
+def main():
+    for turn in range(len(ANSWERS)):
+        for call in ask(turn)["calls"][:1]:
+            TOOLS[call["name"]](**call["arguments"])
+
+
+main()
+"""
+LOOK_UP = {"name": "look_up", "arguments": {"order": "48213"}}
+REFUND = {"name": "refund", "arguments": {"order": "48213", "cents": 500}}
+OTHER = {"name": "refund", "arguments": {"order": "11111", "cents": 7}}
+NOTIFY = {"name": "notify", "arguments": {"order": "48213", "text": "Done."}}
+THREE = [[LOOK_UP, REFUND, NOTIFY]]
+
+
+def record(folder, source, rules, answers):
+    """Record an agent; return what is declined and what is unwoven, and what `run` said."""
+    write(folder, {"agent.py": source, "autochron.toml": MODEL + rules, "calls.json": json.dumps(answers)})
+    ran = autochron(folder, "run", "--no-watch", "agent.py")
+    assert ran.status == 0, ran.said
+    footer = open_store(str(folder / ".autochron/traces.db")).load("last").footer
+    return (footer.declined_tools, footer.unwoven_tools), ran.said
+
+
+ACT = """
+def act(name, arguments):
+    return TOOLS[name](**arguments)
+"""
+BY_ACT = FIRST.replace('TOOLS[call["name"]](**call["arguments"])', 'act(call["name"], call["arguments"])')
+BRANCHES = """
+def main():
+    for call in ask(0)["calls"][:1]:
+        if call["name"] == "look_up":
+            look_up(**call["arguments"])
+        elif call["name"] == "refund":
+            refund(**call["arguments"])
+
+
+main()
+"""
+METHODS = """
+class Shop:
+    def look_up(self, order):
+        return order
+
+    def refund(self, order, cents):
+        return cents
+
+
+def main():
+    shop = Shop()
+    for call in ask(0)["calls"][:1]:
+        getattr(shop, call["name"])(**call["arguments"])
+
+
+main()
+"""
+DECORATED = """
+import functools
+
+TOOLS = {}
+
+
+def tool(function):
+    @functools.wraps(function)
+    def wrapper(**arguments):
+        return function(**arguments)
+
+    TOOLS[function.__name__] = wrapper
+    return wrapper
+
+
+@tool
+def look_up(order):
+    return order
+
+
+@tool
+def refund(order, cents):
+    return cents
+"""
+MARKED = """
+import autochron
+
+@autochron.boundary
+def look_up(order):
+    return order
+
+
+@autochron.boundary("pay_back")
+def refund(order, cents):
+    return cents
+
+
+TOOLS = {"look_up": look_up, "refund": refund}
+"""
+LAMBDAS = """
+TOOLS = {"look_up": lambda order: order, "refund": lambda order, cents: print("refunded", cents)}
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "rules", "answers", "declined"),
+    [
+        (FUNCTIONS + FIRST, DEFINED, THREE, ("refund", "notify")),
+        (FUNCTIONS + FIRST, DEFINED, [[LOOK_UP], [LOOK_UP, REFUND]], ("refund",)),
+        (FUNCTIONS + FIRST, DEFINED, [[REFUND, OTHER]], ("refund (1 of 2 calls)",)),
+        (FUNCTIONS + BRANCHES, DEFINED, THREE[:1], ("refund", "notify")),
+        (METHODS, only("Shop.look_up", "Shop.refund"), [[LOOK_UP, REFUND]], ("refund",)),
+        (DECORATED + FIRST, only("look_up", "refund"), [[LOOK_UP, REFUND]], ("refund",)),
+        (MARKED + FIRST, "", [[LOOK_UP, REFUND]], ("refund",)),
+        (FUNCTIONS + FIRST, TABLE, THREE, ("refund", "notify")),
+        (LAMBDAS + FIRST, TABLE, [[LOOK_UP, REFUND]], ("refund",)),
+        (FUNCTIONS + ACT + BY_ACT, DISPATCHER, THREE, ("refund", "notify")),
+    ],
+    ids=[
+        "functions", "in a later turn", "one of two calls", "branches", "methods", "decorated functions", "marked by hand",
+        "a table", "a table of lambdas", "a dispatcher",
+    ],
+)  # fmt: skip
+def test_a_tool_that_is_covered_and_not_called_is_declined(source, rules, answers, declined, tmp_path):
+    found, said = record(tmp_path, ASK + source, rules, answers)
+    assert found == (declined, ())
+    assert f"  declined: {', '.join(declined)}: asked for by the model" in said
+    assert "[[boundary]]" not in said
+    assert "(unwoven-tool)" not in said
+
+
+SILENT = FIRST.replace("[:1]", "[:0]")
+DIRECTLY = """
+def main():
+    for call in ask(0)["calls"]:
+        if call["name"] == "refund":
+            refund(**call["arguments"])
+        else:
+            TOOLS[call["name"]](**call["arguments"])
+
+
+main()
+"""
+UNBOUND = """
+def main():
+    for call in ask(0)["calls"]:
+        function = TOOLS[call["name"]] if call["name"] == "refund" else None
+        if function is not None:
+            function(**call["arguments"])
+        else:
+            TOOLS[call["name"]](**call["arguments"])
+
+
+main()
+"""
+ALL = FIRST.replace("[:1]", "")
+HELPER = """
+def look_up(order):
+    return order
+
+
+def refund(text):
+    return text
+
+
+def pay(order, cents):
+    print("refunded", cents)
+
+
+TOOLS = {"look_up": look_up, "refund": pay}
+"""
+NAMESAKE = HELPER.replace("def refund(text)", "def refund(order, cents)").replace(
+    "return text", "return cents"
+)
+NESTED = """
+def look_up(order):
+    return order
+
+
+def refund(order, cents):
+    return cents
+
+
+def tools():
+    def refund(order, cents):
+        print("refunded", cents)
+
+    return {"look_up": look_up, "refund": refund}
+
+
+TOOLS = tools()
+"""
+BRANCHED = """
+def look_up(order):
+    return order
+
+
+def refund(order, cents):
+    return cents
+
+
+def pay(order, cents):
+    print("refunded", cents)
+
+
+def main():
+    for call in ask(0)["calls"]:
+        if call["name"] == "refund":
+            pay(**call["arguments"])
+        else:
+            look_up(**call["arguments"])
+
+
+main()
+"""
+REGISTERED = """
+TOOLS = {}
+
+
+def register(name, function):
+    TOOLS[name] = function
+
+
+def look_up(order):
+    return order
+
+
+def refund(order, cents):
+    return cents
+
+
+def pay(order, cents):
+    print("refunded", cents)
+
+
+register("look_up", look_up)
+register("refund", pay)
+"""
+LATE = """
+scope = {}
+exec("def refund(order, cents): print(cents)", scope)
+TOOLS = {name: scope[name] for name in ("refund",)}
+"""
+WORKER = """
+import subprocess, sys
+def main():
+    for call in ask(0)["calls"]:
+        if call["name"] == "refund":
+            subprocess.run([sys.executable, "-S", "-E", "-c", "print('refunded')"])
+        else:
+            look_up(**call["arguments"])
+
+
+main()
+"""
+CONDITION = DEFINED.replace("define =", 'when = { order = "9*" }\ndefine =')
+
+
+@pytest.mark.parametrize(
+    ("source", "rules", "answers", "unwoven"),
+    [
+        (FUNCTIONS + ALL, only("look_up"), THREE, ("refund", "notify")),
+        (FUNCTIONS + FIRST, only("look_up"), THREE, ("refund", "notify")),
+        (FUNCTIONS + SILENT, TABLE, THREE, ("look_up", "refund", "notify")),
+        (FUNCTIONS + DIRECTLY, TABLE, [[LOOK_UP, REFUND]], ("refund",)),
+        (FUNCTIONS + UNBOUND, TABLE, [[LOOK_UP, REFUND]], ("refund",)),
+        (FUNCTIONS + FIRST, TABLE, [[LOOK_UP], [REFUND, OTHER]], ("refund (1 of 2 calls)",)),
+        (FUNCTIONS + ACT + DIRECTLY.replace("TOOLS[call", "act(call").replace('"name"]](**', '"name"], '), DISPATCHER,
+         [[LOOK_UP, REFUND]], ("refund",)),
+        (LAMBDAS + FIRST, "", [[LOOK_UP, REFUND]], ("look_up", "refund")),
+        (FUNCTIONS.partition("TOOLS")[0] + LAMBDAS + ALL, only("look_up", "refund"), [[REFUND]], ("refund",)),
+        (FUNCTIONS.partition("TOOLS")[0] + LATE + ALL, only("look_up", "refund"), [[REFUND]], ("refund",)),
+        (HELPER + ALL, only("look_up", "refund"), [[LOOK_UP, REFUND]], ("refund",)),
+        (NAMESAKE + ALL, only("look_up", "refund"), [[LOOK_UP, REFUND]], ("refund",)),
+        (NESTED + ALL, only("look_up", "refund"), [[LOOK_UP, REFUND]], ("refund",)),
+        (BRANCHED, only("look_up", "refund"), [[LOOK_UP, REFUND]], ("refund",)),
+        (REGISTERED + ALL, only("look_up", "refund"), [[LOOK_UP, REFUND]], ("refund",)),
+        (FUNCTIONS + WORKER, DEFINED, [[LOOK_UP, REFUND]], ("refund",)),
+        (FUNCTIONS + FIRST, CONDITION, [[LOOK_UP, REFUND]], ("look_up", "refund")),
+    ],
+    ids=[
+        "no rule", "no rule and not called", "a table that nothing was taken from", "called past its table",
+        "looked up elsewhere", "one of two calls through a table", "called past its dispatcher", "lambdas",
+        "a lambda beside a helper",
+        "a function that was handed to exec",
+        "a helper with other parameters", "a helper with the same ones", "a nested function", "another in the branch",
+        "another is registered", "a process that is not recorded", "a rule with a condition",
+    ],
+)  # fmt: skip
+def test_a_tool_that_may_run_past_its_boundary_is_unwoven(source, rules, answers, unwoven, tmp_path):
+    found, said = record(tmp_path, ASK + source, rules, answers)
+    assert found == ((), unwoven)
+    assert said.count("(unwoven-tool)") == len(unwoven)
+
+
+def test_one_of_each_and_a_replay_refuses_for_one_only(tmp_path):
+    source = ASK + FUNCTIONS + FIRST
+    found, said = record(tmp_path, source, only("look_up", "refund"), THREE)
+    assert found == (("refund",), ("notify",))
+    assert "the model asked for notify, and no boundary is known to cover it" in said
+    refused = autochron(tmp_path, "replay", "last")
+    assert (refused.status, refused.out) == (2, b"")
+    assert "the model asked for notify, which no crossing answers" in refused.said
+    shown = autochron(tmp_path, "traces", "show", "last").text
+    assert (
+        "not woven: the model asked for notify (unwoven-tool)\ndeclined: refund: asked for by the model"
+        in shown
+    )
+
+
+def test_a_replay_of_declined_calls_goes_on(tmp_path):
+    found, _ = record(tmp_path, ASK + FUNCTIONS + FIRST, DEFINED, THREE)
+    assert found == (("refund", "notify"), ())
+    replayed = autochron(tmp_path, "replay", "last")
+    assert replayed.status == 0, replayed.said
+    assert "the same" in replayed.said
+
+
+def test_a_declined_tool_that_a_replay_calls_all_the_same_is_not_run(tmp_path):
+    record(tmp_path, ASK + FUNCTIONS + FIRST, DEFINED, THREE)
+    write(tmp_path, {"agent.py": ASK + FUNCTIONS + ALL})
+    replayed = autochron(tmp_path, "replay", "last")
+    assert replayed.status == 1
+    assert b"refunded" not in replayed.out
