@@ -711,19 +711,23 @@ class Incident(Struct, frozen=True, kw_only=True):
     waits: bool
     """Whether the test waits for someone to write in it how the agent is called."""
     warnings: tuple[str, ...] = ()
+    root: str = ""
+    """The folder that the trace's sites start from."""
 
 
 class Tried(Struct, frozen=True):
     """What became of the test of an incident on today's code."""
 
-    outcome: Literal["failed", "waits", "passed", "broken", "untried"]
-    """`failed` as it should; `broken`: it failed or ended in another way."""
+    outcome: Literal["failed", "waits", "passed", "inconclusive", "broken", "untried"]
+    """`failed` as it should; `inconclusive`: it can't be told; `broken`: it failed or ended in another way."""
     said: str
+    notes: tuple[str, ...] = ()
+    """What was found out by trying: fields that vary, what live tools did, state that is missing."""
 
     @property
     def is_right(self) -> bool:
         """Whether it is as it should be, as far as that was seen."""
-        return self.outcome not in {"passed", "broken"}
+        return self.outcome not in {"passed", "inconclusive", "broken"}
 
 
 class Fit(Struct, frozen=True):

@@ -162,6 +162,11 @@ def replay(request: pytest.FixtureRequest) -> plays.Face:
     return play.face
 
 
+def play_of_item(item: pytest.Item) -> plays.Play | None:
+    """Return what a marked test runs in."""
+    return item.stash.get(_play, None)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Find the trace of a marked test and weave by its rules, before its fixtures are set up."""
     if _play in item.stash:  # run again

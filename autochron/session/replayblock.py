@@ -28,6 +28,7 @@ from autochron.weaving import gate
 
 if TYPE_CHECKING:
     from autochron.effects.snapshots import SnapshotFolder
+    from autochron.incident.observation import Observation
     from autochron.incident.verdict import Case, Verdict
     from autochron.replaying.plan import Inputs, Plan, Reach, Selector
     from autochron.session.rerunning import Rerun
@@ -344,6 +345,19 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             swaps=bool(self._swap),
             gone=lambda envelope: again.is_gone(root, envelope.site),
         )
+
+    def observation(self) -> Observation | None:
+        """Return what was seen of live crossings; None where the replay has not begun."""
+        from autochron.incident.observation import observe  # lazy: for who makes an incident
+
+        if self._session is None:
+            return None
+        rerun = self._rerun
+        seen = self._session.gather_evidence() if rerun is None else rerun.summary.evidence
+        sources = self._session.sources() if rerun is None else rerun.summary.sources
+        swallowed = () if rerun is None else rerun.summary.swallowed
+        live = [each.replayed.envelope for each in self.crossings if each.live and each.recorded is not None]
+        return observe(live, {each.address: each for each in seen}, sources, swallowed)
 
     def observe(self) -> None:
         """Note what live crossings do to the state of the project's modules: for a test, which asks for a verdict."""

@@ -1,53 +1,108 @@
-"""Run the test of an incident once, to see that it fails as it should on today's code."""
+"""Run the test of an incident on today's code: several times in fresh surroundings, and once as it will be run."""
 
 from __future__ import annotations
 
+import base64
 import importlib.util
 import json
 import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from typing import NamedTuple
 
+from autochron import _originals
 from autochron.crossing.processes import VARIABLE
-from autochron.errors import ReproducedError
+from autochron.errors import InconclusiveError, ReproducedError
+from autochron.incident.observation import Observation, read_observation
 from autochron.model import Incident, Tried
+from autochron.replaying.inventing import VARIATION
 from autochron.session import witness
 
 WAITS = "call the agent here"
 """How a test begins to speak that waits for someone to write the call of the agent into it."""
 
+RUNS = 3
+"""How often unchanged code is run, each time with another hash seed, clock and seed of chance."""
+
+_APART = 1_100_000_000
+"""Nanoseconds between the first of them and the last, at least: a database's own clock tells seconds."""
+
 _LAST = 2000
 """Characters of what pytest said, where nothing else tells what happened."""
 
 
+class _Ended(NamedTuple):
+    """How one run of pytest ended."""
+
+    ends: list[tuple[str, str]]
+    observation: Observation | None
+    said: str
+
+
+def can_try() -> bool:
+    """Return whether pytest is installed."""
+    return importlib.util.find_spec("pytest") is not None
+
+
+def observe_runs(
+    incident: Incident, told: Callable[[int, int], None] | None = None
+) -> tuple[list[Observation], Tried | None]:
+    """Run the test several times on unchanged code; return what was seen, or why there is nothing to see.
+
+    `told` is called with how many runs are done, and of how many.
+    """
+    found: list[Observation] = []
+    began = _originals.perf_counter_ns()
+    for nth in range(1, RUNS + 1):
+        if told is not None:
+            told(nth - 1, RUNS + 1)
+        if nth == RUNS:
+            _originals.sleep(max(0, _APART - (_originals.perf_counter_ns() - began)) / 1e9)
+        ended = _run(incident, variation=nth)
+        if ended.observation is None or not ended.observation.sources:
+            return [], _judged(incident, ended)
+        found.append(ended.observation)
+    return found, None
+
+
 def try_test(incident: Incident) -> Tried:
     """Run it in a process of its own, with what is live in it live."""
-    if importlib.util.find_spec("pytest") is None:
-        return Tried("untried", "pytest is not installed here, so nobody has seen the test fail yet")
+    return _judged(incident, _run(incident, variation=0))
+
+
+def _run(incident: Incident, *, variation: int) -> _Ended:
     with tempfile.TemporaryDirectory(prefix="autochron-") as folder:
         notes = os.path.join(folder, "notes.jsonl")
-        # -P: as the command pytest is, which has not the working folder on its path.
-        words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", witness.__name__]
+        # -P: as the command pytest is, which has not the working folder on its path. Without a cache, for the folder is new.
+        words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", witness.__name__]
         environment = {key: value for key, value in os.environ.items() if key != VARIABLE}
+        environment[witness.FILE] = notes
+        if variation:
+            environment[VARIATION] = str(variation)
         done = subprocess.run(
             [*words, incident.test],
-            env={**environment, witness.FILE: notes},
+            env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",
             errors="replace",
             check=False,
         )
-        ends: list[tuple[str, str]] = []
+        lines: list[tuple[str, str]] = []
         if os.path.exists(notes):
             with open(notes, encoding="utf-8") as file:
                 # Once each: a worker of pytest-xdist and what started it both tell.
-                ends = list(dict.fromkeys(tuple(json.loads(line)) for line in file))
-    return _judged(incident, ends, (done.stdout + done.stderr).strip()[-_LAST:])
+                lines = list(dict.fromkeys(tuple(json.loads(line)) for line in file))
+    seen = next((text for kind, text in lines if kind == witness.OBSERVED), None)
+    observation = None if seen is None else read_observation(base64.b64decode(seen))
+    ends = [line for line in lines if line[0] != witness.OBSERVED]
+    return _Ended(ends, observation, (done.stdout + done.stderr).strip()[-_LAST:])
 
 
-def _judged(incident: Incident, ends: list[tuple[str, str]], said: str) -> Tried:
+def _judged(incident: Incident, ended: _Ended) -> Tried:
+    ends = ended.ends
     if ends == [(witness.PASSED, "")]:
         return Tried("passed", "")
     if len(ends) == 1:
@@ -56,4 +111,6 @@ def _judged(incident: Incident, ends: list[tuple[str, str]], said: str) -> Tried
             return Tried("waits", text)
         if not incident.waits and error == ReproducedError.__name__:
             return Tried("failed", text)
-    return Tried("broken", "\n".join(f"{error}: {text}" for error, text in ends) or said)
+        if error == InconclusiveError.__name__:
+            return Tried("inconclusive", text)
+    return Tried("broken", "\n".join(f"{error}: {text}" for error, text in ends) or ended.said)

@@ -1,10 +1,13 @@
-"""A plugin of pytest's for the one run in which the test of a new incident is tried: it writes down how tests ended."""
+"""A plugin of pytest's for the runs in which the test of a new incident is tried: it writes down how tests ended."""
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 if TYPE_CHECKING:
     import pytest
@@ -13,6 +16,8 @@ FILE = "AUTOCHRON_WITNESS"
 """Names the file that is written."""
 
 PASSED = "passed"
+
+OBSERVED = "observed"
 
 
 def pytest_exception_interact(call: pytest.CallInfo[Any], report: Any) -> None:
@@ -25,6 +30,16 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Note that a test passed."""
     if report.when == "call" and report.passed:
         _note([PASSED, ""])
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Note what was seen of live crossings."""
+    from autochron.pytest_plugin import play_of_item  # lazy: pytest has imported it by now
+
+    face = getattr(play_of_item(item), "face", None)
+    observation = face.observation() if face is not None and hasattr(face, "observation") else None
+    if observation is not None:
+        _note([OBSERVED, base64.b64encode(msgspec.json.encode(observation)).decode()])
 
 
 def _note(fact: list[str]) -> None:
