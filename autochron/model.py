@@ -461,6 +461,15 @@ class Footer(Struct, frozen=True, kw_only=True):
     """Whether calls were looked for that escape the record."""
     findings: tuple[Finding, ...] = ()
     """The non-deterministic calls that the watch saw, with those that a boundary or an ignore covers."""
+    call: Envelope | None = None
+    """The call that the trace is of: its bound arguments and its outcome. None for other traces.
+
+    Its `seq` is 0. Its `meta` has what the call is made again by: `arguments` (parameter to value in the typed codec; what is
+    opaque or masked in them stands in `opaque` and `masked` below `arguments`), `attributes` (parameter to the attribute of a
+    module that it was, `app:shop`), and of an HTTP request `request` (`parameter`, `headers`, `scheme`, `root_path`,
+    `is_read`, and `app`, the application as an attribute of a module). `response` is the status and the stored body of an
+    HTTP response.
+    """
 
 
 class ChildEnd(Struct, frozen=True, kw_only=True):
@@ -622,6 +631,8 @@ class Incident(Struct, frozen=True, kw_only=True):
     """The file of the test."""
     waits: bool
     """Whether the test waits for someone to write in it how the agent is called."""
+    raises: str | None = None
+    """The type of the exception by which a test that makes a recorded call again fails, where that call raised."""
     warnings: tuple[str, ...] = ()
 
 

@@ -56,7 +56,7 @@ def incident(arguments: list[str]) -> int:
     try:
         made = incidents.write(
             incidents.Wanted(record, rules, live, parsed.values.get("--inputs"), folder),
-            draw_trace(record, record.get).lines(),
+            draw_trace(record, record.get, record.footer.call if record.footer else None).lines(),
         )
     except PlanError as error:
         if "--live" in parsed.lists:

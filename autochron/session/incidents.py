@@ -20,6 +20,7 @@ from autochron.rules import load_rules
 from autochron.rules.text import read_text
 from autochron.session import again
 from autochron.session.block import refuse_unwoven
+from autochron.session.calling import masked_arguments, obstacle
 from autochron.session.coverage import refuse_uncovered
 from autochron.store.tracefile import write_stream
 
@@ -86,6 +87,7 @@ def write(wanted: Wanted, tree: Sequence[str]) -> Incident:
         files=(TRACE, *files),
         test=os.path.join(wanted.folder, said.file),
         waits=said.is_block,
+        raises=footer.error.rpartition(".")[2] if said.is_call and footer.error else None,
         warnings=tuple(_warnings(wanted, folder)),
     )
 
@@ -150,7 +152,11 @@ class _Said:
         self._home = rules.root or os.getcwd()
         self.root = os.path.relpath(self._home, folder).replace(os.sep, "/")
         self._shown = os.path.relpath(folder, self._home).replace(os.sep, "/")
-        self.is_block = record.header.command.mode == "block"
+        is_block = record.header.command.mode == "block"
+        self._obstacle = obstacle(record.header, footer) if is_block else None
+        self.is_call = is_block and self._obstacle is None
+        """Whether the trace is of a call that can be made again."""
+        self.is_block = is_block and not self.is_call
         self._title = os.path.basename(folder)
         self._name = re.sub(r"\W+", "_", self._title).strip("_").lower() or "incident"
         self.file = f"test_{self._name}.py"
@@ -169,7 +175,7 @@ class _Said:
         if not self._models:
             plan += ', deny="network"'
         return _filled(
-            "test_block.py.txt" if self.is_block else "test_command.py.txt",
+            self._template(),
             title=f"The incident {self._name}: what happened then must not happen again.",
             shown=self._shown,
             name=self._name,
@@ -181,16 +187,35 @@ class _Said:
             suspects=_listed([_quoted(each.address) for each in named]),
         )
 
+    def _template(self) -> str:
+        if self.is_call:
+            return "test_call.py.txt"
+        return "test_block.py.txt" if self.is_block else "test_command.py.txt"
+
     def _served(self) -> str:
         live = f"live is {', '.join(self._wanted.live)}, and the rest is served from the trace."
+        if self.is_call:
+            masked = masked_arguments(self._footer)
+            mask = (
+                f" What was masked when it was recorded is passed as its mask: {', '.join(masked)}."
+                if masked
+                else ""
+            )
+            return f"The recorded call, made again in this process; {live}{mask}"
         if not self.is_block:
             return f"The recorded command in a process of its own; {live}"
         return (
-            f"The trace is of {_command(self._wanted.record.header.command)}, and names no program that could be run. Call "
-            f"the agent here as it was called there, in the place of the next line; {live}"
+            f"The trace is of {_command(self._wanted.record.header.command)}, and names no program that could be "
+            f"run{self._why()}. Call the agent here as it was called there, in the place of the next line; {live}"
         )
 
+    def _why(self) -> str:
+        is_of_call = self._footer.call is not None
+        return f", and the call can't be made again: {self._obstacle}" if is_of_call else ""
+
     def _until(self) -> str:
+        if self._failed and self.is_call:
+            return "This fails while the call fails."
         if self._failed:
             return "This fails while the program fails."
         if len(self._suspects) == 1:
@@ -233,6 +258,8 @@ class _Said:
         runs = (
             "It waits for you to write into it how the agent is called."
             if self.is_block
+            else "It makes the recorded call again: `replay.call()`."
+            if self.is_call
             else "It runs the recorded command again in a process of its own."
         )
         denied = (

@@ -15,6 +15,7 @@ from autochron.crossing.kernel import Crossing, Kernel
 from autochron.crossing.lanes import MAIN, Remote, Root
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError
+from autochron.interrupts import is_interruption
 from autochron.model import (
     ADDRESS,
     Child,
@@ -45,6 +46,8 @@ from autochron.weaving import gate
 if TYPE_CHECKING:
     from autochron.crossing.kernels import Kernels
     from autochron.ports import Sink, Store
+    from autochron.recording.calls import CallDraft
+    from autochron.weaving.gate import Point
 
 _NOTHING: frozenset[object] = frozenset()
 
@@ -85,6 +88,8 @@ class Recording(Session):
     ) -> None:
         super().__init__(activation)
         self._is_part = is_part
+        self.report = self.problem
+        """Told what is wrong on our side; of the trace of a call by the process's own recording."""
         self._durability: Literal["group", "sync"] = durability
         self.requests = Requests(self, self._open_part) if activation.rules.traces and not is_part else None
         """The traces that calls have of their own."""
@@ -116,6 +121,8 @@ class Recording(Session):
         self._noted: dict[Unwoven, None] = {}
         self._words: tuple[int, ...] = ()
         """How much a child process had to say so far."""
+        self.call: CallDraft | None = None
+        """The call that the trace is of, where it is one's."""
 
     @cached_property
     def tally(self) -> Tally:
@@ -166,8 +173,29 @@ class Recording(Session):
             self.children.handing = structs.replace(self.children.handing, watch=True)
 
     def _open_part(self, header: Header) -> Recording:
-        return Recording(
+        part = Recording(
             self.activation, self._store, header, self._redactor, durability=self._durability, is_part=True
+        )
+        part.report = self.problem
+        return part
+
+    def note_call(self, point: Point, arguments: tuple[Any, ...]) -> None:
+        """Note the arguments of the call that the trace is of."""
+        from autochron.recording.calls import CallDraft  # lazy: with the first call
+
+        try:
+            self.call = CallDraft(point, arguments)
+        except Exception as error:
+            if is_interruption(error):
+                raise
+            self.forget_call(error)
+
+    def forget_call(self, error: Exception) -> None:
+        """Go on without the call that the trace is of, and say why: noting it failed on our side."""
+        self.call = None
+        self.report(
+            f"the call that a trace of {self.header.command.target} is of could not be noted: {type(error).__name__}: {error}"
+            " (no-call)"
         )
 
     def close_part(self, error: str | None) -> None:
@@ -400,7 +428,11 @@ class Recording(Session):
                 " name the place under `volatile`"
             )
             ending = structs.replace(ending, ledger=(*ending.ledger, Unwoven(name, reason, ADDRESS)))
-        return ending.footer(self._redactor, self._come(), tools, self.connections, self.lost)
+        footer = ending.footer(self._redactor, self._come(), tools, self.connections, self.lost)
+        if self.call is not None:
+            call = self.call.envelope(self._redactor, self.tally.site, self._began)
+            footer = structs.replace(footer, call=call)
+        return footer
 
     def _ledger(self) -> tuple[Unwoven, ...]:
         """Give what was not woven."""

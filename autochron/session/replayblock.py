@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from autochron.envelope.redaction import Redactor
-from autochron.errors import DivergenceError, UsageError
+from autochron.errors import AgainError, DivergenceError, UsageError
 from autochron.model import Divergence, Finding, Rules, Trace
 from autochron.ports import Record, Store
 from autochron.replaying.plan import plan_for
@@ -225,6 +225,29 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             gate.switch_on(Refusing())
         return self._rerun
 
+    def call(self) -> Any:
+        """Make the call again that the trace is of, in this process: of a trace that a [[trace]] rule made.
+
+        The function is imported and called with the recorded arguments; a request is sent through the test client to the
+        application that took it.
+
+        Returns:
+            What the function returned, once it is there; of a generator its items in a list; of a request the response.
+
+        Raises:
+            UsageError: the trace is of no call, or the call can't be made again: an argument was no value, or something that
+                it needs is no longer there. Whatever the call raises goes on.
+        """
+        from autochron.session.calling import call_again  # lazy: for traces of calls
+
+        session = self._begun
+        if self._ran or self.is_over:
+            after = "replay.run()" if self._ran else "the replay has ended"
+            raise UsageError(
+                f"replay.call() after {after} would run for real; call it inside a replay of its own"
+            )
+        return call_again(session.record, session.activation.rules.root)
+
     def assert_not_again(self, *addresses: str) -> None:
         """Raise where what went wrong when the trace was recorded goes wrong again.
 
@@ -245,9 +268,23 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         session, caller = self._begun, again.line_of_caller(2)
         if not addresses and again.has_failed(session.record):
             again.refuse_failure(session.record, self._rerun, caller)
+            self._refuse_raised_again(session, caller)
         else:
             root = session.activation.rules.root
             again.refuse_repetition(session.record, session.plan, self.crossings, addresses, root, caller)
+
+    @staticmethod
+    def _refuse_raised_again(session: Replaying, caller: str) -> None:
+        """Raise where the traced call raised what it raised when it was recorded, and a framework answered for it."""
+        __tracebackhide__ = True
+        footer, calls = session.record.footer, session.calls
+        error = calls.ended[-1] if calls is not None and calls.ended else None
+        if error is not None and footer is not None and type(error).__qualname__ == footer.error:
+            raise AgainError(
+                f"the call of {session.record.header.command.target} raised again what it raised in the incident:"
+                f" {type(error).__name__}: {error}; the fix goes where this comes from; then say in {caller} what should"
+                " happen, in the place of this check"
+            ) from error
 
     # --- asking ------------------------------------------------------------------------------------------------------
 

@@ -32,11 +32,15 @@ if TYPE_CHECKING:
     from autochron.crossing.kernel import Kernel
     from autochron.crossing.kernels import Kernels
     from autochron.ports import Record
+    from autochron.replaying.calls import Calls
     from autochron.weaving.gate import Point
 
 
 SHORT = 20_000
 """Crossings of a record up to which what did not happen is drawn in its place."""
+
+MAIN_MODULES = frozenset({"__main__", "__mp_main__"})
+"""What the program's own file is called while it runs, and under another name in a test."""
 
 _DENIALS = 100
 """What is denied is told of so often; it is refused all the same."""
@@ -74,6 +78,8 @@ class Replaying(Session):
         """Functions in whose place others run."""
         self.isolation = isolation.Isolation(plan.deny, activation.project)
         self.watched = self.isolation.events
+        self.calls: Calls | None = None
+        """The calls of the function that the trace is of; None where no rule makes traces of calls."""
         self._denied = 0
         self._unwatch: list[Callable[[], None]] = []
         self._joined = joined
@@ -125,10 +131,19 @@ class Replaying(Session):
         if not self.activation.rules.traces:
             return kernel
         from autochron.crossing.kernels import Kernels, Part  # lazy: few rules are for services
+        from autochron.replaying.calls import Calls
 
-        def begin(point: Point, _arguments: tuple[Any, ...]) -> Part | None:
-            is_this = f"{point.module}:{point.called}" == self.record.header.command.target
-            return Part(kernel, lambda _error: None) if is_this else None
+        footer = self.record.footer
+        call = None if footer is None else footer.call
+        calls = self.calls = Calls(call, self.redactor, self.director.teller.compare_call)
+        module, _, called = self.record.header.command.target.rpartition(":")
+        file = "" if call is None or module not in MAIN_MODULES else call.site.partition(":")[0]
+        project = self.activation.project
+
+        def begin(point: Point, arguments: tuple[Any, ...]) -> Part | None:
+            if point.called != called or not (point.module == module or project.name(point.file) == file):
+                return None
+            return Part(kernel, calls.begin(point, arguments))
 
         return Kernels(kernel, begin)
 

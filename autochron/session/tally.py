@@ -34,7 +34,7 @@ class Tally:
         self.addresses: dict[str, str] = {}
         self._project = project
         self._sites: dict[Point, str] = {}
-        self._editor = Editor(redactor, self._site, began)
+        self._editor = Editor(redactor, self.site, began)
 
     def envelope(self, crossing: Crossing, *, begun: bool = False) -> Envelope:
         """Make the envelope of a crossing; with `begun`, of a stream that is to be put again when it ends."""
@@ -61,7 +61,8 @@ class Tally:
         """Give the tools that the model asked for and that no crossing answered."""
         return self._editor.asking.unwoven()
 
-    def _site(self, point: Point) -> str:
+    def site(self, point: Point) -> str:
+        """Return where a woven definition stands, as envelopes say it."""
         site = self._sites.get(point)
         if site is None:
             project = self._project

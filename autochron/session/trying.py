@@ -54,6 +54,6 @@ def _judged(incident: Incident, ends: list[tuple[str, str]], said: str) -> Tried
         ((error, text),) = ends
         if incident.waits and text.startswith(WAITS):
             return Tried("waits", text)
-        if not incident.waits and error == AgainError.__name__:
+        if not incident.waits and error in {AgainError.__name__, incident.raises}:
             return Tried("failed", text)
     return Tried("broken", "\n".join(f"{error}: {text}" for error, text in ends) or said)
