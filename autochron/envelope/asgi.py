@@ -18,6 +18,9 @@ CHANNELS = ("scope", "receive", "send")
 
 _SAFE = "/:@!$&'()*+,;=~-._"
 
+MAX_BODY = 16 << 20
+"""Bytes of a body that are kept."""
+
 
 class Incoming:
     """One HTTP request that a call was given, and what was answered.
@@ -26,7 +29,7 @@ class Incoming:
         parameter: of the function: what holds the request.
         beside: further parameters that belong to it.
         scope: as ASGI has it.
-        is_read: whether its body was read before the call, and not kept.
+        missing: why its body is not kept; None where it is.
     """
 
     def __init__(self, parameter: str, scope: Mapping[str, Any], holder: Any = None) -> None:
@@ -42,7 +45,8 @@ class Incoming:
         self._answer_type = ""
         self._sent = bytearray()
         state = _state_of(holder)
-        self.is_read = bool(state.get("_stream_consumed")) and "_body" not in state
+        is_read = bool(state.get("_stream_consumed")) and "_body" not in state
+        self.missing = "it was read before the call" if is_read else None
 
     # --- what was asked for --------------------------------------------------------------------------------------------
 
@@ -64,12 +68,14 @@ class Incoming:
         """Return the body as far as the service read it, as a stored body."""
         kept = _state_of(self._holder).get("_body")
         content = kept if isinstance(kept, bytes) else bytes(self._received)
+        if len(content) > MAX_BODY:
+            self.missing, content = f"it is larger than {MAX_BODY >> 20} MB", b""
         return store_body(content, self._header("content-type"))
 
     def response(self, value: Any) -> dict[str, Any] | None:
         """Return status and stored body of the answer: what the application sent, or what the endpoint returned."""
         if self._status:
-            return {"status": self._status, "body": store_body(bytes(self._sent), self._answer_type)}
+            return _response(self._status, bytes(self._sent), self._answer_type)
         return response_of(value)
 
     # --- listening -----------------------------------------------------------------------------------------------------
@@ -102,7 +108,7 @@ class Incoming:
         async def hear() -> Any:
             message = await receive()
             if message.get("type") == "http.request":
-                self._received += message.get("body", b"")
+                _add(self._received, message.get("body", b""))
             return message
 
         return hear
@@ -114,7 +120,7 @@ class Incoming:
                 self._status = int(message.get("status", 0))
                 self._answer_type = _header(message.get("headers", ()), "content-type")
             elif kind == "http.response.body":
-                self._sent += message.get("body", b"")
+                _add(self._sent, message.get("body", b""))
             await send(message)
 
         return hear
@@ -123,12 +129,18 @@ class Incoming:
         return _header(self.scope.get("headers", ()), name)
 
 
-def incoming(parameters: Sequence[str], arguments: Sequence[Any]) -> Incoming | None:
-    """Return the HTTP request among the arguments of a call; None where there is none."""
+def incoming(parameters: Sequence[str], arguments: Sequence[Any], first: int = 0) -> Incoming | None:
+    """Return the HTTP request among the arguments of a call; None where there is none.
+
+    Args:
+        parameters: their names.
+        arguments: their values.
+        first: the index of the first that is no receiver: an endpoint that is a class may keep the scope, too.
+    """
     if tuple(parameters[-3:]) == CHANNELS:
         scope = arguments[-3]
         return Incoming(CHANNELS[0], scope) if _is_request(scope) else None
-    for name, value in zip(parameters, arguments, strict=False):
+    for name, value in zip(parameters[first:], arguments[first:], strict=False):
         scope = _state_of(value).get("scope")
         if scope is not None and _is_request(scope):
             return Incoming(name, scope, value)
@@ -142,7 +154,19 @@ def response_of(value: Any) -> dict[str, Any] | None:
     if type(status) is not int:
         return None
     content_type = _header(state.get("raw_headers", ()), "content-type")
-    return {"status": status, "body": store_body(body, content_type) if isinstance(body, bytes) else b"null"}
+    return _response(status, body if isinstance(body, bytes) else b"", content_type)
+
+
+def _response(status: int, body: bytes, content_type: str) -> dict[str, Any]:
+    if len(body) > MAX_BODY:
+        return {"status": status, "body": b"null", "missing": f"it is larger than {MAX_BODY >> 20} MB"}
+    return {"status": status, "body": store_body(body, content_type)}
+
+
+def _add(content: bytearray, piece: bytes) -> None:
+    """Add a piece of a body; of one that is too large no more than shows that it is."""
+    if len(content) <= MAX_BODY:
+        content += piece
 
 
 def _is_request(scope: Any) -> bool:

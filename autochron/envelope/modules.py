@@ -15,7 +15,11 @@ from autochron.errors import CodecError
 _known: dict[int, str] = {}
 """Where an object was found, by its identity; it is looked up again, for another may have that identity by now."""
 
+_missed: dict[type, int] = {}
+"""How often an object of a type was in no module: what is made for each request is not looked for again and again."""
+
 _MAX_KNOWN = 256
+_MISSES = 3
 
 
 def attribute_of(value: Any, first: str) -> str | None:
@@ -28,10 +32,12 @@ def attribute_of(value: Any, first: str) -> str | None:
     known = _known.get(id(value))
     if known is not None and _held(known) is value:
         return known
-    # Not the main module, if another has it: in another run that is another module.
-    order = [first, *(name for name in list(sys.modules) if name not in {first, "__main__"}), "__main__"]
-    if first == "__main__":
-        order = order[1:]
+    cls = type(value)
+    order = [first]
+    if _missed.get(cls, 0) < _MISSES:
+        # Not the main module, if another has it: in another run that is another module.
+        others = [name for name in list(sys.modules) if name not in {first, "__main__"}]
+        order = [*(order if first != "__main__" else ()), *others, "__main__"]
     for name in order:
         module = sys.modules.get(name)
         if type(module) is not ModuleType:
@@ -42,6 +48,9 @@ def attribute_of(value: Any, first: str) -> str | None:
                     _known.clear()
                 found = _known[id(value)] = f"{names.place_of(name)}:{attribute}"
                 return found
+    if len(_missed) >= _MAX_KNOWN:
+        _missed.clear()
+    _missed[cls] = _missed.get(cls, 0) + 1
     return None
 
 

@@ -47,7 +47,7 @@ class CallDraft:
         self._arguments: dict[str, bytes] = {}
         self._attributes: dict[str, str] = {}
         self._response: dict[str, Any] | None = None
-        self.request = request = asgi.incoming(point.parameters, arguments)
+        self.request = request = asgi.incoming(point.parameters, arguments, int(is_method(point)))
         self._input = call_input(point, arguments, request)
         self._app: str | None = None
         if request is not None:
@@ -178,7 +178,7 @@ class CallDraft:
                 "scheme": str(scope.get("scheme", "http")),
                 "root_path": str(scope.get("root_path", "")),
                 "app": self._app,
-                "is_read": request.is_read,
+                "missing": request.missing,
             }
         else:
             arguments = encode({name: Raw(body) for name, body in self._arguments.items()})
@@ -191,6 +191,8 @@ class CallDraft:
             body, paths = redactor.mask_outcome(self._response["body"])
             masked += [f"response.{path}" for path in paths]
             meta["response"] = {**self._response, "body": Raw(body)}
+            if "missing" in self._response:
+                self._opaque["response.body: the body of the response, which is too large to be kept"] = None
         return meta
 
     def _masked(self, outcome: Any, redactor: Redactor, masked: list[str]) -> Any:

@@ -10,7 +10,7 @@ from msgspec.json import decode, encode
 from autochron.envelope import asgi
 from autochron.envelope.compare import first_difference
 from autochron.envelope.paths import drop_paths
-from autochron.inputs import call_input, masked_call_input
+from autochron.inputs import call_input, is_method, masked_call_input
 from autochron.interrupts import is_interruption
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Call:
         self._calls = calls
         self._redactor = redactor
         self._point, self._arguments = point, arguments
-        self._request = asgi.incoming(point.parameters, arguments)
+        self._request = asgi.incoming(point.parameters, arguments, int(is_method(point)))
         self._recorded: Envelope | None = None
         """The recorded call, where the body of its request is to be compared yet."""
         if self._request is not None:

@@ -21,7 +21,7 @@ from autochron.envelope import codec
 from autochron.envelope import types as names
 from autochron.envelope.bodies import restore_body
 from autochron.errors import CodecError, UsageError
-from autochron.model import Closed, Envelope, Streamed
+from autochron.model import Abandoned, Closed, Envelope, Streamed
 from autochron.recording.calls import ARGUMENTS
 from autochron.rules.nearest import nearest
 from autochron.session.project import module_names
@@ -41,7 +41,7 @@ def obstacle(header: Header, footer: Footer | None) -> str | None:
     call = None if footer is None else footer.call
     if call is None:
         return (
-            "it has no call: only a trace that a [[trace]] rule made of a call has one, since this release"
+            "it holds no call; one that a [[trace]] rule made of a call does, unless an older release recorded it"
             if header.command.mode == "block"
             else "it is of a command; say replay.run()"
         )
@@ -50,8 +50,8 @@ def obstacle(header: Header, footer: Footer | None) -> str | None:
         what = f"the request in its argument {request['parameter']}"
         if request["app"] is None:
             return f"{what} can't be sent again: its application is no attribute of a module"
-        if request["is_read"]:
-            return f"{what} can't be sent again: its body was read before the call, and is not kept"
+        if request["missing"] is not None:
+            return f"{what} can't be sent again: its body is not kept, for {request['missing']}"
         return None
     found = next((entry for entry in call.opaque if entry.startswith(f"{ARGUMENTS}.")), None)
     if found is None:
@@ -179,9 +179,8 @@ class _Again:
     def _finished(self, value: Any) -> Any:
         """Return the value once it is there; of a stream as many items as were read when it was recorded."""
         outcome = self._call.outcome
-        count = (
-            len(outcome.items) if isinstance(outcome, Streamed) and isinstance(outcome.end, Closed) else None
-        )
+        was_left = isinstance(outcome, Streamed) and isinstance(outcome.end, Abandoned | Closed)
+        count = len(outcome.items) if isinstance(outcome, Streamed) and was_left else None
         if inspect.isgenerator(value):
             with contextlib.closing(value):
                 return list(islice(value, count))

@@ -430,8 +430,11 @@ class Recording(Session):
             ending = structs.replace(ending, ledger=(*ending.ledger, Unwoven(name, reason, ADDRESS)))
         footer = ending.footer(self._redactor, self._come(), tools, self.connections, self.lost)
         if self.call is not None:
-            call = self.call.envelope(self._redactor, self.tally.site, self._began)
-            footer = structs.replace(footer, call=call)
+            try:
+                call = self.call.envelope(self._redactor, self.tally.site, self._began)
+                footer = structs.replace(footer, call=call)
+            except Exception as error:  # the crossings are kept, whatever is wrong with the call
+                self.forget_call(error)
         return footer
 
     def _ledger(self) -> tuple[Unwoven, ...]:
