@@ -466,9 +466,9 @@ class Footer(Struct, frozen=True, kw_only=True):
 
     Its `seq` is 0. Its `meta` has what the call is made again by: `arguments` (parameter to value in the typed codec; what is
     opaque or masked in them stands in `opaque` and `masked` below `arguments`), `attributes` (parameter to the attribute of a
-    module that it was, `app:shop`), and of an HTTP request `request` (`parameter`, `headers`, `scheme`, `root_path`,
-    `missing`: why its body is not kept, and `app`, the application as an attribute of a module). `response` is the status and the stored body of an
-    HTTP response.
+    module that it was, `app:shop`), and of an HTTP request `request`: its `parameter`, `headers`, `scheme` and `root_path`;
+    `app`, the application as an attribute of a module; `missing`, why its body is not kept. `response` is the status and the
+    stored body of an HTTP response.
     """
 
 
