@@ -40,6 +40,9 @@ class Calls:
         """Compare what a call is given; one inside another is not compared, for the trace is of the outer one."""
         call, redactor = self._call, self._redactor
         made = Call(self, point, arguments, redactor)
+        if call is not None and not made.is_request and b'"request"' in call.meta:
+            return made  # an application is started and stopped by calls, too
+        made.is_compared = True
         self._open += 1
         if call is not None and self._open == 1:
             try:
@@ -57,7 +60,7 @@ class Calls:
         self._tell(call, path, recorded, replayed)
 
     def end(self, error: BaseException | None) -> None:
-        """Note how a call ended."""
+        """Note how a call ended that is compared."""
         self._open -= 1
         self.ended.append(error)
 
@@ -70,6 +73,8 @@ class Call:
         self._redactor = redactor
         self._point, self._arguments = point, arguments
         self._request = asgi.incoming(point.parameters, arguments, int(is_method(point)))
+        self.is_request = self._request is not None
+        self.is_compared = False
         self._recorded: Envelope | None = None
         """The recorded call, where the body of its request is to be compared yet."""
         if self._request is not None:
@@ -131,4 +136,5 @@ class Call:
         if request is not None:
             request.let_go()
             self._compare_body()
-        self._calls.end(error)
+        if self.is_compared:
+            self._calls.end(error)

@@ -53,6 +53,9 @@ def obstacle(header: Header, footer: Footer | None) -> str | None:
         if request["missing"] is not None:
             return f"{what} can't be sent again: its body is not kept, for {request['missing']}"
         return None
+    scope = decode(call.meta)["arguments"].get("scope")
+    if isinstance(scope, dict) and {"receive", "send"} <= decode(call.input).keys():
+        return f"it is no HTTP request but a call of type {scope.get('type')}, which can't be sent again"
     found = next((entry for entry in call.opaque if entry.startswith(f"{ARGUMENTS}.")), None)
     if found is None:
         return None
