@@ -11,6 +11,7 @@ from msgspec.json import decode, encode
 
 from autochron.crossing.arguments import capture
 from autochron.envelope import bodies, codec, exchange
+from autochron.envelope.canonical import canonical
 from autochron.envelope.exchange import Wire
 from autochron.envelope.growing import Growing
 from autochron.envelope.paths import keep_paths, redact_paths
@@ -18,6 +19,9 @@ from autochron.model import BoundaryRule
 
 if TYPE_CHECKING:
     from autochron.crossing.kernel import Crossing
+    from autochron.envelope.asgi import Incoming
+    from autochron.envelope.redaction import Redactor
+    from autochron.weaving.gate import Point
 
 Reader = Callable[[tuple[Any, ...]], tuple[tuple[str, ...], tuple[Any, ...]]]
 
@@ -57,11 +61,11 @@ class Inputs:
         self.changing: Reader | None = None if rule.changes is None else capture(rule.changes, point)
         self.whole = False
         names = point.parameters
-        has_receiver = names[:1] in {("self",), ("cls",), ("mcs",)} and "." in point.qualname
+        has_receiver = is_method(point)
         if rule.capture:
             self.read = capture(rule.capture, point)
-        elif rule.outcome is not None and point.replaced >= 0:  # what is the outcome is no input
-            kept = [index for index in range(int(has_receiver), len(names)) if index != point.replaced]
+        elif rule.outcome is not None and point.replaced:  # what is the outcome is no input
+            kept = [index for index in range(int(has_receiver), len(names)) if index not in point.replaced]
             names = tuple(names[index] for index in kept)
             self.read = lambda arguments: (names, tuple([arguments[index] for index in kept]))
         elif has_receiver:
@@ -79,6 +83,46 @@ class Inputs:
                 self._growing.clear()
             growing = self._growing[lane] = Growing()
         return growing
+
+
+def is_method(point: Point) -> bool:
+    """Tell whether the first parameter of a definition is its receiver, which is no input."""
+    return point.parameters[:1] in {("self",), ("cls",), ("mcs",)} and "." in point.qualname
+
+
+def call_input(point: Point, arguments: tuple[Any, ...], request: Incoming | None) -> bytes:
+    """Write the input of a call that has a trace of its own; of an HTTP request its method, path and query."""
+    pairs = [*zip(point.parameters, arguments, strict=False)][is_method(point) :]
+    if request is not None:
+        pairs = [
+            (name, request.head() if name == request.parameter else value)
+            for name, value in pairs
+            if name not in request.beside
+        ]
+    return canonical([name for name, _ in pairs], [value for _, value in pairs])
+
+
+def masked_call_input(
+    redactor: Redactor, body: bytes, parameter: str | None
+) -> tuple[bytes, tuple[str, ...]]:
+    """Mask the input of a call, and list the paths that were masked; `parameter` holds its HTTP request, if it has one."""
+    masked, paths = redactor.mask_outcome(body)
+    if parameter is None:
+        return masked, paths
+    fields = decode(masked, type=dict[str, Raw])
+    request = decode(fields[parameter], type=dict[str, Any])
+    query = redactor.mask_url(f"?{request['query']}")[1:]
+    if query == request["query"]:
+        return masked, paths
+    fields[parameter] = Raw(encode({**request, "query": query}, order="sorted"))
+    return encode(fields, order="sorted"), (*paths, f"{parameter}.query")
+
+
+def with_request_body(body: bytes, parameter: str, content: bytes) -> bytes:
+    """Add the stored body of an HTTP request to the input of a call; it is known when the call has ended."""
+    fields = decode(body, type=dict[str, Raw])
+    request = decode(fields[parameter], type=dict[str, Raw])
+    return encode({**fields, parameter: {**request, "body": Raw(content)}}, order="sorted")
 
 
 def inputs_of(crossing: Crossing) -> Inputs:

@@ -522,6 +522,15 @@ class Footer(Struct, frozen=True, kw_only=True):
     """What files and databases held before the run opened them to write."""
     reads: tuple[FileRead, ...] = ()
     """The project's files that were read inside a boundary, and that no snapshot has."""
+    call: Envelope | None = None
+    """The call that the trace is of: its bound arguments and its outcome. None for other traces.
+
+    Its `seq` is 0. Its `meta` has what the call is made again by: `arguments` (parameter to value in the typed codec; what is
+    opaque or masked in them stands in `opaque` and `masked` below `arguments`), `attributes` (parameter to the attribute of a
+    module that it was, `app:shop`), and of an HTTP request `request`: its `parameter`, `headers`, `scheme` and `root_path`;
+    `app`, the application as an attribute of a module; `missing`, why its body is not kept. `response` is the status and the
+    stored body of an HTTP response.
+    """
 
 
 class ChildEnd(Struct, frozen=True, kw_only=True):
@@ -710,6 +719,8 @@ class Incident(Struct, frozen=True, kw_only=True):
     """The file of the test."""
     waits: bool
     """Whether the test waits for someone to write in it how the agent is called."""
+    raises: str | None = None
+    """The type of the exception by which a test that makes a recorded call again fails, where that call raised."""
     warnings: tuple[str, ...] = ()
     root: str = ""
     """The folder that the trace's sites start from."""

@@ -231,7 +231,7 @@ class _Boundary:
             called.rpartition(".")[2], called, point.module, point.captured.get(rule.id, {})
         )
         self.collapses = rule.pack is not None and rule.kind == "model"
-        self.outcome = rule.outcome if point.replaced >= 0 else None
+        self.outcome = rule.outcome if point.replaced else None
         self.runs = rule.observe or self.outcome is not None
         """Whether the body runs on a replay, too, whatever is live."""
         self.passed: Reader | None = None

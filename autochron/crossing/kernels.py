@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from autochron import _originals
 from autochron.crossing.kernel import BUSY, Kernel
 from autochron.crossing.lanes import CURRENT, Root, is_paused
 from autochron.weaving.gate import Point
+
+
+class CallHandler(Protocol):
+    """What hears of a call that has a trace of its own. What it calls of the program crosses nothing."""
+
+    def substituted(self, argument: Any) -> Any:
+        """Return what the body gets for an argument that its point says may be replaced."""
+
+    def item(self, item: Any) -> None:
+        """Note an item of a stream."""
+
+    def returned(self, value: Any) -> None:
+        """Note that the call returned, which ends it."""
+
+    def raised(self, error: BaseException) -> None:
+        """Note that the call raised, which ends it."""
+
+    def served(self) -> None:
+        """Note that a replay serves the call as a whole, which ends it."""
 
 
 class Kernels:
@@ -27,15 +46,19 @@ class Kernels:
 
     def enter(self, point: Point, arguments: tuple[Any, ...]) -> Any:
         """Begin a crossing, after its trace if the call has one of its own."""
-        if not point.trace or is_paused() or _originals.get_ident() in BUSY:
+        ident = _originals.get_ident()
+        if not point.trace or is_paused() or ident in BUSY:
             return self._kernel().enter(point, arguments)
-        part = self._begin(point, arguments)
+        BUSY.add(ident)
+        try:
+            part = self._begin(point, arguments)
+        finally:
+            BUSY.discard(ident)
         if part is None:
             return self._kernel().enter(point, arguments)
         token = part.kernel.enter(point, arguments) if point.rules else None
         if token is not None and not token:
-            part.leave()  # a replay serves the call as a whole
-            part.end(None)
+            part.served()
             return token
         part.inner = token
         return part
@@ -58,22 +81,28 @@ class Part:
         inner: the token of the call's own crossing, where a rule makes it one.
     """
 
-    __slots__ = ("_end", "_previous", "inner", "kernel")
+    __slots__ = ("_call", "_previous", "inner", "kernel")
 
-    def __init__(self, kernel: Kernel, end: Callable[[BaseException | None], None]) -> None:
-        """Make the kernel's lane current; `end` is told how the call ended."""
+    def __init__(self, kernel: Kernel, call: CallHandler) -> None:
+        """Make the kernel's lane current; `call` hears how the call goes on."""
         self.kernel = kernel
         self.inner: Any = None
-        self._end = end
+        self._call = call
         self._previous = CURRENT.get(None)
         CURRENT.set(kernel.base)
+
+    def substituted(self, argument: Any) -> Any:
+        """Give what the body gets for an argument."""
+        if self.inner is not None:
+            argument = self.inner.substituted(argument)
+        return self._call.substituted(argument)
 
     def returned(self, value: Any) -> Any:
         """End with a value."""
         if self.inner is not None:
             value = self.inner.returned(value)
         self.leave()
-        self.end(None)
+        self._tell(self._call.returned, value)
         return value
 
     def raised(self, error: BaseException) -> None:
@@ -81,13 +110,19 @@ class Part:
         if self.inner is not None:
             self.inner.raised(error)
         self.leave()
-        self.end(error)
+        self._tell(self._call.raised, error)
+
+    def served(self) -> None:
+        """End a call that a replay serves as a whole."""
+        self.leave()
+        self._call.served()
 
     def yielded(self, item: Any) -> None:
         """Leave until `resumed`."""
         if self.inner is not None:
             self.inner.yielded(item)
         self.leave()
+        self._tell(self._call.item, item)
 
     def resumed(self) -> None:
         """Enter again."""
@@ -96,15 +131,20 @@ class Part:
         if self.inner is not None:
             self.inner.resumed()
 
-    def end(self, error: BaseException | None) -> None:
-        """Tell how the call ended."""
-        self._end(error)
-
     def leave(self) -> None:
         """Make current again what was before."""
         current = CURRENT.get(None)
         if current is not None and current.root.kernel is self.kernel:
             CURRENT.set(self._previous)
+
+    @staticmethod
+    def _tell(hear: Callable[[Any], None], value: Any) -> None:
+        ident = _originals.get_ident()
+        BUSY.add(ident)
+        try:
+            hear(value)
+        finally:
+            BUSY.discard(ident)
 
 
 def base_of(current: Any, main: Root) -> Any:

@@ -71,14 +71,14 @@ def label(value: type) -> str:
     """Name a type for people: never fails, and finding it again isn't meant."""
     module = _text(value, "__module__") or "builtins"
     qualname = _text(value, "__qualname__") or value.__name__
-    return f"{_place(module)}:{qualname}"
+    return f"{place_of(module)}:{qualname}"
 
 
 def label_function(value: Any) -> str:
     """Name a function for people."""
     module = _text(value, "__module__") or "builtins"
     qualname = _text(value, "__qualname__") or type(value).__name__
-    return f"{_place(module)}:{qualname}"
+    return f"{place_of(module)}:{qualname}"
 
 
 def name_of(value: Any) -> str:
@@ -94,7 +94,7 @@ def name_of(value: Any) -> str:
             return _HIDDEN_BUILTINS[value]
         except (KeyError, TypeError):
             raise UnnamedError(f"{module} has another object, or none, under the name {qualname}") from None
-    return f"{_place(module)}:{qualname}"
+    return f"{place_of(module)}:{qualname}"
 
 
 def find(name: str) -> Any:
@@ -148,7 +148,7 @@ def name_module(module: types.ModuleType) -> str:
     name = _text(module, "__name__")
     if not name or sys.modules.get(name) is not module:
         raise UnnamedError("the module isn't imported under its own name")
-    return _place(name)
+    return place_of(name)
 
 
 def _text(value: Any, attribute: str) -> str:
@@ -160,7 +160,7 @@ def _text(value: Any, attribute: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _place(module: str) -> str:
+def place_of(module: str) -> str:
     """Write a module's name, or the file of the main module."""
     if module in _MAIN:
         file = _file_of(sys.modules.get(module))

@@ -58,6 +58,12 @@ class Baseline(Struct, frozen=True, kw_only=True):
     crossings: dict[str, CrossingPrint] = {}
     sources: dict[str, str] = {}
     """The project's modules that ran, by path from the rules' root: SHA-256 of each."""
+    files: dict[str, str] = {}
+    """What `incident new` made in the folder, by name: SHA-256 of each."""
+    settled: bool = False
+    """Whether the test came out as it should when it was made."""
+    snapshots: str | None = None
+    """The folder with the contents of snapshots, relative to this one, where that isn't the project's own."""
     swallowed: tuple[str, ...] = ()
     """Crashes that the program's code caught itself, as it always does."""
 

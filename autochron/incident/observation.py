@@ -102,12 +102,12 @@ def missing_state(
     found = []
     for address, known in baseline.crossings.items():
         was, now = flatten(outcome_of(recorded[address])), flatten(runs[0].crossings[address].outcome)
-        for path in known.unlike_record[:4]:
-            found.append(
-                f"{address}.{path} is {_example(now.get(path, '(missing)'))} in each run of today's code, and was"
-                f" {_example(was.get(path, '(missing)'))} in the incident: state is missing, or the code has changed since;"
-                " name the file in a [[snapshot]] and record again"
-            )
+        found += [
+            f"{address}.{path} is {_example(now.get(path, '(missing)'))} in each run of today's code, and was"
+            f" {_example(was.get(path, '(missing)'))} in the incident: state is missing, or the code has changed since; name"
+            " the file in a [[snapshot]] and record again"
+            for path in known.unlike_record[:4]
+        ]
     return found
 
 

@@ -200,8 +200,8 @@ class _Judge:
         outcome, known = outcome_of(now), self._print
         recorded = print_of([outcome_of(self._envelope)])
         same = not self._differences(recorded, outcome, known)
-        if known is not None and not same:
-            same = not known.outcome.differences(outcome, self._ignored)
+        if known is not None and not same and not known.outcome.differences(outcome, self._ignored):
+            return self._as_unchanged(known)
         tells = self._tells(recorded, known)
         had = () if known is None else known.effects
         again = [each for each in had if any(each.is_again(effect) for effect in self._effects)]
@@ -233,6 +233,16 @@ class _Judge:
                 ]
             )
         return None
+
+    def _as_unchanged(self, known: CrossingPrint) -> Judged:
+        """Return the verdict on a crossing that ends as unchanged code does, and not as the incident did."""
+        fields = ", ".join(known.unlike_record[:_SHOWN]) or "its outcome"
+        return self._inconclusive(
+            [
+                f"{self._address} does what it did on unchanged code, where {fields} is not what it was in the incident:"
+                " state is missing, or the code has changed since; name the file in a [[snapshot]] and record again"
+            ]
+        )
 
     def _differences(self, recorded: Any, outcome: Any, known: CrossingPrint | None) -> list[str]:
         """Return where an outcome is not the recorded one, without what varies between runs of the same code."""
@@ -292,6 +302,14 @@ class _Judge:
         found += [
             f"{each} was open before the replay began, so {address} could not work on a copy; run it by replay.run()"
             for each in seen.opened_before
+        ]
+        known = self._print
+        unlike = () if known is None else known.unlike_record
+        found += [
+            f"unchanged code doesn't show the incident: {address}.{path} is another there; name the file in a [[snapshot]] and"
+            " record again"
+            for path in unlike
+            if not is_below(path, self._ignored)
         ]
         return [*found, *self._swallowed(), *self._unchanged()]
 

@@ -217,7 +217,7 @@ class Editor:
             started=draft.started - self._began,
             duration=draft.ended - draft.started,
             masked=tuple(masked_paths) + tuple(path for _, paths in exchanges for path in paths),
-            opaque=tuple(draft.opaque or ()) + (() if from_wire else _by_type(body, rule.volatile)),
+            opaque=tuple(draft.opaque or ()) + (() if from_wire else by_type(body, rule.volatile)),
         )
 
     def _beside(self, crossing: Crossing, draft: Draft, rule: BoundaryRule) -> dict[str, Any]:
@@ -443,7 +443,7 @@ def _below(prefix: str, paths: Iterable[str]) -> list[str]:
     return [f"{prefix}.{path}" if path else prefix for path in paths]
 
 
-def _by_type(body: bytes, volatile: tuple[str, ...] = ()) -> tuple[str, ...]:
+def by_type(body: bytes, volatile: tuple[str, ...] = ()) -> tuple[str, ...]:
     """List what of an input is compared by its type only; members of a list once, however many there are."""
     if not has_tag(body, b'$opaque"'):
         return ()

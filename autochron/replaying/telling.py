@@ -85,6 +85,21 @@ class Teller:
             )
         return True
 
+    def compare_call(self, call: Envelope, path: str, recorded: str, replayed: str) -> None:
+        """Note that the function which the trace is of is called with another input than when it was recorded."""
+        plan = self._plan
+        if plan.inputs == "ignore":
+            return
+        lenient = plan.inputs == "warn" or (not plan.is_full and plan.inputs != "strict")
+        message = (
+            f"{call.name} was called with another input than when it was recorded: {path} was {recorded}, now it is"
+            f" {replayed}; replay.call() calls it with the recorded one"
+        )
+        severity: Severity = "warning" if lenient else "error"
+        self.note(
+            "input", call.name, message, severity=severity, path=path, recorded=recorded, replayed=replayed
+        )
+
     def _severity_of_input(self, envelope: Envelope) -> Severity | None:
         """Say what a changed input means; None where it means nothing."""
         plan = self._plan

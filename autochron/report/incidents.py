@@ -28,9 +28,13 @@ def write_incident(incident: Incident, tried: Tried | None, stream: TextIO) -> N
     elif tried.outcome == "passed":
         for line in _PASSED:
             page.line(f"  {line}", "red")
+    elif tried.outcome == "inconclusive":
+        page.line(f"  {incident.test} fails on today's code, and does not show the incident:", "red")
     elif tried.outcome == "broken":
         page.line(f"  {incident.test} does not fail as it should on today's code:", "red")
     if tried is not None:
         for line in tried.said.splitlines():
             page.line(f"    {line}")
+        for note in tried.notes:
+            page.line(f"  {note}", "yellow" if "state is missing" in note else None)
     page.line(f"  run it with: pytest {incident.folder}")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 from msgspec import DecodeError
-from msgspec.json import decode
+from msgspec.json import decode, encode
 
 from autochron.envelope.bodies import read_body
 from autochron.envelope.brief import ENOUGH, brief
@@ -49,11 +49,20 @@ def _both(envelope: Envelope) -> tuple[str, str]:
 
 def _given(envelope: Envelope) -> str:
     value = _decoded(envelope.input)
+    if b'"request"' in envelope.meta and (request := _decoded(envelope.meta).get("request")):
+        asked = value.pop(request["parameter"])
+        query = f"?{asked['query']}" if asked["query"] else ""
+        body = brief(read_body(encode(asked["body"]))) if asked["body"] is not None else ""
+        rest = f", {brief(value, bare=True)}" if value else ""
+        return f"{asked['method']} {asked['path']}{query} {body}".rstrip() + rest
     return brief(value, bare=True) if isinstance(value, dict) else brief(value)
 
 
 def _got(envelope: Envelope) -> str:
     outcome = envelope.outcome
+    if b'"response"' in envelope.meta and (response := _decoded(envelope.meta).get("response")):
+        text = brief(read_body(encode(response["body"])))
+        return f"status {response['status']}" + (f": {text}" if response["body"] is not None else "")
     if isinstance(outcome, Returned):
         return f"its argument {outcome.argument}" if outcome.argument else brief(_decoded(outcome.value))
     if isinstance(outcome, Streamed):

@@ -75,7 +75,11 @@ def write_trace(trace: Trace, stream: TextIO, *, as_json: bool) -> None:
         return
     page = Page(stream)
     _write_head(page, trace.header, trace.footer, len(trace.envelopes))
+    call = trace.footer.call if trace.footer else None
     depths: dict[int, int] = {}
+    if call is not None:
+        depths[0] = 0
+        _write_envelope(page, call, "  ")
     for envelope in trace.envelopes:
         depth = depths[envelope.seq] = depths.get(envelope.parent or 0, -1) + 1
         _write_envelope(page, envelope, "  " * (depth + 1))
@@ -87,7 +91,8 @@ def write_tree(record: Record, stream: TextIO, *, whole: bool) -> None:
     page = Page(stream)
     _write_head(page, record.header, record.footer, record.size)
     # Of a long trace a few are shown, and read again: the others needn't be kept.
-    draw_trace(record, None if whole else record.get).write(page, whole=whole)
+    call = record.footer.call if record.footer else None
+    draw_trace(record, None if whole else record.get, call).write(page, whole=whole)
     _write_foot(page, record.footer)
 
 
@@ -129,6 +134,9 @@ def _write_envelope(page: Page, envelope: Envelope, indent: str) -> None:
 
 def _outcome(envelope: Envelope) -> str:
     outcome = envelope.outcome
+    response = decode(envelope.meta, type=dict[str, Raw]).get("response")
+    if response is not None:
+        return f"response {_short(bytes(response))}"
     if isinstance(outcome, Returned):
         return f"argument {outcome.argument}" if outcome.argument else _short(outcome.value)
     if isinstance(outcome, Raised):

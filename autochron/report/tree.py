@@ -203,24 +203,37 @@ def _fit(parts: Iterable[Part], room: int) -> list[Part]:
 # --- a trace -------------------------------------------------------------------------------------------------------
 
 
-def draw_trace(envelopes: Iterable[Envelope], get: Callable[[int], Envelope] | None = None) -> Drawing:
-    """Draw the crossings of a trace, in order of start. With `get` none is kept, and those that are shown are asked for."""
+def draw_trace(
+    envelopes: Iterable[Envelope],
+    get: Callable[[int], Envelope] | None = None,
+    call: Envelope | None = None,
+) -> Drawing:
+    """Draw the crossings of a trace, in order of start, below the call that it is of, if it is one's.
+
+    With `get` none is kept, and those that are shown are asked for.
+    """
     kept: dict[int, Envelope] = {}
-    knots = []
+    knots = [] if call is None else [_knot(call)]
+    root = None if call is None else call.seq
     for envelope in envelopes:
         if get is None:
             kept[envelope.seq] = envelope
-        knots.append(_knot(envelope))
+        knots.append(_knot(envelope, root=root))
     find = get or kept.__getitem__
-    return Drawing(knots, lambda seq: Shown(find(seq)), weigh=((3, 1), (1, 1)))
+
+    def shown(seq: int) -> Shown:
+        return Shown(call if call is not None and seq == call.seq else find(seq))
+
+    return Drawing(knots, shown, weigh=((3, 1), (1, 1)))
 
 
-def _knot(envelope: Envelope, *, rank: int = 0, remark: str = "") -> Knot:
+def _knot(envelope: Envelope, *, rank: int = 0, remark: str = "", root: int | None = None) -> Knot:
     outcome = envelope.outcome
     end = outcome.end if isinstance(outcome, Streamed) else outcome
     span = (envelope.started, envelope.started + envelope.duration)
     alike = (envelope.name, type(end) is Raised, remark)
-    return Knot(envelope.seq, envelope.parent, envelope.lane, envelope.name, alike, rank=rank, span=span)
+    parent = root if envelope.parent is None else envelope.parent
+    return Knot(envelope.seq, parent, envelope.lane, envelope.name, alike, rank=rank, span=span)
 
 
 # --- a replay ------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -12,14 +13,21 @@ from collections.abc import Sequence
 from string import Template
 from typing import TYPE_CHECKING, NamedTuple
 
-from autochron.config import RULE_FILE
+from msgspec import structs
+
+from autochron.config import RULE_FILE, default_store
+from autochron.effects.carrying import take_along
+from autochron.effects.snapshots import SnapshotFolder, folder_of_store
+from autochron.envelope.redaction import Redactor
 from autochron.errors import UsageError
+from autochron.incident.folder import move_in, refuse_occupied
 from autochron.model import Command, Envelope, Footer, Incident, Rules
 from autochron.replaying.plan import Plan, plan_for
 from autochron.rules import load_rules
 from autochron.rules.text import read_text
 from autochron.session import again
 from autochron.session.block import refuse_unwoven
+from autochron.session.calling import masked_arguments, obstacle
 from autochron.session.coverage import refuse_uncovered
 from autochron.store.tracefile import write_stream
 
@@ -27,6 +35,9 @@ if TYPE_CHECKING:
     from autochron.ports import Record
 
 TRACE = "trace.jsonl"
+
+TAKEN = "trace.snapshots"
+"""The folder with the contents of snapshots that were taken along."""
 
 _TEMPLATES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates")
 _FEW = 8
@@ -44,6 +55,29 @@ class Wanted(NamedTuple):
     folder: str
     allow_unwoven: bool = False
     """Whether the test may run tools for real that no rule covers."""
+    force: bool = False
+    """Whether an incident that is there is replaced."""
+    with_snapshots: bool = False
+    """Whether the contents of snapshots are taken along."""
+    rows: tuple[str, ...] = ()
+    """`TABLE=WHERE`: which rows of a table are taken along."""
+    accepted: tuple[str, ...] = ()
+    """Names of the secrets that may be in what is taken along."""
+    places: tuple[SnapshotFolder, ...] = ()
+    """Where the contents of the trace's snapshots are."""
+
+    def snapshots_at(self, folder: str) -> str | None:
+        """Return where the test finds the contents of snapshots, where it would not look by itself."""
+        footer = self.record.footer
+        if footer is None or not any(each.digest for each in footer.snapshots) or self.with_snapshots:
+            return None
+        own = folder_of_store(default_store(None, self.rules.root or os.getcwd()))
+        used = next(
+            (each for each in self.places if any(each.has(one.digest) for one in footer.snapshots)), own
+        )
+        if used is None or own is None or used.path == own.path:
+            return None
+        return os.path.relpath(used.path, folder).replace(os.sep, "/")
 
 
 def write(wanted: Wanted, tree: Sequence[str]) -> Incident:
@@ -70,11 +104,19 @@ def write(wanted: Wanted, tree: Sequence[str]) -> Incident:
         for name, text in files.items():
             with open(os.path.join(made, name), "w", encoding="utf-8") as file:
                 file.write(text)
+        if wanted.with_snapshots:
+            taken = take_along(
+                footer,
+                wanted.places,
+                os.path.join(made, TAKEN),
+                wanted.rows,
+                wanted.accepted,
+                Redactor().mask,
+            )
+            footer = structs.replace(footer, snapshots=taken)
         write_stream(record.header, record, footer, os.path.join(made, TRACE))
         os.chmod(made, 0o755)  # noqa: S103 - as any folder of a repository
-        if os.path.isdir(folder):
-            os.rmdir(folder)
-        os.rename(made, folder)
+        move_in(made, folder)
     except BaseException as error:
         if made is not None:
             shutil.rmtree(made, ignore_errors=True)
@@ -89,15 +131,29 @@ def write(wanted: Wanted, tree: Sequence[str]) -> Incident:
         files=(TRACE, *files),
         test=os.path.join(wanted.folder, said.file),
         waits=said.is_block,
+        raises=footer.error.rpartition(".")[2] if said.is_call and footer.error else None,
         warnings=tuple(_warnings(wanted, folder)),
+        root=wanted.rules.root or os.getcwd(),
     )
+
+
+def suspects_of(wanted: Wanted) -> list[Envelope]:
+    """Return the recorded crossings that the test is about."""
+    return again.suspects(wanted.record, plan_for(wanted.record, wanted.live, inputs=wanted.inputs))
+
+
+def test_text(wanted: Wanted, volatile: Sequence[tuple[str, str]]) -> str:
+    """Return the text of the test; `volatile` are fields that vary, each with examples."""
+    footer = wanted.record.footer
+    assert footer is not None  # noqa: S101 - a trace without one is refused
+    plan = plan_for(wanted.record, wanted.live, inputs=wanted.inputs)
+    return _Said(wanted, plan, os.path.abspath(wanted.folder), footer).test(volatile)
 
 
 def _settled(wanted: Wanted, folder: str) -> tuple[Plan, Footer]:
     """Refuse what can't become an incident; gives what is live, and how the recorded run ended."""
     record = wanted.record
-    if os.path.isfile(folder) or (os.path.isdir(folder) and os.listdir(folder)):
-        raise UsageError(f"{wanted.folder} is there already and holds something; name a folder that is not")
+    refuse_occupied(folder, wanted.folder, force=wanted.force)
     plan = plan_for(record, wanted.live, inputs=wanted.inputs)
     if record.footer is None:
         raise UsageError(
@@ -120,6 +176,14 @@ def _warnings(wanted: Wanted, folder: str) -> list[str]:
         found.append(
             f"the trace was not recorded with the rules that {name} holds today, which {RULE_FILE} repeats: "
             "what they weave otherwise is a divergence in the test (other-rules)"
+        )
+    footer = wanted.record.footer
+    state = [each for each in footer.snapshots if each.digest] if footer is not None else []
+    if state and not wanted.with_snapshots:
+        names = ", ".join(each.path for each in state[:_FEW]) + (", …" if len(state) > _FEW else "")
+        found.append(
+            f"what {names} held before the run stays in the local store, so the test runs on this machine alone;"
+            " --with-snapshots takes it along (snapshots-stay)"
         )
     if load_rules(os.path.join(folder, RULE_FILE)).digest != rules.digest:
         found.append(f"{RULE_FILE} does not mean quite the same as the rules it was made of (other-rules)")
@@ -156,7 +220,11 @@ class _Said:
         self._home = rules.root or os.getcwd()
         self.root = os.path.relpath(self._home, folder).replace(os.sep, "/")
         self._shown = os.path.relpath(folder, self._home).replace(os.sep, "/")
-        self.is_block = record.header.command.mode == "block"
+        is_block = record.header.command.mode == "block"
+        self._obstacle = obstacle(record.header, footer) if is_block else None
+        self.is_call = is_block and self._obstacle is None
+        """Whether the trace is of a call that can be made again."""
+        self.is_block = is_block and not self.is_call
         self._title = os.path.basename(folder)
         self._name = re.sub(r"\W+", "_", self._title).strip("_").lower() or "incident"
         self.file = f"test_{self._name}.py"
@@ -164,24 +232,25 @@ class _Said:
         self._failed = again.has_failed(record)
         self._models = plan.models
 
-    def test(self) -> str:
-        """Write the test."""
+    def test(self, volatile: Sequence[tuple[str, str]] = ()) -> str:
+        """Write the test; `volatile` are fields that vary, each with examples."""
         named = [] if self._failed or len(self._suspects) > _FEW else self._suspects
         example = self._suspects[-1] if self._suspects else None
         live = self._wanted.live
-        plan = f"live={_quoted(live[0]) if len(live) == 1 else '[' + ', '.join(map(_quoted, live)) + ']'}"
+        plan = [f"live={_quoted(live[0]) if len(live) == 1 else '[' + ', '.join(map(_quoted, live)) + ']'}"]
         if self._wanted.inputs:
-            plan += f", inputs={_quoted(self._wanted.inputs)}"
-        if not self._models:
-            plan += ', deny="network"'
+            plan.append(f"inputs={_quoted(self._wanted.inputs)}")
+        plan.append(f"deny={_quoted(self._denied())}")
         if self._wanted.allow_unwoven:
-            plan += ", allow_unwoven=True"
+            plan.append("allow_unwoven=True")
+        if volatile:
+            plan.append(_volatile(volatile))
         return _filled(
-            "test_block.py.txt" if self.is_block else "test_command.py.txt",
+            self._template(),
             title=f"The incident {self._name}: what happened then must not happen again.",
             shown=self._shown,
             name=self._name,
-            plan=plan,
+            plan=_arguments(['"trace.jsonl"', *plan]),
             served=_comment(self._served()) + self._allowed(),
             place=f"{self.file}, in test_{self._name}",
             until=_comment(f"{self._until()} Say here what should happen instead, such as"),
@@ -189,25 +258,47 @@ class _Said:
             suspects=_listed([_quoted(each.address) for each in named]),
         )
 
+    def _denied(self) -> str:
+        return "subprocess" if self._models else "network,subprocess"
+
+    def _template(self) -> str:
+        if self.is_call:
+            return "test_call.py.txt"
+        return "test_block.py.txt" if self.is_block else "test_command.py.txt"
+
     def _served(self) -> str:
         live = f"live is {', '.join(self._wanted.live)}, and the rest is served from the trace."
+        if self.is_call:
+            masked = masked_arguments(self._footer)
+            mask = (
+                f" What was masked when it was recorded is passed as its mask: {', '.join(masked)}."
+                if masked
+                else ""
+            )
+            return f"The recorded call, made again in this process; {live}{mask}"
         if not self.is_block:
             return f"The recorded command in a process of its own; {live}"
         return (
-            f"The trace is of {_command(self._wanted.record.header.command)}, and names no program that could be run. Call "
-            f"the agent here as it was called there, in the place of the next line; {live}"
+            f"The trace is of {_command(self._wanted.record.header.command)}, and names no program that could be "
+            f"run{self._why()}. Call the agent here as it was called there, in the place of the next line; {live}"
         )
 
     def _allowed(self) -> str:
         """Return the comment on a test that may run tools for real, in a line of its own."""
         if not self._wanted.allow_unwoven:
             return ""
-        tools = ", ".join(self._footer.unwoven_tools) or "what today's rules don't cover"
+        tools = _tick(", ".join(self._footer.unwoven_tools)) or "what today's rules don't cover"
         return (
             f"\n    # allow_unwoven: the test may run {tools} for real, for no boundary is known to cover it."
         )
 
+    def _why(self) -> str:
+        is_of_call = self._footer.call is not None
+        return f", and the call can't be made again: {self._obstacle}" if is_of_call else ""
+
     def _until(self) -> str:
+        if self._failed and self.is_call:
+            return "This fails while the call fails."
         if self._failed:
             return "This fails while the program fails."
         if len(self._suspects) == 1:
@@ -250,12 +341,14 @@ class _Said:
         runs = (
             "It waits for you to write into it how the agent is called."
             if self.is_block
+            else "It makes the recorded call again: `replay.call()`."
+            if self.is_call
             else "It runs the recorded command again in a process of its own."
         )
+        what = "starting programs" if self._models else "the network and from starting programs"
         denied = (
-            ""
-            if self._models
-            else " What is live is kept from the network; take `deny` out where a tool needs it."
+            f" What is live is kept from {what}; leave out of `deny` what a tool needs. Files and SQLite databases it reads and"
+            " writes on a scratch copy, which is made from what they held before the recorded run."
         )
         return (
             f"{runs} Live is {', '.join(self._wanted.live)}, and the rest is served from the trace.{denied}"
@@ -298,7 +391,21 @@ def _filled(name: str, /, **words: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return json.dumps(text, ensure_ascii=not text.isprintable())
+
+
+def _arguments(words: Sequence[str]) -> str:
+    """Write the arguments of the marker, in one line where they fit."""
+    line = ", ".join(words)
+    if len(line) + len("@pytest.mark.autochron()") <= _WIDE and "\n" not in line:
+        return line
+    return "\n" + "".join(f"    {word},\n" for word in words)
+
+
+def _volatile(fields: Sequence[tuple[str, str]]) -> str:
+    """Write the fields that vary, each with a comment that says how."""
+    lines = [f"        {_quoted(field)},  # {_tick(example)}" for field, example in fields]
+    return "\n".join(["volatile=[", *lines, "    ]"])
 
 
 def _comment(text: str) -> str:
@@ -306,7 +413,9 @@ def _comment(text: str) -> str:
 
 
 def _tick(text: str) -> str:
-    return text.replace("`", "'").replace("\n", " ")
+    """Keep a text in its line, whatever it is of."""
+    plain = text.replace("`", "'").replace("\n", " ")
+    return "".join(each if each.isprintable() else "?" for each in plain)
 
 
 def _listed(arguments: Sequence[str]) -> str:

@@ -62,3 +62,20 @@ def shown_on(stream: TextIO) -> Progress | None:
         return Progress(stream) if is_terminal is not None and is_terminal() else None
     except ValueError:  # closed
         return None
+
+
+def counted_on(stream: TextIO, what: str) -> Callable[[int, int], None] | None:
+    """Return what shows how much of some work is done, in a line of a terminal; None elsewhere."""
+    if shown_on(stream) is None:
+        return None
+
+    def count(done: int, of: int) -> None:
+        text = f"autochron: {what} ({done + 1} of {of})"
+        end = f"\r{' ' * len(text)}\r" if done + 1 == of else ""
+        try:
+            stream.write(f"\r{text}{end}")
+            stream.flush()
+        except (OSError, ValueError):  # nobody looks
+            pass
+
+    return count

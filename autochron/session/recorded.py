@@ -157,6 +157,16 @@ class Recorded:
             " `autochron traces export`"
         )
 
+    def call(self) -> NoReturn:
+        """Refuse: the call that a trace is of is known once there is a trace.
+
+        Raises:
+            UsageError: always.
+        """
+        raise UsageError(
+            "replay.call() makes the call of a recorded trace again, and this one is being recorded; call the function itself"
+        )
+
     @property
     def _begun(self) -> record:
         if self._block is None:

@@ -17,6 +17,7 @@ from autochron.effects.events import STATE_EVENTS
 from autochron.effects.undisturbed import is_busy, undisturbed
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError
+from autochron.interrupts import is_interruption
 from autochron.model import (
     ADDRESS,
     Child,
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
     from autochron.crossing.kernels import Kernels
     from autochron.effects.keeper import StateKeeper
     from autochron.ports import Sink, Store
+    from autochron.recording.calls import CallDraft
+    from autochron.weaving.gate import Point
 
 _NOTHING: frozenset[object] = frozenset()
 
@@ -92,6 +95,8 @@ class Recording(Session):
         self._is_part = is_part
         self._outer: Recording | None = None
         """The recording that a call's trace is part of."""
+        self.report = self.problem
+        """Told what is wrong on our side; of the trace of a call by the process's own recording."""
         self._durability: Literal["group", "sync"] = durability
         self.requests = Requests(self, self._open_part) if activation.rules.traces and not is_part else None
         """The traces that calls have of their own."""
@@ -129,6 +134,8 @@ class Recording(Session):
         self._noted: dict[Unwoven, None] = {}
         self._words: tuple[int, ...] = ()
         """How much a child process had to say so far."""
+        self.call: CallDraft | None = None
+        """The call that the trace is of, where it is one's."""
 
     @cached_property
     def tally(self) -> Tally:
@@ -182,8 +189,28 @@ class Recording(Session):
         part = Recording(
             self.activation, self._store, header, self._redactor, durability=self._durability, is_part=True
         )
+        part.report = self.problem
         part._outer = self
         return part
+
+    def note_call(self, point: Point, arguments: tuple[Any, ...]) -> None:
+        """Note the arguments of the call that the trace is of."""
+        from autochron.recording.calls import CallDraft  # lazy: with the first call
+
+        try:
+            self.call = CallDraft(point, arguments)
+        except Exception as error:
+            if is_interruption(error):
+                raise
+            self.forget_call(error)
+
+    def forget_call(self, error: Exception) -> None:
+        """Go on without the call that the trace is of, and say why: noting it failed on our side."""
+        self.call = None
+        self.report(
+            f"the call that a trace of {self.header.command.target} is of could not be noted: {type(error).__name__}: {error}"
+            " (no-call)"
+        )
 
     def close_part(self, error: str | None) -> None:
         """Close the trace of a call."""
@@ -463,7 +490,14 @@ class Recording(Session):
                 " name the place under `volatile`"
             )
             ending = structs.replace(ending, ledger=(*ending.ledger, Unwoven(name, reason, ADDRESS)))
-        return ending.footer(self._redactor, self._come(), unwoven, declined, self.connections, self.lost)
+        footer = ending.footer(self._redactor, self._come(), unwoven, declined, self.connections, self.lost)
+        if self.call is not None:
+            try:
+                call = self.call.envelope(self._redactor, self.tally.site, self._began)
+                footer = structs.replace(footer, call=call)
+            except Exception as error:  # the crossings are kept, whatever is wrong with the call
+                self.forget_call(error)
+        return footer
 
     def _unanswered(self, ending: Ending) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the tools with a call that no crossing answers: those that may have run unwoven, and the declined ones."""

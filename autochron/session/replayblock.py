@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from autochron.envelope.redaction import Redactor
-from autochron.errors import DivergenceError, UsageError
+from autochron.errors import DivergenceError, ReproducedError, UsageError
 from autochron.model import Divergence, Finding, Rules, Trace
 from autochron.ports import Record, Store
 from autochron.replaying.plan import plan_for, split_address
@@ -268,6 +268,29 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             gate.switch_on(Refusing())
         return self._rerun
 
+    def call(self) -> Any:
+        """Make the call again that the trace is of, in this process: of a trace that a [[trace]] rule made.
+
+        The function is imported and called with the recorded arguments; a request is sent through the test client to the
+        application that took it.
+
+        Returns:
+            What the function returned, once it is there; of a generator its items in a list; of a request the response.
+
+        Raises:
+            UsageError: the trace is of no call, or the call can't be made again: an argument was no value, or something that
+                it needs is no longer there. Whatever the call raises goes on.
+        """
+        from autochron.session.calling import call_again  # lazy: for traces of calls
+
+        session = self._begun
+        if self._ran or self.is_over:
+            after = "replay.run()" if self._ran else "the replay has ended"
+            raise UsageError(
+                f"replay.call() after {after} would run for real; call it inside a replay of its own"
+            )
+        return call_again(session.record, session.activation.rules.root)
+
     def verdict(
         self, *addresses: str, raises: type[BaseException] | tuple[type[BaseException], ...] = ()
     ) -> Verdict:
@@ -313,6 +336,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         session, caller = self._begun, again.line_of_caller(2)
         if not addresses and again.has_failed(session.record):
             again.refuse_failure(session.record, self._rerun, self._case(raises), caller)
+            self._refuse_raised_again(session, caller)
         else:
             verdict = self.verdict(*addresses, raises=raises)
             again.refuse_unless_prevented(verdict, session.activation.rules.root, caller)
@@ -392,6 +416,19 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         parts = split_address(divergence.address)
         envelope = None if parts is None else self._begun.record.find(*parts)
         return envelope is not None and envelope.seq >= first
+
+    @staticmethod
+    def _refuse_raised_again(session: Replaying, caller: str) -> None:
+        """Raise where the traced call raised what it raised when it was recorded, and a framework answered for it."""
+        __tracebackhide__ = True
+        footer, calls = session.record.footer, session.calls
+        error = calls.ended[-1] if calls is not None and calls.ended else None
+        if error is not None and footer is not None and type(error).__qualname__ == footer.error:
+            raise ReproducedError(
+                f"the call of {session.record.header.command.target} raised again what it raised in the incident:"
+                f" {type(error).__name__}: {error}; the fix goes where this comes from; then say in {caller} what should"
+                " happen, in the place of this check"
+            ) from error
 
     # --- asking ------------------------------------------------------------------------------------------------------
 

@@ -39,11 +39,15 @@ if TYPE_CHECKING:
     from autochron.effects.snapshots import SnapshotFolder
     from autochron.incident.crashwatch import CrashWatch
     from autochron.ports import Record
+    from autochron.replaying.calls import Calls
     from autochron.weaving.gate import Point
 
 
 SHORT = 20_000
 """Crossings of a record up to which what did not happen is drawn in its place."""
+
+MAIN_MODULES = frozenset({"__main__", "__mp_main__"})
+"""What the program's own file is called while it runs, and under another name in a test."""
 
 TEMPORARY_EVENTS = frozenset({"tempfile.mkstemp", "tempfile.mkdtemp"})
 
@@ -118,6 +122,8 @@ class Replaying(Session):
         self._crash_watch: CrashWatch | None = None
         self.uncaught: str | None = None
         """The type of the exception that ended the program."""
+        self.calls: Calls | None = None
+        """The calls of the function that the trace is of; None where no rule makes traces of calls."""
         self._denied = 0
         self._unwatch: list[Callable[[], None]] = []
         self._joined = joined
@@ -263,10 +269,19 @@ class Replaying(Session):
         if not self.activation.rules.traces:
             return kernel
         from autochron.crossing.kernels import Kernels, Part  # lazy: few rules are for services
+        from autochron.replaying.calls import Calls
 
-        def begin(point: Point, _arguments: tuple[Any, ...]) -> Part | None:
-            is_this = f"{point.module}:{point.called}" == self.record.header.command.target
-            return Part(kernel, lambda _error: None) if is_this else None
+        footer = self.record.footer
+        call = None if footer is None else footer.call
+        calls = self.calls = Calls(call, self.redactor, self.director.teller.compare_call)
+        module, _, called = self.record.header.command.target.rpartition(":")
+        file = "" if call is None or module not in MAIN_MODULES else call.site.partition(":")[0]
+        project = self.activation.project
+
+        def begin(point: Point, arguments: tuple[Any, ...]) -> Part | None:
+            if point.called != called or not (point.module == module or project.name(point.file) == file):
+                return None
+            return Part(kernel, calls.begin(point, arguments))
 
         return Kernels(kernel, begin)
 

@@ -10,6 +10,7 @@ from autochron import _originals
 from autochron.crossing.kernel import Kernel
 from autochron.crossing.kernels import Kernels, Part
 from autochron.crossing.lanes import CURRENT
+from autochron.interrupts import is_interruption
 from autochron.model import Command
 from autochron.session import facts
 
@@ -45,7 +46,7 @@ class Requests:
         self._kernels = Kernels(main, self.begin)
         return self._kernels
 
-    def begin(self, point: Point, _arguments: tuple[Any, ...]) -> Part | None:
+    def begin(self, point: Point, arguments: tuple[Any, ...]) -> Part | None:
         """Open the trace of a call."""
         own = self._recording
         target = f"{point.module}:{point.called}"
@@ -62,7 +63,8 @@ class Requests:
         self.count += 1
         self._under_way[kernel] = trace
         self._kernels.open.add(kernel)
-        return Part(kernel, lambda error: self._end(kernel, error))
+        trace.note_call(point, arguments)
+        return Part(kernel, _Call(self, kernel, trace))
 
     def under_way(self) -> Recording | None:
         """Return the trace of the call that runs now; None outside of them."""
@@ -79,12 +81,11 @@ class Requests:
     def finish(self) -> None:
         """Close every trace; calls that are under way are cut off there."""
         for kernel in list(self._under_way):
-            self._end(kernel, None, cut_off=True)
+            self.end(kernel, None, cut_off=True)
         self._close_ended()
 
-    # --- inside ------------------------------------------------------------------------------------------------------
-
-    def _end(self, kernel: Kernel, error: BaseException | None, *, cut_off: bool = False) -> None:
+    def end(self, kernel: Kernel, error: BaseException | None, *, cut_off: bool = False) -> None:
+        """Close the trace of a call, on a thread of its own."""
         trace = self._under_way.pop(kernel, None)
         if trace is None:
             return
@@ -98,6 +99,8 @@ class Requests:
             except RuntimeError:  # no thread to be had: `finish` does it
                 return
 
+    # --- inside ------------------------------------------------------------------------------------------------------
+
     def _close_ended(self) -> None:
         with self._lock:
             while self._ending:
@@ -105,3 +108,48 @@ class Requests:
                 trace.close_part(error)
                 if self.only_failed and error is None:
                     trace.drop()
+
+
+class _Call:
+    """Hears of a call that has a trace of its own."""
+
+    __slots__ = ("_kernel", "_requests", "_trace")
+
+    def __init__(self, requests: Requests, kernel: Kernel, trace: Recording) -> None:
+        self._requests = requests
+        self._kernel = kernel
+        self._trace = trace
+
+    def substituted(self, argument: Any) -> Any:
+        """Return what the body gets for a channel of a request: the request's body is heard through it."""
+        request = None if self._trace.call is None else self._trace.call.request
+        return argument if request is None else request.substitute(argument)
+
+    def item(self, item: Any) -> None:
+        """Note an item of a stream."""
+        self._note("item", item)
+
+    def returned(self, value: Any) -> None:
+        """Note the outcome, and close the trace."""
+        self._note("returned", value)
+        self._requests.end(self._kernel, None)
+
+    def raised(self, error: BaseException) -> None:
+        """Note the error, and close the trace."""
+        self._note("raised", error)
+        self._requests.end(self._kernel, error)
+
+    def served(self) -> None:
+        """Close the trace: nothing is served while one is recorded."""
+        self._requests.end(self._kernel, None)
+
+    def _note(self, what: str, value: Any) -> None:
+        call = self._trace.call
+        if call is None:
+            return
+        try:
+            getattr(call, what)(value)
+        except Exception as error:
+            if is_interruption(error):
+                raise
+            self._trace.forget_call(error)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
+
 from autochron.config import default_store
 from autochron.effects.snapshots import SnapshotFolder, folder_of_store
+from autochron.incident.baseline import read_baseline
 from autochron.model import Rules
 
 
 def snapshot_places(reference: str, store: str | None, rules: Rules) -> tuple[SnapshotFolder, ...]:
     """Return the folders in which the contents of a trace's snapshots may be."""
     urls = [reference] if reference.endswith(".jsonl") else []
+    if urls:
+        baseline = read_baseline(reference)
+        if baseline is not None and baseline.snapshots is not None:
+            urls.append(os.path.join(os.path.dirname(reference), baseline.snapshots, os.pardir, "traces.db"))
     urls += [store or default_store(rules.file)]
     if rules.root:  # an incident's rules stand elsewhere than the project's store
         urls.append(default_store(None, rules.root))

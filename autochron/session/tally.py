@@ -35,7 +35,7 @@ class Tally:
         self.addresses: dict[str, str] = {}
         self._project = project
         self._sites: dict[Point, str] = {}
-        self._editor = Editor(redactor, self._site, began)
+        self._editor = Editor(redactor, self.site, began)
 
     def envelope(self, crossing: Crossing, *, begun: bool = False) -> Envelope:
         """Make the envelope of a crossing; with `begun`, of a stream that is to be put again when it ends."""
@@ -66,7 +66,8 @@ class Tally:
         """Return the packs, and the project's rules, by which a call was answered; asked after `unanswered`."""
         return frozenset(self._editor.asking.answering)
 
-    def _site(self, point: Point) -> str:
+    def site(self, point: Point) -> str:
+        """Return where a woven definition stands, as envelopes say it."""
         site = self._sites.get(point)
         if site is None:
             project = self._project

@@ -109,7 +109,7 @@ def _judged(incident: Incident, ended: _Ended) -> Tried:
         ((error, text),) = ends
         if incident.waits and text.startswith(WAITS):
             return Tried("waits", text)
-        if not incident.waits and error == ReproducedError.__name__:
+        if not incident.waits and error in {ReproducedError.__name__, incident.raises}:
             return Tried("failed", text)
         if error == InconclusiveError.__name__:
             return Tried("inconclusive", text)

@@ -34,10 +34,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Note what was seen of live crossings."""
-    from autochron.pytest_plugin import play_of_item  # lazy: pytest has imported it by now
-
-    face = getattr(play_of_item(item), "face", None)
-    observation = face.observation() if face is not None and hasattr(face, "observation") else None
+    replay = getattr(item, "autochron_replay", None)  # as the plugin leaves it
+    observation = replay.observation() if hasattr(replay, "observation") else None
     if observation is not None:
         _note([OBSERVED, base64.b64encode(msgspec.json.encode(observation)).decode()])
 

@@ -123,6 +123,7 @@ class FooterFields(Struct):
     findings: tuple[Finding, ...] = ()
     snapshots: tuple[Snapshot, ...] = ()
     reads: tuple[FileRead, ...] = ()
+    call: CrossingLine | None = None
 
 
 class FooterLine(Struct, forbid_unknown_fields=True):
@@ -175,6 +176,9 @@ def footer_line(footer: Footer) -> bytes:
     fields: dict[str, Any] = msgspec.structs.asdict(footer)
     for name in ("stdout", "stdin"):
         fields[name] = value(fields[name])
+    del fields["call"]
+    if footer.call is not None:
+        fields["call"] = LineWriter().fields(footer.call)
     return _encode({"footer": fields})
 
 
@@ -199,6 +203,10 @@ class LineWriter:
 
     def line(self, envelope: Envelope) -> bytes:
         """Give the line of an envelope, without its end."""
+        return _encode(self.fields(envelope))
+
+    def fields(self, envelope: Envelope) -> dict[str, Any]:
+        """Return the members of such a line."""
         name, lane, seq = envelope.name, envelope.lane, envelope.seq
         fields: dict[str, Any] = {
             "seq": seq,
@@ -229,7 +237,7 @@ class LineWriter:
         fields.update(
             {name: found for name in ("reenters", "masked", "opaque") if (found := getattr(envelope, name))}
         )
-        return _encode(fields)
+        return fields
 
     def _exchange(self, key: tuple[str, str, str], base: Base, exchange: Exchange) -> dict[str, Any]:
         fields: dict[str, Any] = {
@@ -336,6 +344,8 @@ class LineReader:
     def footer(self, line: bytes) -> Footer:
         """Give the footer of a line."""
         fields = _footer.decode(line).footer
+        # The call stands there whole: it is no patch of a crossing that has its name.
+        whole = LineReader(compact=self._compact)
         return Footer(
             status=fields.status,
             error=fields.error,
@@ -353,6 +363,7 @@ class LineReader:
             findings=fields.findings,
             snapshots=fields.snapshots,
             reads=fields.reads,
+            call=None if fields.call is None else whole._envelope(fields.call),
         )
 
     def _body(self, raw: Raw) -> bytes:

@@ -74,7 +74,7 @@ class Point:
         passer: the definition to which it was passed as an argument, if it is woven for that.
         signature: for a callable without code, how to bind its arguments.
         transport: the door of an HTTP client through which every request goes, where it is one; opaque here.
-        replaced: the index of the parameter that a token may give another value for, before the body runs; -1: none.
+        replaced: the indexes of the parameters that a token may give another value for, before the body runs.
         compiled: what the handler made of the rules, so that the next session need not make it again; opaque to weaving.
         trace: whether each call of it has a trace of its own.
         step: for a method of objects that are followed step by step, its name; it is no boundary.
@@ -109,7 +109,7 @@ class Point:
         self.line = line
         self.rules = rules
         self.transport: Any = None
-        self.replaced = -1
+        self.replaced: tuple[int, ...] = ()
         self.passer: Point | None = None
         self.trace = False
         self.step = ""

@@ -194,7 +194,7 @@ class _Splice:
         emit.constant(self.point)
         self._arguments(emit)
         emit.call(2)
-        given = body if self.point.replaced < 0 else Instruction(operation("NOP"))
+        given = Instruction(operation("NOP")) if self.point.replaced else body
         emit.put("COPY", 1)
         emit.jump_if_true(given)
         emit.put("COPY", 1)
@@ -208,15 +208,16 @@ class _Splice:
         return emit.instructions
 
     def _substitute(self, emit: Emitter, given: Instruction) -> None:
-        """[token] → the argument is what `substitute(token, argument)` gives, and on into the body."""
-        index, start = self.point.replaced, len(emit.instructions)
-        kind = "DEREF" if index in self._cells() else "FAST"
+        """[token] → each argument is what `substitute(token, argument)` gives, and on into the body."""
+        start, cells = len(emit.instructions), self._cells()
         emit.place(given)
-        emit.function(gate.substitute)
-        emit.put("COPY", 3)
-        emit.put(f"LOAD_{kind}", index)
-        emit.call(2)
-        emit.put(f"STORE_{kind}", index)
+        for index in self.point.replaced:
+            kind = "DEREF" if index in cells else "FAST"
+            emit.function(gate.substitute)
+            emit.put("COPY", 3)
+            emit.put(f"LOAD_{kind}", index)
+            emit.call(2)
+            emit.put(f"STORE_{kind}", index)
         self.told += emit.instructions[start:]
 
     def _cells(self) -> set[int]:

@@ -42,6 +42,9 @@ class Mark:
         """Whether each call of it has a trace of its own."""
 
 
+CHANNELS = ("scope", "receive", "send")
+"""The last parameters of what takes the requests of a server: an ASGI application."""
+
 Places: TypeAlias = Mapping[tuple[str, int], Mark]
 """(qualified name, first line) of a definition to its mark."""
 
@@ -81,7 +84,10 @@ def point_of(code: CodeType, module: str, mark: Mark) -> Point:
         if name not in parameters:
             raise WeavingError(f"it has no parameter `{name}`; it has {', '.join(parameters) or 'none'}")
     if mark.replaced is not None:
-        point.replaced = parameters.index(mark.replaced)
+        point.replaced = (parameters.index(mark.replaced),)
+    elif mark.trace and parameters[-3:] == CHANNELS:
+        # The body of a request is not there when the call begins: it is heard while the function receives it.
+        point.replaced = (len(parameters) - 2, len(parameters) - 1)
     return point
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from autochron.envelope.canonical import canonical, snapshot
 from autochron.envelope.types import label
-from autochron.recording.drafts import _by_type
+from autochron.recording.drafts import by_type
 
 _ran: list[str] = []
 
@@ -162,5 +162,5 @@ def test_arrays_and_tables_are_told_by_what_they_hold() -> None:
 
 def test_what_is_compared_by_type_only_is_told_once() -> None:
     body = canonical(("a", "b"), ([threading.Lock(), threading.Lock()], {"x": {"y": iter([1])}}))
-    assert _by_type(body) == ("(input).a.*: _thread:lock", "(input).b.x.y: builtins:list_iterator")
-    assert _by_type(b'{"a":1}') == ()
+    assert by_type(body) == ("(input).a.*: _thread:lock", "(input).b.x.y: builtins:list_iterator")
+    assert by_type(b'{"a":1}') == ()

@@ -100,6 +100,21 @@ def trace(envelopes: list[Envelope], footer: Footer | None = None, name: str | N
     return Trace(header(1, name), tuple(envelopes), footer)
 
 
+CALL = Envelope(
+    seq=0,
+    name="handle",
+    nth=1,
+    kind="router",
+    lane="0",
+    parent=None,
+    site="app.py:handle",
+    input=b'{"order":{"item":"mug"}}',
+    outcome=Streamed((b"1", b'{"a":2}'), Closed()),
+    form="iterator",
+    meta=b'{"arguments":{"order":{"item":"mug"}}}',
+    duration=5,
+    masked=("arguments.order.token",),
+)
 FOOTER = Footer(
     status=3,
     error="ValueError",
@@ -110,6 +125,7 @@ FOOTER = Footer(
     connections=(Connection("10.0.0.1:443", "agent.py:3"),),
     ledger=(Unwoven("a", "b", "c"),),
     lost=2,
+    call=CALL,
 )
 
 

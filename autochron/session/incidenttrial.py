@@ -1,0 +1,81 @@
+"""Finish a new incident: try its test on unchanged code, and write into it what that showed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from autochron.incident.baseline import Baseline
+from autochron.incident.folder import write_baseline
+from autochron.incident.observation import (
+    Observation,
+    baseline_of,
+    effects_seen,
+    missing_state,
+    tells_nothing,
+    volatile_of,
+)
+from autochron.incident.verdict import shown
+from autochron.model import Incident, Tried
+from autochron.session import incidents, trying
+
+if TYPE_CHECKING:
+    from autochron.session.incidents import Wanted
+
+_FEW = 12
+
+
+def finish(wanted: Wanted, incident: Incident, told: Callable[[int, int], None] | None = None) -> Tried:
+    """Run the test several times on today's code, write what varies into it, and run it once as it will be run.
+
+    `told` is called with how many runs are done, and of how many.
+    """
+    if not trying.can_try():
+        return Tried("untried", "pytest is not installed here, so nobody has seen the test fail yet")
+    runs, ended = ([], None) if incident.waits else trying.observe_runs(incident, told)
+    if not runs:
+        tried = ended or trying.try_test(incident)
+        settle(wanted, incident, Baseline(), settled=tried.is_right)
+        return tried
+    recorded = {each.address: each for each in incidents.suspects_of(wanted)}
+    baseline = baseline_of(runs, recorded, incident.root, {})
+    volatile = volatile_of(runs, baseline)
+    _write_test(wanted, incident, volatile)
+    settle(wanted, incident, baseline, settled=True)
+    if told is not None:
+        told(trying.RUNS, trying.RUNS + 1)
+    tried = trying.try_test(incident)
+    if not tried.is_right:
+        settle(wanted, incident, baseline, settled=False)
+    notes = [
+        *(f"varies, and tells nothing: {field} ({example})" for field, example in volatile),
+        *(
+            f"only what {address} was given and did to the world tells, for its outcome does not"
+            for address in baseline.crossings
+            if tells_nothing(baseline, address)
+        ),
+        *_effects(runs),
+        *missing_state(baseline, runs, recorded),
+    ]
+    return msgspec.structs.replace(tried, notes=tuple(notes))
+
+
+def settle(wanted: Wanted, incident: Incident, baseline: Baseline, *, settled: bool) -> None:
+    """Write the baseline, and what was made, so that a later `incident new` knows it."""
+    found = msgspec.structs.replace(baseline, snapshots=wanted.snapshots_at(incident.folder))
+    write_baseline(incident.folder, found, incident.files, settled=settled)
+
+
+def _effects(runs: list[Observation]) -> list[str]:
+    seen = effects_seen(runs)
+    lines = [f"{address} did this on the scratch copy: {shown(effect)}" for address, effect in seen[:_FEW]]
+    return [*lines, f"and {len(seen) - _FEW} more such effects"] if len(seen) > _FEW else lines
+
+
+def _write_test(wanted: Wanted, incident: Incident, volatile: list[tuple[str, str]]) -> None:
+    text = incidents.test_text(wanted, volatile)
+    with open(os.path.join(incident.folder, os.path.basename(incident.test)), "w", encoding="utf-8") as file:
+        file.write(text)

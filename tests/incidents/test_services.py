@@ -1,0 +1,692 @@
+"""The call that a `[[trace]]` is of: kept with the trace, shown, made again, compared, and made an incident of."""
+
+import json
+import re
+from collections import Counter
+
+import pytest
+
+from autochron.model import Abandoned
+from autochron.store import open_store
+from autochron.store.tracefile import read_trace
+from tests.cli.processes import autochron as command
+from tests.cli.processes import python, write
+
+APP = '''
+import asyncio
+import contextlib
+import threading
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+from starlette.applications import Starlette
+from starlette.endpoints import HTTPEndpoint
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.routing import Mount, Route
+
+
+class Order(BaseModel):
+    item: str
+    qty: int = 1
+    password: str = ""
+
+
+@dataclass
+class Desk:
+    rate: int
+
+    def sell(self, order, *more, note="", **rest):
+        return price(order["item"]) * self.rate + len(more) + len(note) + len(rest)
+
+    @classmethod
+    def open(cls, rate):
+        return price("mug") * rate
+
+    @staticmethod
+    def close(item):
+        return price(item)
+
+
+class Shop:
+    def __init__(self):
+        self.lock = threading.Lock()
+
+    def buy(self, item):
+        return price(item)
+
+
+def price(item):
+    return {"mug": 250, "startup": 1}[item]
+
+
+def charge(order: Order, limit=3):
+    order.qty += 1
+    return price(order.item) * (order.qty - 1)
+
+
+async def wait(item):
+    await asyncio.sleep(0)
+    return price(item)
+
+
+def count(n):
+    for at in range(n):
+        yield price("mug") + at
+    return "all"
+
+
+async def tick(n):
+    for at in range(n):
+        await asyncio.sleep(0)
+        yield price("mug") + at
+
+
+def fail(item):
+    raise LookupError(f"no {item} at {price('mug')}")
+
+
+def locked(lock, item):
+    return price(item)
+
+
+def late(item):
+    return price(item)
+
+
+async def sell(request):
+    order = await request.json()
+    if order["item"] == "none":
+        raise HTTPException(409, f"none at {price('mug')}")
+    return JSONResponse({"price": price(order["item"]) * request.app.state.rate}, status_code=201)
+
+
+async def stream(request):
+    size = 0
+    async for piece in request.stream():
+        size += len(piece)
+    return PlainTextResponse(f"{price('mug')} {size}")
+
+
+async def early(request):
+    return PlainTextResponse(str(price("mug")))
+
+
+class Items(HTTPEndpoint):
+    async def get(self, request):
+        return PlainTextResponse(f"{price('mug')} {request.url.path} {request.query_params}")
+
+
+async def raw(scope, receive, send):
+    """It knows no lifespan, and an inner function of it holds its channels."""
+    assert scope["type"] == "http"
+
+    async def read():
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message["body"], message.get("more_body", False)
+        return body
+
+    async def answer(text):
+        await send({"type": "http.response.start", "status": 202, "headers": [(b"content-type", b"text/plain")]})
+        await send({"type": "http.response.body", "body": text})
+
+    item = (await read()).decode()
+    await answer(str(price(item)).encode())
+
+
+class Wrapped:
+    """A class-based application around another."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    async def __call__(self, scope, receive, send):
+        price("mug")
+        await self.inner(scope, receive, send)
+
+
+@contextlib.asynccontextmanager
+async def lifespan(app):
+    price("startup")  # outside of every call
+    app.state.rate = 2
+    yield
+
+
+app = Starlette(
+    routes=[
+        Route("/sell", sell, methods=["POST"]),
+        Route("/stream", stream, methods=["POST"]),
+        Route("/early", early, methods=["POST"]),
+    ],
+    lifespan=lifespan,
+)
+items = Starlette(routes=[Route("/all", Items)])
+outer = Starlette(routes=[Mount("/items", items)])
+wrapped = Wrapped(Starlette(routes=[Route("/x", lambda request: PlainTextResponse("inner"), methods=["POST"])]))
+shop = Shop()
+
+
+def hidden():
+    return Starlette(routes=[Route("/early", early, methods=["POST"])])
+'''
+TARGETS = (
+    *("charge", "wait", "count", "tick", "fail", "locked", "late", "sell", "stream", "early", "raw"),
+    *("Desk.sell", "Desk.open", "Desk.close", "Shop.buy", "Items.get", "Wrapped.__call__"),
+)
+RULES = (
+    'version = 1\npacks = []\n[[boundary]]\nname = "{__name__}"\nkind = "tool"\ntarget = "app:price"\n'
+    + "".join(f'[[trace]]\ntarget = "app:{each}"\n' for each in TARGETS)
+)
+RECORD = """
+import asyncio
+import threading
+import autochron
+from starlette.testclient import TestClient
+
+SECRET = {"authorization": "Bearer sk-abcdefghijklmnopqrstuvwx"}
+with autochron.record("all"):
+    import app
+
+    async def ticks():
+        return [each async for each in app.tick(2)]
+
+    print(app.charge(app.Order(item="mug", qty=2, password="hunter2")))
+    print(asyncio.run(app.wait("mug")))
+    print(list(app.count(3)))
+    first = app.count(5)
+    print(next(first), first.close())
+    print(asyncio.run(ticks()))
+    try:
+        app.fail("cup")
+    except LookupError as error:
+        print(error)
+    print(app.locked(threading.Lock(), "mug"))
+    print(app.late("mug"))
+    print(app.Desk(3).sell({"item": "mug"}, 1, 2, note="x", more=4))
+    print(app.Desk.open(2), app.Desk.close("mug"))
+    print(app.shop.buy("mug"))
+    with TestClient(app.app) as client:
+        print(client.post("/sell?token=abc&a=%20b", json={"item": "mug", "secret": "s"}, headers=SECRET).text)
+        print(client.post("/sell", json={"item": "none"}).text)
+        print(client.post("/stream", content=b"x" * 10).text)
+        print(client.post("/early", content=b"unread").text)
+    print(TestClient(app.outer).get("/items/all?q=1").text)
+    print(TestClient(app.raw).post("/x", content=b"mug").text)
+    print(TestClient(app.wrapped).post("/x", content=b"mug").text)
+    print(TestClient(app.hidden()).post("/early").text)
+    never = app.count(2)
+    next(never)
+"""
+CALLS = """
+import json
+import sys
+import autochron
+from autochron.errors import AutochronError
+from autochron.store import open_store
+
+for summary in open_store(".autochron/traces.db").summaries():
+    target = summary.header.command.target.removeprefix("app:")
+    if target in sys.argv[1:] or not sys.argv[1:]:
+        try:
+            with autochron.replay(summary.header.id, check=False) as replay:
+                got = replay.call()
+                got = [got.status_code, got.text] if hasattr(got, "status_code") else got
+        except Exception as error:
+            got = f"{type(error).__name__}: {error}"
+        print(json.dumps([target, got, [each.message for each in replay.divergences]]))
+"""
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """Record a call of each function once."""
+    folder = tmp_path_factory.mktemp("service")
+    write(folder, {"app.py": APP, "autochron.toml": RULES, "record.py": RECORD, "calls.py": CALLS})
+    done = python(folder, "record.py")
+    assert done.status == 0, done.said
+    return folder
+
+
+@pytest.fixture(scope="module")
+def traces(recorded):
+    """Read the traces of the calls, by the name of the function."""
+    store = open_store(str(recorded / ".autochron" / "traces.db"))
+    found = {}
+    for summary in store.summaries()[1:]:
+        name = summary.header.command.target.removeprefix("app:")
+        found.setdefault(name, []).append(store.load(summary.header.id))
+    return found
+
+
+@pytest.fixture
+def service(recorded, tmp_path):
+    """Give a folder of a test's own, with the program and its traces."""
+    write(tmp_path, {"app.py": APP, "autochron.toml": RULES, "calls.py": CALLS})
+    (tmp_path / ".autochron").mkdir()
+    (tmp_path / ".autochron" / "traces.db").write_bytes((recorded / ".autochron" / "traces.db").read_bytes())
+    return tmp_path
+
+
+def call_of(traces, name, at=0):
+    return traces[name][at].footer.call
+
+
+def outcome(call):
+    ended = call.outcome
+    if hasattr(ended, "items"):
+        return [json.loads(each) for each in ended.items], type(ended.end).__name__
+    return json.loads(ended.value if hasattr(ended, "value") else ended.error)
+
+
+def ids(traces, name):
+    return [each.header.id for each in traces[name]]
+
+
+def called(folder, *names):
+    done = python(folder, "calls.py", *names)
+    assert done.status == 0, done.said
+    return [json.loads(line) for line in done.text.splitlines()]
+
+
+# --- what is kept ----------------------------------------------------------------------------------------------------------
+
+
+def test_arguments_and_outcome(traces):
+    call = call_of(traces, "charge")
+    assert (call.seq, call.address, call.kind, call.lane, call.parent, call.site) == (
+        *(0, "charge[1]", "router", "0", None),
+        "app.py:charge",
+    )
+    assert json.loads(call.input) == {
+        "limit": 3,
+        "order": {"item": "mug", "qty": 2, "password": "[masked]"},
+    }
+    assert json.loads(call.meta)["arguments"] == {
+        "order": {"$type": "app:Order", "item": "mug", "qty": 2, "password": "[masked]"},
+        "limit": 3,
+    }
+    assert (outcome(call), call.masked, call.opaque) == (500, ("arguments.order.password",), ())
+    assert call.duration > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "given", "ended"),
+    [
+        ("wait", 0, {"item": "mug"}, 250),
+        ("count", 0, {"n": 3}, ([250, 251, 252], "Returned")),
+        ("count", 1, {"n": 5}, ([250], "Closed")),
+        ("tick", 0, {"n": 2}, ([250, 251], "Returned")),
+        ("Desk.sell", 0, {"order": {"item": "mug"}, "more": [1, 2], "note": "x", "rest": {"more": 4}}, 754),
+        ("Desk.open", 0, {"rate": 2}, 500),
+        ("Desk.close", 0, {"item": "mug"}, 250),
+        ("Shop.buy", 0, {"item": "mug"}, 250),
+        ("raw", 0, {"scope": {"method": "POST", "path": "/x", "query": "", "body": {"text": "mug"}}}, None),
+    ],
+)
+def test_each_kind_of_function(traces, name, at, given, ended):
+    call = call_of(traces, name, at)
+    assert (json.loads(call.input), outcome(call)) == (given, ended)
+
+
+def test_one_that_raises(traces):
+    ended = outcome(call_of(traces, "fail"))
+    assert (ended["$error"], ended["args"]) == ("builtins:LookupError", ["no cup at 250"])
+    assert traces["fail"][0].footer.error == "LookupError"
+
+
+def test_one_that_is_left_open(traces):
+    (call,) = [
+        each
+        for each in (trace.footer.call for trace in traces["count"])
+        if json.loads(each.input) == {"n": 2}
+    ]
+    assert outcome(call) == ([250], Abandoned.__name__)
+
+
+def test_what_is_no_value_is_told_by_its_type(traces):
+    assert call_of(traces, "locked").opaque == (
+        "arguments.lock: _thread:lock",
+        "(input).lock: _thread:lock",
+    )
+
+
+def test_a_request(traces):
+    call = call_of(traces, "sell")
+    asked = json.loads(call.input)["request"]
+    assert asked == {
+        "method": "POST",
+        "path": "/sell",
+        "query": "token=[masked]&a=%20b",
+        "body": {"json": {"item": "mug", "secret": "[masked]"}, "style": "compact"},
+    }
+    meta = json.loads(call.meta)
+    assert (meta["request"]["app"], dict(meta["request"]["headers"])["authorization"]) == (
+        "app:app",
+        "[masked]",
+    )
+    assert meta["response"] == {"status": 201, "body": {"json": {"price": 500}, "style": "compact"}}
+    assert set(call.masked) == {
+        "arguments.request.query",
+        "arguments.request.body.json.secret",
+        "arguments.request.headers.authorization",
+    }
+
+
+def test_an_application_is_named_where_a_module_has_it(traces):
+    apps = {
+        name: json.loads(call_of(traces, name).meta)["request"]["app"]
+        for name in ("raw", "Items.get", "Wrapped.__call__")
+    }
+    assert apps == {"raw": "app:raw", "Items.get": "app:items", "Wrapped.__call__": "app:wrapped"}
+    assert [json.loads(each.footer.call.meta)["request"]["app"] for each in traces["early"]] == [
+        "app:app",
+        None,
+    ]
+
+
+def test_a_trace_of_a_run_has_none(recorded):
+    assert open_store(str(recorded / ".autochron" / "traces.db")).load("all").footer.call is None
+
+
+# --- what is shown ---------------------------------------------------------------------------------------------------------
+
+
+def test_it_is_the_root_of_the_tree(recorded, traces):
+    (charge,), (sell, _) = ids(traces, "charge"), ids(traces, "sell")
+    shown = command(recorded, "traces", "show", charge).text
+    assert re.sub(r"[\d.]+ .?s", "T", shown).splitlines()[2:] == [
+        '└─ charge[1] router  limit: 3, order: {item: "mug", password: "[masked]", q… → 500  T  1 masked',
+        '   └─ price[1] tool  item: "mug" → 250  T',
+    ]
+    full = command(recorded, "traces", "show", "--full", sell).text.splitlines()
+    assert [line.partition(":")[0] for line in full[3:5]] == [
+        '    in   {"request"',
+        '    out  response {"status"',
+    ]
+    as_json = json.loads(command(recorded, "traces", "show", "--json", charge).text)
+    assert as_json["footer"]["call"]["outcome"] == {"value": 500, "argument": None}
+
+
+def test_it_is_in_a_trace_file(recorded, traces, tmp_path):
+    for name in ("charge", "count", "sell"):
+        (ident, *_), file = ids(traces, name), str(tmp_path / f"{name}.jsonl")
+        assert command(recorded, "traces", "export", ident, file).status == 0
+        assert read_trace(file) == traces[name][0]
+
+
+# --- made again ------------------------------------------------------------------------------------------------------------
+
+
+def test_every_call_that_can_be_made_again_is(recorded):
+    refused = (
+        "UsageError: replay.call() can't make the call of this trace again: {}; write the call yourself, inside the replay"
+        " (usage)"
+    )
+    opaque = refused.format("its argument lock was recorded as _thread:lock without its content")
+    request = (
+        "the request in its argument request can't be sent again: its application is no attribute of a module"
+    )
+    no_app = refused.format(request)
+    no_call = refused.format(
+        "it holds no call; one that a [[trace]] rule made of a call does, unless an older release recorded it"
+    )
+    got = Counter((name, json.dumps(value)) for name, value, _ in called(recorded))
+    wanted = [
+        ("", no_call),
+        ("charge", 500),
+        ("wait", 250),
+        ("count", [250, 251, 252]),
+        ("count", [250]),
+        ("count", [250]),
+        ("tick", [250, 251]),
+        ("fail", "LookupError: no cup at 250"),
+        ("locked", opaque),
+        ("late", 250),
+        ("Desk.sell", 754),
+        ("Desk.open", 500),
+        ("Desk.close", 250),
+        ("Shop.buy", 250),
+        ("sell", [201, '{"price":500}']),
+        ("sell", [409, "none at 250"]),
+        ("stream", [200, "250 10"]),
+        ("early", [200, "250"]),
+        ("early", no_app),
+        ("Items.get", [200, "250 /items/all q=1"]),
+        ("Wrapped.__call__", [200, "inner"]),
+        ("raw", [202, "250"]),
+    ]
+    assert got == Counter((name, json.dumps(value)) for name, value in wanted)
+
+
+def test_the_recorded_input_is_no_divergence(recorded):
+    names = ("charge", "count", "sell", "stream", "raw", "Shop.buy")
+    assert [each for each in called(recorded, *names) if each[2]] == []
+
+
+def test_without_starlette_a_request_goes_through_httpx(service):
+    only_asgi = APP[APP.index("async def raw") : APP.index("class Wrapped")]
+    price = APP[APP.index("def price") : APP.index("def charge")]
+    blocked = 'import sys\nsys.modules["starlette"] = None\nsys.modules["starlette.testclient"] = None\n'
+    write(service, {"app.py": price + only_asgi, "calls.py": blocked + CALLS})
+    assert called(service, "raw") == [["raw", [202, "250"], []]]
+    write(service, {"calls.py": f'{blocked}sys.modules["httpx"] = None\n{CALLS}'})
+    ((_, said, _),) = called(service, "raw")
+    assert said == (
+        "UsageError: replay.call() sends the recorded request through starlette's test client or httpx, and neither is "
+        "installed here; install one, or write the call yourself, inside the replay (usage)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("def late(", "def later(", "app has no late any more; the nearest is later"),
+        (
+            "def late(item)",
+            "def late(item, limit)",
+            "app:late takes an argument limit now, which was not recorded",
+        ),
+        ("def late(item)", "def late(*, thing='mug')", "app:late takes no argument item any more"),
+        (
+            "def late(item):\n    return price(item)",
+            "late = 3",
+            "app:late is no function but of type builtins:int",
+        ),
+    ],
+)
+def test_a_function_that_is_another_now(service, before, after, said):
+    write(service, {"app.py": APP.replace(before, after)})
+    assert called(service, "late")[0][1] == (
+        f"UsageError: replay.call() can't make the call of app:late again: {said}; write the call yourself, inside the replay"
+        " (usage)"
+    )
+
+
+MISUSED = """
+import asyncio
+import sys
+import autochron
+from autochron.errors import UsageError
+from autochron.store import open_store
+from msgspec import structs
+
+def said(function):
+    try:
+        function()
+    except UsageError as error:
+        print(error)
+
+replay = autochron.replay(sys.argv[1])
+said(replay.call)
+async def inside():
+    replay.call()
+with replay:
+    said(lambda: asyncio.run(inside()))
+    replay.call()
+said(replay.call)
+trace = open_store(".autochron/traces.db").load(sys.argv[1])
+header = structs.replace(trace.header, command=structs.replace(trace.header.command, target="nowhere:wait"))
+with autochron.replay(structs.replace(trace, header=header), check=False) as replay:
+    said(replay.call)
+"""
+
+
+def test_where_it_can_not_be_called(service, traces):
+    write(service, {"misused.py": MISUSED})
+    done = python(service, "misused.py", *ids(traces, "wait"))
+    elsewhere = f"No module named 'nowhere'; let it be imported from {service}; write the call yourself, inside the replay"
+    in_a_loop = (
+        "replay.call() runs the call in an event loop of its own, and one is running here; call it from a test that is no "
+        "coroutine, or in a thread: await asyncio.to_thread(replay.call)"
+    )
+    assert done.text.splitlines() == [
+        "the replay has not begun; ask inside or after `with autochron.replay(...) as replay:` (usage)",
+        f"{in_a_loop} (usage)",
+        "replay.call() after the replay has ended would run for real; call it inside a replay of its own (usage)",
+        f"replay.call() can't make the call of nowhere:wait again: {elsewhere} (usage)",
+    ], done.said
+
+
+# --- another input ---------------------------------------------------------------------------------------------------------
+
+COMPARED = """
+import json
+import sys
+import autochron
+from starlette.testclient import TestClient
+import app
+
+ident, live, inputs, code = sys.argv[1:]
+with autochron.replay(ident, live=json.loads(live), inputs=inputs or None, check=False) as replay:
+    exec(code)
+noted = [each for each in replay.divergences if each.kind == "input"]
+print(json.dumps([[e.kind, e.address, e.severity, e.path, e.recorded, e.replayed] for e in noted]))
+"""
+OTHER = ("limit", "3", "4")
+
+
+@pytest.mark.parametrize(
+    ("name", "live", "inputs", "code", "noted"),
+    [
+        ("charge", [], "", "app.charge(app.Order(item='mug', qty=2, password='other'))", []),
+        ("charge", [], "", "app.charge(app.Order(item='mug', qty=2, password='o'), 4)", [("error", *OTHER)]),
+        (
+            "charge",
+            ["price"],
+            "",
+            "app.charge(app.Order(item='mug', qty=2, password='o'), 4)",
+            [("warning", *OTHER)],
+        ),
+        (
+            "charge",
+            ["price"],
+            "strict",
+            "app.charge(app.Order(item='mug', qty=2, password='o'), 4)",
+            [("error", *OTHER)],
+        ),
+        (
+            "charge",
+            [],
+            "warn",
+            "app.charge(app.Order(item='mug', qty=2, password='o'), 4)",
+            [("warning", *OTHER)],
+        ),
+        ("charge", [], "ignore", "app.charge(app.Order(item='mug', qty=2, password='o'), 4)", []),
+        ("stream", [], "", "TestClient(app.app).post('/stream', content=b'x' * 10)", []),
+        (
+            *("stream", [], "", "TestClient(app.app).post('/stream', content=b'x' * 11)"),
+            [("error", "request.body.text", '"xxxxxxxxxx"', '"xxxxxxxxxxx"')],
+        ),
+        (
+            *("stream", [], "", "TestClient(app.app).post('/stream?a=1', content=b'x' * 10)"),
+            [("error", "request.query", '""', '"a=1"')],
+        ),
+        ("early", [], "", "TestClient(app.app).post('/early', content=b'other')", []),
+        (
+            *("raw", ["price"], "", "TestClient(app.raw).post('/y', content=b'mug')"),
+            [("warning", "scope.path", '"/x"', '"/y"')],
+        ),
+        # Started and stopped around the request, which are calls of the application, too.
+        *(
+            (
+                *(
+                    "Wrapped.__call__",
+                    ["price"],
+                    "",
+                    f"with TestClient(app.wrapped) as client: client.post('{path}')",
+                ),
+                noted,
+            )
+            for path, noted in (("/x", []), ("/y", [("warning", "scope.path", '"/x"', '"/y"')]))
+        ),
+    ],
+)
+def test_another_input(service, traces, name, live, inputs, code, noted):
+    write(service, {"compared.py": COMPARED})
+    done = python(service, "compared.py", ids(traces, name)[0], json.dumps(live), inputs, code)
+    assert done.status == 0, done.said
+    address = name.rpartition(".")[2]
+    assert json.loads(done.text) == [["input", address, *each] for each in noted]
+
+
+# --- incidents -------------------------------------------------------------------------------------------------------------
+
+
+def new(folder, *words):
+    done = command(folder, "incident", "new", *words)
+    assert done.status == 0, done.text + done.said
+    return done.text
+
+
+def run_test(folder, place):
+    done = python(folder, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", place)
+    return done.status, done.text
+
+
+@pytest.mark.parametrize("name", ["charge", "sell"])
+def test_its_test_is_red_until_the_fix_is_in(service, traces, name):
+    said = new(service, ids(traces, name)[0], f"incidents/{name}")
+    assert f"incidents/{name}/test_{name}.py fails as it should on today's code:" in said
+    text = (service / "incidents" / name / f"test_{name}.py").read_text("utf-8")
+    assert (
+        "    replay.call()\n" in text,
+        "pytest.fail" in text,
+        max(map(len, text.splitlines())) <= 100,
+    ) == (True, False, True)
+    masked = "arguments" if name == "charge" else "request.headers.authorization"
+    assert ("What was masked when it was recorded is passed as its mask" in text, bool(masked)) == (
+        True,
+        True,
+    )
+    assert run_test(service, "incidents")[0] == 1
+    write(service, {"app.py": APP.replace('{"mug": 250,', '{"mug": 240,')})
+    status, out = run_test(service, "incidents")
+    assert status == 0, out
+
+
+@pytest.mark.parametrize(("name", "at", "error"), [("fail", 0, "LookupError"), ("sell", 1, "HTTPException")])
+def test_a_call_that_failed_has_to_end_well(service, traces, name, at, error):
+    said = new(service, ids(traces, name)[at], "incidents/failed")
+    assert "incidents/failed/test_failed.py fails as it should on today's code:" in said
+    status, out = run_test(service, "incidents")
+    assert (status, error in out) == (1, True)
+    fixed = APP.replace("    raise LookupError(", "    return (").replace(
+        "        raise HTTPException(409, f\"none at {price('mug')}\")", "        order['item'] = 'mug'"
+    )
+    write(service, {"app.py": fixed})
+    status, out = run_test(service, "incidents")
+    assert status == 0, out
+
+
+def test_a_call_that_can_not_be_made_again_waits(service, traces):
+    said = new(service, *ids(traces, "locked"), "incidents/locked")
+    assert "incidents/locked/test_locked.py fails, and waits for you:" in said
+    text = (service / "incidents" / "locked" / "test_locked.py").read_text("utf-8")
+    assert "pytest.fail(" in text
+    said = " ".join(line.strip("# ") for line in text.splitlines())
+    assert (
+        "the call can't be made again: its argument lock was recorded as _thread:lock without its content"
+        in said
+    )
