@@ -237,12 +237,11 @@ class _Judge:
     def _as_unchanged(self, known: CrossingPrint) -> Judged:
         """Return the verdict on a crossing that ends as unchanged code does, and not as the incident did."""
         fields = ", ".join(known.unlike_record[:_SHOWN]) or "its outcome"
-        return self._inconclusive(
-            [
-                f"{self._address} does what it did on unchanged code, where {fields} is not what it was in the incident:"
-                " state is missing, or the code has changed since; name the file in a [[snapshot]] and record again"
-            ]
+        reason = (
+            f"{self._address} does what it did on unchanged code, where {fields} is not what it was in the incident: state is"
+            " missing, or the code has changed since; name the file in a [[snapshot]] and record again"
         )
+        return self._inconclusive([reason])
 
     def _differences(self, recorded: Any, outcome: Any, known: CrossingPrint | None) -> list[str]:
         """Return where an outcome is not the recorded one, without what varies between runs of the same code."""
@@ -306,8 +305,8 @@ class _Judge:
         known = self._print
         unlike = () if known is None else known.unlike_record
         found += [
-            f"unchanged code doesn't show the incident: {address}.{path} is another there; name the file in a [[snapshot]] and"
-            " record again"
+            f"unchanged code doesn't show the incident: {address}.{path} is another there; name the file in a [[snapshot]]"
+            " and record again"
             for path in unlike
             if not is_below(path, self._ignored)
         ]

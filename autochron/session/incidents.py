@@ -347,8 +347,8 @@ class _Said:
         )
         what = "starting programs" if self._models else "the network and from starting programs"
         denied = (
-            f" What is live is kept from {what}; leave out of `deny` what a tool needs. Files and SQLite databases it reads and"
-            " writes on a scratch copy, which is made from what they held before the recorded run."
+            f" What is live is kept from {what}; leave out of `deny` what a tool needs. Files and SQLite databases it reads"
+            " and writes on a scratch copy, which is made from what they held before the recorded run."
         )
         return (
             f"{runs} Live is {', '.join(self._wanted.live)}, and the rest is served from the trace.{denied}"

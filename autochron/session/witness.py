@@ -34,7 +34,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Note what was seen of live crossings."""
-    replay = getattr(item, "autochron_replay", None)  # as the plugin leaves it
+    replay: Any = getattr(item, "autochron_replay", None)  # as the plugin leaves it
     observation = replay.observation() if hasattr(replay, "observation") else None
     if observation is not None:
         _note([OBSERVED, base64.b64encode(msgspec.json.encode(observation)).decode()])
