@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,6 +24,9 @@ MOST_READ = 4 << 20
 
 MOST_ROWS = 50_000
 """Rows of a table that are compared one by one; of a larger one the digest of all is."""
+
+LOG = "log "
+"""How the words of an effect begin that is a line of a log: it tells nothing of what was done."""
 
 _SHOWN = 200
 """Effects of one file that are listed; what is more is one effect with the number and a digest."""
@@ -85,7 +89,19 @@ class Watch:
         before = seen[1] if seen is not None else read_state(self._scratch.before_at(path))
         now = read_state(now_at)
         self._seen[path] = (mark, now)
-        yield from differences(self._name(path), before, now)
+        found = differences(self._name(path), before, now)
+        if found and is_log(path):
+            found = [StateEffect(each.path, f"{LOG}{each.what}", each.value) for each in found]
+        yield from found
+
+
+def is_log(path: str) -> bool:
+    """Return whether a handler of `logging` writes to a file."""
+    logging = sys.modules.get("logging")
+    handlers = [each() for each in list(getattr(logging, "_handlerList", ()))]
+    return any(
+        os.path.realpath(each.baseFilename) == path for each in handlers if hasattr(each, "baseFilename")
+    )
 
 
 def _mark(path: str | None) -> Any:
@@ -201,7 +217,7 @@ def differences(path: str, before: State, now: State) -> list[StateEffect]:
         made = [] if before is not None else [_effect(path, "database created")]
         return [*made, *_few(path, list(_row_changes(path, had, now.tables)))]
     if before is None and not isinstance(now, _Bytes):
-        value = now.value if isinstance(now, _Json) else now.lines
+        value = now.value if isinstance(now, _Json) else [_line(each) for each in now.lines]
         return [_effect(path, "file created", value)]
     if isinstance(now, _Json) and isinstance(before, _Json):
         return _few(path, list(members(path, before.value, now.value, "")))
@@ -238,15 +254,25 @@ def _row_changes(path: str, before: dict[str, Rows], now: dict[str, Rows]) -> It
 def _lines(path: str, before: list[str], now: list[str]) -> Iterator[StateEffect]:
     if now[: len(before)] == before:
         for line in now[len(before) :]:
-            yield _effect(path, "line added", line)
+            yield _effect(path, "line added", _line(line))
         return
     had, has = Counter(before), Counter(now)
     for line in (had - has).elements():
-        yield _effect(path, "line removed", line)
+        yield _effect(path, "line removed", _line(line))
     for line in (has - had).elements():
-        yield _effect(path, "line added", line)
+        yield _effect(path, "line added", _line(line))
     if had == has:
         yield _effect(path, "lines in another order", now)
+
+
+def _line(text: str) -> Any:
+    """Return a line as what it is: in a file of JSON lines an object."""
+    if text[:1] == "{" and text[-1:] == "}":
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            pass
+    return text
 
 
 _MISSING = object()

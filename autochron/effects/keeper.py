@@ -55,6 +55,10 @@ _NOBODYS = (
 """Folders whose files are the kernel's or a moment's."""
 
 
+_WHOLE_FOLDERS = frozenset({"os.rename", "os.rmdir", "shutil.rmtree"})
+"""Events by which a whole folder may go."""
+
+
 class StateKeeper:
     """Keeps what one run is about to change."""
 
@@ -125,6 +129,8 @@ class StateKeeper:
             for at in CHANGED_PATHS[event]:
                 if isinstance(arguments[at], (str, bytes, os.PathLike)):
                     self._touched(arguments[at], writes=True)
+                    if event in _WHOLE_FOLDERS:
+                        self._keep_folder(arguments[at])
 
     def snapshots(self) -> tuple[Snapshot, ...]:
         """Return what was kept, in order of paths."""
@@ -247,6 +253,20 @@ class StateKeeper:
                 at = _originals.perf_counter_ns() - self._began
                 made = Snapshot(path=self.shown(path), kind="folder", names=tuple(names), at=at)
                 self._kept.setdefault(path, made)
+
+    def _keep_folder(self, given: Any) -> None:
+        """Keep all that is in a folder which is about to go."""
+        with undisturbed():
+            try:
+                top = os.path.realpath(os.path.abspath(os.fsdecode(given)))
+            except (TypeError, ValueError, OSError):
+                return
+            if not os.path.isdir(top):
+                return
+            for folder, _, names in os.walk(top):
+                self._list(folder)
+                for name in names:
+                    self._touched(os.path.join(folder, name), writes=True)
 
     def _note_read(self, path: str) -> None:
         if len(self._reads) >= MOST_READS or path in self._kept:

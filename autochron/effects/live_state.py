@@ -92,7 +92,6 @@ class LiveState:
         self._reads = {os.path.realpath(os.path.join(root, each.path)): each.digest for each in reads}
         self._name = name
         self._seen: dict[str, Seen] = {}
-        self._outside: list[StateEffect] = []
         self._lock = _originals.RLock()
         self._opened_before: dict[str, None] = {}
 
@@ -128,19 +127,21 @@ class LiveState:
 
     # --- told of live crossings --------------------------------------------------------------------------------------
 
-    def entered(self) -> None:
-        """Note what was done before a live crossing, so that it is not taken for what that does."""
-        with self._lock:
-            self._outside += self._watch.changes()
-            if self._modules is not None:
-                self._modules.look()
+    def entered(self, around: Sequence[str]) -> None:
+        """Note what was done before a live crossing, so that it is not taken for what that does.
+
+        `around` are the addresses of the live crossings around it, which have done it.
+        """
+        self.left(around)
 
     def left(self, addresses: Sequence[str]) -> None:
         """Note what a live crossing has done; `addresses` are its own and those of the live ones around it."""
         with self._lock, undisturbed():
             effects = self._watch.changes()
-            if self._modules is not None:
+            if self._modules is not None and addresses:
                 effects += self._modules.changes()
+            elif self._modules is not None:
+                self._modules.look()
             for address in addresses:
                 kept = self.seen(address).effects
                 kept += effects[: _MOST - len(kept)]

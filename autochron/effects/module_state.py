@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from enum import Enum
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 from autochron.effects.changes import members
@@ -47,9 +47,10 @@ class ModuleState:
         return found
 
     def _read(self) -> dict[str, Any]:
-        reader = _Reader()
+        modules = list(project_modules(self._owns))
+        reader = _Reader({module.__name__ for module in modules})
         found: dict[str, Any] = {}
-        for module in project_modules(self._owns):
+        for module in modules:
             file = self._name(str(module.__file__))
             for name, value in list(vars(module).items()):
                 if name.startswith("__") or isinstance(value, _CODE):
@@ -82,7 +83,9 @@ NOT_DATA: Any = type("NotData", (), {"__slots__": ()})()
 class _Reader:
     """Turns values into JSON-like data, as far as they are data."""
 
-    def __init__(self) -> None:
+    def __init__(self, modules: Collection[str]) -> None:
+        """Take the names of the project's modules: of other objects it is not known what looking at them does."""
+        self._modules = modules
         self._left = MOST
         self._open: set[int] = set()
 
@@ -114,20 +117,28 @@ class _Reader:
             return repr(bytes(value))
         if cls.__module__ in {"itertools", "datetime", "decimal", "uuid", "fractions"}:
             return repr(value)
-        if isinstance(value, (*_CODE, type)) or not (hasattr(value, "__dict__") or hasattr(cls, "__slots__")):
-            return NOT_DATA
-        if cls.__module__.partition(".")[0] in sys.stdlib_module_names:
-            return NOT_DATA  # a lock, a logger, a connection
+        if cls.__module__ not in self._modules or isinstance(value, (*_CODE, type)):
+            return NOT_DATA  # a lock, a logger, a connection, an SDK's client
         return self.attributes(value, depth)
 
     def attributes(self, value: Any, depth: int) -> dict[str, Any]:
         """Return what an object or a class holds."""
-        held: dict[str, Any] = dict(getattr(value, "__dict__", {}))
-        for base in () if isinstance(value, type) else type(value).__mro__:
-            slots = base.__dict__.get("__slots__", ())
-            for name in (slots,) if isinstance(slots, str) else slots:
-                if hasattr(value, name):
-                    held.setdefault(name, getattr(value, name))
+        held: dict[str, Any] = {}
+        if isinstance(value, type):
+            held |= type.__getattribute__(value, "__dict__")
+        else:
+            # Past the object's own `__getattr__` and properties: to look must do nothing.
+            try:
+                held |= object.__getattribute__(value, "__dict__")
+            except AttributeError:
+                pass
+            for base in type(value).__mro__:
+                for name, member in base.__dict__.items():
+                    if isinstance(member, MemberDescriptorType):
+                        try:
+                            held.setdefault(name, member.__get__(value))
+                        except AttributeError:  # not set
+                            continue
         found: dict[str, Any] = {}
         for name, each in held.items():
             if not name.startswith("__"):

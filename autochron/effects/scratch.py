@@ -67,7 +67,15 @@ class Scratch:
         self._temporary: set[str] = set()
         self._names: set[str] = set()
         self._absent = frozenset(path for path, found in self.before.items() if found.kind == "absent")
-        for path in self.before:
+        self._folders: set[str] = set()
+        """The folders that were there before the recorded run."""
+        for path, found in self.before.items():
+            self._know(path)
+            if found.kind == "folder":
+                self._folders.add(path)
+            elif found.kind != "absent":
+                self._folders.update(_parents(path))
+        for path in self._folders:
             self._know(path)
 
     # --- looking -----------------------------------------------------------------------------------------------------
@@ -78,7 +86,12 @@ class Scratch:
 
     def knows(self, path: str) -> bool:
         """Return whether a path has another content here than on the disk, or belongs to the incident's state."""
-        return path in self.before or os.path.lexists(self._files + path) or self._is_gone(path)
+        return (
+            path in self.before
+            or path in self._folders
+            or os.path.lexists(self._files + path)
+            or self._is_gone(path)
+        )
 
     def leaves_alone(self, path: str) -> bool:
         """Return whether a path is none that is redirected: the kernel's, a temporary file's, or in here already."""
@@ -100,7 +113,12 @@ class Scratch:
         if self._is_gone(path):
             return changed  # there is nothing
         found = self.before.get(path)
-        return path if found is None or found.content is None else self._copied(path)
+        if found is not None and found.content is not None:
+            return self._copied(path)
+        if path in self._folders and not os.path.isdir(path):
+            self._make_folder(path)
+            return changed
+        return path
 
     def exists(self, path: str) -> bool:
         """Return whether a path is there, as the replay sees it."""
@@ -123,6 +141,9 @@ class Scratch:
         for each in self.before:
             if os.path.dirname(each) == path and self.before[each].kind in {"file", "sqlite"}:
                 names[os.path.basename(each)] = None
+        names |= dict.fromkeys(
+            os.path.basename(each) for each in self._folders if os.path.dirname(each) == path
+        )
         for name in (*hidden, *absent):
             names.pop(name, None)
         names |= dict.fromkeys(os.listdir(changed) if has_own else ())
@@ -328,6 +349,15 @@ class Scratch:
         for name in self.names_in(path) or os.listdir(there):
             self._gathered(os.path.join(path, name))
         return self._files + path
+
+
+def _parents(path: str) -> list[str]:
+    """Return the folders that a path lies in, up to the root."""
+    found = []
+    while len(path) > 1:
+        path = os.path.dirname(path)
+        found.append(path)
+    return found
 
 
 def _kept(names: list[str], known: frozenset[str]) -> list[str]:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from autochron.effects.changes import LOG
 from autochron.errors import StoreError
 from autochron.incident.prints import ValuePrint, print_of, text_fits, text_print
 from autochron.model import StateEffect
@@ -22,9 +23,6 @@ from autochron.model import StateEffect
 FILE = "baseline.json"
 
 VERSION = 1
-
-LOG = "log "
-"""How the words of an effect begin that is a line of a log: it tells nothing of what was done."""
 
 
 class EffectPrint(Struct, frozen=True, kw_only=True):

@@ -105,30 +105,92 @@ def text_fits(known: str, text: str) -> bool:
 
 
 def _leaf_print(leaves: Sequence[Any]) -> str:
-    first = leaves[0]
-    if all(type(each) is type(first) and each == first for each in leaves):
+    first = _number(leaves[0])
+    if all(type(each) is type(first) and each == first for each in map(_number, leaves)):
         return _hash(first)
     if not all(isinstance(each, str) for each in leaves):
         return VARIES
     words = [_WORDS.findall(each) for each in leaves]
-    if len({len(each) for each in words}) != 1:
+    head = _shared(words)
+    tail = _shared([each[head:][::-1] for each in words])
+    middle = [each[head : len(each) - tail] for each in words]
+    parts = [_part(words[0][:head]), *_middle(middle), _part(words[0][len(words[0]) - tail :])]
+    if not any(
+        word.isalnum() for word in [*words[0][:head], *words[0][len(words[0]) - tail :], *_stable(middle)]
+    ):
         return VARIES
-    varying = [at for at, column in enumerate(zip(*words, strict=True)) if len(set(column)) > 1]
-    stable = [word for at, word in enumerate(words[0]) if at not in varying]
-    if not any(word.isalnum() for word in stable):
-        return VARIES
-    return f"~{len(words[0])}:{','.join(map(str, varying))}:{_digest(stable)}"
+    return "~" + "|".join(parts)
+
+
+def _shared(words: Sequence[Sequence[str]]) -> int:
+    """Return how many words several texts begin with."""
+    count = 0
+    for column in zip(*words, strict=False):
+        if len(set(column)) > 1:
+            break
+        count += 1
+    return count
+
+
+def _stable(middle: Sequence[Sequence[str]]) -> list[str]:
+    """Return the words that are the same in the varying parts of texts, where these are of one length."""
+    if len({len(each) for each in middle}) != 1:
+        return []
+    return [
+        column[0] for column in zip(*middle, strict=True) if len(set(column)) == 1 and column[0].isalnum()
+    ]
+
+
+def _middle(middle: Sequence[Sequence[str]]) -> list[str]:
+    """Return the parts between the words that texts begin and end with: `*`, and what is the same in between."""
+    if len({len(each) for each in middle}) != 1:
+        return ["*"]
+    parts: list[str] = ["*"]
+    run: list[str] = []
+    columns = list(zip(*middle, strict=True))
+    for column in columns:
+        # A mark between words that vary belongs to them: an id is no other id for its dashes.
+        if len(set(column)) == 1 and (column[0].isalnum() or run):
+            run.append(column[0])
+            continue
+        if run:
+            parts += [_part(run), "*"]
+            run = []
+    return [*parts, _part(run), "*"] if run else parts
+
+
+def _part(words: Sequence[str]) -> str:
+    return f"{len(words)}:{_digest(list(words))}" if words else ""
 
 
 def _fits(known: str, leaf: Any) -> bool:
     if known[:1] != "~":
-        return known == _hash(leaf)
-    if not isinstance(leaf, str):
-        return False
-    count, varying, digest = known[1:].split(":")
-    words, left_out = _WORDS.findall(leaf), {int(each) for each in varying.split(",")}
-    stable = [word for at, word in enumerate(words) if at not in left_out]
-    return len(words) == int(count) and _digest(stable) == digest
+        return known == _hash(_number(leaf))
+    return isinstance(leaf, str) and _fits_parts(known[1:].split("|"), _WORDS.findall(leaf))
+
+
+def _fits_parts(parts: list[str], words: list[str]) -> bool:
+    """Return whether words are these parts in order, with anything where a part varies."""
+    parts = [each for each in parts if each]
+    at, is_open = 0, False
+    for index, part in enumerate(parts):
+        if part == "*":
+            is_open = True
+            continue
+        size, digest = int(part.partition(":")[0]), part.partition(":")[2]
+        places = range(at, len(words) - size + 1) if is_open else [at]
+        if index == len(parts) - 1:  # the end of the text
+            places = [each for each in places if each == len(words) - size]
+        found = next((each for each in places if _digest(words[each : each + size]) == digest), None)
+        if found is None:
+            return False
+        at, is_open = found + size, False
+    return is_open or at == len(words)
+
+
+def _number(leaf: Any) -> Any:
+    """Return a number in one form: 40.0 is 40."""
+    return int(leaf) if isinstance(leaf, float) and leaf.is_integer() else leaf
 
 
 def _hash(leaf: Any) -> str:

@@ -15,8 +15,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from msgspec import Struct
 from msgspec.json import decode
 
+from autochron.effects.changes import LOG
 from autochron.envelope.brief import brief
-from autochron.incident.baseline import LOG, Baseline, CrossingPrint
+from autochron.incident.baseline import Baseline, CrossingPrint
 from autochron.incident.prints import flatten, is_below, print_of
 from autochron.model import (
     Divergence,
@@ -101,13 +102,22 @@ class Case(NamedTuple):
 def judge(wanted: Sequence[Envelope], case: Case) -> Verdict:
     """Return the verdict on the crossings that went wrong when the trace was recorded."""
     judged = tuple(_Judge(case, each).judged() for each in wanted)
+    # A fix of a tool that is called several times need not touch each call.
+    changed = {each.envelope.name for each in judged if each.kind == "prevented"}
     kinds = {each.kind for each in judged}
     if "inconclusive" in kinds:
         return Verdict(kind="inconclusive", crossings=judged)
     if "prevented" not in kinds:
         return Verdict(kind="reproduced", crossings=judged)
     first = next(at for at, each in enumerate(judged) if each.kind == "prevented")
-    left = [each for at, each in enumerate(judged) if each.kind == "reproduced" and (each.did or at > first)]
+    acted = any(each.did and each.kind == "prevented" for each in judged)
+    left = [
+        each
+        for at, each in enumerate(judged)
+        if each.kind == "reproduced"
+        and each.envelope.name not in changed
+        and (each.did or (at > first and not acted))
+    ]
     if not left:
         return Verdict(kind="prevented", crossings=judged)
     done = ", ".join(each.envelope.address for each in judged if each.kind == "prevented")
@@ -132,11 +142,8 @@ def _new_crashes(case: Case) -> list[str]:
 
 
 def outcome_of(envelope: Envelope) -> Any:
-    """Return how a crossing ended as data: under `outcome` what it gave or raised, under `changed` its arguments."""
-    found: dict[str, Any] = {"outcome": _outcome(envelope)}
-    if envelope.changed is not None:
-        found["changed"] = decode(envelope.changed)
-    return found
+    """Return how a crossing ended as data: under `outcome` what it gave or raised."""
+    return {"outcome": _outcome(envelope)}
 
 
 def _outcome(envelope: Envelope) -> Any:
@@ -145,16 +152,29 @@ def _outcome(envelope: Envelope) -> Any:
         return {"$status": envelope.exchanges[-1].status, "$body": decode(envelope.exchanges[-1].body)}
     if isinstance(outcome, Streamed):
         end = outcome.end
-        return {"$items": [decode(each) for each in outcome.items], "$end": _end(end)}
-    return _end(outcome)
+        return {"$items": [decode(each) for each in outcome.items], "$end": _end(end, envelope)}
+    return _end(outcome, envelope)
 
 
-def _end(end: Any) -> Any:
+def _end(end: Any, envelope: Envelope) -> Any:
     if isinstance(end, Returned):
-        return {"$argument": end.argument} if end.argument else decode(end.value)
+        return _argument(end.argument, envelope) if end.argument else decode(end.value)
     if isinstance(end, Raised):
         return {"$raised": _bare(decode(end.error))}
     return {"$end": type(end).__name__.lower()}
+
+
+def _argument(path: str, envelope: Envelope) -> Any:
+    """Return an argument that was returned, as it was after the call."""
+    name, _, member = path.partition(".")
+    value = {**decode(envelope.input), **({} if envelope.changed is None else decode(envelope.changed))}.get(
+        name
+    )
+    if member and isinstance(value, dict):
+        return value.get(member)
+    if member and isinstance(value, list) and member.isdecimal() and int(member) < len(value):
+        return value[int(member)]
+    return value
 
 
 def _bare(error: Any) -> Any:
@@ -209,7 +229,11 @@ class _Judge:
             return self._made("reproduced", ["it did to the world what it did in the incident"])
         if same and tells:
             return self._made("reproduced", ["it gave what it gave in the incident"])
-        if again:
+        if any(
+            self._is_material(effect)
+            for effect in self._effects
+            if any(each.is_again(effect) for each in again)
+        ):
             return self._inconclusive(
                 [f"{self._address} still did a part of what it did in the incident: {self._listed_effects()}"]
             )
@@ -233,6 +257,12 @@ class _Judge:
                 ]
             )
         return None
+
+    def _is_material(self, effect: StateEffect) -> bool:
+        """Return whether an effect has to do with what the crossing was given, unlike a counter or the time of a call."""
+        given = [each for each in flatten(decode(self._envelope.input)).values() if _says_something(each)]
+        text = f"{effect.path} {effect.what} {effect.value.decode('utf-8', 'replace')}"
+        return not given or any(str(each) in text for each in given)
 
     def _as_unchanged(self, known: CrossingPrint) -> Judged:
         """Return the verdict on a crossing that ends as unchanged code does, and not as the incident did."""
@@ -403,6 +433,12 @@ class _Judge:
 
     def _listed_effects(self) -> str:
         return "; ".join(shown(each) for each in self._effects[:_SHOWN])
+
+
+def _says_something(leaf: Any) -> bool:
+    return (isinstance(leaf, str) and len(leaf) > 1) or (
+        isinstance(leaf, (int, float)) and not isinstance(leaf, bool) and abs(leaf) > 1
+    )
 
 
 def _place_free(crash: str) -> str:

@@ -211,7 +211,7 @@ class Replaying(Session):
     def entered(self, crossing: Crossing) -> None:
         """Note what was done before a live crossing."""
         if self.state is not None and not crossing.rule.id.startswith(VALUE):
-            self.state.entered()
+            self.state.entered(self._live_around(crossing.parent))
 
     def left(self, crossing: Crossing, error: BaseException | None) -> None:
         """Note what a live crossing has done, and whether what it raised is a crash."""
