@@ -31,12 +31,13 @@ LOG = "log "
 _SHOWN = 200
 """Effects of one file that are listed; what is more is one effect with the number and a digest."""
 
-Rows: TypeAlias = Counter[str]
+Rows: TypeAlias = dict[str, dict[str, Any]]
+"""Rows by their primary key, else by their number, as JSON."""
 
 
 class _Database(NamedTuple):
     tables: dict[str, Rows]
-    """Rows as JSON objects, by table; of a large table one row, its digest."""
+    """By table; of a large table one row, its digest."""
 
 
 class _Text(NamedTuple):
@@ -170,9 +171,9 @@ def _read_database(path: str) -> State:
             for name in names:
                 tables[name] = _rows(connection, name)
             schema = connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name")
-            tables["(schema)"] = Counter(
-                json.dumps(dict(zip(("type", "name", "sql"), row, strict=True))) for row in schema
-            )
+            tables["(schema)"] = {
+                f"{kind} {name}": {"type": kind, "name": name, "sql": sql} for kind, name, sql in schema
+            }
     except sqlite3.Error:
         return _Bytes(digest_of(path), os.path.getsize(path))
     return _Database(tables)
@@ -183,20 +184,25 @@ def _rows(connection: Any, table: str) -> Rows:
 
     quoted = '"' + table.replace('"', '""') + '"'
     try:
-        cursor = connection.execute(f"SELECT * FROM {quoted}")  # noqa: S608 - a table's own name, quoted
-        columns = [each[0] for each in cursor.description]
-        found = Counter(
-            json.dumps({name: _cell(cell) for name, cell in zip(columns, row, strict=True)}, sort_keys=True)
-            for row in cursor.fetchmany(MOST_ROWS)
-        )
+        facts = connection.execute(f"PRAGMA table_info({quoted})").fetchall()
+        keys = [name for _, name, *_, key in facts if key]
+        try:
+            cursor = connection.execute(f"SELECT rowid, * FROM {quoted}")  # noqa: S608 - a table's own name, quoted
+        except sqlite3.OperationalError:  # without rowid: then it has a primary key
+            cursor = connection.execute(f"SELECT 0, * FROM {quoted}")  # noqa: S608 - as above
+        columns = [each[0] for each in cursor.description[1:]]
+        found: Rows = {}
+        for number, *cells in cursor.fetchmany(MOST_ROWS):
+            row = {name: _cell(cell) for name, cell in zip(columns, cells, strict=True)}
+            found[json.dumps([row[key] for key in keys] if keys else number)] = row
         if cursor.fetchone() is None:
             return found
         digest = hashlib.sha256()
-        for row in connection.execute(f"SELECT * FROM {quoted}"):  # noqa: S608 - as above
-            digest.update(repr(row).encode())
-        return Counter([json.dumps({"digest of all rows": digest.hexdigest()})])
+        for each in connection.execute(f"SELECT * FROM {quoted}"):  # noqa: S608 - as above
+            digest.update(repr(each).encode())
     except sqlite3.Error:  # a virtual table whose module isn't there
-        return Counter()
+        return {}
+    return {"": {"digest of all rows": digest.hexdigest()}}
 
 
 def _cell(value: Any) -> Any:
@@ -244,11 +250,24 @@ def _effect(path: str, what: str, value: Any = None) -> StateEffect:
 
 def _row_changes(path: str, before: dict[str, Rows], now: dict[str, Rows]) -> Iterator[StateEffect]:
     for table in sorted({*before, *now}):
-        had, has = before.get(table, Counter()), now.get(table, Counter())
-        for row in sorted((had - has).elements()):
-            yield _effect(path, f"row removed from {table}", json.loads(row))
-        for row in sorted((has - had).elements()):
-            yield _effect(path, f"row added to {table}", json.loads(row))
+        had, has = before.get(table, {}), now.get(table, {})
+        for key in sorted(had.keys() - has.keys()):
+            yield _effect(path, f"row removed from {table}", had[key])
+        for key in sorted(has.keys() - had.keys()):
+            yield _effect(path, f"row added to {table}", has[key])
+        for key in sorted(had.keys() & has.keys()):
+            if had[key] != has[key]:
+                yield _effect(path, f"row changed in {table}", _row_change(had[key], has[key]))
+
+
+def _row_change(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """Return what changed in a row, and of which row it is."""
+    changed = [name for name in dict.fromkeys([*before, *now]) if before.get(name) != now.get(name)]
+    return {
+        "row": {name: value for name, value in now.items() if name not in changed},
+        "before": {name: before.get(name) for name in changed},
+        "after": {name: now.get(name) for name in changed},
+    }
 
 
 def _lines(path: str, before: list[str], now: list[str]) -> Iterator[StateEffect]:
@@ -256,13 +275,18 @@ def _lines(path: str, before: list[str], now: list[str]) -> Iterator[StateEffect
         for line in now[len(before) :]:
             yield _effect(path, "line added", _line(line))
         return
+    if len(before) == len(now):
+        for was, is_now in zip(before, now, strict=True):
+            if was != is_now:
+                yield _effect(path, "line changed", {"before": _line(was), "after": _line(is_now)})
+        return
     had, has = Counter(before), Counter(now)
     for line in (had - has).elements():
         yield _effect(path, "line removed", _line(line))
     for line in (has - had).elements():
         yield _effect(path, "line added", _line(line))
     if had == has:
-        yield _effect(path, "lines in another order", now)
+        yield _effect(path, "lines moved", now)
 
 
 def _line(text: str) -> Any:
@@ -294,5 +318,20 @@ def members(path: str, before: Any, now: Any, at: str) -> Iterator[StateEffect]:
     elif isinstance(before, list) and isinstance(now, list) and now[: len(before)] == before:
         for item in now[len(before) :]:
             yield _effect(path, f"added{where}", item)
+    elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        for index, (had, has) in enumerate(zip(before, now, strict=True)):
+            yield from members(path, had, has, f"{at}.{index}" if at else str(index))
+    elif isinstance(before, list) and isinstance(now, list):
+        yield from _items(path, before, now, where)
     elif type(before) is not type(now) or before != now:
         yield _effect(path, f"changed{where}", {"before": before, "after": now})
+
+
+def _items(path: str, before: list[Any], now: list[Any], where: str) -> Iterator[StateEffect]:
+    """Yield which items of a list are gone and which are new."""
+    texts = [[json.dumps(each, sort_keys=True) for each in items] for items in (before, now)]
+    had, has = (Counter(each) for each in texts)
+    for text in (had - has).elements():
+        yield _effect(path, f"removed{where}", json.loads(text))
+    for text in (has - had).elements():
+        yield _effect(path, f"added{where}", json.loads(text))

@@ -94,6 +94,11 @@ def is_below(path: str, prefixes: Sequence[str]) -> bool:
     return any(each in ("", path) or path.startswith(f"{each}.") for each in prefixes)
 
 
+def words_of(text: str) -> list[str]:
+    """Return the words and numbers of a text, those of one character left out."""
+    return [word for word in _WORDS.findall(text) if len(word) > 1]
+
+
 def text_print(texts: Sequence[str]) -> str:
     """Return what several texts have in common."""
     return _leaf_print(list(texts))

@@ -18,7 +18,7 @@ from msgspec.json import decode
 from autochron.effects.changes import LOG
 from autochron.envelope.brief import brief
 from autochron.incident.baseline import Baseline, CrossingPrint
-from autochron.incident.prints import flatten, is_below, print_of
+from autochron.incident.prints import flatten, is_below, print_of, words_of
 from autochron.model import (
     Divergence,
     Envelope,
@@ -262,7 +262,8 @@ class _Judge:
         """Return whether an effect has to do with what the crossing was given, unlike a counter or the time of a call."""
         given = [each for each in flatten(decode(self._envelope.input)).values() if _says_something(each)]
         text = f"{effect.path} {effect.what} {effect.value.decode('utf-8', 'replace')}"
-        return not given or any(str(each) in text for each in given)
+        words = set(words_of(text))
+        return not given or any(not set(words_of(str(each))).isdisjoint(words) for each in given)
 
     def _as_unchanged(self, known: CrossingPrint) -> Judged:
         """Return the verdict on a crossing that ends as unchanged code does, and not as the incident did."""
