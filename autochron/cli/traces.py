@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
-from autochron.cli.options import FLAG, VALUE, Parsed, parse
+from msgspec import structs
+
+from autochron.cli.options import FLAG, MANY, VALUE, Parsed, parse
 from autochron.config import default_store, find_rule_file
 from autochron.errors import StoreError, UsageError
+from autochron.model import Footer
 from autochron.ports import Store
 from autochron.store import open_store
 
@@ -17,7 +20,10 @@ usage: autochron traces list                          what is in the store
                                                       --full shows all that went in and out
        autochron traces diff TRACE TRACE [--inputs strict|warn|ignore]
                                                       in what two traces differ: 0 the same, 1 they differ
-       autochron traces export TRACE FILE             write a trace file (JSON Lines), for a repository
+       autochron traces export TRACE FILE [--with-snapshots] [--rows TABLE=WHERE ...] [--accept NAME ...]
+                                                      write a trace file (JSON Lines), for a repository;
+                                                      --with-snapshots: what its files held before the run, too, in
+                                                      a folder beside it; of a database's table only rows that fit
        autochron traces import FILE [--reseal]        take a trace file in; --reseal accepts one that was edited
        autochron traces prune [--max-age 30d] [--max-size 500MB] [--dry-run]
                                                       drop what is older, and the oldest until the rest fits
@@ -28,7 +34,7 @@ usage: autochron traces list                          what is in the store
 """
 
 _OPTIONS = {
-    "--store": VALUE, "--rules": VALUE, "--max-age": VALUE, "--max-size": VALUE,
+    "--store": VALUE, "--rules": VALUE, "--max-age": VALUE, "--max-size": VALUE, "--rows": MANY, "--accept": MANY, "--with-snapshots": FLAG,
     "--inputs": VALUE, "--json": FLAG, "--all": FLAG, "--full": FLAG, "--reseal": FLAG, "--dry-run": FLAG,
     "--help": FLAG, "-h": FLAG,
 }  # fmt: skip
@@ -122,9 +128,31 @@ def _export(parsed: Parsed, reference: str, file: str) -> int:
     store, name = _open(parsed, reference)
     trace_id = store.find(name)
     header, footer = store.outline(trace_id)
+    words = ""
+    if "--with-snapshots" in parsed.flags:
+        from autochron.effects.carrying import take_along  # lazy: with that word alone
+        from autochron.effects.snapshots import folder_of_store
+        from autochron.envelope.redaction import Redactor
+
+        source, target = folder_of_store(store_of_trace(parsed, reference)), folder_of_store(file)
+        if footer is None or source is None or target is None:
+            raise UsageError(
+                f"trace {trace_id} has no snapshots to take along to {file}; give a file that ends with .jsonl"
+            )
+        rows, accepted = parsed.lists.get("--rows", ()), parsed.lists.get("--accept", ())
+        taken = take_along(footer, [source], target.path, rows, accepted, Redactor().mask)
+        footer = structs.replace(footer, snapshots=taken)
+        words = (
+            f", with {sum(bool(each.digest) for each in taken)} snapshots in {os.path.relpath(target.path)}"
+        )
     write_stream(header, store.envelopes(trace_id), footer, file)
-    sys.stdout.write(f"{trace_id} exported to {file}\n")
+    sys.stdout.write(f"{trace_id} exported to {file}{words}\n")
     return 0
+
+
+def store_of_trace(parsed: Parsed, reference: str) -> str:
+    """Return what the snapshots of a trace lie beside: its file, or the store."""
+    return reference if reference.endswith(".jsonl") else store_url(parsed)
 
 
 def _import(parsed: Parsed, file: str) -> int:
@@ -139,11 +167,37 @@ def _import(parsed: Parsed, file: str) -> int:
         sink.put(envelope)
         if number % 500 == 499:
             sink.commit()
+    brought = _bring_snapshots(trace.footer, file, store)
     if trace.footer is not None:
         sink.end(trace.footer)
     sink.close()
-    sys.stdout.write(f"{trace.header.id} imported: {len(trace.envelopes)} crossings\n")
+    words = f", {brought} snapshots" if brought else ""
+    sys.stdout.write(f"{trace.header.id} imported: {len(trace.envelopes)} crossings{words}\n")
     return 0
+
+
+def _bring_snapshots(footer: Footer | None, file: str, store: Store) -> int:
+    """Copy what lies beside a trace file to the store's folder; return how many contents that are."""
+    from autochron.effects.snapshots import folder_of_store  # lazy: few traces have any
+
+    source, target = folder_of_store(file), folder_of_store(store.url)
+    if footer is None or source is None or target is None:
+        return 0
+    here = [each for each in footer.snapshots if each.digest and source.has(each.digest)]
+    source.bring(here, target)
+    return len(here)
+
+
+def _drop_snapshots(store: Store) -> None:
+    """Remove the contents that no trace has any more."""
+    from autochron.effects.snapshots import folder_of_store  # lazy: as above
+
+    folder = folder_of_store(store.url)
+    if folder is None or not os.path.isdir(folder.path):
+        return
+    footers = [store.outline(each.header.id)[1] for each in store.summaries()]
+    digests = {each.digest for footer in footers if footer is not None for each in footer.snapshots}
+    folder.drop_all_but(digests)
 
 
 def _prune(parsed: Parsed) -> int:
@@ -165,6 +219,7 @@ def _prune(parsed: Parsed) -> int:
     is_dry = "--dry-run" in parsed.flags
     if dropped and not is_dry:
         store.drop([each.header.id for each in dropped])
+        _drop_snapshots(store)
     write_pruned(
         dropped, summaries[len(dropped) :], sys.stdout, is_dry=is_dry, as_json="--json" in parsed.flags
     )

@@ -15,6 +15,9 @@ FOLDER = "snapshots"
 
 _CHUNK = 1 << 20
 
+_YOUNG = 3_600_000_000_000
+"""Nanoseconds for which a content stays that no trace has."""
+
 
 class SnapshotFolder:
     """A folder with the contents of snapshots."""
@@ -74,15 +77,18 @@ class SnapshotFolder:
                 os.chmod(target.file_of(each.digest), 0o600)
 
     def drop_all_but(self, digests: Collection[str]) -> int:
-        """Remove the contents that no trace has any more; return how many bytes that gives back."""
+        """Remove the contents that no trace has any more; return how many bytes that gives back.
+
+        Young ones stay: a run that is under way has kept them, and says so when it ends.
+        """
         if not os.path.isdir(self.path):
             return 0
-        freed = 0
+        freed, young = 0, _originals.time_ns() - _YOUNG
         for name in os.listdir(self.path):
-            if name not in digests and not name.startswith("."):
-                file = self.file_of(name)
-                freed += os.path.getsize(file)
-                os.unlink(file)
+            facts = os.stat(self.file_of(name))
+            if name not in digests and facts.st_mtime_ns < young:
+                freed += facts.st_size
+                os.unlink(self.file_of(name))
         return freed
 
 

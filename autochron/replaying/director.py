@@ -10,7 +10,7 @@ from msgspec import structs
 from autochron import _originals
 from autochron.crossing import streams
 from autochron.crossing.kernel import Crossing
-from autochron.crossing.lanes import MAIN, process_of
+from autochron.crossing.lanes import MAIN, Remote, process_of
 from autochron.envelope import codec, exchange, shapes
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, CodecError, DivergenceError
@@ -24,6 +24,7 @@ from autochron.replaying.finding import Finder
 from autochron.replaying.given import Given
 from autochron.replaying.met import Log, Met, masked
 from autochron.replaying.plan import FULL, Plan
+from autochron.replaying.repeated import Repeated, find_repeated
 from autochron.replaying.reports import Report, Told
 from autochron.replaying.requests import Running, ServedRequest
 from autochron.replaying.serving import LEAST_PATIENCE, LIVE_PATIENCE, PATIENCE, VALUE_PATIENCE, Served
@@ -106,8 +107,7 @@ class Director:
         with self._lock:
             envelope = self._finder.find(crossing, arguments)
             if envelope is None:
-                self._begin_extra(crossing, arguments)
-                return None
+                return self._begin_extra(crossing, arguments)
             earlier = self.cursor.meet(envelope)
             self._finder.met_in(envelope, crossing.root.lane)
             mode = self._mode(crossing, envelope)
@@ -456,18 +456,50 @@ class Director:
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _begin_extra(self, crossing: Crossing, arguments: tuple[Any, ...]) -> None:
-        """Let a crossing run that was not recorded, where the plan says so, or refuse it."""
+    def _begin_extra(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Serving | None:
+        """Let a crossing run that was not recorded, where the plan says so or it is inside something live; or refuse it."""
         if not self._unrecorded.is_live(crossing):
             if crossing.rule.id.startswith(VALUE):
                 self._invent(crossing, arguments)
-                return
-            raise self._unrecorded.refused(crossing)
+                return None
+            around = self._live_around(crossing)
+            if around is None:
+                raise self._unrecorded.refused(crossing)
+            known = find_repeated(
+                (each for each in self.record if each.name == crossing.name),
+                self.given.input(crossing, arguments),
+            )
+            if known is not None:
+                return self._repeat(crossing, arguments, known, around)
         lane = self.cursor.recorded_lane(crossing.root.lane)
         self.consequences.happened_anew(lane, self.cursor.latest(lane), self.cursor.latest_around(lane))
         running = self._run(crossing, "live", None, self._unrecorded.next_address(crossing.name))
         running.met.input = self.given.input(crossing, arguments)
         self.teller.live_anew(running.met.full_address)
+        return None
+
+    def _live_around(self, crossing: Crossing) -> str | None:
+        """Return the name of the live crossing that one is inside of; None where nothing live is around it."""
+        above: Any = crossing.parent
+        while above is not None:
+            if type(above) is Remote:
+                return "a live crossing of another process" if above.live else None
+            running = above.record
+            if isinstance(running, Running) and running.mode == "live":
+                return running.met.full_address
+            above = above.parent
+        return None
+
+    def _repeat(
+        self, crossing: Crossing, arguments: tuple[Any, ...], known: Envelope, around: str
+    ) -> Serving:
+        """Serve what another crossing of the name and input gave."""
+        met = self.log.begin(crossing, "served", None, self._unrecorded.next_address(crossing.name))
+        met.parent = self._place_of(crossing.parent)
+        met.input = self.given.input(crossing, arguments)
+        met.outcome = known.outcome
+        self.teller.repeated(met.full_address, around, known)
+        return Repeated(known)
 
     def _invent(self, crossing: Crossing, arguments: tuple[Any, ...]) -> None:
         """Have a value made up that was not recorded: the program goes on with it."""

@@ -168,6 +168,14 @@ class Teller:
         """Note a live crossing that has no record."""
         self.note("extra", address, f"{address} ran live, and was not recorded", severity="consequence")
 
+    def repeated(self, address: str, around: str, known: Envelope) -> None:
+        """Note a crossing inside something live that was served what another one gave."""
+        message = (
+            f"{address} was not recorded inside {around}, and was served what {known.address} gave, which was given the same;"
+            f" make it live, too, if it is to see what {around} did"
+        )
+        self.note("extra", address, message, severity="notice", nearest=known.address)
+
     def invented(self, crossing: Crossing, address: str, *, ran_out: bool, is_foreign: bool) -> None:
         """Note, once for each name, a value that was not recorded and is made up."""
         if crossing.name in self._invented:

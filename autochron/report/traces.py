@@ -8,7 +8,17 @@ from typing import Any, TextIO
 from msgspec import Raw
 from msgspec.json import decode, encode
 
-from autochron.model import Envelope, Footer, Header, Raised, Returned, Streamed, Trace, TraceSummary
+from autochron.model import (
+    Envelope,
+    Footer,
+    Header,
+    Raised,
+    Returned,
+    Snapshot,
+    Streamed,
+    Trace,
+    TraceSummary,
+)
 from autochron.ports import Record
 from autochron.report.text import Page, plural
 from autochron.report.tree import draw_trace
@@ -103,12 +113,25 @@ def _write_head(page: Page, header: Header, footer: Footer | None, crossings: in
 
 
 def _write_foot(page: Page, footer: Footer | None) -> None:
+    for each in footer.snapshots if footer else ():
+        page.line(f"before the run: {each.path}  {_kept(each)}")
     for tool in footer.unwoven_tools if footer else ():
         page.line(f"not woven: the model asked for {tool} (unwoven-tool)", "yellow")
     for tool in footer.declined_tools if footer else ():
         page.line(
             f"declined: {tool}: asked for by the model, covered by a boundary, and not called by the agent"
         )
+
+
+def _kept(snapshot: Snapshot) -> str:
+    """Say what is kept of a path."""
+    if snapshot.kind == "absent":
+        return "not there"
+    if snapshot.kind == "folder":
+        return f"folder with {plural(len(snapshot.names), 'name')}"
+    if snapshot.kind == "not-kept":
+        return f"not kept: {snapshot.reason} (no-snapshot)"
+    return f"{snapshot.kind}, {snapshot.size:,} bytes, sha256 {snapshot.digest[:12]}…"
 
 
 def _write_envelope(page: Page, envelope: Envelope, indent: str) -> None:

@@ -159,6 +159,8 @@ class Replaying(Session):
             self._crash_watch.begin()
         if self.state is not None:
             self.state.begin()
+            if joined is None and not self.plan.is_full:
+                self._note_missing_state(self.state)
         if "files" in self.plan.deny:
             self._unwatch = [isolation.watch_nodes(), databases.watch(self._refuses_writing)]
         if joined is None:
@@ -166,6 +168,17 @@ class Replaying(Session):
             return
         self._tell(joined.lane)
         self.start(self.director, self.director.transport, lane=joined.lane, parent=joined.parent)
+
+    def _note_missing_state(self, state: LiveState) -> None:
+        """Say what the program held before the recorded run that is not here."""
+        for each in state.missing:
+            if each.digest:
+                message = (
+                    f"what {each.path} held before the recorded run is not here (snapshot {each.digest[:12]}…), so what is live"
+                    " works on what it holds today; replay where it was recorded, or take the snapshots along with"
+                    " --with-snapshots"
+                )
+                self.director.note("stale-state", each.path, message, severity="warning")
 
     def _is_alone(self) -> bool:
         """Tell whether the program has started no process."""

@@ -8,7 +8,7 @@ import pytest
 import tomli
 
 import autochron
-from autochron.errors import ReproducedError, NotCrossedError
+from autochron.errors import NotCrossedError, ReproducedError
 from autochron.rules import load_rules
 from autochron.session import trying
 from autochron.store import open_store

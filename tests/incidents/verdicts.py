@@ -10,6 +10,7 @@ import hashlib
 import importlib.util
 import os
 import random
+import re
 import sys
 import tempfile
 import threading
@@ -72,6 +73,16 @@ class Project:
             # Python takes bytecode for fresh by the second and the size of its source; edits here are closer than that.
             self._edits += 1
             os.utime(path, (1_600_000_000 + self._edits * 10,) * 2)
+
+    def narrow(self) -> None:
+        """Leave in the test's check what went wrong, as its comment asks where several tools acted."""
+        path = os.path.join(self.folder, self.incident, f"test_{self.case.name}.py")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        named = ", ".join(f'"{address}"' for address in self.case.went_wrong)
+        narrowed = re.sub(r"assert_not_reproduced\([^)]*\)", f"assert_not_reproduced({named})", text)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(narrowed)
 
     def digests(self) -> Digests:
         """Return the digest of each file that is the user's, by path."""
@@ -193,6 +204,8 @@ def try_case(case: Case, repeat: int, stepped: "Progress | None" = None) -> Row:
             failure = f"incident new ends with {done.status}"
             if not os.path.isdir(os.path.join(folder, project.incident)):
                 return Row(case, verdicts, touched, said, failure)
+        if case.went_wrong:
+            project.narrow()
         for variant in schedule(case, repeat):
             project.apply(variant)
             before = project.digests()

@@ -82,6 +82,8 @@ class Case:
     unrelated: tuple[Edit, ...]
     setup: str = ""
     needs: tuple[str, ...] = field(default=())
+    went_wrong: tuple[str, ...] = ()
+    """The crossings that a user leaves in the test's check, where several tools acted and one went wrong."""
 
     def edited(self, variant: str) -> dict[str, str]:
         """Return the text of each file that a variant changes; each text that is replaced has to be there exactly once."""
