@@ -34,9 +34,9 @@ usage: autochron traces list                          what is in the store
 """
 
 _OPTIONS = {
-    "--store": VALUE, "--rules": VALUE, "--max-age": VALUE, "--max-size": VALUE, "--rows": MANY, "--accept": MANY, "--with-snapshots": FLAG,
-    "--inputs": VALUE, "--json": FLAG, "--all": FLAG, "--full": FLAG, "--reseal": FLAG, "--dry-run": FLAG,
-    "--help": FLAG, "-h": FLAG,
+    "--store": VALUE, "--rules": VALUE, "--max-age": VALUE, "--max-size": VALUE, "--rows": MANY, "--accept": MANY,
+    "--with-snapshots": FLAG, "--inputs": VALUE, "--json": FLAG, "--all": FLAG, "--full": FLAG, "--reseal": FLAG,
+    "--dry-run": FLAG, "--help": FLAG, "-h": FLAG,
 }  # fmt: skip
 _ACTIONS = {"list": 0, "show": 1, "diff": 2, "export": 2, "import": 1, "prune": 0}
 _WANTS = {

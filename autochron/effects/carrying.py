@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import structs
 
+from autochron import _originals
 from autochron.effects.changes import digest_of
 from autochron.effects.databases import open_read_only
 from autochron.effects.snapshots import SnapshotFolder
@@ -46,8 +47,28 @@ def take_along(
         UsageError: a secret isn't accepted, or a `rows` means nothing.
     """
     filters = _filters(rows)
+    made = f"{folder}.{_originals.getpid()}.tmp"
+    try:
+        found = _taken(footer, places, SnapshotFolder(made), filters, frozenset(accepted), masks)
+        if os.path.isdir(made):
+            os.makedirs(folder, exist_ok=True)
+            for name in os.listdir(made):
+                os.replace(os.path.join(made, name), os.path.join(folder, name))
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    return found
+
+
+def _taken(
+    footer: Footer,
+    places: Sequence[SnapshotFolder],
+    target: SnapshotFolder,
+    filters: dict[str, str],
+    accepted: frozenset[str],
+    masks: Masks | None,
+) -> tuple[Snapshot, ...]:
     unused = dict.fromkeys(filters)
-    target = SnapshotFolder(folder)
+    folder = target.path
     found: list[Snapshot] = []
     hits: list[str] = []
     for each in footer.snapshots:
@@ -69,12 +90,10 @@ def take_along(
         os.replace(copy, target.file_of(digest))
         found.append(structs.replace(each, digest=digest, size=os.path.getsize(target.file_of(digest))))
     if unused:
-        shutil.rmtree(folder, ignore_errors=True)
         raise UsageError(
             f"--rows {next(iter(unused))}=…: no database of the trace has a table of that name; name one that it has"
         )
     if hits:
-        shutil.rmtree(folder, ignore_errors=True)
         shown = "; ".join(hits[:_SHOWN]) + (f"; and {len(hits) - _SHOWN} more" if len(hits) > _SHOWN else "")
         raise UsageError(
             f"what would be taken along looks as if it held secrets: {shown}; leave rows out with --rows TABLE=WHERE, or"

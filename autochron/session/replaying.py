@@ -174,8 +174,8 @@ class Replaying(Session):
         for each in state.missing:
             if each.digest:
                 message = (
-                    f"what {each.path} held before the recorded run is not here (snapshot {each.digest[:12]}…), so what is live"
-                    " works on what it holds today; replay where it was recorded, or take the snapshots along with"
+                    f"what {each.path} held before the recorded run is not here (snapshot {each.digest[:12]}…), so what is"
+                    " live works on what it holds today; replay where it was recorded, or take the snapshots along with"
                     " --with-snapshots"
                 )
                 self.director.note("stale-state", each.path, message, severity="warning")
