@@ -93,7 +93,8 @@ class LiveState:
         self._name = name
         self._seen: dict[str, Seen] = {}
         self._lock = _originals.RLock()
-        self._opened_before: dict[str, None] = {}
+        self.opened_before: set[str] = set()
+        """Databases that were open before the replay began."""
 
     def begin(self) -> None:
         """Redirect from now on."""
@@ -145,6 +146,7 @@ class LiveState:
             for address in addresses:
                 kept = self.seen(address).effects
                 kept += effects[: _MOST - len(kept)]
+                self.seen(address).opened_before |= dict.fromkeys(map(self._name, sorted(self.opened_before)))
 
     def _touched(self, path: str, *, is_read_on_disk: bool) -> None:
         """Note that a live crossing opens a path."""

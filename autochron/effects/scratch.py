@@ -214,6 +214,23 @@ class Scratch:
         self._note(target)
         self.remove(path)
 
+    def fork(self) -> None:
+        """Go on in a forked process with a copy, so that others which are forked here find what this one found."""
+        before, self.folder = self.folder, f"{self.folder}.fork"
+        self._process = _originals.getpid()
+        self._files, self._gone = os.path.join(self.folder, "files"), os.path.join(self.folder, "gone")
+        with undisturbed():
+            _remove_folder(self.folder)
+            if os.path.isdir(before):
+                import shutil  # lazy: as above
+
+                shutil.copytree(before, self.folder, symlinks=True)
+
+    def discard_fork(self) -> None:
+        """Remove what a forked process has left that could not."""
+        with undisturbed():
+            _remove_folder(f"{self.folder}.fork")
+
     def discard(self) -> None:
         """Remove the scratch folder; the process that made it does so."""
         is_own = _originals.getpid() == self._process

@@ -136,6 +136,11 @@ def read_baseline(trace: Any) -> Baseline | None:
     return found
 
 
+def has_baseline(trace: Any) -> bool:
+    """Return whether there is a baseline beside a trace file."""
+    return os.path.isfile(os.path.join(os.path.dirname(os.fsdecode(trace)), FILE))
+
+
 def encode_baseline(baseline: Baseline) -> str:
     """Return the text of a baseline's file."""
     return msgspec.json.format(msgspec.json.encode(baseline, order="sorted"), indent=1).decode() + "\n"

@@ -170,7 +170,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if marker is None:
         return
     if _prepared in item.stash:
-        item.stash[_play] = item.stash[_prepared]
+        item.stash[_play] = play = item.stash[_prepared]
+        play.puts_back = False
         del item.stash[_prepared]
         return
     from autochron.errors import AutochronError  # lazy: with the first marker

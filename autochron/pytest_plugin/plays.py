@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from autochron.config import find_rule_file
 from autochron.errors import AutochronError, DivergenceError, StoreError, UsageError
+from autochron.incident.baseline import has_baseline
 from autochron.model import Divergence, Rules, Trace
 from autochron.pytest_plugin.marks import TRACE_FILE, Asked
 from autochron.replaying.plan import plan_for
@@ -79,11 +80,13 @@ class Play(ABC):
         face: what the test asks what crossed.
         raised: what we made the test fail with.
         lines: what there is to say when it has passed, by severity.
+        puts_back: whether what live tools change in the globals of modules is put back after it: not in a fork, which ends.
     """
 
     def __init__(self, asked: Asked, face: Face) -> None:
         self.asked = asked
         self.face: Face = face
+        self.puts_back = True
         self.raised: BaseException | None = None
         self.lines: list[tuple[str, str]] = []
 
@@ -138,13 +141,16 @@ class Replayer(Play):
             watch=asked.watch,
             volatile=asked.volatile,
         )
-        face.observe()
+        if asked.is_file and has_baseline(asked.trace):
+            face.observe()  # its verdict may rest on it
         super().__init__(asked, face)
         self.root = rules.root or os.getcwd()
         """What the names of files in its marker start from."""
 
     def begin(self) -> None:
         """Begin, unless the trace is empty."""
+        if self.puts_back and not self.face.has_begun:
+            self.face.put_globals_back()
         super().begin()
         if not self.face.record.size:
             self.face.__exit__(None, None, None)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -60,6 +61,33 @@ def watch(refuses: Callable[[str], bool]) -> Callable[[], None]:
         for owner in owners:
             if owner.connect is connect:
                 owner.connect = original
+
+    return undo
+
+
+def guard_open(paths: Collection[str], refuses: Callable[[str], bool]) -> Callable[[], None]:
+    """Have connections guarded that have one of these databases open; return the undo."""
+    import gc
+    import sqlite3  # lazy: as above
+
+    guarded: list[sqlite3.Connection] = []
+    for each in gc.get_objects():
+        if not isinstance(each, sqlite3.Connection):
+            continue
+        try:
+            rows = sqlite3.Connection.execute(each, "PRAGMA database_list").fetchall()
+            if any(os.path.realpath(str(row[2])) in paths for row in rows if row[2]):
+                _guard(each, refuses)
+                guarded.append(each)
+        except sqlite3.Error:  # closed, or another thread's: that one can't be used here, either
+            continue
+
+    def undo() -> None:
+        for each in guarded:
+            try:
+                each.set_authorizer(None)
+            except sqlite3.Error:
+                continue
 
     return undo
 

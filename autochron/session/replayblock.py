@@ -27,6 +27,7 @@ from autochron.store.whole import WholeRecord
 from autochron.weaving import gate
 
 if TYPE_CHECKING:
+    from autochron.effects.module_backup import ModuleBackup
     from autochron.effects.snapshots import SnapshotFolder
     from autochron.incident.observation import Observation
     from autochron.incident.verdict import Case, Verdict
@@ -116,6 +117,8 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         self._volatile = volatile_fields(volatile)
         self._verdict: Verdict | None = None
         """The last verdict that was asked for."""
+        self._puts_back = False
+        self._backup: ModuleBackup | None = None
         self._observes = False
         """Whether it is noted what live crossings do to the state of the project's modules."""
         self._ran = False
@@ -144,6 +147,10 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         scope = StateScope(self._places(rules), observes=self._observes)
         self._session = Replaying(activation, record, Redactor(), plan, swaps=swaps, scope=scope)
         self._put_back = set_environment(record, plan)
+        if self._puts_back and not plan.is_full:
+            from autochron.effects.module_backup import ModuleBackup  # lazy: for tests
+
+            self._backup = ModuleBackup(activation.project.owns)
         self._session.begin()
         if self._watch:
             self._session.watch()
@@ -166,6 +173,9 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             return
         self.is_over = True
         self._put_back()
+        if self._backup is not None and not self._ran:
+            self._backup.put_back()
+        self._backup = None
         if session.watching is not None:
             session.watching.end()
         if self._ran:
@@ -382,6 +392,10 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         swallowed = () if rerun is None else rerun.summary.swallowed
         live = [each.replayed.envelope for each in self.crossings if each.live and each.recorded is not None]
         return observe(live, {each.address: each for each in seen}, sources, swallowed)
+
+    def put_globals_back(self) -> None:
+        """Put back, when the replay ends, what live crossings changed in the globals of the project's modules."""
+        self._puts_back = True
 
     def observe(self) -> None:
         """Note what live crossings do to the state of the project's modules: for a test, which asks for a verdict."""

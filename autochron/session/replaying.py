@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from autochron.crossing.kernel import Crossing, Kernel
     from autochron.crossing.kernels import Kernels
+    from autochron.effects.open_handles import OpenHandles
     from autochron.effects.snapshots import SnapshotFolder
     from autochron.incident.crashwatch import CrashWatch
     from autochron.ports import Record
@@ -120,6 +121,7 @@ class Replaying(Session):
         self.broke: str | None = None
         """How the program crashed, where no refusal ended it."""
         self._crash_watch: CrashWatch | None = None
+        self._handles: OpenHandles | None = None
         self.uncaught: str | None = None
         """The type of the exception that ended the program."""
         self.calls: Calls | None = None
@@ -158,6 +160,8 @@ class Replaying(Session):
             self._crash_watch = CrashWatch(project.owns, project.name)
             self._crash_watch.begin()
         if self.state is not None:
+            if not self._scope.everywhere and self.state.scratch.before:
+                self._take_open_handles(self.state)
             self.state.begin()
             if joined is None and not self.plan.is_full:
                 self._note_missing_state(self.state)
@@ -168,6 +172,16 @@ class Replaying(Session):
             return
         self._tell(joined.lane)
         self.start(self.director, self.director.transport, lane=joined.lane, parent=joined.parent)
+
+    def _take_open_handles(self, state: LiveState) -> None:
+        """Have files that are open already written on the scratch copy, and changes of open databases refused."""
+        from autochron.effects.open_handles import OpenHandles  # lazy: where the trace has state
+
+        paths = [path for path, found in state.scratch.before.items() if found.kind != "folder"]
+        self._handles = OpenHandles(state.scratch, paths)
+        if self._handles.databases:
+            state.opened_before = self._handles.databases
+            self._unwatch.append(databases.guard_open(self._handles.databases, self._refuses_writing))
 
     def _note_missing_state(self, state: LiveState) -> None:
         """Say what the program held before the recorded run that is not here."""
@@ -191,6 +205,8 @@ class Replaying(Session):
             self._crash_watch.end()
         if self.state is not None:
             self.state.stop()
+        if self._handles is not None:
+            self._handles.put_back()
         while self._unwatch:
             self._unwatch.pop()()
 
@@ -310,6 +326,8 @@ class Replaying(Session):
             self.leave_parent()
             return
         self._tell(root.lane)
+        if self.state is not None:
+            self.state.scratch.is_shared = True
         if self.children is not None:
             self.children.started.clear()
         seq = parent_of(root.parent)
@@ -365,11 +383,15 @@ class Replaying(Session):
     def take_over(self) -> None:
         """Go on in a fork in the place of the process that was forked."""
         self.director.take_over()
+        if self.state is not None:
+            self.state.scratch.fork()
         if self.children is not None:
             processes.attend(self.children)
 
     def clear(self) -> None:
         """Remove what a fork has left that could not: a process that it started may still have written there."""
+        if self.state is not None:
+            self.state.scratch.discard_fork()
         if self._folder is not None:
             self._folder.clear()
 
@@ -597,6 +619,8 @@ class Replaying(Session):
 
     def _start_child(self, event: str, arguments: tuple[Any, ...], child: str, *, by: str | None) -> None:
         """Let a child process start; `by` is the live crossing that it starts in."""
+        if self.state is not None:
+            self.state.scratch.is_shared = True
         told_of = by is None and not self.is_inside()
         watched = by if by is not None and self.isolation.is_partial else None
         # A shell does what it does itself, whatever it starts.
