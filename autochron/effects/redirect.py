@@ -137,9 +137,12 @@ def _redirected(path: Any, dir_fd: int | None, *, writes: bool) -> tuple[Scratch
 
 def _may_know(scratch: Scratch, path: Any) -> bool:
     try:
-        return scratch.may_know(os.fsdecode(path))
+        if scratch.may_know(os.fsdecode(path)):
+            return True
     except TypeError:
         return False
+    with undisturbed():
+        return scratch.has_any and os.path.islink(path)  # which may lead to one that it knows
 
 
 def _named(error: OSError, given: Any, other: Any = None) -> OSError:

@@ -80,6 +80,11 @@ class Scratch:
 
     # --- looking -----------------------------------------------------------------------------------------------------
 
+    @property
+    def has_any(self) -> bool:
+        """Whether there is a path that it knows."""
+        return bool(self._names)
+
     def may_know(self, path: str) -> bool:
         """Return False where a path, as a program names it, can be none that the scratch folder or a snapshot has."""
         return self.is_shared or (bool(self._names) and not self._names.isdisjoint(path.split("/")))

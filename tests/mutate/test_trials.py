@@ -2,8 +2,10 @@
 
 import os
 import subprocess
+import tempfile
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 
@@ -202,11 +204,18 @@ def test_what_a_mutant_leaves_behind_is_ended_with_it(trier, tmp_path):
 
 def test_nothing_outlives_its_server(desk, trier, tmp_path):
     """A mutant that ends its server and goes on has nobody who waits for it."""
-    place = tmp_path / "id"
-    text = f"import os, signal, time\nopen({str(place)!r}, 'w').write(str(os.getpid()))\n"
+    # A temporary file, for another would be on the scratch copy of the trial.
+    prefix = f"{tmp_path.parent.name}-{tmp_path.name}-"
+    text = (
+        "import os, signal, tempfile, time\n"
+        f"with tempfile.NamedTemporaryFile('w', prefix={prefix!r}, delete=False) as file:\n    file.write(str(os.getpid()))\n"
+    )
     reply = trier.ask(f"{text}os.kill(os.getppid(), signal.SIGKILL)\ntime.sleep(1000)")
     assert reply.kind == "signal"
-    assert has_ended(place.read_text())
+    (place,) = Path(tempfile.gettempdir()).glob(f"{prefix}*")
+    process = place.read_text()
+    place.unlink()
+    assert has_ended(process)
 
 
 def test_a_skipped_test_fails_nothing(trier):

@@ -299,6 +299,7 @@ def test_an_agent_on_an_sdk_is_recorded_and_replayed_without_a_key(tmp_path):
 
 def test_what_is_denied_may_be_said_for_all_tests(project):
     test = 'import pytest, agent\n@pytest.mark.autochron("trace.jsonl", live="refund")\ndef test_it():\n    agent.run()\n'
-    told = project.write(test_it=test).pytest("--autochron-deny=network,files")
+    writes = AGENT.replace('os.write(RAN, what.encode() + b" ")', 'open("ran", "a").write(what + " ")')
+    told = project.write(test_it=test, agent=writes).pytest("--autochron-deny=network,files")
     assert (told.outcomes, project.ran()) == ({"test_it": "FAILED"}, []), told.text
     assert "(denied)" in told.text

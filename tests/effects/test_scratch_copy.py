@@ -1,0 +1,437 @@
+"""What a program does to files within a replay happens on a scratch copy, and looks to it as if it had happened in place."""
+
+import dbm
+import fileinput
+import glob
+import gzip
+import hashlib
+import io
+import json
+import os
+import pathlib
+import shelve
+import shutil
+import sqlite3
+import sys
+import tempfile
+import zipfile
+from os import stat as early_stat
+
+import pytest
+
+from autochron.effects import redirect
+from autochron.effects.changes import Watch
+from autochron.effects.scratch import Before, Scratch
+
+early_open = open
+
+
+def digests(folder):
+    """Return what a folder holds, by path."""
+    found = {}
+    for path in sorted(pathlib.Path(folder).rglob("*")):
+        found[str(path.relative_to(folder))] = (
+            hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "folder"
+        )
+    return found
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    """A project with some state, within a replay in which everything is live."""
+    project = tmp_path / "project"
+    (project / "out").mkdir(parents=True)
+    (project / "out" / "1.txt").write_text("one")
+    (project / "log.txt").write_text("hello\n")
+    (project / "a.json").write_text('{"a": 1}')
+    with sqlite3.connect(project / "pay.db") as connection:
+        connection.execute("create table paid (id integer primary key, cents int)")
+        connection.execute("insert into paid values (1, 40)")
+    connection.close()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "shared.txt").write_text("shared")
+    (project / "link.txt").symlink_to(tmp_path / "elsewhere" / "shared.txt")
+    monkeypatch.chdir(project)
+    before = digests(tmp_path)
+    scratch = Scratch()
+    touched = []
+    in_force = redirect.InForce(
+        scratch, lambda: True, everywhere=False, on_touch=lambda *each, **_: touched.append(each)
+    )
+    redirect.put_in_force(in_force)
+    redirect.watch_databases()
+    yield scratch
+    redirect.put_in_force(None)
+    scratch.discard()
+    assert digests(tmp_path) == before
+    assert not os.path.exists(scratch.folder)
+
+
+def appended():
+    with open("log.txt", "a") as file:
+        file.write("more\n")
+    return pathlib.Path("log.txt").read_text()
+
+
+def low_level():
+    descriptor = os.open("log.txt", os.O_RDWR)
+    os.pwrite(descriptor, b"HE", 0)
+    os.close(descriptor)
+    with early_open("log.txt") as file:
+        return file.read()
+
+
+def replaced():
+    with open("a.json.tmp", "w") as file:
+        json.dump({"a": 2}, file)
+    os.replace("a.json.tmp", "a.json")
+    return json.loads(pathlib.Path("a.json").read_bytes()), os.path.exists("a.json.tmp")
+
+
+def temporary_then_replaced():
+    with tempfile.NamedTemporaryFile("w", dir=".", delete=False) as file:
+        file.write("{}")
+    os.replace(file.name, "a.json")
+    return pathlib.Path("a.json").read_text(), sorted(os.listdir("."))
+
+
+def removed():
+    os.remove("out/1.txt")
+    pathlib.Path("out/2.txt").write_text("2")
+    return (
+        os.listdir("out"),
+        glob.glob("out/*"),
+        [each.name for each in os.scandir("out")],
+        os.path.exists("out/1.txt"),
+    )
+
+
+def whole_folder():
+    shutil.rmtree("out")
+    gone = os.path.isdir("out")
+    os.makedirs("out/deep")
+    return gone, os.listdir("out"), os.path.isdir("out/deep")
+
+
+def moved():
+    shutil.move("out", "sent")
+    return sorted(str(each) for each in pathlib.Path(".").rglob("*.txt"))
+
+
+def copied():
+    shutil.copy("log.txt", "copy.txt")
+    shutil.copytree("out", "backup")
+    return pathlib.Path("copy.txt").read_text(), os.listdir("backup")
+
+
+def database():
+    connection = sqlite3.connect("pay.db")
+    connection.execute("insert into paid (cents) values (50)")
+    connection.commit()
+    connection.close()
+    again = sqlite3.connect("file:pay.db?mode=ro", uri=True)
+    found = again.execute("select id, cents from paid").fetchall()
+    again.close()
+    return found
+
+
+def new_database():
+    with sqlite3.connect(pathlib.Path("new.db")) as connection:
+        connection.execute("create table t (x)")
+    connection.close()
+    return os.path.exists("new.db"), os.listdir(b".").count(b"new.db")
+
+
+def shelf():
+    with shelve.open("shelf") as held:
+        held["a"] = [1]
+    with shelve.open("shelf") as held:
+        return held["a"], dbm.whichdb("shelf") is not None
+
+
+def archives():
+    with gzip.open("z.gz", "wt") as file:
+        file.write("zipped")
+    with zipfile.ZipFile("z.zip", "w") as archive:
+        archive.write("log.txt")
+    with gzip.open("z.gz", "rt") as file, zipfile.ZipFile("z.zip") as archive:
+        return file.read(), archive.namelist()
+
+
+def facts():
+    os.chmod("log.txt", 0o600)
+    os.truncate("log.txt", 2)
+    os.utime("log.txt", (1, 1))
+    found = early_stat("log.txt")
+    return oct(found.st_mode & 0o777), found.st_mtime, found.st_size
+
+
+def exclusive():
+    pathlib.Path("new.txt").open("x").close()
+    try:
+        open("new.txt", "x")
+    except FileExistsError as error:
+        return error.filename
+
+
+def missing():
+    found = []
+    for call in (
+        lambda: open("no/such.txt", "w"),
+        lambda: open("nothing.txt"),
+        lambda: os.remove("nothing.txt"),
+        lambda: os.rmdir("out"),
+        lambda: os.mkdir("out"),
+        lambda: os.rename("nothing.txt", "x.txt"),
+        lambda: os.open("nothing.txt", os.O_WRONLY),
+        lambda: os.listdir("nothing"),
+    ):
+        try:
+            call()
+        except OSError as error:
+            found.append((type(error).__name__, error.errno, error.filename))
+    return found
+
+
+def in_place():
+    with fileinput.input("log.txt", inplace=True) as lines:
+        for line in lines:
+            print(line.upper(), end="")
+    return pathlib.Path("log.txt").read_text()
+
+
+def through_a_link():
+    pathlib.Path("link.txt").write_text("changed")
+    return pathlib.Path("link.txt").read_text(), os.path.islink("link.txt")
+
+
+def links():
+    os.symlink("log.txt", "soft.txt")
+    os.link("log.txt", "hard.txt")
+    return pathlib.Path("soft.txt").read_text(), pathlib.Path("hard.txt").read_text(), os.readlink("soft.txt")
+
+
+def by_descriptor_of_a_folder():
+    folder = os.open("out", os.O_RDONLY)
+    try:
+        os.unlink("1.txt", dir_fd=folder)
+        made = os.open("3.txt", os.O_WRONLY | os.O_CREAT, dir_fd=folder)
+        os.close(made)
+        return os.listdir(folder), os.listdir("out")
+    finally:
+        os.close(folder)
+
+
+def bytes_and_spaces():
+    with open(b"a file \xc3\xa9.txt", "wb") as file:
+        file.write(b"x")
+    return pathlib.Path("a file é.txt").read_bytes(), os.path.getsize(b"a file \xc3\xa9.txt")
+
+
+def elsewhere():
+    os.chdir("out")
+    try:
+        pathlib.Path("../log.txt").write_text("from below")
+        return pathlib.Path("../log.txt").read_text(), os.path.exists("1.txt")
+    finally:
+        os.chdir("..")
+
+
+def walked():
+    os.makedirs("out/x/y")
+    pathlib.Path("out/x/y/z.txt").touch()
+    return [(folder, sorted(folders), sorted(names)) for folder, folders, names in os.walk("out")]
+
+
+def names():
+    with open("log.txt", "a") as text, open("log.txt", "rb") as raw:
+        return text.name, raw.name, io.open is open
+
+
+WHAT = {
+    appended: "hello\nmore\n",
+    low_level: "HEllo\n",
+    replaced: ({"a": 2}, False),
+    temporary_then_replaced: ("{}", ["a.json", "link.txt", "log.txt", "out", "pay.db"]),
+    removed: (["2.txt"], ["out/2.txt"], ["2.txt"], False),
+    whole_folder: (False, ["deep"], True),
+    moved: ["link.txt", "log.txt", "sent/1.txt"],
+    copied: ("hello\n", ["1.txt"]),
+    database: [(1, 40), (2, 50)],
+    new_database: (True, 1),
+    shelf: ([1], True),
+    archives: ("zipped", ["log.txt"]),
+    facts: ("0o600", 1.0, 2),
+    exclusive: "new.txt",
+    missing: [
+        ("FileNotFoundError", 2, "no/such.txt"),
+        ("FileNotFoundError", 2, "nothing.txt"),
+        ("FileNotFoundError", 2, "nothing.txt"),
+        ("OSError", 39, "out"),
+        ("FileExistsError", 17, "out"),
+        ("FileNotFoundError", 2, "nothing.txt"),
+        ("FileNotFoundError", 2, "nothing.txt"),
+        ("FileNotFoundError", 2, "nothing"),
+    ],
+    in_place: "HELLO\n",
+    through_a_link: ("changed", True),
+    links: ("hello\n", "hello\n", "log.txt"),
+    by_descriptor_of_a_folder: (["3.txt"], ["3.txt"]),
+    bytes_and_spaces: (b"x", 1),
+    elsewhere: ("from below", True),
+    walked: [("out", ["x"], ["1.txt"]), ("out/x", ["y"], []), ("out/x/y", [], ["z.txt"])],
+    names: ("log.txt", "log.txt", True),
+}
+
+
+@pytest.mark.parametrize("act", WHAT, ids=lambda act: act.__name__)
+def test_a_program_sees_what_it_did_and_nothing_is_touched(world, act):
+    assert act() == WHAT[act]
+
+
+@pytest.mark.parametrize("act", WHAT, ids=lambda act: act.__name__)
+def test_without_a_replay_it_is_the_same(tmp_path, monkeypatch, act):
+    """Each program above does, plainly, what it is expected to do above."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "1.txt").write_text("one")
+    (tmp_path / "log.txt").write_text("hello\n")
+    (tmp_path / "a.json").write_text('{"a": 1}')
+    (tmp_path.parent / f"{tmp_path.name}-shared.txt").write_text("shared")
+    (tmp_path / "link.txt").symlink_to(tmp_path.parent / f"{tmp_path.name}-shared.txt")
+    with sqlite3.connect(tmp_path / "pay.db") as connection:
+        connection.execute("create table paid (id integer primary key, cents int)")
+        connection.execute("insert into paid values (1, 40)")
+    connection.close()
+    monkeypatch.chdir(tmp_path)
+    assert act() == WHAT[act]
+
+
+def test_what_files_held_before_the_recorded_run_is_there(tmp_path):
+    (tmp_path / "kept").write_text("then")
+    (tmp_path / "now.txt").write_text("today")
+    (tmp_path / "later.txt").write_text("made since")
+    (tmp_path / "folder").mkdir()
+    for name in ("old", "new"):
+        (tmp_path / "folder" / name).touch()
+    scratch = Scratch(
+        {
+            str(tmp_path / "now.txt"): Before("file", str(tmp_path / "kept")),
+            str(tmp_path / "gone" / "deep.txt"): Before("file", str(tmp_path / "kept")),
+            str(tmp_path / "later.txt"): Before("absent"),
+            str(tmp_path / "folder"): Before("folder", names=frozenset({"old"})),
+        }
+    )
+    redirect.put_in_force(
+        redirect.InForce(scratch, lambda: False, everywhere=False, on_touch=lambda *_, **__: None)
+    )
+    try:
+        seen = (
+            (tmp_path / "now.txt").read_text(),
+            (tmp_path / "gone" / "deep.txt").read_text(),
+            (tmp_path / "later.txt").exists(),
+            os.listdir(tmp_path / "folder"),
+            sorted(os.listdir(tmp_path)),
+        )
+    finally:
+        redirect.put_in_force(None)
+        scratch.discard()
+    assert seen == ("then", "then", False, ["old"], ["folder", "gone", "kept", "now.txt"])
+
+
+def test_outside_what_is_live_other_files_are_real(tmp_path):
+    scratch = Scratch()
+    redirect.put_in_force(
+        redirect.InForce(scratch, lambda: False, everywhere=False, on_touch=lambda *_, **__: None)
+    )
+    try:
+        (tmp_path / "report.txt").write_text("real")
+    finally:
+        redirect.put_in_force(None)
+    assert ((tmp_path / "report.txt").read_text(), os.path.exists(scratch.folder)) == ("real", False)
+
+
+def test_a_fork_goes_on_with_a_copy(world):
+    pathlib.Path("log.txt").write_text("before the fork")
+    reading, writing = os.pipe()
+    process = os.fork()
+    if process == 0:
+        world.fork()
+        seen = pathlib.Path("log.txt").read_text()
+        pathlib.Path("log.txt").write_text("the fork's")
+        os.write(writing, seen.encode())
+        os._exit(0)
+    os.waitpid(process, 0)
+    assert os.read(reading, 100) == b"before the fork"
+    world.discard_fork()
+    assert pathlib.Path("log.txt").read_text() == "before the fork"
+    assert not os.path.exists(f"{world.folder}.fork")
+    os.close(reading)
+    os.close(writing)
+
+
+# --- what was changed ----------------------------------------------------------------------------------------------------
+
+
+def changes_of(act, world):
+    watch = Watch(world, lambda path: os.path.basename(path))
+    act()
+    first = [(each.path, each.what, json.loads(each.value)) for each in watch.changes()]
+    assert watch.changes() == []
+    return first
+
+
+def test_effects_are_rows_lines_and_members(world):
+    def act():
+        connection = sqlite3.connect("pay.db")
+        connection.execute("insert into paid (cents) values (50)")
+        connection.execute("update paid set cents = 41 where id = 1")
+        connection.commit()
+        connection.close()
+        appended()
+        pathlib.Path("a.json").write_text('{"a": 2, "b": [1]}')
+        pathlib.Path("new.txt").write_text("x\n")
+        pathlib.Path("raw.bin").write_bytes(b"\xff\x00")
+        os.remove("out/1.txt")
+
+    assert changes_of(act, world) == [
+        ("a.json", "changed at a", {"after": 2, "before": 1}),
+        ("a.json", "added at b", [1]),
+        ("log.txt", "line added", "more"),
+        ("new.txt", "file created", ["x"]),
+        ("1.txt", "removed", None),
+        ("pay.db", "row added to paid", {"cents": 50, "id": 2}),
+        (
+            "pay.db",
+            "row changed in paid",
+            {"after": {"cents": 41}, "before": {"cents": 40}, "row": {"id": 1}},
+        ),
+        ("raw.bin", "file created", {"digest": hashlib.sha256(b"\xff\x00").hexdigest(), "size": 2}),
+    ]
+
+
+def test_what_is_not_committed_is_no_effect(world):
+    kept = []
+
+    def act():
+        kept.append(sqlite3.connect("pay.db"))
+        kept[0].execute("insert into paid (cents) values (50)")
+
+    assert changes_of(act, world) == []
+    kept[0].close()
+
+
+def test_a_pickle_is_not_loaded(world):
+    evil = b"cos\nsystem\n(S'touch owned'\ntR."
+    assert changes_of(lambda: pathlib.Path("p.pkl").write_bytes(evil), world)[0][1] == "file created"
+    assert not os.path.exists("owned")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links to devices are POSIX")
+def test_devices_and_pipes_are_left_alone(world):
+    with open("/dev/null", "w") as file:
+        file.write("x")
+    reading, writing = os.pipe()
+    with open(writing, "w") as file:
+        file.write("y")
+    assert (os.read(reading, 1), world.written) == (b"y", {})
+    os.close(reading)
