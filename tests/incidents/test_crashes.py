@@ -1,0 +1,115 @@
+"""Which exceptions are a refusal and which are a crash, by how they were raised."""
+
+import json
+import os
+import socket
+import sqlite3
+from contextlib import closing
+
+import pydantic
+import pytest
+
+from autochron.errors import DeniedError
+from autochron.incident.crashes import describe, is_crash
+from autochron.incident.crashwatch import CrashWatch
+
+
+class Refused(Exception):
+    pass
+
+
+class Order(pydantic.BaseModel):
+    cents: int = pydantic.Field(le=100)
+
+
+def owns(file):
+    return file == __file__
+
+
+def raises(error):
+    raise error
+
+
+def constraint():
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("create table t (x integer check (x < 10))")
+        connection.execute("insert into t values (11)")
+
+
+def missing_table():
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("select * from nothing")
+
+
+def refused_in_an_except():
+    try:
+        int("x")
+    except ValueError as error:
+        raise Refused from error
+
+
+REFUSALS = {
+    "own": lambda: raises(Refused()),
+    "value": lambda: raises(ValueError("too much")),
+    "permission": lambda: raises(PermissionError("no")),
+    "key": lambda: raises(KeyError("no such order")),
+    "runtime": lambda: raises(RuntimeError("no")),
+    "assert": lambda: raises(AssertionError("no")),
+    "exit": lambda: raises(SystemExit(1)),
+    "constraint of a database": constraint,
+    "validator of a library": lambda: Order(cents=500),
+    "of another one": refused_in_an_except,
+}
+CRASHES = {
+    "name": lambda: nothing_of_that_name,  # noqa: F821
+    "attribute": lambda: (1).nothing,
+    "type": lambda: len(1),
+    "type that is raised": lambda: raises(TypeError("amount")),
+    "import": lambda: __import__("nothing_of_that_name"),
+    "not implemented": lambda: raises(NotImplementedError()),
+    "missing key": lambda: {}["amount"],
+    "missing index": lambda: list(())[0],
+    "division": lambda: 1 / 0,
+    "parsing": lambda: int("x"),
+    "json": lambda: json.loads("{"),
+    "missing file": lambda: open("/nothing/of/that/name"),
+    "missing table": missing_table,
+    "connection": lambda: socket.create_connection(("127.0.0.1", 1), timeout=1),
+    "denied": lambda: raises(DeniedError("denied")),
+    "interrupt": lambda: raises(KeyboardInterrupt()),
+}
+
+
+@pytest.mark.parametrize("name", [*REFUSALS, *CRASHES])
+def test_refusals_and_crashes(name):
+    with pytest.raises(BaseException) as caught:
+        (REFUSALS.get(name) or CRASHES[name])()
+    assert is_crash(caught.value, owns) is (name in CRASHES)
+
+
+def test_a_crash_is_described_with_its_line():
+    with pytest.raises(NameError) as caught:
+        CRASHES["name"]()
+    line = CRASHES["name"].__code__.co_firstlineno
+    assert describe(caught.value, os.path.basename, owns) == (
+        f"NameError: name 'nothing_of_that_name' is not defined, at test_crashes.py:{line}"
+    )
+
+
+def test_a_crash_that_is_caught_is_noted():
+    watch = CrashWatch(owns, os.path.basename)
+    watch.begin()
+    try:
+        for act in ("name", "missing key", "missing table"):
+            try:
+                CRASHES[act]()
+            except Exception:
+                pass
+    finally:
+        watch.end()
+    if not watch.found():
+        pytest.skip("another tracer is at work, so on 3.11 nothing is noted")
+    assert [each.partition(",")[0].partition(":")[0] for each in watch.found()] == [
+        "NameError",
+        "OperationalError",
+    ]
