@@ -18,7 +18,7 @@ from msgspec.json import decode
 from autochron.effects.changes import LOG
 from autochron.envelope.brief import brief
 from autochron.incident.baseline import Baseline, CrossingPrint
-from autochron.incident.prints import flatten, is_below, print_of, words_of
+from autochron.incident.prints import flatten, is_below, print_of, text_fits, words_of
 from autochron.model import (
     Divergence,
     Envelope,
@@ -52,6 +52,11 @@ class Judged(Struct, frozen=True, kw_only=True):
     effects: tuple[StateEffect, ...] = ()
     did: bool = False
     """Whether it had effects in the runs of unchanged code, by which it is judged."""
+    is_entered: bool = False
+    """Whether it ran live."""
+    is_sure: bool = False
+    """Whether it is prevented altogether: not reached, refused, without the effects that it had, or with nothing left of its
+    outcome. A field that changes in one of several tools may be no more than a label."""
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -109,14 +114,12 @@ def judge(wanted: Sequence[Envelope], case: Case) -> Verdict:
         return Verdict(kind="inconclusive", crossings=judged)
     if "prevented" not in kinds:
         return Verdict(kind="reproduced", crossings=judged)
-    first = next(at for at, each in enumerate(judged) if each.kind == "prevented")
-    acted = any(each.did and each.kind == "prevented" for each in judged)
     left = [
         each
-        for at, each in enumerate(judged)
+        for each in judged
         if each.kind == "reproduced"
         and each.envelope.name not in changed
-        and (each.did or (at > first and not acted))
+        and not any(_outweighs(other, each) for other in judged)
     ]
     if not left:
         return Verdict(kind="prevented", crossings=judged)
@@ -124,6 +127,16 @@ def judge(wanted: Sequence[Envelope], case: Case) -> Verdict:
     again = ", ".join(each.envelope.address for each in left)
     reason = f"{done} went otherwise, and {again} did again what it did in the incident; name those that went wrong alone"
     return Verdict(kind="inconclusive", crossings=judged, reasons=(reason,))
+
+
+def _outweighs(prevented: Judged, again: Judged) -> bool:
+    """Return whether one crossing is prevented so that another one may do again what it did: a reply is still sent.
+
+    What is no longer reached after something harmful was done once more shows nothing.
+    """
+    if not prevented.is_sure:
+        return False
+    return prevented.is_entered or not again.did or prevented.envelope.seq < again.envelope.seq
 
 
 def why_not_fixed(case: Case) -> list[str]:
@@ -211,7 +224,9 @@ class _Judge:
         reasons = [*self._blockers(), *self._input_reasons()]
         if reasons:
             return self._inconclusive(reasons)
-        return self._made("prevented", [self._how_prevented(now.envelope)])
+        return self._made(
+            "prevented", [self._how_prevented(now.envelope)], is_sure=self._is_sure(now.envelope)
+        )
 
     # --- recurrence --------------------------------------------------------------------------------------------------
 
@@ -300,6 +315,25 @@ class _Judge:
     def _varies(self, known: CrossingPrint | None) -> bool:
         return bool(self._ignored) or (known is not None and bool(known.outcome.varying()))
 
+    def _is_sure(self, now: Envelope) -> bool:
+        """Return whether a crossing that went otherwise is prevented altogether."""
+        if self._seen.refusal is not None:
+            return True
+        if self._print is not None and self._print.effects:
+            kinds = {(each.path, each.what) for each in self._effects}
+            return not any(
+                text_fits(had.path, path) and text_fits(had.what, what)
+                for had in self._print.effects
+                for path, what in kinds
+            )
+        given = {repr(each) for each in flatten(decode(self._envelope.input)).values()}
+        was, is_now = flatten(outcome_of(self._envelope)), flatten(outcome_of(now))
+        return not any(
+            path in is_now and is_now[path] == value
+            for path, value in was.items()
+            if repr(value) not in given and not is_below(path, self._ignored)
+        )
+
     def _how_prevented(self, now: Envelope) -> str:
         had = self._print is not None and self._print.effects
         did = ", and did not do again what it did to the world" if had else ""
@@ -349,7 +383,7 @@ class _Judge:
     def _unchanged(self) -> list[str]:
         """Return what to say where no code has changed, so that it is chance or the surroundings that went otherwise."""
         case = self._case
-        if case.changed_sources is None or case.changed_sources or case.swaps:
+        if case.changed_sources or case.swaps or (case.changed_sources is None and case.baseline is None):
             return []
         return [
             (
@@ -406,6 +440,11 @@ class _Judge:
             and each.kind in {"extra", "network", "outcome"}
             and each.address != address
         ][:2]
+        if case.changed_sources is None and not case.swaps:
+            reasons.append(
+                f"the program doesn't reach {address}, and it is not known whether its code has changed; make the incident"
+                " with `autochron incident new`, which notes that"
+            )
         if not case.replayed:
             reasons.append("nothing crossed a boundary; call the agent inside the replay")
         reasons += [*self._swallowed(), *self._unchanged(), *self._earlier()]
@@ -416,20 +455,23 @@ class _Judge:
         ]
         if reasons:
             return self._inconclusive(reasons)
-        return self._made("prevented", [f"the program no longer reaches {address}"])
+        return self._made("prevented", [f"the program no longer reaches {address}"], is_sure=True)
 
     # --- making ------------------------------------------------------------------------------------------------------
 
     def _inconclusive(self, reasons: Iterable[str]) -> Judged:
         return self._made("inconclusive", list(dict.fromkeys(reasons)))
 
-    def _made(self, kind: Kind, reasons: Sequence[str]) -> Judged:
+    def _made(self, kind: Kind, reasons: Sequence[str], *, is_sure: bool = False) -> Judged:
         return Judged(
             envelope=self._envelope,
             kind=kind,
             reasons=tuple(reasons),
             effects=self._effects,
             did=self._print is not None and bool(self._print.effects),
+            is_entered=is_sure
+            and any(each.envelope.address == self._address for each in self._case.replayed),
+            is_sure=is_sure,
         )
 
     def _listed_effects(self) -> str:

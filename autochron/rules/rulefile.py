@@ -152,7 +152,7 @@ def _snapshot_tables(table: Table) -> list[Table]:
     """Return the [[snapshot]] tables; `snapshot = false`, in their place, keeps nothing."""
     if isinstance(table.values.get("snapshot", []), bool):
         return []
-    return table.tables("snapshot", "[[snapshot]] (or `snapshot = false`, which keeps nothing)")
+    return table.tables("snapshot", "[[snapshot]]")
 
 
 def _snapshot(table: Table, folder: str) -> SnapshotRule:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from autochron.incident.baseline import Baseline
+from autochron.incident.baseline import Baseline, digests_of
 from autochron.incident.folder import write_baseline
 from autochron.incident.observation import (
     Observation,
@@ -58,6 +58,7 @@ def finish(wanted: Wanted, incident: Incident, told: Callable[[int, int], None] 
             if tells_nothing(baseline, address)
         ),
         *_effects(runs),
+        *_several(runs),
         *missing_state(baseline, runs, recorded),
     ]
     return msgspec.structs.replace(tried, notes=tuple(notes))
@@ -65,14 +66,37 @@ def finish(wanted: Wanted, incident: Incident, told: Callable[[int, int], None] 
 
 def settle(wanted: Wanted, incident: Incident, baseline: Baseline, *, settled: bool) -> None:
     """Write the baseline, and what was made, so that a later `incident new` knows it."""
+    if not baseline.sources:
+        baseline = msgspec.structs.replace(baseline, sources=_known_sources(wanted, incident))
     found = msgspec.structs.replace(baseline, snapshots=wanted.snapshots_at(incident.folder))
     write_baseline(incident.folder, found, incident.files, settled=settled)
+
+
+def _known_sources(wanted: Wanted, incident: Incident) -> dict[str, str]:
+    """Return the digests of the sources that the trace names, where nobody has run the program."""
+    record = wanted.record
+    files = {each.site.removeprefix("@").partition(":")[0] for each in record.boundaries()}
+    command = record.header.command
+    if command.mode == "script":
+        files.add(os.path.normpath(os.path.join(command.folder, command.target)).replace(os.sep, "/"))
+    found = digests_of(incident.root, sorted(each for each in files if each.endswith(".py")))
+    return {file: digest for file, digest in found.items() if digest}
 
 
 def _effects(runs: list[Observation]) -> list[str]:
     seen = effects_seen(runs)
     lines = [f"{address} did this on the scratch copy: {shown(effect)}" for address, effect in seen[:_FEW]]
     return [*lines, f"and {len(seen) - _FEW} more such effects"] if len(seen) > _FEW else lines
+
+
+def _several(runs: list[Observation]) -> list[str]:
+    """Ask which of several tools went wrong, where more than one did something to the world."""
+    names = dict.fromkeys(address.partition("[")[0] for address, _ in effects_seen(runs))
+    if len(names) < 2:
+        return []
+    return [
+        f"more than one tool did something ({', '.join(names)}): leave in the test's check those that went wrong"
+    ]
 
 
 def _write_test(wanted: Wanted, incident: Incident, volatile: list[tuple[str, str]]) -> None:

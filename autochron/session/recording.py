@@ -528,7 +528,18 @@ class Recording(Session):
     def _ledger(self) -> tuple[Unwoven, ...]:
         """Give what was not woven."""
         untested = facts.untested(self.activation.rules)
-        return (*untested, *self.activation.ledger.unwoven, *marked.unwoven, *self._noted)
+        return (*untested, *self.activation.ledger.unwoven, *marked.unwoven, *self._noted, *self._unkept())
+
+    def _unkept(self) -> list[Unwoven]:
+        """Return the [[snapshot]] tables that are for nothing."""
+        rules = self.activation.rules.snapshots
+        if not rules or not self._keeps_state or self.is_child or self._is_part:
+            return []
+        reason = "there is nothing of that name, and nothing opened it; write the path from the rules' folder"
+        return [
+            Unwoven(f"[[snapshot]] {each.path}", f"{each.place}: {reason}", "snapshot-without-match")
+            for each in self.keeper().unmatched()
+        ]
 
     def _prepare(self, submitted: Crossing | Begun | Item | Ending) -> Any:
         """Make of what was submitted what the sink keeps; on the writer's thread."""

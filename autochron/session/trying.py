@@ -75,8 +75,19 @@ def try_test(incident: Incident) -> Tried:
 def _run(incident: Incident, *, variation: int) -> _Ended:
     with tempfile.TemporaryDirectory(prefix="autochron-") as folder:
         notes = os.path.join(folder, "notes.jsonl")
-        # -P: as the command pytest is, which has not the working folder on its path. Without a cache, for the folder is new.
-        words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", witness.__name__]
+        # -P: as the command pytest is, which has not the working folder on its path. With a cache of its own, so that the
+        # project's says nothing of these runs.
+        words = [
+            sys.executable,
+            "-P",
+            "-m",
+            "pytest",
+            "-q",
+            "-o",
+            f"cache_dir={folder}/cache",
+            "-p",
+            witness.__name__,
+        ]
         environment = {key: value for key, value in os.environ.items() if key != VARIABLE}
         environment[witness.FILE] = notes
         if variation:

@@ -157,7 +157,6 @@ def ask(messages):
         cursor =""",
         ),
         crash_says="no such table: room",
-        went_wrong=("book_room[1]",),
         unrelated=tools(
             "    await asyncio.sleep(0)\n", "    await asyncio.sleep(0)  # others may go first\n"
         ),

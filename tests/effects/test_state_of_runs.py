@@ -1,0 +1,446 @@
+"""What a recorded run keeps of its state, how that travels, and what a replay does without it."""
+
+import json
+import os
+import shutil
+import sqlite3
+import stat
+import sys
+
+import pytest
+
+from autochron.store import open_store
+from tests.cli.processes import autochron, python, write
+
+RULES = """version = 1
+packs = []
+
+[[boundary]]
+name = "{__name__}"
+kind = "tool"
+define = "agent:*"
+exclude = ["main"]
+"""
+AGENT = """
+import json, os, sqlite3
+
+def pay(cents):
+    db = sqlite3.connect("pay.db")
+    db.execute("create table if not exists paid (id integer primary key, cents int)")
+    number = db.execute("insert into paid (cents) values (?)", (cents,)).lastrowid
+    db.commit()
+    db.close()
+    with open("log.txt", "a") as file:
+        file.write(f"paid {cents}\\n")
+    with open("limits.json") as file:
+        limits = json.load(file)
+    return {"number": number, "limits": limits}
+
+def main():
+    print(pay(5000))
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    """Make an agent that has paid once before."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    write(folder, {"agent.py": AGENT, "autochron.toml": RULES, "limits.json": '{"most": 100}'})
+    assert python(folder, "agent.py").status == 0
+    return folder
+
+
+def run(folder, *words):
+    done = autochron(folder, "run", *words, "agent.py")
+    assert done.status == 0, done.said
+    return done.said
+
+
+def snapshots(folder):
+    footer = open_store(str(folder / ".autochron/traces.db")).record("last").footer
+    return {each.path: each for each in footer.snapshots}, footer
+
+
+def replayed(folder, *words):
+    done = autochron(folder, "replay", *words)
+    return done.text, done.said
+
+
+def test_what_is_written_is_kept_once_and_by_its_owner_alone(project):
+    before = (project / "log.txt").read_bytes()
+    said = run(project)
+    assert "kept as it was before the run: log.txt, pay.db" in said
+    kept, footer = snapshots(project)
+    assert {path: each.kind for path, each in kept.items()} == {"log.txt": "file", "pay.db": "sqlite"}
+    assert [each.path for each in footer.reads] == ["limits.json"]
+    folder = project / ".autochron" / "snapshots"
+    assert (folder / kept["log.txt"].digest).read_bytes() == before
+    assert {stat.S_IMODE(os.stat(folder / name).st_mode) for name in os.listdir(folder)} == {0o600}
+    assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+    count = len(os.listdir(folder))
+    shutil.copy(folder / kept["log.txt"].digest, project / "log.txt")
+    run(project)
+    assert len(os.listdir(folder)) == count + 1  # the database has a row more, the log holds what it held
+
+
+def test_a_replay_starts_from_what_was_there(project):
+    run(project)
+    run(project)
+    text, said = replayed(project, "last", "--live", "kind:tool")
+    assert text == "{'number': 3, 'limits': {'most': 100}}\n", said
+    for name in ("pay.db", "log.txt"):
+        os.unlink(project / name)
+    assert replayed(project, "last", "--live", "kind:tool")[0] == text
+    assert sorted(each for each in os.listdir(project) if each in {"pay.db", "log.txt"}) == []
+
+
+def test_what_was_not_there_is_not_there_again(project):
+    for name in ("pay.db", "log.txt"):
+        os.unlink(project / name)
+    assert "log.txt (not there yet), pay.db (not there yet)" in run(project)
+    run(project)  # now it is
+    text, said = replayed(
+        project, open_store(str(project / ".autochron/traces.db")).summaries()[0].header.id, "--live", "pay"
+    )
+    assert text == "{'number': 1, 'limits': {'most': 100}}\n", said
+
+
+def test_nothing_is_kept_where_the_rules_say_so(project):
+    write(project, {"autochron.toml": RULES.replace("packs = []", "packs = []\nsnapshot = false")})
+    assert "kept as it was" not in run(project)
+    assert not (project / ".autochron" / "snapshots").exists()
+
+
+def test_what_is_too_large_is_named_with_its_table_and_kept_by_it(project):
+    write(project, {"log.txt": "x" * 1_100_000})
+    said = run(project)
+    assert "not kept as it was: log.txt: 1.1 MB, more than the 1.0 MB that are kept (no-snapshot)" in said
+    assert '[[snapshot]]\n        path = "log.txt"' in said
+    write(project, {"autochron.toml": f'{RULES}\n[[snapshot]]\npath = "log.txt"\n'})
+    assert "kept as it was before the run: log.txt (1.1 MB)" in run(project)
+
+
+def test_a_table_keeps_what_is_only_read_and_whole_folders(project):
+    write(
+        project,
+        {
+            "prompts/a.txt": "a",
+            "autochron.toml": f'{RULES}\n[[snapshot]]\npath = "limits.json"\n[[snapshot]]\npath = "prompts"\n',
+        },
+    )
+    write(
+        project,
+        {"agent.py": AGENT.replace("    return {", '    open("prompts/a.txt").close()\n    return {')},
+    )
+    run(project)
+    kept, footer = snapshots(project)
+    assert (kept["limits.json"].kind, kept["prompts/a.txt"].kind, footer.reads) == ("file", "file", ())
+    write(project, {"limits.json": '{"most": 1}'})
+    assert "{'most': 100}" in replayed(project, "last", "--live", "kind:tool")[0]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (
+            "[[snapshot]]\n",
+            "autochron.toml:9: [[snapshot]] has no `path`; write a file, a folder or a glob, such as `pay.db`",
+        ),
+        (
+            '[[snapshot]]\npath = "pipe"\n',
+            "`path` `pipe` is no file and no folder, so it can't be kept; name a file",
+        ),
+        ('[[snapshot]]\npth = "x"\n', "[[snapshot]] has no key `pth`"),
+        ("snapshot = 3\n", "`snapshot` must be an array of tables, written [[snapshot]], and is an integer"),
+    ],
+)
+def test_a_table_that_means_nothing_is_refused(project, table, message):
+    os.mkfifo(project / "pipe")
+    rules = (
+        RULES.replace("packs = []", f"packs = []\n{table}") if table.startswith("snapshot") else RULES + table
+    )
+    write(project, {"autochron.toml": rules})
+    done = autochron(project, "run", "agent.py")
+    assert (done.status, message in done.said) == (2, True), done.said
+
+
+def test_a_path_of_a_table_that_nothing_opened_is_told_of(project):
+    write(project, {"autochron.toml": f'{RULES}\n[[snapshot]]\npath = "py.db"\n'})
+    assert "py.db" in run(project)
+
+
+def test_a_trace_file_has_its_snapshots_only_when_asked(project, tmp_path):
+    run(project)
+    assert autochron(project, "traces", "export", "last", "bare.jsonl").status == 0
+    assert not (project / "bare.snapshots").exists()
+    done = autochron(
+        project, "traces", "export", "last", "whole.jsonl", "--with-snapshots", "--rows", "paid=cents < 10"
+    )
+    assert done.status == 0, done.said
+    assert len(os.listdir(project / "whole.snapshots")) == 2
+    other = tmp_path / "other"
+    other.mkdir()
+    write(other, {"agent.py": AGENT, "autochron.toml": RULES, "limits.json": '{"most": 100}'})
+    shutil.copy(project / "whole.jsonl", other)
+    shutil.copytree(project / "whole.snapshots", other / "whole.snapshots")
+    # The row of before the run was left out.
+    assert replayed(other, "whole.jsonl", "--live", "kind:tool")[0].startswith("{'number': 1,")
+    assert "2 snapshots" in autochron(other, "traces", "import", "whole.jsonl").text
+    assert len(os.listdir(other / ".autochron" / "snapshots")) == 2
+    shutil.rmtree(other / "whole.snapshots")
+    shutil.rmtree(other / ".autochron")
+    said = replayed(other, "whole.jsonl", "--live", "kind:tool")[1]
+    assert "what pay.db held before the recorded run is not here" in said
+
+
+def test_what_looks_like_a_secret_is_not_taken_along(project):
+    with sqlite3.connect(project / "pay.db") as connection:
+        connection.execute("create table customers (name text, api_key text)")
+        connection.execute(
+            "insert into customers values ('ann', 'sk-proj-abcdefghijklmnopqrstuvwx1234567890ABCD')"
+        )
+    connection.close()
+    run(project)
+    words = ("traces", "export", "last", "x.jsonl", "--with-snapshots")
+    refused = autochron(project, *words)
+    assert (refused.status, 'accept it by name: --accept "pay.db customers.api_key"' in refused.said) == (
+        2,
+        True,
+    )
+    assert not (project / "x.snapshots").exists()
+    assert not (project / "x.jsonl").exists()
+    assert autochron(project, *words, "--accept", "pay.db customers.api_key").status == 0
+    assert autochron(project, *words, "--rows", "customers=0").status == 0
+    bad = autochron(project, *words, "--rows", "customers=no_column = 1")
+    assert (
+        bad.status,
+        "pay.db refuses that (no such column: no_column); correct the condition" in bad.said,
+    ) == (2, True)
+
+
+def test_a_damaged_snapshot_is_refused(project):
+    run(project)
+    kept, _ = snapshots(project)
+    file = project / ".autochron" / "snapshots" / kept["log.txt"].digest
+    file.write_bytes(b"other")
+    done = autochron(project, "replay", "last", "--live", "kind:tool")
+    assert (done.status, "the snapshot of log.txt is damaged" in done.said) == (2, True), done.said
+
+
+def test_traces_show_lists_them_and_prune_drops_them(project):
+    run(project)
+    shown = autochron(project, "traces", "show", "last").text
+    assert "before the run: log.txt  file, 10 bytes, sha256 " in shown
+    folder = project / ".autochron" / "snapshots"
+    for name in os.listdir(folder):
+        os.utime(folder / name, (1, 1))
+    assert autochron(project, "traces", "prune", "--max-size", "0MB").status == 0
+    assert os.listdir(folder) == []
+
+
+def test_a_database_with_a_log_is_kept_whole_and_left_as_it_is(project):
+    connection = sqlite3.connect(project / "pay.db")
+    connection.execute("pragma journal_mode=wal")
+    connection.execute("insert into paid (cents) values (7)")
+    connection.commit()
+    before = {
+        name: (project / name).read_bytes() for name in os.listdir(project) if name.startswith("pay.db")
+    }
+    assert "pay.db-wal" in before
+    write(
+        project,
+        {
+            "agent.py": AGENT.replace(
+                'sqlite3.connect("pay.db")', 'sqlite3.connect("file:pay.db?mode=ro", uri=True)'
+            ).replace(
+                '    db.execute("create table',
+                "    return db.execute('select count(*) from paid').fetchone()\n    db.execute(\"create table",
+            )
+        },
+    )
+    run(project)
+    connection.close()
+    connection = sqlite3.connect(project / "pay.db")
+    connection.execute("delete from paid")
+    connection.commit()
+    connection.close()
+    assert replayed(project, "last", "--live", "kind:tool")[0] == "(2,)\n"
+
+
+@pytest.mark.parametrize("how", ["fork", "subprocess"])
+def test_child_processes_take_part(project, how):
+    call = {
+        "fork": (
+            "    child = os.fork()\n    if not child:\n        pay(5000)\n        os._exit(0)\n    os.waitpid(child, 0)\n"
+        ),
+        "subprocess": "    import subprocess, sys\n    subprocess.run([sys.executable, 'child.py'], check=True)\n",
+    }[how]
+    write(project, {"child.py": "import agent\nagent.pay(5000)\n"})
+    write(project, {"agent.py": AGENT.replace("    print(pay(5000))\n", call)})
+    before = (project / "log.txt").read_bytes()
+    run(project)
+    kept, _ = snapshots(project)
+    assert {"log.txt", "pay.db"} <= kept.keys()
+    after = (project / "log.txt").read_bytes()
+    assert after != before
+    replayed(project, "last", "--live", "kind:tool")
+    assert (project / "log.txt").read_bytes() == after
+
+
+def test_a_path_of_the_state_is_not_handed_to_another_program(project):
+    write(
+        project,
+        {"agent.py": AGENT.replace("    return {", '    os.system("echo more >> log.txt")\n    return {')},
+    )
+    run(project)
+    before = (project / "log.txt").read_bytes()
+    said = replayed(project, "last", "--live", "kind:tool")[1]
+    assert "pay[1] starts a child process of echo with log.txt" in said
+    assert (project / "log.txt").read_bytes() == before
+
+
+def test_what_gets_past_the_redirection_is_refused(project):
+    sneaks = '    import posix\n    posix.unlink("log.txt")\n    return {'
+    write(project, {"agent.py": AGENT.replace("    return {", sneaks)})
+    run(project)
+    write(project, {"log.txt": "mine\n"})
+    said = replayed(project, "last", "--live", "kind:tool")[1]
+    assert "past the scratch copy that a replay works on, so it is refused" in said
+    assert (project / "log.txt").read_text() == "mine\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_what_was_open_before_a_replay_is_written_on_the_copy(project):
+    script = """
+import sys, json, sqlite3
+LOG = open("log.txt", "a")
+LOG.write("buffered before\\n")
+import agent, autochron
+agent.LOG = LOG
+with autochron.replay("last", live="kind:tool", check=False) as replay:
+    agent.main()
+LOG.write("after\\n")
+LOG.close()
+"""
+    write(
+        project,
+        {
+            "agent.py": AGENT.replace(
+                '    with open("log.txt", "a") as file:\n        file.write(',
+                "    if LOG:\n        LOG.write(",
+            )
+            + "\n"
+        },
+    )
+    write(
+        project,
+        {
+            "agent.py": "LOG = None\n"
+            + (project / "agent.py").read_text().replace("import json", "import json", 1),
+            "script.py": script,
+        },
+    )
+    write(
+        project,
+        {
+            "agent.py": (project / "agent.py")
+            .read_text()
+            .replace("    if LOG:", "    if LOG is None:\n        open('log.txt', 'a').close()\n    else:")
+        },
+    )
+    run(project)
+    before = (project / "log.txt").read_text()
+    done = python(project, "script.py")
+    assert done.status == 0, done.said
+    assert (project / "log.txt").read_text() == f"{before}buffered before\nafter\n"
+
+
+def test_an_open_database_is_named_and_not_changed(project):
+    script = """
+import sqlite3
+DB = sqlite3.connect("pay.db")
+import agent, autochron
+real = agent.sqlite3.connect
+class Held:
+    connect = staticmethod(lambda path: DB)
+agent.sqlite3 = Held
+DB.execute("select 1 from paid").fetchall()
+with autochron.replay("last", live="kind:tool", check=False) as replay:
+    try:
+        agent.main()
+    except Exception as error:
+        print(type(error).__name__, error)
+    verdict = replay.verdict("pay[1]")
+print(verdict.kind, any("was open before the replay began" in each for each in verdict.crossings[0].reasons))
+print(DB.execute("select count(*) from paid").fetchone())
+"""
+    run(project)
+    write(project, {"script.py": script})
+    done = python(project, "script.py")
+    assert done.status == 0, done.said
+    assert done.text.splitlines()[-2:] == ["inconclusive True", "(2,)"], done.text
+
+
+KEEPS = """
+PAID = []
+
+class Till:
+    count = 0
+
+TILL = {"a": Till()}
+
+def pay(cents):
+    PAID.append(cents)
+    Till.count += 1
+    TILL["a"].last = cents
+    TILL["b"] = 1
+    return len(PAID)
+
+def main():
+    print(pay(5000))
+
+if __name__ == "__main__":
+    main()
+"""
+KEEPS_TEST = """
+import agent, pytest
+
+SAME = agent.PAID
+
+@pytest.mark.parametrize("n", range(3))
+@pytest.mark.autochron("t.jsonl", live="kind:tool")
+def test_it(replay, n):
+    agent.main()
+    assert replay["pay[1]"].result == 1
+
+def test_after():
+    assert (agent.PAID, agent.PAID is SAME, agent.Till.count) == ([], True, 0)
+    assert (list(agent.TILL), vars(agent.TILL["a"])) == (["a"], {})
+"""
+
+
+def test_globals_are_put_back_between_tests(project):
+    write(
+        project,
+        {
+            "agent.py": KEEPS,
+            "test_it.py": KEEPS_TEST,
+        },
+    )
+    run(project)
+    assert autochron(project, "traces", "export", "last", "t.jsonl").status == 0
+    done = python(project, "-m", "pytest", "-q", "-p", "no:ddtrace", "test_it.py")
+    assert "4 passed" in done.text, done.text
+
+
+def test_the_baseline_shows_no_rows(project):
+    run(project)
+    done = autochron(project, "incident", "new", "last", "x")
+    assert done.status == 0, done.text + done.said
+    baseline = json.loads((project / "x" / "baseline.json").read_text())
+    assert (baseline["runs"], baseline["settled"], list(baseline["crossings"])) == (3, True, ["pay[1]"])
+    assert "5000" not in json.dumps(baseline["crossings"])
