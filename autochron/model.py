@@ -443,6 +443,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     """Bytes."""
     mode: int = 0
     """Permission bits."""
+    modified: int = 0
+    """When it was changed last, in nanoseconds since 1970."""
     names: tuple[str, ...] = ()
     """Of a folder."""
     reason: str = ""
@@ -582,6 +584,10 @@ class TraceSummary(Struct, frozen=True):
     complete: bool
     size: int
     """Bytes in the store."""
+
+
+OUTSIDE = "(outside)"
+"""The address of evidence of what was done outside of every live crossing."""
 
 
 class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):

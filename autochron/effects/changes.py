@@ -28,6 +28,8 @@ MOST_ROWS = 50_000
 LOG = "log "
 """How the words of an effect begin that is a line of a log: it tells nothing of what was done."""
 
+_PRAGMAS = ("user_version", "application_id")
+
 _SHOWN = 200
 """Effects of one file that are listed; what is more is one effect with the number and a digest."""
 
@@ -68,6 +70,7 @@ class Watch:
         self._scratch = scratch
         self._name = name
         self._seen: dict[str, tuple[Any, State]] = {}
+        self._modes: dict[str, int | None] = {}
 
     def changes(self) -> list[StateEffect]:
         """List what was changed since the last call, or since the replay began."""
@@ -94,6 +97,16 @@ class Watch:
         if found and is_log(path):
             found = [StateEffect(each.path, f"{LOG}{each.what}", each.value) for each in found]
         yield from found
+        yield from self._mode(path, now_at)
+
+    def _mode(self, path: str, now_at: str | None) -> Iterator[StateEffect]:
+        """Yield whether a file's permissions are others than they were."""
+        before_at = self._scratch.mode_before(path)
+        now = None if now_at is None else os.stat(now_at).st_mode & 0o777
+        known = self._modes.setdefault(path, before_at)
+        if now is not None and known is not None and now | 0o200 != known | 0o200:
+            yield _effect(self._name(path), "mode changed", oct(now))
+        self._modes[path] = now
 
 
 def is_log(path: str) -> bool:
@@ -115,7 +128,7 @@ def _mark(path: str | None) -> Any:
             facts = os.stat(each)
         except OSError:
             continue
-        found.append((facts.st_mtime_ns, facts.st_size, facts.st_ino))
+        found.append((facts.st_mtime_ns, facts.st_size, facts.st_ino, facts.st_mode))
     return tuple(found)
 
 
@@ -171,6 +184,8 @@ def _read_database(path: str) -> State:
             for name in names:
                 tables[name] = _rows(connection, name)
             schema = connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name")
+            facts = {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in _PRAGMAS}
+            tables["(header)"] = {"": facts}
             tables["(schema)"] = {
                 f"{kind} {name}": {"type": kind, "name": name, "sql": sql} for kind, name, sql in schema
             }

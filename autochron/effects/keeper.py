@@ -212,7 +212,7 @@ class StateKeeper:
             return Snapshot(kind="absent", **common)
         if stat.S_ISDIR(facts.st_mode):
             return None
-        common |= {"size": facts.st_size, "mode": stat.S_IMODE(facts.st_mode)}
+        common |= {"size": facts.st_size, "mode": stat.S_IMODE(facts.st_mode), "modified": facts.st_mtime_ns}
         if not stat.S_ISREG(facts.st_mode):
             if stat.S_ISCHR(facts.st_mode) and rule is None:
                 return None

@@ -12,7 +12,7 @@ from autochron.effects.changes import Watch, digest_of
 from autochron.effects.module_state import ModuleState
 from autochron.effects.scratch import Before, Scratch
 from autochron.effects.undisturbed import is_busy, undisturbed
-from autochron.model import Evidence, FileRead, Snapshot, StateEffect
+from autochron.model import OUTSIDE, Evidence, FileRead, Snapshot, StateEffect
 
 if TYPE_CHECKING:
     from autochron.effects.snapshots import SnapshotFolder
@@ -93,6 +93,7 @@ class LiveState:
         self._name = name
         self._seen: dict[str, Seen] = {}
         self._lock = _originals.RLock()
+        self.on_attach: Callable[[str], None] = lambda _: None
         self.opened_before: set[str] = set()
         """Databases that were open before the replay began."""
 
@@ -104,7 +105,8 @@ class LiveState:
                 self._is_live,
                 self._everywhere,
                 self._touched,
-                self._denies_files,
+                on_attach=self.on_attach,
+                denies_files=self._denies_files,
             )
         )
 
@@ -142,8 +144,8 @@ class LiveState:
             if self._modules is not None and addresses:
                 effects += self._modules.changes()
             elif self._modules is not None:
-                self._modules.look()
-            for address in addresses:
+                self._modules.look()  # what the agent keeps of its conversation is no effect
+            for address in addresses or ((OUTSIDE,) if effects else ()):
                 kept = self.seen(address).effects
                 kept += effects[: _MOST - len(kept)]
                 self.seen(address).opened_before |= dict.fromkeys(map(self._name, sorted(self.opened_before)))

@@ -6,6 +6,7 @@ before and after a live crossing, and put back between the tests of one process.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
@@ -53,6 +54,8 @@ class ModuleState:
         for module in modules:
             file = self._name(str(module.__file__))
             for name, value in list(vars(module).items()):
+                if isinstance(value, FunctionType) and value.__module__ == module.__name__:
+                    found |= {f"{file}:{name}{key}": held for key, held in reader.of_function(value).items()}
                 if name.startswith("__") or isinstance(value, _CODE):
                     continue
                 if isinstance(value, type):
@@ -64,6 +67,9 @@ class ModuleState:
                 seen = reader.read(value, 0)
                 if seen is not NOT_DATA:
                     found[f"{file}:{name}"] = seen
+        found["os.environ"] = {
+            name: text for name, text in os.environ.items() if not name.startswith("PYTEST_")
+        }
         return found
 
 
@@ -120,6 +126,25 @@ class _Reader:
         if cls.__module__ not in self._modules or isinstance(value, (*_CODE, type)):
             return NOT_DATA  # a lock, a logger, a connection, an SDK's client
         return self.attributes(value, depth)
+
+    def of_function(self, function: FunctionType) -> dict[str, Any]:
+        """Return what a function holds beside its code: defaults, attributes, and what it closes over."""
+        cells = {}
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
+            try:
+                cells[name] = cell.cell_contents
+            except ValueError:  # empty
+                continue
+        held = {
+            "()": [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()],
+            ".": {name: value for name, value in vars(function).items() if not name.startswith("__")},
+            "<>": cells,
+        }
+        return {
+            key: seen
+            for key, value in held.items()
+            if value and (seen := self.read(value, 0)) is not NOT_DATA
+        }
 
     def attributes(self, value: Any, depth: int) -> dict[str, Any]:
         """Return what an object or a class holds."""

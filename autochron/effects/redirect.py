@@ -48,6 +48,8 @@ class InForce(NamedTuple):
     everywhere: bool
     on_touch: Callable[..., None]
     """Is told of each path that is opened, and whether it is read where it lies."""
+    on_attach: Callable[[str], None] = lambda _: None
+    """Is told of a file that is to be attached to a database, which is refused."""
     denies_files: bool = False
     """Whether a live crossing may not change files: then what it tries is left to be refused."""
 
@@ -570,19 +572,43 @@ def _connects(original: Callable[..., Any]) -> Callable[..., Any]:
         is_uri = bool(kwargs.get("uri", args[6] if len(args) > 6 else False))
         path, options = _database_path(database, is_uri=is_uri)
         if path is None:
-            return original(database, *args, **kwargs)
+            return _guarded(original(database, *args, **kwargs))
         reads = "mode=ro" in options or "immutable=1" in options
         found = _redirected(path, None, writes=not reads)
         if found is None:
-            return original(database, *args, **kwargs)
+            return _guarded(original(database, *args, **kwargs))
         scratch, located = found
         with undisturbed():
             located = _followed(located, scratch)
             is_missing = "mode=rw" in options and "mode=rwc" not in options and not scratch.exists(located)
             there = scratch.to_read(located) if reads or is_missing else scratch.to_write(located)
-        return original(f"file:{quote(there)}?{options}" if is_uri and options else there, *args, **kwargs)
+        given = f"file:{quote(there)}?{options}" if is_uri and options else there
+        return _guarded(original(given, *args, **kwargs))
 
     return connect
+
+
+def _guarded(connection: Any) -> Any:
+    """Refuse to attach a file to a connection: SQLite opens that by itself, so it can't be redirected."""
+    now = _in_force
+    if now is None or is_busy() or not (now.everywhere or now.is_live()):
+        return connection
+    import sqlite3  # lazy: it is imported, or nobody would connect
+
+    if not isinstance(connection, sqlite3.Connection):
+        return connection
+
+    def authorize(action: int, first: str | None, *_: Any) -> int:
+        scratch = _in_force
+        if action != sqlite3.SQLITE_ATTACH or scratch is None or first in {"", ":memory:"} or is_busy():
+            return sqlite3.SQLITE_OK
+        if first is not None and first.startswith(scratch.scratch.folder):
+            return sqlite3.SQLITE_OK
+        scratch.on_attach(first or "a file")
+        return sqlite3.SQLITE_DENY
+
+    connection.set_authorizer(authorize)
+    return connection
 
 
 def _database_path(database: Any, *, is_uri: bool) -> tuple[str | None, str]:

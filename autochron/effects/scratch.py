@@ -40,12 +40,14 @@ class Before(NamedTuple):
         content: the file that holds it; None for what is absent and for folders.
         mode: permission bits.
         names: of a folder.
+        modified: when it was changed last, in nanoseconds since 1970; 0 where that is not known.
     """
 
     kind: Literal["file", "sqlite", "absent", "folder"]
     content: str | None = None
     mode: int = 0o644
     names: frozenset[str] = frozenset()
+    modified: int = 0
 
 
 class Scratch:
@@ -268,6 +270,13 @@ class Scratch:
             return found.content
         return path if os.path.isfile(path) else None
 
+    def mode_before(self, path: str) -> int | None:
+        """Return the permission bits that a path had before; None where there was none."""
+        found = self.before.get(path)
+        if found is not None and found.kind != "folder":
+            return found.mode if found.content else None
+        return os.stat(path).st_mode & 0o777 if os.path.isfile(path) else None
+
     def _lost_below(self, path: str) -> Iterable[str]:
         """List the files that a removed path had, and that are not there again."""
         had = [
@@ -333,6 +342,8 @@ class Scratch:
         temporary = f"{changed}.{_originals.get_ident():x}.copy"
         copy_content(found.content, temporary)
         os.chmod(temporary, found.mode | stat.S_IWUSR)
+        if found.modified:
+            os.utime(temporary, ns=(found.modified, found.modified))
         os.replace(temporary, changed)
         return changed
 

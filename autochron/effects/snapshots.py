@@ -129,7 +129,7 @@ def states_of(
             if place is None:
                 missing.append(each)
             else:
-                found[path] = Before(each.kind, place.check(each), each.mode or 0o644)
+                found[path] = Before(each.kind, place.check(each), each.mode or 0o644, modified=each.modified)
     return found, missing
 
 

@@ -43,9 +43,9 @@ def is_crash(error: BaseException, owns: Callable[[str], bool]) -> bool:
     """
     if isinstance(error, (DeniedError, *CRASHES)):
         return True
-    if isinstance(error, (KeyboardInterrupt, GeneratorExit)):
-        return True
-    if isinstance(error, SystemExit) or _is_raised_by(error, owns):
+    if isinstance(error, (KeyboardInterrupt, GeneratorExit, SystemExit)):
+        return True  # the agent gets no answer
+    if _is_raised_by(error, owns):
         return False
     if _is_broken_constraint(error):
         return False

@@ -17,7 +17,10 @@ from typing import Any
 
 from autochron.errors import AutochronError
 
-_BROKEN = (AttributeError, ConnectionError, ImportError, NameError, SyntaxError, TypeError)
+_BROKEN = (
+    *(AttributeError, ConnectionError, ImportError, IndexError, KeyError, NameError, SyntaxError, TypeError),
+    ZeroDivisionError,
+)
 
 _OF_DATABASES = "OperationalError"
 """What drivers of databases call the error for a table that is missing."""

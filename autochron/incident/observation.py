@@ -12,7 +12,7 @@ from autochron.envelope.brief import brief
 from autochron.incident.baseline import Baseline, CrossingPrint, digests_of, effects_in_common
 from autochron.incident.prints import flatten, is_below, print_of
 from autochron.incident.verdict import outcome_of
-from autochron.model import Envelope, Evidence, StateEffect
+from autochron.model import OUTSIDE, Envelope, Evidence, StateEffect
 
 _WIDTH = 40
 
@@ -30,6 +30,8 @@ class Observation(Struct, frozen=True, kw_only=True):
     """One run of a test."""
 
     crossings: dict[str, Observed] = {}
+    outside: tuple[StateEffect, ...] = ()
+    """What was done outside of live crossings."""
     sources: tuple[str, ...] = ()
     swallowed: tuple[str, ...] = ()
 
@@ -45,7 +47,8 @@ def observe(
     for each in envelopes:
         seen = evidence.get(each.address, Evidence(address=each.address))
         found[each.address] = Observed(outcome=outcome_of(each), effects=seen.effects)
-    return Observation(crossings=found, sources=tuple(sources), swallowed=tuple(swallowed))
+    outside = evidence.get(OUTSIDE, Evidence(address=OUTSIDE)).effects
+    return Observation(crossings=found, outside=outside, sources=tuple(sources), swallowed=tuple(swallowed))
 
 
 def baseline_of(
@@ -70,13 +73,18 @@ def baseline_of(
         outcome = print_of([each.outcome for each in seen])
         crossings[address] = CrossingPrint(
             outcome=outcome,
-            effects=effects_in_common([each.effects for each in seen]),
+            effects=effects_in_common([each.effects for each in seen], decode(envelope.input)),
             unlike_record=tuple(outcome.differences(outcome_of(envelope), ignored.get(address, ()))),
         )
     sources = sorted({each for run in runs for each in run.sources})
     swallowed = sorted({each for run in runs for each in run.swallowed})
+    outside = effects_in_common([run.outside for run in runs], {})
     return Baseline(
-        runs=len(runs), crossings=crossings, sources=digests_of(root, sources), swallowed=tuple(swallowed)
+        runs=len(runs),
+        crossings=crossings,
+        outside=outside,
+        sources=digests_of(root, sources),
+        swallowed=tuple(swallowed),
     )
 
 

@@ -17,9 +17,11 @@ from msgspec.json import decode
 
 from autochron.effects.changes import LOG
 from autochron.envelope.brief import brief
-from autochron.incident.baseline import Baseline, CrossingPrint
+from autochron.incident.baseline import Baseline, CrossingPrint, EffectPrint
 from autochron.incident.prints import flatten, is_below, print_of, text_fits, words_of
 from autochron.model import (
+    OUTSIDE,
+    Abandoned,
     Divergence,
     Envelope,
     Evidence,
@@ -218,6 +220,15 @@ class _Judge:
             return self._not_reached()
         if now.mode != "live":
             return self._inconclusive([f"{self._address} was served from the record, so nothing was tried"])
+        outcome = now.envelope.outcome
+        if (
+            isinstance(outcome, Streamed)
+            and isinstance(outcome.end, Abandoned)
+            and not _was_abandoned(self._envelope)
+        ):
+            return self._inconclusive(
+                [f"{self._address} has not ended: the program was over before, or goes on without its answer"]
+            )
         recurs = self._recurs(now.envelope)
         if recurs is not None:
             return recurs
@@ -239,7 +250,15 @@ class _Judge:
             return self._as_unchanged(known)
         tells = self._tells(recorded, known)
         had = () if known is None else known.effects
-        again = [each for each in had if any(each.is_again(effect) for effect in self._effects)]
+        given = decode(self._envelope.input)
+        again = [each for each in had if each.recurs_in(self._effects, given)]
+        elsewhere = self._done_elsewhere(had, given)
+        if elsewhere and len(again) < len(had):
+            return self._inconclusive(
+                [
+                    f"what {self._address} did in the incident is done outside of it: {'; '.join(map(shown, elsewhere))}"
+                ]
+            )
         if had and len(again) == len(had):
             return self._made("reproduced", ["it did to the world what it did in the incident"])
         if same and tells:
@@ -247,7 +266,7 @@ class _Judge:
         if any(
             self._is_material(effect)
             for effect in self._effects
-            if any(each.is_again(effect) for each in again)
+            if any(each.recurs_in([effect], given) for each in again)
         ):
             return self._inconclusive(
                 [f"{self._address} still did a part of what it did in the incident: {self._listed_effects()}"]
@@ -273,6 +292,14 @@ class _Judge:
             )
         return None
 
+    def _done_elsewhere(self, had: Sequence[EffectPrint], given: Mapping[str, Any]) -> list[StateEffect]:
+        """Return what was done outside of live crossings that the crossing did, and that unchanged code does not do there."""
+        case = self._case
+        known = () if case.baseline is None else case.baseline.outside
+        seen = case.evidence.get(OUTSIDE, Evidence(address=OUTSIDE)).effects
+        new = [each for each in seen if not any(one.is_again(each) for one in known)]
+        return [each for each in new if any(one.recurs_in([each], given) for one in had)]
+
     def _is_material(self, effect: StateEffect) -> bool:
         """Return whether an effect has to do with what the crossing was given, unlike a counter or the time of a call."""
         given = [each for each in flatten(decode(self._envelope.input)).values() if _says_something(each)]
@@ -287,7 +314,7 @@ class _Judge:
             f"{self._address} does what it did on unchanged code, where {fields} is not what it was in the incident: state is"
             " missing, or the code has changed since; name the file in a [[snapshot]] and record again"
         )
-        return self._inconclusive([reason])
+        return self._inconclusive(self._denied() or [reason])
 
     def _differences(self, recorded: Any, outcome: Any, known: CrossingPrint | None) -> list[str]:
         """Return where an outcome is not the recorded one, without what varies between runs of the same code."""
@@ -352,11 +379,7 @@ class _Judge:
                 f"{address} crashed, which is no refusal: {seen.crash}; mend it, or say in the test that this is the"
                 f" answer: raises={seen.crash.partition(':')[0].partition(',')[0]}"
             )
-        found += [
-            each.message
-            for each in self._case.divergences
-            if each.kind == "denied" and each.address == address
-        ]
+        found += self._denied()
         found += [
             f"{each} holds something else than when the trace was recorded, and {address} read it; name it in a"
             " [[snapshot]] and record again"
@@ -377,8 +400,20 @@ class _Judge:
         ]
         return [*found, *self._swallowed(), *self._unchanged()]
 
+    def _denied(self) -> list[str]:
+        """Return what it was kept from."""
+        divergences = self._case.divergences
+        return [
+            each.message for each in divergences if each.kind == "denied" and each.address == self._address
+        ]
+
     def _swallowed(self) -> list[str]:
-        return [f"a crash was caught and passed over: {each}" for each in _new_crashes(self._case)]
+        expected = self._case.expected
+        return [
+            f"a crash was caught and passed over: {each}; if it is the right answer, say raises={each.partition(':')[0]}"
+            for each in _new_crashes(self._case)
+            if each.partition(":")[0] not in expected
+        ]
 
     def _unchanged(self) -> list[str]:
         """Return what to say where no code has changed, so that it is chance or the surroundings that went otherwise."""
@@ -447,6 +482,11 @@ class _Judge:
             )
         if not case.replayed:
             reasons.append("nothing crossed a boundary; call the agent inside the replay")
+        known = () if self._print is None else self._print.effects
+        elsewhere = self._done_elsewhere(known, decode(self._envelope.input))
+        reasons += [
+            f"what {address} did in the incident is done outside of it: {shown(each)}" for each in elsewhere
+        ]
         reasons += [*self._swallowed(), *self._unchanged(), *self._earlier()]
         reasons += [
             f"{each.address} crashed before {address}, which is no refusal: {each.crash}"
@@ -468,7 +508,8 @@ class _Judge:
             kind=kind,
             reasons=tuple(reasons),
             effects=self._effects,
-            did=self._print is not None and bool(self._print.effects),
+            did=self._print is not None
+            and any(each.carries or ".py:" not in each.path for each in self._print.effects),
             is_entered=is_sure
             and any(each.envelope.address == self._address for each in self._case.replayed),
             is_sure=is_sure,
@@ -476,6 +517,10 @@ class _Judge:
 
     def _listed_effects(self) -> str:
         return "; ".join(shown(each) for each in self._effects[:_SHOWN])
+
+
+def _was_abandoned(envelope: Envelope) -> bool:
+    return isinstance(envelope.outcome, Streamed) and isinstance(envelope.outcome.end, Abandoned)
 
 
 def _says_something(leaf: Any) -> bool:

@@ -162,6 +162,7 @@ class Replaying(Session):
         if self.state is not None:
             if not self._scope.everywhere and self.state.scratch.before:
                 self._take_open_handles(self.state)
+            self.state.on_attach = self._refuse_attached
             self.state.begin()
             if joined is None and not self.plan.is_full:
                 self._note_missing_state(self.state)
@@ -283,7 +284,9 @@ class Replaying(Session):
         return self.evidence
 
     def _discard(self) -> None:
-        """Remove the scratch copy; what was seen there is kept."""
+        """Remove the scratch copy; what was seen there is kept, also what was done there at the very end."""
+        if self.state is not None and not self._is_discarded:
+            self.state.left(())
         self.gather_evidence()
         self._is_discarded = True
         if self.state is not None and self._joined is None:
@@ -584,6 +587,16 @@ class Replaying(Session):
         )
         self._note_denied(address, f"starts {child}", message)
         raise DeniedError(message)
+
+    def _refuse_attached(self, path: str) -> None:
+        """Note that a database is to be attached, which the program is told by SQLite's own `not authorized`."""
+        crossing = _innermost()
+        address = self._named(crossing)[0] if self.live_of(crossing) else "the program"
+        message = (
+            f"{address} attaches the database {path}, which SQLite opens past the scratch copy, so it is refused; open it by"
+            " a connection of its own, or have the crossing served"
+        )
+        self._note_denied(address, f"attaches {path}", message)
 
     def _note_denied(self, address: str, says: str, message: str) -> None:
         if self.isolation.is_new(address, isolation.Reached("files", says)) and self._denied < _DENIALS:

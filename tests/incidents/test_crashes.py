@@ -55,7 +55,6 @@ REFUSALS = {
     "key": lambda: raises(KeyError("no such order")),
     "runtime": lambda: raises(RuntimeError("no")),
     "assert": lambda: raises(AssertionError("no")),
-    "exit": lambda: raises(SystemExit(1)),
     "constraint of a database": constraint,
     "validator of a library": lambda: Order(cents=500),
     "of another one": refused_in_an_except,
@@ -76,6 +75,7 @@ CRASHES = {
     "missing table": missing_table,
     "connection": lambda: socket.create_connection(("127.0.0.1", 1), timeout=1),
     "denied": lambda: raises(DeniedError("denied")),
+    "exit": lambda: raises(SystemExit(0)),
     "interrupt": lambda: raises(KeyboardInterrupt()),
 }
 
@@ -111,5 +111,6 @@ def test_a_crash_that_is_caught_is_noted():
         pytest.skip("another tracer is at work, so on 3.11 nothing is noted")
     assert [each.partition(",")[0].partition(":")[0] for each in watch.found()] == [
         "NameError",
+        "KeyError",
         "OperationalError",
     ]
