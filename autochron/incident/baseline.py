@@ -113,12 +113,9 @@ def amount_of(value: Any, varying: Sequence[str] = ()) -> float:
     """Return how much the numbers in an effect's value are, or change."""
     if isinstance(value, dict) and {"before", "after"} <= value.keys():
         before, after = flatten(value["before"]), flatten(value["after"])
-        return sum(
-            abs(after[path] - before[path])
-            for path in before
-            if _is_number(before[path])
-            and _is_number(after.get(path))
-            and not is_below(f"after.{path}", varying)
+        paths = [path for path in before if _is_number(before[path]) and _is_number(after.get(path))]
+        return float(
+            sum(abs(after[path] - before[path]) for path in paths if not is_below(f"after.{path}", varying))
         )
     found = 0.0
     for path, leaf in flatten(value).items():

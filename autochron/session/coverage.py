@@ -64,7 +64,8 @@ def refuse_uncovered(
         remedy = ", or write the rule"
     raise UnwovenToolError(
         f"trace {record.header.id}: {', '.join(named.values())} crossed a boundary when it was recorded, and by today's "
-        f"rules does not, so {so} ({where}{other}); name the rules with --rules{remedy}"
+        f"rules does not, so {so} ({where}{other}); name the rules with --rules{remedy}; if it was renamed or moved, give the"
+        f" new function's [[boundary]] the recorded name"
     )
 
 

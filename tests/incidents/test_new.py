@@ -520,8 +520,8 @@ def test_a_tool_that_was_renamed_is_named_as_that(shop):
     write(shop, {"shop.py": ASKS.replace("transfer(", "move_money(")})
     status, text = run_test(shop, "x")
     assert (status, "ReproducedError" in text) == (1, False)
-    assert "transfer" in text
-    print(text)
+    assert "transfer (shop.py:transfer) crossed a boundary when it was recorded" in text
+    assert "if it was renamed or moved, give the new function's [[boundary]] the recorded name" in text
 
 
 def test_an_error_that_is_the_right_answer_may_be_said(shop):
