@@ -20,6 +20,7 @@ BENCHMARKS = (
     "recording",
     "conversation",
     "startup",
+    "snapshots",
     "weaving",
     "importing",
     "replaying",

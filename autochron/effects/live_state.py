@@ -100,7 +100,7 @@ class LiveState:
     def begin(self) -> None:
         """Redirect from now on."""
         redirect.put_in_force(
-            redirect.InForce(
+            redirect.Redirection(
                 self.scratch,
                 self._is_live,
                 self._everywhere,

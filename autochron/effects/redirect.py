@@ -35,7 +35,7 @@ _CLASSES_OF = frozenset({"glob", "pathlib", "pathlib._abc", "pathlib._local", "t
 """Modules whose classes hold functions of `os` under names of their own."""
 
 
-class InForce(NamedTuple):
+class Redirection(NamedTuple):
     """A scratch folder, and for which calls it is in force.
 
     Attributes:
@@ -54,11 +54,11 @@ class InForce(NamedTuple):
     """Whether a live crossing may not change files: then what it tries is left to be refused."""
 
 
-_in_force: InForce | None = None
+_in_force: Redirection | None = None
 _installed = False
 
 
-def put_in_force(what: InForce | None) -> None:
+def put_in_force(what: Redirection | None) -> None:
     """Redirect calls to a scratch folder from now on, or no longer.
 
     The functions are put in place with the first one.

@@ -55,7 +55,7 @@ def world(tmp_path, monkeypatch):
     before = digests(tmp_path)
     scratch = Scratch()
     touched = []
-    in_force = redirect.InForce(
+    in_force = redirect.Redirection(
         scratch, lambda: True, everywhere=False, on_touch=lambda *each, **_: touched.append(each)
     )
     redirect.put_in_force(in_force)
@@ -322,7 +322,7 @@ def test_what_files_held_before_the_recorded_run_is_there(tmp_path):
         }
     )
     redirect.put_in_force(
-        redirect.InForce(scratch, lambda: False, everywhere=False, on_touch=lambda *_, **__: None)
+        redirect.Redirection(scratch, lambda: False, everywhere=False, on_touch=lambda *_, **__: None)
     )
     try:
         seen = (
@@ -341,7 +341,7 @@ def test_what_files_held_before_the_recorded_run_is_there(tmp_path):
 def test_outside_what_is_live_other_files_are_real(tmp_path):
     scratch = Scratch()
     redirect.put_in_force(
-        redirect.InForce(scratch, lambda: False, everywhere=False, on_touch=lambda *_, **__: None)
+        redirect.Redirection(scratch, lambda: False, everywhere=False, on_touch=lambda *_, **__: None)
     )
     try:
         (tmp_path / "report.txt").write_text("real")
