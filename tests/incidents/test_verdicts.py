@@ -12,8 +12,21 @@ from tests.incidents import verdicts
 from tests.incidents.cases.kit import VARIANTS
 from tests.incidents.verdict_cases import CASES
 
-ALWAYS = ("refund_row", "tickets_folder", "global_dict", "async_becoming")
-"""Tried in every run of the tests: a database, files, state in memory, an async tool."""
+ALWAYS = ("refund_row", "global_dict")
+"""Tried in every run of the tests: a database, and state in memory."""
+
+IN_BUILDS = (
+    *("payout_wal", "salary_orm", "rating_aiosqlite", "tickets_folder", "folder_rmtree", "async_becoming"),
+    *("generator_tool", "tool_in_tool", "swallowed_by_tool", "draft_moved"),
+)
+"""Tried in builds, too; all of them ten times by `python -m tests.incidents.verdicts --repeat 10` and with --thorough."""
+
+
+def weight(name):
+    """Say in which runs of the tests a case is tried."""
+    if name in ALWAYS:
+        return ()
+    return pytest.mark.slow if name in IN_BUILDS else pytest.mark.thorough
 
 
 def assert_as_expected(name, repeat):
@@ -29,11 +42,9 @@ def assert_as_expected(name, repeat):
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in ALWAYS else pytest.mark.slow) for name in CASES]
-)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=weight(name)) for name in CASES])
 def test_verdicts(name):
-    assert_as_expected(name, repeat=2)
+    assert_as_expected(name, repeat=1 if name in ALWAYS else 2)
 
 
 @pytest.mark.thorough
@@ -45,13 +56,13 @@ def test_verdicts_ten_times(name):
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "xdist"])
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist.plugin", "-n", "2")], ids=["one process", "xdist"])
 def test_two_incidents_of_one_folder_in_both_orders(tmp_path, workers):
     project = verdicts.Project(CASES["charged_twice"], tmp_path)
     names = ("incidents/monday", "incidents/tuesday")
     for name in names:  # the second is recorded with what the first has left
         for words in (("run", "agent.py"), ("incident", "new", "last", name)):
-            done = python(tmp_path, "-m", "autochron", *words)
+            done = python(tmp_path, "-m", "autochron", *words, env=verdicts.PLUGINS)
             assert done.status == 0, done.text + done.said
     files = project.digests()
     for order in itertools.permutations(names):
@@ -72,7 +83,7 @@ def test_two_incidents_of_one_folder_in_both_orders(tmp_path, workers):
 
 def test_there_are_enough_cases():
     assert len(CASES) >= 34
-    assert set(ALWAYS) < set(CASES)
+    assert {*ALWAYS, *IN_BUILDS} < set(CASES)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -83,8 +94,7 @@ def test_every_edit_applies_and_is_python(variant):
             compile(text, f"{case.name}/{name}", "exec")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=weight(name)) for name in CASES])
 def test_each_variant_does_what_the_case_says(name):
     """Without autochron: the harm is done by all but the right fix and the crash, and only the crash crashes."""
     for library in CASES[name].needs:

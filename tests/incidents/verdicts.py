@@ -41,6 +41,9 @@ BEGIN = "<!-- the table of python -m tests.incidents.verdicts --write -->"
 END = "<!-- its end -->"
 COLUMNS = ("case", "unchanged", "right fix", "wrong fix 1", "wrong fix 2", "crash", "unrelated", "files")
 
+PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "autochron.pytest_plugin"}
+"""Of pytest's plugins ours alone: others take longer to import than the tests take."""
+
 _NOT_THE_USERS = frozenset({".autochron", "__pycache__", ".pytest_cache", "incidents"})
 
 
@@ -105,8 +108,8 @@ class Project:
 
     def test(self, *words: str) -> Result:
         """Run the incident's test."""
-        options = ("-q", "-p", "no:cacheprovider", "-p", "no:ddtrace")
-        return python(self.folder, "-P", "-m", "pytest", *options, *(words or (self.incident,)))
+        options = ("-q", "-p", "no:cacheprovider")
+        return python(self.folder, "-P", "-m", "pytest", *options, *(words or (self.incident,)), env=PLUGINS)
 
     @property
     def incident(self) -> str:
@@ -197,7 +200,7 @@ def try_case(case: Case, repeat: int, stepped: "Progress | None" = None) -> Row:
             failure = f"autochron run ends with {done.status}"
             return Row(case, verdicts, touched, {"autochron run": done.said}, failure)
         recorded = project.digests()
-        done = python(folder, "-m", "autochron", "incident", "new", "last", project.incident)
+        done = python(folder, "-m", "autochron", "incident", "new", "last", project.incident, env=PLUGINS)
         touched += [f"incident new: {line}" for line in difference(recorded, project.digests())]
         if done.status:
             said["incident new"] = done.text + done.said
