@@ -33,6 +33,9 @@ FILE = "baseline.json"
 
 VERSION = 1
 
+_CLOSE = 0.01
+"""By which part an amount may be another and still be the same harm: a cent more, or all in two pieces."""
+
 
 class EffectPrint(Struct, frozen=True, kw_only=True):
     """One effect, as far as it was the same in each run."""
@@ -57,7 +60,7 @@ class EffectPrint(Struct, frozen=True, kw_only=True):
         """Return whether some effects are this one, in whatever words.
 
         They are where one is it once more; where one holds all of the crossing's input that this one held, in another
-        format, file or row; and where they come to as much or more in the same place, in one piece or in several.
+        format, file or row; and where they come to about as much in the same place, in one piece or in several.
         """
         if any(self.is_again(each) for each in effects):
             return True
@@ -66,7 +69,8 @@ class EffectPrint(Struct, frozen=True, kw_only=True):
             return True
         alike = [each for each in effects if self.is_alike(each)]
         varying = self.value.varying()
-        return 0 < self.amount <= sum(amount_of(msgspec.json.decode(each.value), varying) for each in alike)
+        amount = sum(amount_of(msgspec.json.decode(each.value), varying) for each in alike)
+        return self.amount > 0 and abs(amount - self.amount) <= _CLOSE * self.amount
 
 
 class CrossingPrint(Struct, frozen=True, kw_only=True):
@@ -106,7 +110,7 @@ def words_in(value: Any) -> list[str]:
         text = msgspec.json.encode(value).decode()
     text = re.sub(r"(?<=\d)[,_](?=\d{3}\b)", "", text)
     text = re.sub(r"(\d)\.0+\b", r"\1", text)
-    return [word.lower() for word in words_of(text)]
+    return [word.lower() for word in words_of(text, digits=True)]
 
 
 def amount_of(value: Any, varying: Sequence[str] = ()) -> float:

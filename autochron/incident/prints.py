@@ -94,9 +94,9 @@ def is_below(path: str, prefixes: Sequence[str]) -> bool:
     return any(each in ("", path) or path.startswith(f"{each}.") for each in prefixes)
 
 
-def words_of(text: str) -> list[str]:
-    """Return the words and numbers of a text, those of one character left out."""
-    return [word for word in _WORDS.findall(text) if len(word) > 1]
+def words_of(text: str, *, digits: bool = False) -> list[str]:
+    """Return the words and numbers of a text, those of one character left out, but for `digits` where they are asked for."""
+    return [word for word in _WORDS.findall(text) if len(word) > 1 or (digits and word.isdecimal())]
 
 
 def text_print(texts: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from msgspec.json import decode
 from autochron.effects.changes import LOG
 from autochron.envelope.brief import brief
 from autochron.incident.baseline import Baseline, CrossingPrint, EffectPrint
-from autochron.incident.prints import flatten, is_below, print_of, text_fits, words_of
+from autochron.incident.prints import flatten, is_below, print_of, words_of
 from autochron.model import (
     OUTSIDE,
     Abandoned,
@@ -347,12 +347,10 @@ class _Judge:
         if self._seen.refusal is not None:
             return True
         if self._print is not None and self._print.effects:
-            kinds = {(each.path, each.what) for each in self._effects}
-            return not any(
-                text_fits(had.path, path) and text_fits(had.what, what)
-                for had in self._print.effects
-                for path, what in kinds
-            )
+            had = self._print.effects
+            # A counter goes on counting; what has to do with the input must be gone.
+            telling = [each for each in had if each.carries] or list(had)
+            return not any(each.is_alike(effect) for each in telling for effect in self._effects)
         given = {repr(each) for each in flatten(decode(self._envelope.input)).values()}
         was, is_now = flatten(outcome_of(self._envelope)), flatten(outcome_of(now))
         return not any(
