@@ -83,6 +83,7 @@ def _taken(
         if each.kind == "sqlite":
             for table in [table for table in filters if _filter(copy, table, filters[table], each.path)]:
                 unused.pop(table, None)
+            _tidy(copy)
         digest = digest_of(copy)
         if masks is not None:
             hits += [hit for hit in _secrets(copy, each, masks) if hit not in accepted]
@@ -125,14 +126,28 @@ def _filter(path: str, table: str, where: str, shown: str) -> bool:
             return False
         try:
             connection.execute("PRAGMA foreign_keys=OFF")
+            triggers = connection.execute(
+                "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+            ).fetchall()
+            for name, _ in triggers:
+                connection.execute('DROP TRIGGER "' + name.replace('"', '""') + '"')
             connection.execute(f"DELETE FROM {quoted} WHERE NOT coalesce(({where}), 0)")  # noqa: S608 - the user's own words
-            connection.execute("PRAGMA journal_mode=DELETE")
-            connection.execute("VACUUM")
+            for _, sql in triggers:
+                connection.execute(sql)
         except sqlite3.Error as error:
             raise UsageError(
                 f"--rows {table}={where}: {shown} refuses that ({error}); correct the condition"
             ) from error
     return True
+
+
+def _tidy(path: str) -> None:
+    """Take out of a database what is left in it of rows that were deleted."""
+    import sqlite3  # lazy: as above
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode=DELETE")
+        connection.execute("VACUUM")
 
 
 def _secrets(path: str, snapshot: Snapshot, masks: Masks) -> Iterator[str]:
@@ -152,9 +167,9 @@ def _in_database(path: str, snapshot: Snapshot, masks: Masks) -> Iterator[str]:
             columns = [each[0] for each in cursor.description]
             for row in cursor:
                 held = {
-                    name: cell
+                    name: cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
                     for name, cell in zip(columns, row, strict=True)
-                    if isinstance(cell, (str, int, float))
+                    if cell is not None
                 }
                 for name in _masked(held, masks):
                     yield f"{snapshot.path} {table}.{name}"

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any, NamedTuple, TypeAlias
 
+from autochron import _originals
 from autochron.effects.databases import SIDE_FILES, is_database, open_read_only
 from autochron.effects.scratch import Scratch
 from autochron.effects.undisturbed import undisturbed
@@ -27,6 +28,9 @@ MOST_ROWS = 50_000
 
 LOG = "log "
 """How the words of an effect begin that is a line of a log: it tells nothing of what was done."""
+
+_TICK = 50_000_000
+"""Nanoseconds within which two changes of a file may bear the same time."""
 
 _PRAGMAS = ("user_version", "application_id")
 
@@ -88,7 +92,7 @@ class Watch:
         now_at = self._scratch.now_at(path)
         mark = _mark(now_at)
         seen = self._seen.get(path)
-        if seen is not None and seen[0] == mark:
+        if seen is not None and seen[0] == mark and not _is_young(mark):
             return
         before = seen[1] if seen is not None else read_state(self._scratch.before_at(path))
         now = read_state(now_at)
@@ -130,6 +134,11 @@ def _mark(path: str | None) -> Any:
             continue
         found.append((facts.st_mtime_ns, facts.st_size, facts.st_ino, facts.st_mode))
     return tuple(found)
+
+
+def _is_young(mark: Any) -> bool:
+    """Return whether a file was changed so lately that it may change again within one tick of the file system's clock."""
+    return mark is not None and any(_originals.time_ns() - each[0] < _TICK for each in mark)
 
 
 def read_state(path: str | None) -> State:

@@ -93,6 +93,9 @@ class LiveState:
         self._name = name
         self._seen: dict[str, Seen] = {}
         self._lock = _originals.RLock()
+        self._open: dict[str, None] = {}
+        """The live crossings that are open in this process."""
+        self.problems: list[str] = []
         self.on_attach: Callable[[str], None] = lambda _: None
         self.opened_before: set[str] = set()
         """Databases that were open before the replay began."""
@@ -130,25 +133,46 @@ class LiveState:
 
     # --- told of live crossings --------------------------------------------------------------------------------------
 
-    def entered(self, around: Sequence[str]) -> None:
-        """Note what was done before a live crossing, so that it is not taken for what that does.
-
-        `around` are the addresses of the live crossings around it, which have done it.
-        """
-        self.left(around)
-
-    def left(self, addresses: Sequence[str]) -> None:
-        """Note what a live crossing has done; `addresses` are its own and those of the live ones around it."""
+    def entered(self, address: str) -> None:
+        """Note what was done before a live crossing, so that it is not taken for what that does."""
         with self._lock, undisturbed():
-            effects = self._watch.changes()
-            if self._modules is not None and addresses:
-                effects += self._modules.changes()
-            elif self._modules is not None:
-                self._modules.look()  # what the agent keeps of its conversation is no effect
-            for address in addresses or ((OUTSIDE,) if effects else ()):
-                kept = self.seen(address).effects
-                kept += effects[: _MOST - len(kept)]
-                self.seen(address).opened_before |= dict.fromkeys(map(self._name, sorted(self.opened_before)))
+            self._note_changes()
+            self._open[address] = None
+
+    def left(self, address: str | None = None) -> None:
+        """Note what was done up to the end of a live crossing, or without one up to now.
+
+        It is noted of each that is open: which of several that run at once has done it is not known.
+        """
+        with self._lock, undisturbed():
+            self._note_changes()
+            if address is not None:
+                self._open.pop(address, None)
+
+    def _note_changes(self) -> None:
+        effects = self._watch.changes()
+        effects += self._module_changes()
+        for address in tuple(self._open) or ((OUTSIDE,) if effects else ()):
+            kept = self.seen(address).effects
+            kept += effects[: _MOST - len(kept)]
+            self.seen(address).opened_before |= dict.fromkeys(map(self._name, sorted(self.opened_before)))
+
+    def _module_changes(self) -> list[StateEffect]:
+        """Return what changed in the globals of modules; of what the agent keeps between live crossings nothing."""
+        if self._modules is None:
+            return []
+        try:
+            if self._open:
+                return self._modules.changes()
+            self._modules.look()
+        except (
+            Exception
+        ) as error:  # of an object that doesn't like to be looked at: then globals are not compared
+            self._modules = None
+            self.problems.append(
+                f"the globals of modules are not compared: {type(error).__name__} (no-module-state)"
+            )
+        return []
 
     def _touched(self, path: str, *, is_read_on_disk: bool) -> None:
         """Note that a live crossing opens a path."""

@@ -112,7 +112,7 @@ def _set(owner: Any, name: str, value: Any) -> None:
 
 def _restore(value: Any, held: Any) -> None:
     if isinstance(value, (dict, set)):
-        if value != held or (isinstance(value, dict) and not _same_values(value, held)):
+        if not _is_same(value, held):
             value.clear()
             value.update(held)
     elif isinstance(value, (list, deque)):
@@ -123,8 +123,13 @@ def _restore(value: Any, held: Any) -> None:
         _restore_object(value, held)
 
 
-def _same_values(value: dict[Any, Any], held: dict[Any, Any]) -> bool:
-    return all(value[key] is held[key] for key in held)
+def _is_same(value: Any, held: Any) -> bool:
+    """Return whether a dict or a set holds the same objects, without comparing these."""
+    if len(value) != len(held) or any(one is not other for one, other in zip(value, held, strict=True)):
+        return False
+    return not isinstance(value, dict) or all(
+        one is other for one, other in zip(value.values(), held.values(), strict=True)
+    )
 
 
 def _restore_object(value: Any, held: dict[str, Any]) -> None:

@@ -77,7 +77,7 @@ def project_modules(owns: Callable[[str], bool]) -> Iterator[ModuleType]:
     """Yield the imported modules that are the project's."""
     seen: set[int] = set()
     for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
+        file = module.__dict__.get("__file__") if type(module) is ModuleType else None
         if isinstance(file, str) and id(module) not in seen and owns(file):
             seen.add(id(module))
             yield module

@@ -29,20 +29,27 @@ class OpenHandles:
 
     def __init__(self, scratch: Scratch, paths: Collection[str]) -> None:
         self._scratch = scratch
-        self._saved: list[tuple[int, int]] = []
+        self._saved: list[tuple[int, int, tuple[int, int]]] = []
+        """Descriptor, a copy of what it was, and which file it is now."""
         self.databases: set[str] = set()
         if paths and os.path.isdir(_FOLDER):
-            with undisturbed():
-                self._find(paths)
+            try:
+                with undisturbed():
+                    self._find(paths)
+            except BaseException:
+                self.put_back()
+                raise
 
     def put_back(self) -> None:
         """Make the descriptors mean what they meant before."""
         if not self._saved:
             return
         with undisturbed():
-            _flush({descriptor for descriptor, _ in self._saved})
-            for descriptor, saved in self._saved:
-                os.dup2(saved, descriptor, inheritable=os.get_inheritable(descriptor))
+            _flush({descriptor for descriptor, *_ in self._saved})
+            for descriptor, saved, copy in self._saved:
+                # One that the program has closed meanwhile may be another file's by now.
+                if _identity(descriptor) == copy:
+                    os.dup2(saved, descriptor, inheritable=os.get_inheritable(descriptor))
                 os.close(saved)
             self._saved.clear()
 
@@ -72,9 +79,18 @@ class OpenHandles:
         at = os.lseek(descriptor, 0, os.SEEK_CUR)
         copy = os.open(self._scratch.to_write(path), flags & ~_ONCE)
         os.lseek(copy, at, os.SEEK_SET)
-        self._saved.append((descriptor, os.dup(descriptor)))
+        facts = os.fstat(copy)
+        self._saved.append((descriptor, os.dup(descriptor), (facts.st_dev, facts.st_ino)))
         os.dup2(copy, descriptor, inheritable=os.get_inheritable(descriptor))
         os.close(copy)
+
+
+def _identity(descriptor: int) -> tuple[int, int] | None:
+    try:
+        facts = os.fstat(descriptor)
+    except OSError:
+        return None
+    return facts.st_dev, facts.st_ino
 
 
 def _flush(descriptors: Collection[int]) -> None:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import builtins
 import functools
-import io
 import os
 import stat
 import sys
@@ -118,12 +117,14 @@ def _redirected(path: Any, dir_fd: int | None, *, writes: bool) -> tuple[Scratch
     now = _in_force
     if now is None or is_busy() or path is None or isinstance(path, int):
         return None
-    scratch, live = now.scratch, now.is_live()
+    scratch = now.scratch
     if not writes and not (dir_fd is not None or _may_know(scratch, path)):
         return None
+    live = now.is_live()
     if writes and live and now.denies_files:
         return None
-    if str(sys._getframe(2).f_globals.get("__name__")).startswith("autochron."):
+    caller = sys._getframe(1).f_back
+    if caller is not None and str(caller.f_globals.get("__name__")).startswith("autochron."):
         return None
     with undisturbed():
         found = locate(path, dir_fd)
@@ -397,7 +398,12 @@ def _brought_in(scratch: Scratch, source: Any, target: str) -> None:
     """Move a temporary file, which lies where it was made, to a path of the scratch folder."""
     import shutil  # lazy: it is rare
 
-    shutil.move(os.fsdecode(source), scratch.to_write(target, is_whole=True))
+    given = locate(source)
+    there = scratch.to_write(target, is_whole=True)
+    if given is not None and scratch.leaves_alone(given):
+        shutil.move(given, there)
+    elif given is not None:  # the program's own file, which stays
+        shutil.copy2(given, there)
 
 
 def _names_of(scratch: Scratch, path: str) -> list[str]:
@@ -714,9 +720,3 @@ def _adopt(module: Any) -> None:
                 known = None if inner is None else _stand_ins.get(id(inner))
                 if known is not None and known[0] is inner:
                     setattr(value, attribute, staticmethod(known[1]))
-
-
-def original_open() -> Callable[..., Any]:
-    """Return Python's own `open`."""
-    found = _stand_ins.get(id(builtins.open))
-    return io.open if found is None else found[0]

@@ -51,7 +51,7 @@ class Before(NamedTuple):
 
 
 class Scratch:
-    """The scratch folder of one replay. It is made when something is first changed, and removed by `remove`."""
+    """The scratch folder of one replay. It is made when something is first changed, and removed by `discard`."""
 
     def __init__(
         self, before: dict[str, Before] | None = None, folder: str | None = None, *, is_joined: bool = False
@@ -78,7 +78,8 @@ class Scratch:
             elif found.kind != "absent":
                 self._folders.update(_parents(path))
         for path in self._folders:
-            self._know(path)
+            if not os.path.isdir(path):
+                self._know(path)
 
     # --- looking -----------------------------------------------------------------------------------------------------
 
@@ -200,12 +201,6 @@ class Scratch:
         elif os.path.lexists(changed):
             os.unlink(changed)
         self._mark_gone(path)
-        self._note(path)
-
-    def make_folder(self, path: str) -> None:
-        """Make a folder that is not there yet."""
-        self._make_parents(path)
-        os.mkdir(self._files + path)
         self._note(path)
 
     def move(self, path: str, target: str) -> None:

@@ -25,13 +25,21 @@ CRASHES = (
 
 def describe(error: BaseException, name: Callable[[str], str], owns: Callable[[str], bool]) -> str:
     """Return an exception in one line, with the project's line that it comes from."""
-    text = " ".join(str(error).split())[:200]
+    text = text_of(error)
     said = f"{type(error).__name__}: {text}" if text else type(error).__name__
     place = None
     for frame, line in _frames(error.__traceback__):
         if owns(frame.f_code.co_filename):
             place = f"{name(frame.f_code.co_filename)}:{line}"
     return f"{said}, at {place}" if place else said
+
+
+def text_of(error: BaseException) -> str:
+    """Return what an exception says, in one line; nothing where its own `__str__` fails."""
+    try:
+        return " ".join(str(error).split())[:200]
+    except Exception:  # the program's own code
+        return ""
 
 
 def is_crash(error: BaseException, owns: Callable[[str], bool]) -> bool:

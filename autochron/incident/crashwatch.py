@@ -16,6 +16,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from autochron.errors import AutochronError
+from autochron.incident.crashes import text_of
 
 _BROKEN = (
     *(AttributeError, ConnectionError, ImportError, IndexError, KeyError, NameError, SyntaxError, TypeError),
@@ -38,13 +39,15 @@ class CrashWatch:
         self._found: dict[str, None] = {}
         self._tool: int | None = None
         self._traces = False
+        self._latest: BaseException | None = None
+        """The exception that was noted last."""
 
     def found(self) -> tuple[str, ...]:
         """Return what was noted, each once: `NameError: name 'limt' is not defined, at agent.py:40`."""
         return tuple(self._found)
 
-    def begin(self) -> None:
-        """Begin to listen."""
+    def begin(self, *, is_ours: bool = True) -> None:
+        """Begin to listen; `is_ours` says whether the process is a replay's alone, so that it may be traced."""
         if sys.version_info >= (3, 12):
             monitoring = sys.monitoring
             self._tool = next((each for each in (4, 3, 5) if monitoring.get_tool(each) is None), None)
@@ -52,13 +55,14 @@ class CrashWatch:
                 monitoring.use_tool_id(self._tool, "autochron")
                 monitoring.register_callback(self._tool, monitoring.events.RAISE, self._raised)
                 monitoring.set_events(self._tool, monitoring.events.RAISE)
-        elif sys.gettrace() is None:
+        elif is_ours and sys.gettrace() is None:
             self._traces = True
             threading.settrace(self._called)
             sys.settrace(self._called)
 
     def end(self) -> None:
         """Listen no longer."""
+        self._latest = None
         if sys.version_info >= (3, 12) and self._tool is not None:
             sys.monitoring.set_events(self._tool, 0)
             sys.monitoring.free_tool_id(self._tool)
@@ -87,14 +91,12 @@ class CrashWatch:
         return self._traced
 
     def _note(self, error: BaseException, file: str, line: int | None) -> None:
-        if isinstance(error, AutochronError) or getattr(error, "_autochron_noted", False):
+        # It passes several frames. Nothing is written on it: it is the program's.
+        if isinstance(error, AutochronError) or error is self._latest:
             return
-        try:
-            error._autochron_noted = True  # type: ignore[attr-defined]  # noqa: SLF001 - our own mark
-        except AttributeError:
-            pass
+        self._latest = error
         if len(self._found) < _MOST:
-            text = " ".join(str(error).split())[:200]
+            text = text_of(error)
             self._found.setdefault(f"{type(error).__name__}: {text}, at {self._name(file)}:{line}")
 
 

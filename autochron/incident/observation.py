@@ -23,7 +23,6 @@ class Observed(Struct, frozen=True, kw_only=True):
     outcome: Any
     """As `verdict.outcome_of` returns it."""
     effects: tuple[StateEffect, ...] = ()
-    denied: tuple[str, ...] = ()
 
 
 class Observation(Struct, frozen=True, kw_only=True):

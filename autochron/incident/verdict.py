@@ -233,6 +233,11 @@ class _Judge:
         if recurs is not None:
             return recurs
         reasons = [*self._blockers(), *self._input_reasons()]
+        if self._print is None and not self._is_sure(now.envelope):
+            reasons.append(
+                f"{self._address} ended otherwise in a part, and nobody has tried which fields vary on unchanged code; say"
+                " in the test what should happen"
+            )
         if reasons:
             return self._inconclusive(reasons)
         return self._made(
@@ -362,7 +367,11 @@ class _Judge:
     def _how_prevented(self, now: Envelope) -> str:
         had = self._print is not None and self._print.effects
         did = ", and did not do again what it did to the world" if had else ""
-        return f"{self._address} was given what it was given in the incident and {outcome_words(now)}{did}"
+        changed = any(
+            each.kind == "input" and each.address == self._address for each in self._case.divergences
+        )
+        given = "something else, by changed code," if changed else "what it was given in the incident"
+        return f"{self._address} was given {given} and {outcome_words(now)}{did}"
 
     # --- what keeps it from being a verdict ----------------------------------------------------------------------------
 

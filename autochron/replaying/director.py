@@ -465,12 +465,10 @@ class Director:
             around = self._live_around(crossing)
             if around is None:
                 raise self._unrecorded.refused(crossing)
-            known = find_repeated(
-                (each for each in self.record if each.name == crossing.name),
-                self.given.input(crossing, arguments),
-            )
+            given = self.given.input(crossing, arguments)
+            known = find_repeated(self._before_live(around.record), crossing.name, given)
             if known is not None:
-                return self._repeat(crossing, arguments, known, around)
+                return self._repeat(crossing, given, known, around)
         lane = self.cursor.recorded_lane(crossing.root.lane)
         self.consequences.happened_anew(lane, self.cursor.latest(lane), self.cursor.latest_around(lane))
         running = self._run(crossing, "live", None, self._unrecorded.next_address(crossing.name))
@@ -478,27 +476,38 @@ class Director:
         self.teller.live_anew(running.met.full_address)
         return None
 
-    def _live_around(self, crossing: Crossing) -> str | None:
-        """Return the name of the live crossing that one is inside of; None where nothing live is around it."""
+    def _live_around(self, crossing: Crossing) -> Any:
+        """Return the live crossing that one is inside of; None where nothing live is around it."""
         above: Any = crossing.parent
         while above is not None:
             if type(above) is Remote:
-                return "a live crossing of another process" if above.live else None
+                return None
             running = above.record
             if isinstance(running, Running) and running.mode == "live":
-                return running.met.full_address
+                return above
             above = above.parent
         return None
 
-    def _repeat(
-        self, crossing: Crossing, arguments: tuple[Any, ...], known: Envelope, around: str
-    ) -> Serving:
+    def _before_live(self, running: Running) -> Iterator[Envelope]:
+        """Yield what was recorded before a live crossing, and after the live one before it: what that did is not in it."""
+        last = self.record.size + 1 if running.envelope is None else running.envelope.seq
+        found: list[Envelope] = []
+        for each in self.record:
+            if each.seq >= last:
+                break
+            if self.plan.is_live(each):
+                found.clear()
+            else:
+                found.append(each)
+        yield from found
+
+    def _repeat(self, crossing: Crossing, given: bytes, known: Envelope, around: Any) -> Serving:
         """Serve what another crossing of the name and input gave."""
         met = self.log.begin(crossing, "served", None, self._unrecorded.next_address(crossing.name))
         met.parent = self._place_of(crossing.parent)
-        met.input = self.given.input(crossing, arguments)
+        met.input = given
         met.outcome = known.outcome
-        self.teller.repeated(met.full_address, around, known)
+        self.teller.repeated(met.full_address, around.record.met.full_address, known)
         return Repeated(known)
 
     def _invent(self, crossing: Crossing, arguments: tuple[Any, ...]) -> None:

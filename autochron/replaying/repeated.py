@@ -63,10 +63,12 @@ class Repeated:
         return None, codec.decode(end.value)
 
 
-def find_repeated(envelopes: Iterable[Envelope], given: bytes) -> Envelope | None:
-    """Return the last of some envelopes that was given this and can be served once more; None where there is none."""
+def find_repeated(envelopes: Iterable[Envelope], name: str, given: bytes) -> Envelope | None:
+    """Return the last envelope of a name that was given this and can be served once more; None where there is none."""
     found = None
     for each in envelopes:
+        if each.name != name:
+            continue
         plain = isinstance(each.outcome, Raised) or (
             isinstance(each.outcome, Returned) and each.outcome.argument is None
         )

@@ -173,9 +173,6 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             return
         self.is_over = True
         self._put_back()
-        if self._backup is not None and not self._ran:
-            self._backup.put_back()
-        self._backup = None
         if session.watching is not None:
             session.watching.end()
         if self._ran:
@@ -183,6 +180,9 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         whole = kind is None or self._is_end(kind, session)
         if self._rerun is None:
             session.finish(whole=whole)
+        if self._backup is not None and not self._ran:
+            self._backup.put_back()
+        self._backup = None
         if self._check and whole:
             self.verify()
         elif self._check and error is not None:
@@ -372,7 +372,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             evidence={each.address: each for each in seen},
             baseline=baseline,
             changed_sources=changed,
-            swallowed=() if rerun is None else rerun.summary.swallowed,
+            swallowed=session.swallowed() if rerun is None else rerun.summary.swallowed,
             broke=None if rerun is None else rerun.summary.broke,
             volatile=self._volatile,
             expected=[each.__name__ for each in expected],
@@ -389,7 +389,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         rerun = self._rerun
         seen = self._session.gather_evidence() if rerun is None else rerun.summary.evidence
         sources = self._session.sources() if rerun is None else rerun.summary.sources
-        swallowed = () if rerun is None else rerun.summary.swallowed
+        swallowed = self._session.swallowed() if rerun is None else rerun.summary.swallowed
         live = [each.replayed.envelope for each in self.crossings if each.live and each.recorded is not None]
         return observe(live, {each.address: each for each in seen}, sources, swallowed)
 
@@ -416,7 +416,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         verdict = self._verdict
         if verdict is None or verdict.kind != "prevented":
             return errors
-        first = min(each.envelope.seq for each in verdict.crossings)
+        first = min(each.envelope.seq for each in verdict.crossings if each.kind == "prevented")
         summary = None if self._rerun is None else self._rerun.summary
         refused = summary is not None and summary.uncaught is not None and summary.broke is None
         return [each for each in errors if not self._follows(each, first, refused=refused)]

@@ -158,7 +158,7 @@ class Replaying(Session):
 
             project = self.activation.project
             self._crash_watch = CrashWatch(project.owns, project.name)
-            self._crash_watch.begin()
+            self._crash_watch.begin(is_ours=self._scope.everywhere)
         if self.state is not None:
             if not self._scope.everywhere and self.state.scratch.before:
                 self._take_open_handles(self.state)
@@ -241,7 +241,7 @@ class Replaying(Session):
     def entered(self, crossing: Crossing) -> None:
         """Note what was done before a live crossing."""
         if self.state is not None and not crossing.rule.id.startswith(VALUE):
-            self.state.entered(self._live_around(crossing.parent))
+            self.state.entered(self._named(crossing)[0])
 
     def left(self, crossing: Crossing, error: BaseException | None) -> None:
         """Note what a live crossing has done, and whether what it raised is a crash."""
@@ -249,8 +249,7 @@ class Replaying(Session):
         if state is None or crossing.rule.id.startswith(VALUE):
             return
         own = self._named(crossing)[0]
-        around = self._live_around(crossing.parent)
-        state.left([own, *around])
+        state.left(own)
         if error is not None and not isinstance(error, GeneratorExit):
             from autochron.incident.crashes import (  # lazy: most live crossings raise nothing
                 describe,
@@ -271,6 +270,10 @@ class Replaying(Session):
             crossing = None if type(crossing) is Remote else crossing.parent
         return found
 
+    def swallowed(self) -> tuple[str, ...]:
+        """Return the crashes that the project's code caught itself."""
+        return () if self._crash_watch is None else self._crash_watch.found()
+
     def sources(self) -> tuple[str, ...]:
         """Return the project's modules that were imported, relative to the root."""
         project = self.activation.project
@@ -286,7 +289,7 @@ class Replaying(Session):
     def _discard(self) -> None:
         """Remove the scratch copy; what was seen there is kept, also what was done there at the very end."""
         if self.state is not None and not self._is_discarded:
-            self.state.left(())
+            self.state.left()
         self.gather_evidence()
         self._is_discarded = True
         if self.state is not None and self._joined is None:
@@ -477,7 +480,7 @@ class Replaying(Session):
             evidence=self.gather_evidence(),
             uncaught=self.uncaught,
             broke=self.broke,
-            swallowed=() if self._crash_watch is None else self._crash_watch.found(),
+            swallowed=self.swallowed(),
             sources=self.sources() if self._scope.observes else (),
         )
 
