@@ -17,7 +17,7 @@ from autochron.effects.undisturbed import undisturbed
 
 _FOLDER = "/proc/self/fd"
 
-_ONCE = os.O_TRUNC | os.O_EXCL | os.O_CREAT
+_ONCE = os.O_TRUNC | os.O_EXCL
 
 
 class OpenHandles:
@@ -77,7 +77,7 @@ class OpenHandles:
     def _move(self, descriptor: int, path: str, flags: int) -> None:
         """Make a descriptor mean the scratch copy of its file."""
         at = os.lseek(descriptor, 0, os.SEEK_CUR)
-        copy = os.open(self._scratch.to_write(path), flags & ~_ONCE)
+        copy = os.open(self._scratch.to_write(path), (flags & ~_ONCE) | os.O_CREAT, 0o600)
         os.lseek(copy, at, os.SEEK_SET)
         facts = os.fstat(copy)
         self._saved.append((descriptor, os.dup(descriptor), (facts.st_dev, facts.st_ino)))

@@ -103,7 +103,9 @@ class Scratch:
 
     def leaves_alone(self, path: str) -> bool:
         """Return whether a path is none that is redirected: the kernel's, a temporary file's, or in here already."""
-        if path.startswith(_KERNEL) or path.startswith(self.folder):
+        if (
+            path.startswith((*_KERNEL, self.folder)) or "/pymp-" in path
+        ):  # the last are the sockets of multiprocessing
             return True
         return any(path == each or path.startswith(f"{each}/") for each in self._temporary)
 

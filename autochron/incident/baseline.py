@@ -171,15 +171,17 @@ def _effect_print(several: Sequence[StateEffect], given: Mapping[str, Any]) -> E
         path=text_print([each.path for each in several]),
         what=text_print([each.what for each in several]),
         value=value,
-        carries=tuple(
-            field
-            for field, held in given.items()
-            if (own := set(words_in(held))) and all(own <= each for each in words)
-        ),
+        carries=_carried(words, given),
         amount=amount_of(values[0], value.varying())
         if any(map(_is_number, flatten(given).values()))
         else 0.0,
     )
+
+
+def _carried(words: Sequence[set[str]], given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the fields of an input that effects hold, if they hold all of it: less may only say whose row it is."""
+    fields = {field: own for field, held in given.items() if (own := set(words_in(held)))}
+    return tuple(fields) if all(own <= each for own in fields.values() for each in words) else ()
 
 
 def digests_of(root: str, files: Iterable[str]) -> dict[str, str]:

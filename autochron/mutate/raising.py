@@ -24,7 +24,7 @@ def raising(source: str, function: str) -> str:
     first, last = tree.body[0], tree.body[-1]
     lines = source.splitlines(keepends=True)
     yields = any(isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(tree))
-    body = 'raise RuntimeError("a canary of autochron")' + ("; yield" if yields else "")
+    body = 'raise NotImplementedError("a canary of autochron")' + ("; yield" if yields else "")
     before = (
         "".join(lines[: first.lineno - 1]) + lines[first.lineno - 1].encode()[: first.col_offset].decode()
     )

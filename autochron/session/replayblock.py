@@ -117,6 +117,8 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         self._volatile = volatile_fields(volatile)
         self._verdict: Verdict | None = None
         """The last verdict that was asked for."""
+        self._expected: set[str] = set()
+        """Types of the exceptions that the last verdict took for a right answer."""
         self._puts_back = False
         self._backup: ModuleBackup | None = None
         self._observes = False
@@ -318,6 +320,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
 
         session = self._begun
         wanted = again.wanted_of(session.record, session.plan, addresses)
+        self._expected = {each.__qualname__ for each in (raises if isinstance(raises, tuple) else (raises,))}
         found = judge(wanted, self._case(raises))
         self._verdict = found
         return found
@@ -418,7 +421,11 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             return errors
         first = min(each.envelope.seq for each in verdict.crossings if each.kind == "prevented")
         summary = None if self._rerun is None else self._rerun.summary
-        refused = summary is not None and summary.uncaught is not None and summary.broke is None
+        refused = (
+            summary is not None
+            and summary.uncaught is not None
+            and (summary.broke is None or summary.uncaught in self._expected)
+        )
         return [each for each in errors if not self._follows(each, first, refused=refused)]
 
     def _follows(self, divergence: Divergence, first: int, *, refused: bool) -> bool:

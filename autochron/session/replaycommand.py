@@ -112,7 +112,7 @@ def run_replayed(
     told = os.environ.pop(REPORT, None)
     scope = StateScope(
         places_of(options, reference, rules),
-        everywhere=True,
+        everywhere=not plan.is_full,
         observes=told is not None,
         folder=os.environ.pop(SCRATCH, None),
     )

@@ -58,8 +58,7 @@ def replay(folder, *words):
 def test_with_nothing_denied_the_live_tool_does_it(folder):
     done = replay(folder, "--live", "charge")
     assert (done.status, done.text) == (0, "failed: URLError\n"), done.said
-    assert (folder / "ledger.txt").read_text() == "5\n"
-    os.remove(folder / "ledger.txt")
+    assert not (folder / "ledger.txt").exists()  # it is on the scratch copy
 
 
 def test_what_is_denied_is_named_and_fails_the_replay(folder):

@@ -299,7 +299,7 @@ def test_the_projects_own_way_to_run_tests(shop, options):
     assert "fails as it should" in new(shop, "last", "incidents/charge")
     write(shop, {"shop.py": GUARDED})
     said = new(shop, "last", "incidents/again", status=1)
-    assert "the test passes on today's code" in said
+    assert "fails on today's code, and does not show the incident:" in said
 
 
 def test_a_test_that_can_not_be_run_is_broken(shop):

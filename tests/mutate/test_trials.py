@@ -196,15 +196,23 @@ def test_a_child_that_comes_back_is_not_asked(trier):
 
 @pytest.mark.slow
 def test_what_a_mutant_leaves_behind_is_ended_with_it(trier, tmp_path):
-    left = f"import subprocess\nopen({str(tmp_path / 'id')!r}, 'w').write(str(subprocess.Popen(['sleep', '1000']).pid))\n"
+    # A temporary file, for another would be on the scratch copy of the trial.
+    prefix = f"{tmp_path.parent.name}-{tmp_path.name}-"
+    left = (
+        "import subprocess, tempfile\n"
+        f"with tempfile.NamedTemporaryFile('w', prefix={prefix!r}, delete=False) as file:\n"
+        "    file.write(str(subprocess.Popen(['sleep', '1000']).pid))\n"
+    )
     reply = trier.ask(left + BLOCKS)
     assert (reply.kind, reply.said) == ("passed", "")
-    assert has_ended((tmp_path / "id").read_text())
+    (place,) = Path(tempfile.gettempdir()).glob(f"{prefix}*")
+    process = place.read_text()
+    place.unlink()
+    assert has_ended(process)
 
 
 def test_nothing_outlives_its_server(desk, trier, tmp_path):
     """A mutant that ends its server and goes on has nobody who waits for it."""
-    # A temporary file, for another would be on the scratch copy of the trial.
     prefix = f"{tmp_path.parent.name}-{tmp_path.name}-"
     text = (
         "import os, signal, tempfile, time\n"

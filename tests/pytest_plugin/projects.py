@@ -67,6 +67,7 @@ if __name__ == "__main__":
 """
 RULES = """version = 1
 packs = []
+snapshot = false
 [[boundary]]
 name = "model"
 kind = "model"
