@@ -178,9 +178,9 @@ class Replayer(Play):
             ("notice", f"{len(crossings)} crossings of {self.asked.shown}, {live or 'none'} live")
         )
         self.lines += [("said", text) for text in self.face.still_did()]
-        explained = [each for each in divergences if each.severity == "error"]
+        told = self.face.unexplained()
         for each in divergences:
-            if each.severity != "consequence" and each not in explained:
+            if each.severity != "consequence" and (each.severity != "error" or each in told):
                 self.lines.append((each.severity, each.message))
 
 
