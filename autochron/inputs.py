@@ -86,7 +86,7 @@ class Inputs:
 
 
 def is_method(point: Point) -> bool:
-    """Tell whether the first parameter of a definition is its receiver, which is no input."""
+    """Return whether the first parameter of a definition is its receiver, which is no input."""
     return point.parameters[:1] in {("self",), ("cls",), ("mcs",)} and "." in point.qualname
 
 

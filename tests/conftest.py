@@ -65,3 +65,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="slow: needs --slow or CI=true"))
         elif "slow" in item.keywords and only and not item.nodeid.startswith(only):
             item.add_marker(pytest.mark.skip(reason="slow: runs on the default interpreter"))
+
+
+_AT_START = pytest.StashKey[set[str]]()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    session.config.stash[_AT_START] = at_root(session.config)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail where a test has left something at the root: it worked in the folder of whoever runs the tests."""
+    left = sorted(at_root(session.config) - session.config.stash[_AT_START])
+    if left and not hasattr(session.config, "workerinput"):
+        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+        reporter.write_line(f"left at the root by a test: {', '.join(left)}", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def at_root(config: pytest.Config) -> set[str]:
+    """Return the names at the root of the checkout, but for what is hidden: the tools' caches."""
+    return {name for name in os.listdir(config.rootpath) if not name.startswith(".")}

@@ -92,7 +92,7 @@ class Part:
         CURRENT.set(kernel.base)
 
     def substituted(self, argument: Any) -> Any:
-        """Give what the body gets for an argument."""
+        """Return the object that the body receives for an argument."""
         if self.inner is not None:
             argument = self.inner.substituted(argument)
         return self._call.substituted(argument)

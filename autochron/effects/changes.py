@@ -64,7 +64,7 @@ State: TypeAlias = _Database | _Text | _Json | _Bytes | None
 
 
 class Watch:
-    """Tells what was changed in a scratch folder since it was last asked.
+    """Report what was changed in a scratch folder since the last call.
 
     Attributes:
         name: gives the name by which a path is known to people.

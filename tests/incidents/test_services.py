@@ -262,7 +262,7 @@ def traces(recorded):
 
 @pytest.fixture
 def service(recorded, tmp_path):
-    """Give a folder of a test's own, with the program and its traces."""
+    """Return a folder of a test's own, with the program and its traces."""
     write(tmp_path, {"app.py": APP, "autochron.toml": RULES, "calls.py": CALLS})
     (tmp_path / ".autochron").mkdir()
     (tmp_path / ".autochron" / "traces.db").write_bytes((recorded / ".autochron" / "traces.db").read_bytes())

@@ -19,20 +19,20 @@ PAYS = 'return {"status": "paid", "cents": cents}\n'
 
 
 @pytest.fixture
-def tried(desk, tmp_path):
-    """Give a crew for a copy of the desk in which some files are others."""
+def tried(desk, tmp_path, monkeypatch):
+    """Return a crew for a copy of the desk in which some files are others; the agents write where the test's folder is."""
+    monkeypatch.chdir(tmp_path)
     crews = []
 
     def begin(**files):
         crews.append(Trier(copied(desk, tmp_path / "copy", **files), timeout=20.0))
         return crews[-1]
 
-    with pytest.MonkeyPatch.context() as patched:
-        for name, value in PLAIN.items():
-            patched.setenv(name, value)
-        yield begin
-        for each in crews:
-            each.end()
+    for name, value in PLAIN.items():
+        monkeypatch.setenv(name, value)
+    yield begin
+    for each in crews:
+        each.end()
 
 
 def agent(before="", at_top=""):
