@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from autochron import _originals
 from autochron.effects.databases import SIDE_FILES, is_database, open_read_only
+from autochron.effects.lock_safe import open_to_read, read_whole
 from autochron.effects.scratch import Scratch
 from autochron.effects.undisturbed import undisturbed
 from autochron.model import StateEffect
@@ -148,8 +149,7 @@ def read_state(path: str | None) -> State:
     try:
         if is_database(path):
             return _read_database(path)
-        with open(path, "rb") as file:
-            data = file.read(MOST_READ + 1)
+        data = read_whole(path, MOST_READ + 1)
         if len(data) > MOST_READ:
             return _Bytes(digest_of(path), os.path.getsize(path))
     except OSError:
@@ -159,7 +159,7 @@ def read_state(path: str | None) -> State:
 
 def digest_of(path: str) -> str:
     """Return the SHA-256 of a file, hex."""
-    with open(path, "rb") as file:
+    with open_to_read(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

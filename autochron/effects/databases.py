@@ -6,6 +6,8 @@ import os
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from autochron.effects.lock_safe import read_whole
+
 if TYPE_CHECKING:
     import sqlite3
 
@@ -56,7 +58,6 @@ def copy_database(path: str, target: str) -> None:
 def _head(path: str) -> bytes:
     """Read the first bytes of a file; none where it can't be read."""
     try:
-        with open(path, "rb") as file:
-            return file.read(20)
+        return read_whole(path, 20)
     except OSError:
         return b""

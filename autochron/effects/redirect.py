@@ -24,7 +24,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, Self
 from urllib.parse import quote, unquote
 
-from autochron.effects.scratch import Scratch
+from autochron.effects.scratch import Scratch, copy_content
 from autochron.effects.undisturbed import is_busy, undisturbed
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -403,7 +403,8 @@ def _brought_in(scratch: Scratch, source: Any, target: str) -> None:
     if given is not None and scratch.leaves_alone(given):
         shutil.move(given, there)
     elif given is not None:  # the program's own file, which stays
-        shutil.copy2(given, there)
+        copy_content(given, there)
+        shutil.copystat(given, there)
 
 
 def _names_of(scratch: Scratch, path: str) -> list[str]:

@@ -20,6 +20,7 @@ from typing import Literal, NamedTuple
 
 from autochron import _originals
 from autochron.effects.databases import copy_database, is_database
+from autochron.effects.lock_safe import open_to_read
 from autochron.effects.undisturbed import undisturbed
 from autochron.errors import StoreError
 
@@ -27,6 +28,8 @@ MOST_COPIED = 1 << 30
 """Bytes of a file up to which it is copied to the scratch folder when it is about to be written."""
 
 _GONE = ".gone"
+
+_CHUNK = 1 << 20
 
 _KERNEL = ("/dev/", "/proc/", "/sys/")
 """Folders whose files are the kernel's: nothing there is a user's file."""
@@ -398,7 +401,8 @@ def copy_content(source: str, target: str) -> None:
     """Copy what a file holds."""
     import shutil  # lazy: 4 ms that most replays save
 
-    shutil.copyfile(source, target)
+    with open_to_read(source) as given, open(target, "wb") as copy:
+        shutil.copyfileobj(given, copy, _CHUNK)
 
 
 def _remove_folder(path: str) -> None:

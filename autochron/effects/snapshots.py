@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 
 from autochron import _originals
 from autochron.effects.databases import copy_database
+from autochron.effects.lock_safe import open_to_read
 from autochron.effects.scratch import Before, copy_content
 from autochron.errors import StoreError
 from autochron.model import Snapshot
@@ -149,7 +150,7 @@ def _copy_file(path: str, target: str) -> str:
     import hashlib  # lazy: as above
 
     before, digest = os.stat(path), hashlib.sha256()
-    with open(path, "rb") as source, open(target, "xb") as copy:
+    with open_to_read(path) as source, open(target, "xb") as copy:
         while chunk := source.read(_CHUNK):
             digest.update(chunk)
             copy.write(chunk)
