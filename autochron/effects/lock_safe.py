@@ -1,8 +1,8 @@
 """Read files without dropping the locks that the program holds on them.
 
-When a process closes any descriptor of a file, the kernel drops all the locks of `fcntl.lockf` that the process holds on that
-file (fcntl(2)). SQLite's locks are such locks. So a descriptor of ours stays open for as long as the program has the same file
-open: it is closed at a later read, once the program has closed its own.
+When a process closes any descriptor of a file, the kernel drops all the locks of `fcntl.lockf` that the process holds on it
+(fcntl(2)). SQLite's locks are such locks. So a descriptor of ours stays open for as long as the program has the same file open:
+it is closed at a later read, once the program has closed its own.
 """
 
 from __future__ import annotations
@@ -11,10 +11,7 @@ import io
 import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+from typing import IO, TypeAlias
 
 _FOLDER = "/dev/fd"
 """The descriptors of this process, by number; not there on systems without such locks."""
@@ -27,7 +24,7 @@ _kept_open: dict[int, _File] = {}
 
 
 @contextmanager
-def open_to_read(path: str) -> Iterator[io.BufferedReader]:
+def open_to_read(path: str) -> Iterator[IO[bytes]]:
     """Open a file to read its bytes.
 
     Raises:
@@ -59,7 +56,9 @@ def _close(descriptor: int) -> None:
     in_use = _open_files(besides=_kept_open)
     for each, its_file in list(_kept_open.items()):
         # The first to take it out closes it: another thread may be here, too.
-        if its_file not in in_use and _kept_open.pop(each, None) and _file_of(each) == its_file:
+        if its_file in in_use or _kept_open.pop(each, None) is None:
+            continue
+        if _file_of(each) == its_file:
             os.close(each)
 
 

@@ -37,7 +37,8 @@ held = open("ledger.txt", "r+")  # nothing is kept before the tool opens it
 fcntl.lockf(held, fcntl.LOCK_EX)
 
 def is_locked():
-    return subprocess.run([sys.executable, "probe.py", "of_a_file", "ledger.txt"], capture_output=True, text=True).stdout.strip()
+    command = [sys.executable, "probe.py", "of_a_file", "ledger.txt"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 files = []
 
