@@ -1,8 +1,8 @@
 """Read files without dropping the locks that the program holds on them.
 
 When a process closes any descriptor of a file, the kernel drops all the locks of `fcntl.lockf` that the process holds on it
-(fcntl(2)). SQLite's locks are such locks. So a descriptor of ours stays open for as long as the program has the same file open:
-it is closed at a later read, once the program has closed its own.
+(fcntl(2)). SQLite's locks are such locks. So a descriptor of ours stays open for as long as the program has the same file
+open. It is closed at a later read, once the program has closed its own.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import io
 import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import IO, TypeAlias
+from typing import TypeAlias
 
 _FOLDER = "/dev/fd"
 """The descriptors of this process, by number; not there on systems without such locks."""
@@ -24,7 +24,7 @@ _kept_open: dict[int, _File] = {}
 
 
 @contextmanager
-def open_to_read(path: str) -> Iterator[IO[bytes]]:
+def open_to_read(path: str) -> Iterator[io.BufferedReader[io.FileIO]]:
     """Open a file to read its bytes.
 
     Raises:
