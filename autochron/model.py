@@ -628,6 +628,7 @@ class Divergence(Struct, frozen=True, kw_only=True):
         "denied",
         "stale-state",
         "invented",
+        "unwatched",
     ]
     address: str
     message: str

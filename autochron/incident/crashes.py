@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 
-from autochron.errors import DeniedError
+from autochron.errors import AutochronError, DeniedError
 
 CRASHES = (
     ImportError,
@@ -21,6 +21,12 @@ CRASHES = (
     ConnectionError,
 )
 """What says that code is broken, or that what it needs isn't there, however it was raised."""
+
+_ORDINARY = (AutochronError, BlockingIOError, InterruptedError, StopAsyncIteration, StopIteration)
+_ORDINARY_NAMES = frozenset({"Empty", "Full", "QueueEmpty", "QueueFull"})
+"""Exceptions that code catches in the ordinary course of things."""
+
+_RAISE = dis.opmap["RAISE_VARARGS"]
 
 
 def describe(error: BaseException, name: Callable[[str], str], owns: Callable[[str], bool]) -> str:
@@ -42,8 +48,10 @@ def text_of(error: BaseException) -> str:
         return ""
 
 
-def is_crash(error: BaseException, owns: Callable[[str], bool]) -> bool:
-    """Return whether an exception that left a live crossing is a crash.
+def is_crash(
+    error: BaseException, owns: Callable[[str], bool], traceback: TracebackType | None = None
+) -> bool:
+    """Return whether an exception that left a live crossing is a crash; `traceback` is its own by default.
 
     Code that is broken is one, and a table, a file or a server that is missing. What a line of the project raises by
     `raise` or `assert` is a refusal, and so is an exception of a library's own, such as a validator's, unless such a crash
@@ -53,9 +61,7 @@ def is_crash(error: BaseException, owns: Callable[[str], bool]) -> bool:
         return True
     if isinstance(error, (KeyboardInterrupt, GeneratorExit, SystemExit)):
         return True  # the agent gets no answer
-    if _is_raised_by(error, owns):
-        return False
-    if _is_broken_constraint(error):
+    if _is_raised_by(traceback or error.__traceback__, owns) or _is_guard(error):
         return False
     module = type(error).__module__.partition(".")[0]
     if module == "builtins" or module in sys.stdlib_module_names:
@@ -63,9 +69,26 @@ def is_crash(error: BaseException, owns: Callable[[str], bool]) -> bool:
     return any(_is_environment(each) for each in _causes(error))
 
 
-def _is_broken_constraint(error: BaseException) -> bool:
-    """Return whether a database refuses a row: a constraint is a guard."""
-    return any(each.__name__ == "IntegrityError" for each in type(error).__mro__)
+def is_passed_over(
+    error: BaseException, owns: Callable[[str], bool], traceback: TracebackType | None = None
+) -> bool:
+    """Return whether an exception that the project's code caught itself is a crash; `traceback` is its own by default.
+
+    It is judged as one that leaves a crossing, but for those by which Python tells that there is no more.
+    """
+    return (
+        isinstance(error, Exception)
+        and not isinstance(error, _ORDINARY)
+        and type(error).__name__ not in _ORDINARY_NAMES
+        and is_crash(error, owns, traceback)
+    )
+
+
+def _is_guard(error: BaseException) -> bool:
+    """Return whether what refuses is a guard: a database's constraint, or a file that may be made once only."""
+    return isinstance(error, FileExistsError) or any(
+        each.__name__ == "IntegrityError" for each in type(error).__mro__
+    )
 
 
 def _is_environment(error: BaseException) -> bool:
@@ -84,16 +107,15 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
-def _is_raised_by(error: BaseException, owns: Callable[[str], bool]) -> bool:
-    """Return whether a line of the project raised it by `raise`, and not an operation that failed there."""
+def _is_raised_by(entry: TracebackType | None, owns: Callable[[str], bool]) -> bool:
+    """Return whether a line of the project raised by `raise`, and not an operation that failed there."""
     last: TracebackType | None = None
-    entry = error.__traceback__
     while entry is not None:
         last, entry = entry, entry.tb_next
     if last is None or not owns(last.tb_frame.f_code.co_filename):
         return False
     code, at = last.tb_frame.f_code, last.tb_lasti
-    return any(each.offset == at and each.opname == "RAISE_VARARGS" for each in dis.get_instructions(code))
+    return code.co_code[at] == _RAISE
 
 
 def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int | None]]:

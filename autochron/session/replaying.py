@@ -71,6 +71,11 @@ class StateScope(NamedTuple):
 
 IN_PROCESS = StateScope()
 
+_UNWATCHED = (
+    "a crash that the code catches itself is not seen, because another tool traces this process (coverage, a debugger); a fix"
+    " that crashes can look as if it refused"
+)
+
 _DENIALS = 100
 """What is denied is told of so often; it is refused all the same."""
 
@@ -158,7 +163,8 @@ class Replaying(Session):
 
             project = self.activation.project
             self._crash_watch = CrashWatch(project.owns, project.name)
-            self._crash_watch.begin(is_ours=self._scope.everywhere)
+            if not self._crash_watch.begin():
+                self.director.note("unwatched", "", _UNWATCHED, severity="notice")
         if self.state is not None:
             if not self._scope.everywhere and self.state.scratch.before:
                 self._take_open_handles(self.state)

@@ -1,9 +1,12 @@
 """Which exceptions are a refusal and which are a crash, by how they were raised."""
 
+import asyncio
 import json
 import os
+import queue
 import socket
 import sqlite3
+import sys
 from contextlib import closing
 
 import pydantic
@@ -96,21 +99,67 @@ def test_a_crash_is_described_with_its_line():
     )
 
 
-def test_a_crash_that_is_caught_is_noted():
+def noted(names):
+    """Return the types of the exceptions that are noted while each of these is raised and caught."""
     watch = CrashWatch(owns, os.path.basename)
-    watch.begin()
+    begun = watch.begin()
     try:
-        for act in ("name", "missing key", "missing table"):
+        for name in names:
             try:
-                CRASHES[act]()
-            except Exception:
+                {**REFUSALS, **CRASHES, **ORDINARY}[name]()
+            except BaseException:
                 pass
     finally:
         watch.end()
-    if not watch.found():
+    if not begun:
         pytest.skip("another tracer is at work, so on 3.11 nothing is noted")
-    assert [each.partition(",")[0].partition(":")[0] for each in watch.found()] == [
+    return [each.partition(",")[0].partition(":")[0] for each in watch.found()]
+
+
+def from_an_empty_queue():
+    queue.Queue().get_nowait()
+
+
+def made_twice():
+    os.mkdir(os.path.dirname(__file__))
+
+
+ORDINARY = {
+    "iterator": lambda: next(iter(())),
+    "queue": from_an_empty_queue,
+    "made twice": made_twice,
+    "cancelled": lambda: raises(asyncio.CancelledError()),
+}
+
+
+def test_a_crash_that_is_caught_is_noted():
+    names = ["name", "missing key", "missing table", "parsing", "json", "missing file", "division"]
+    assert noted(names) == [
         "NameError",
         "KeyError",
         "OperationalError",
+        "ValueError",
+        "JSONDecodeError",
+        "FileNotFoundError",
+        "ZeroDivisionError",
     ]
+
+
+def test_a_refusal_that_is_caught_is_not_noted():
+    assert noted(["own", "value", "key", "assert", "constraint of a database", *ORDINARY]) == []
+
+
+def test_a_tracer_that_was_there_stays_and_is_told():
+    def tracer(*_):
+        return None
+
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        watch = CrashWatch(owns, os.path.basename)
+        begun = watch.begin()
+        watch.end()
+        assert sys.gettrace() is tracer
+    finally:
+        sys.settrace(before)
+    assert begun is (sys.version_info >= (3, 12))
