@@ -91,6 +91,7 @@ class Case(NamedTuple):
         expected: names of the exceptions that the test expects as an answer.
         swaps: whether functions run in the place of others.
         gone: tells of an envelope whether its definition is no longer in the code.
+        misfit: tells of an envelope why its function no longer takes the recorded arguments; None if it does.
     """
 
     replayed: Sequence[Replayed]
@@ -104,6 +105,7 @@ class Case(NamedTuple):
     expected: Collection[str] = ()
     swaps: bool = False
     gone: Callable[[Envelope], bool] = lambda _: False
+    misfit: Callable[[Envelope], str | None] = lambda _: None
 
 
 def judge(wanted: Sequence[Envelope], case: Case) -> Verdict:
@@ -472,6 +474,12 @@ class _Judge:
             reasons.append(
                 f"{address} ({self._envelope.site}) is in the trace and no longer in the code; if it was renamed or moved,"
                 f' give the new function\'s [[boundary]] name = "{self._envelope.name}"'
+            )
+        misfit = case.misfit(self._envelope)
+        if misfit is not None:
+            reasons.append(
+                f"{address} can't be called as it was in the incident: {misfit}; so the call fails, which is no refusal; give"
+                " what is new a default, keep what was there, or record again"
             )
         if case.broke is not None:
             reasons.append(f"the program broke before it reached {address}: {case.broke}")

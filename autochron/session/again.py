@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.json import decode
 
@@ -15,6 +16,7 @@ from autochron.incident.verdict import Case, Judged, Verdict, outcome_words, sho
 from autochron.matching import definitions
 from autochron.model import Envelope, Place
 from autochron.replaying.plan import Plan, nearest_names, split_address
+from autochron.session.project import read_source
 from autochron.session.survey import compiled
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ def wanted_of(record: Record, plan: Plan, addresses: Sequence[str]) -> list[Enve
 
 
 def has_failed(record: Record) -> bool:
-    """Tell whether the recorded program or block failed: with an exit status other than 0, or by an exception."""
+    """Return whether the recorded program or block failed: with an exit status other than 0, or by an exception."""
     footer = record.footer
     return footer is not None and bool(footer.status or footer.error)
 
@@ -84,7 +86,7 @@ def refuse_failure(record: Record, rerun: Rerun | None, case: Case, caller: str)
 
 
 def suspects(record: Record, plan: Plan) -> list[Envelope]:
-    """Give the recorded crossings that are live, without models and ambient values where there are others: these did it."""
+    """Return the recorded crossings that are live, without models and ambient values where there are others: these did it."""
     live = [each for each in record if plan.is_live(each)]
     return [each for each in live if each.kind not in {"model", "ambient"}] or live
 
@@ -166,7 +168,7 @@ def place_of(root: str, site: str) -> str:
 
 
 def parts_of(site: str) -> tuple[str, str, str]:
-    """Give file or module, the qualified name of the definition, and what to call it, of a recorded site."""
+    """Return file or module, qualified name of the definition, and what to call it, of a recorded site."""
     file, _, rest = site.removeprefix("@").partition(":")
     qualname, arrow, pattern = rest.partition(" → ")
     return file, qualname, f"{pattern} in {qualname}" if arrow else qualname
@@ -176,6 +178,48 @@ def is_gone(root: str, site: str) -> bool:
     """Return whether a recorded site was a definition of the project's that its source no longer has."""
     file, _, label = parts_of(site)
     return file.endswith(".py") and " in " not in label and definition_of(root, site) is None
+
+
+def misfit(root: str, envelope: Envelope) -> str | None:
+    """Return why a function of the project no longer takes the recorded arguments: `approver has no default`; None if it does.
+
+    Such a call fails before the function begins, and a library that makes it may pass the error on as an answer.
+    """
+    file, qualname, _ = parts_of(envelope.site)
+    place = definition_of(root, envelope.site)
+    source = None if place is None else read_source(os.path.join(root, file))
+    if source is None or place is None:
+        return None
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        first = min(node.lineno, *(each.lineno for each in node.decorator_list), node.lineno)
+        if first == place.line and node.name == qualname.rpartition(".")[2]:
+            return _misfit(node.args, decode(envelope.input), is_method="." in qualname)
+    return None
+
+
+def _misfit(taken: ast.arguments, given: dict[str, Any], *, is_method: bool) -> str | None:
+    """Return what keeps a function with these parameters from taking arguments by name."""
+    positional = [each.arg for each in (*taken.posonlyargs, *taken.args)]
+    required = positional[: len(positional) - len(taken.defaults)]
+    required += [
+        each.arg
+        for each, default in zip(taken.kwonlyargs, taken.kw_defaults, strict=True)
+        if default is None
+    ]
+    if is_method:
+        required = required[1:]
+    for name in required:
+        if name not in given:
+            return f"{name} has no default"
+    known = {*positional, *(each.arg for each in taken.kwonlyargs)}
+    known |= {each.arg for each in (taken.vararg, taken.kwarg) if each is not None}
+    for name, value in given.items():
+        # What stood for `*args` and `**kwargs` may have held nothing.
+        if name not in known and taken.kwarg is None and value not in ([], {}):
+            return f"it has no parameter {name}"
+    return None
 
 
 def definition_of(root: str, site: str) -> Place | None:

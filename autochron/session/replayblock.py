@@ -381,6 +381,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             expected=[each.__name__ for each in expected],
             swaps=bool(self._swap),
             gone=lambda envelope: again.is_gone(root, envelope.site),
+            misfit=lambda envelope: again.misfit(root, envelope),
         )
 
     def observation(self) -> Observation | None:

@@ -15,6 +15,7 @@ from autochron.store import open_store
 from autochron.store.tracefile import read_trace, write_trace
 from tests.cli.processes import autochron as command
 from tests.cli.processes import python, write
+from tests.incidents.verdicts import PLUGINS
 
 pytestmark = pytest.mark.slow
 
@@ -51,14 +52,14 @@ def record(folder, *words, status=0):
     assert done.status == status, done.said
 
 
-def new(folder, *words, status=0):
-    done = command(folder, "incident", "new", *words)
+def new(folder, *words, status=0, env=PLUGINS):
+    done = command(folder, "incident", "new", *words, env=env)
     assert done.status == status, done.text + done.said
     return done.said if status == 2 else done.text
 
 
 def run_test(folder, place):
-    done = python(folder, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", place)
+    done = python(folder, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", place, env=PLUGINS)
     return done.status, done.text
 
 
@@ -296,9 +297,9 @@ def test_the_projects_own_way_to_run_tests(shop, options):
     ini = "\n".join((*lines, 'asyncio_default_fixture_loop_scope = "function"\n'))
     write(shop, {"pyproject.toml": ini})
     record(shop)
-    assert "fails as it should" in new(shop, "last", "incidents/charge")
+    assert "fails as it should" in new(shop, "last", "incidents/charge", env=None)
     write(shop, {"shop.py": GUARDED})
-    said = new(shop, "last", "incidents/again", status=1)
+    said = new(shop, "last", "incidents/again", status=1, env=None)
     assert "fails on today's code, and does not show the incident:" in said
 
 
@@ -522,6 +523,59 @@ def test_a_tool_that_was_renamed_is_named_as_that(shop):
     assert (status, "ReproducedError" in text) == (1, False)
     assert "transfer (shop.py:transfer) crossed a boundary when it was recorded" in text
     assert "if it was renamed or moved, give the new function's [[boundary]] the recorded name" in text
+
+
+PASSES_ERRORS_ON = BANK.replace(
+    '    print(json.dumps(transfer("ann", "bo", 4000)))',
+    """    import concurrent.futures
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:  # a library calls the tool, and passes its error on as an answer
+        called = pool.submit(transfer, source="ann", target="bo", cents=4000)
+        print(called.exception() or called.result())""",
+)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "misfit"),
+    [
+        ("source, target, cents, approver", "approver has no default"),
+        ("source, target, cents, *, approver", "approver has no default"),
+        ("source, target, amount", "amount has no default"),
+        ("source, target, amount=0", "it has no parameter cents"),
+        ("source, target", "it has no parameter cents"),
+    ],
+)
+def test_a_fix_that_can_not_be_called_as_it_was_shows_nothing(shop, parameters, misfit):
+    write(shop, {"shop.py": PASSES_ERRORS_ON})
+    record(shop)
+    new(shop, "last", "x")
+    write(
+        shop,
+        {"shop.py": PASSES_ERRORS_ON.replace("transfer(source, target, cents)", f"transfer({parameters})")},
+    )
+    status, text = run_test(shop, "x")
+    assert (status, "ReproducedError" in text) == (1, False)
+    assert f"transfer[1] can't be called as it was in the incident: {misfit};" in text
+
+
+def test_a_crash_that_a_fix_catches_itself_shows_nothing(shop):
+    write(shop, {"shop.py": BANK})
+    record(shop)
+    new(shop, "last", "--live", "transfer[1]", "x")
+    broken = """    try:
+        limit = json.loads(open("limits.json").read())
+    except (OSError, ValueError):
+        return {"moved": 0}
+    cents = min(cents, limit)
+    ACCOUNTS[source] -= cents"""
+    write(shop, {"shop.py": BANK.replace("    ACCOUNTS[source] -= cents", broken)})
+    status, text = run_test(shop, "x")
+    assert (status, "a crash was caught and passed over: FileNotFoundError: " in text) == (1, True)
+    write(shop, {"limits.json": "{"})
+    status, text = run_test(shop, "x")
+    assert (status, "a crash was caught and passed over: JSONDecodeError: " in text) == (1, True)
+    write(shop, {"limits.json": "10"})
+    status, text = run_test(shop, "x")
+    assert status == 0, text
 
 
 def test_an_error_that_is_the_right_answer_may_be_said(shop):

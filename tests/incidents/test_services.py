@@ -11,6 +11,7 @@ from autochron.store import open_store
 from autochron.store.tracefile import read_trace
 from tests.cli.processes import autochron as command
 from tests.cli.processes import python, write
+from tests.incidents.verdicts import PLUGINS
 
 APP = '''
 import asyncio
@@ -635,13 +636,13 @@ def test_another_input(service, traces, name, live, inputs, code, noted):
 
 
 def new(folder, *words):
-    done = command(folder, "incident", "new", *words)
+    done = command(folder, "incident", "new", *words, env=PLUGINS)
     assert done.status == 0, done.text + done.said
     return done.text
 
 
 def run_test(folder, place):
-    done = python(folder, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", place)
+    done = python(folder, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", place, env=PLUGINS)
     return done.status, done.text
 
 
