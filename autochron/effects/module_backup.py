@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import _lru_cache_wrapper
 from types import FunctionType, MemberDescriptorType, MethodType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
+from autochron.effects.held import attributes_of, cells_of, holds_state
 from autochron.effects.module_state import project_modules
 
 MOST = 50_000
@@ -17,6 +19,14 @@ MOST = 50_000
 
 _CODE = (FunctionType, MethodType, ModuleType, staticmethod, classmethod, property, type)
 _ABSENT: Any = type("Absent", (), {"__slots__": ()})()
+
+
+class _Function(NamedTuple):
+    """What a function held."""
+
+    cells: dict[str, Any]
+    attributes: dict[str, Any]
+    defaults: tuple[Any, ...]
 
 
 class ModuleBackup:
@@ -27,12 +37,15 @@ class ModuleBackup:
         self._names = {module.__name__ for module in modules}
         self._namespaces: list[tuple[Any, dict[str, Any]]] = []
         self._held: list[tuple[Any, Any]] = []
+        self._caches: list[tuple[_lru_cache_wrapper[Any], int]] = []
         self._seen: set[int] = set()
         for module in modules:
             self._keep_namespace(module, vars(module))
             for value in list(vars(module).values()):
                 if isinstance(value, type) and value.__module__ in self._names:
                     self._keep_namespace(value, type.__getattribute__(value, "__dict__"))
+                elif isinstance(value, (FunctionType, MethodType)):
+                    self._keep(value)
 
     def put_back(self) -> None:
         """Put back what has changed since."""
@@ -46,6 +59,10 @@ class ModuleBackup:
                     _set(owner, name, _ABSENT)
         for value, before_held in self._held:
             _restore(value, before_held)
+        for cache, size in self._caches:
+            # What was added was found on the scratch copy.
+            if cache.cache_info().currsize != size:
+                cache.cache_clear()
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
@@ -64,13 +81,15 @@ class ModuleBackup:
             each = waiting.pop()
             if id(each) in self._seen:
                 continue
+            self._seen.add(id(each))
+            if isinstance(each, _lru_cache_wrapper):
+                self._caches.append((each, each.cache_info().currsize))
+                waiting.append(getattr(each, "__wrapped__", None))
+                continue
             held = self._holds(each)
             if held is not None:
-                self._seen.add(id(each))
                 self._held.append((each, held))
-                waiting += held.values() if isinstance(held, dict) else held
-                if isinstance(held, dict):
-                    waiting += [key for key in held if not isinstance(key, str)]
+                waiting += _inside(held)
 
     def _holds(self, value: Any) -> Any:
         """Return a shallow copy of what a value holds; None for what is no data that can be put back."""
@@ -79,21 +98,26 @@ class ModuleBackup:
             return value.copy()
         if isinstance(value, tuple):
             return list(value)
-        if cls.__module__ not in self._names:
+        if isinstance(value, MethodType):
+            return [value.__self__]
+        if isinstance(value, FunctionType):
+            if value.__module__ not in self._names:
+                return None
+            cells = {name: cell.cell_contents for name, cell in cells_of(value).items()}
+            defaults = (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values())
+            return _Function(cells, dict(vars(value)), defaults)
+        if isinstance(value, _CODE) or not holds_state(value, self._names):
             return None
-        held: dict[str, Any] = {}
-        try:
-            held |= object.__getattribute__(value, "__dict__")
-        except AttributeError:
-            pass
-        for base in cls.__mro__:
-            for name, member in base.__dict__.items():
-                if isinstance(member, MemberDescriptorType):
-                    try:
-                        held[name] = member.__get__(value)
-                    except AttributeError:  # not set
-                        continue
-        return held
+        return attributes_of(value)
+
+
+def _inside(held: Any) -> list[Any]:
+    """Return the objects in what a value holds."""
+    if isinstance(held, _Function):
+        return [*held.cells.values(), *held.attributes.values(), *held.defaults]
+    if isinstance(held, dict):
+        return [*held.values(), *(key for key in held if not isinstance(key, str))]
+    return list(held)
 
 
 def _is_data(name: str, value: Any) -> bool:
@@ -119,7 +143,14 @@ def _restore(value: Any, held: Any) -> None:
         if len(value) != len(held) or any(one is not other for one, other in zip(value, held, strict=True)):
             value.clear()
             value.extend(held)
-    elif not isinstance(value, tuple):
+    elif isinstance(value, FunctionType):
+        for name, cell in cells_of(value).items():
+            if name in held.cells and cell.cell_contents is not held.cells[name]:
+                cell.cell_contents = held.cells[name]
+        if not _is_same(vars(value), held.attributes):
+            vars(value).clear()
+            vars(value).update(held.attributes)
+    elif not isinstance(value, (tuple, MethodType)):
         _restore_object(value, held)
 
 
@@ -134,6 +165,7 @@ def _is_same(value: Any, held: Any) -> bool:
 
 def _restore_object(value: Any, held: dict[str, Any]) -> None:
     """Put back the attributes of an object, past its own `__setattr__`."""
+    now = attributes_of(value)
     try:
         own = object.__getattribute__(value, "__dict__")
     except AttributeError:
@@ -141,7 +173,7 @@ def _restore_object(value: Any, held: dict[str, Any]) -> None:
     for name in [name for name in own if name not in held]:
         del own[name]
     for name, each in held.items():
-        if own.get(name, _ABSENT) is each:
+        if now.get(name, _ABSENT) is each:
             continue
         if name in own or not isinstance(getattr(type(value), name, None), MemberDescriptorType):
             own[name] = each

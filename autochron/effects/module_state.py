@@ -11,10 +11,11 @@ import sys
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from enum import Enum
-from types import FunctionType, MemberDescriptorType, MethodType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from autochron.effects.changes import members
+from autochron.effects.held import attributes_of, cells_of, holds_state
 from autochron.model import StateEffect
 
 MOST = 20_000
@@ -42,9 +43,13 @@ class ModuleState:
         """List what is other than at the last look, and remember how it is now."""
         before, self._seen = self._seen, self._read()
         found: list[StateEffect] = []
+        modules = {_file_of(place) for place in before}
         for place, now in self._seen.items():
-            if place in before and before[place] != now:
-                found += members(place, before[place], now, "")
+            if place in before:
+                if before[place] != now:
+                    found += members(place, before[place], now, "")
+            elif _file_of(place) in modules:  # else the module was imported just now
+                found += members(place, [], [now], "")
         return found
 
     def _read(self) -> dict[str, Any]:
@@ -54,9 +59,11 @@ class ModuleState:
         for module in modules:
             file = self._name(str(module.__file__))
             for name, value in list(vars(module).items()):
+                if name.startswith("__"):
+                    continue
                 if isinstance(value, FunctionType) and value.__module__ == module.__name__:
-                    found |= {f"{file}:{name}{key}": held for key, held in reader.of_function(value).items()}
-                if name.startswith("__") or isinstance(value, _CODE):
+                    found[f"{file}:{name}"] = reader.of_function(value)
+                if isinstance(value, _CODE) and not isinstance(value, MethodType):
                     continue
                 if isinstance(value, type):
                     if value.__module__ == module.__name__:
@@ -71,6 +78,11 @@ class ModuleState:
             name: text for name, text in os.environ.items() if not name.startswith("PYTEST_")
         }
         return found
+
+
+def _file_of(place: str) -> str:
+    """Return the file of a module, of the name of something in it."""
+    return place.rpartition(":")[0]
 
 
 def project_modules(owns: Callable[[str], bool]) -> Iterator[ModuleType]:
@@ -123,47 +135,33 @@ class _Reader:
             return repr(bytes(value))
         if cls.__module__ in {"itertools", "datetime", "decimal", "uuid", "fractions"}:
             return repr(value)
-        if cls.__module__ not in self._modules or isinstance(value, (*_CODE, type)):
+        if isinstance(value, MethodType):
+            return self.read(value.__self__, depth)
+        if isinstance(value, FunctionType) and value.__module__ in self._modules:
+            return self.of_function(value, depth) or NOT_DATA
+        if isinstance(value, (*_CODE, type)) or not holds_state(value, self._modules):
             return NOT_DATA  # a lock, a logger, a connection, an SDK's client
         return self.attributes(value, depth)
 
-    def of_function(self, function: FunctionType) -> dict[str, Any]:
+    def of_function(self, function: FunctionType, depth: int = 0) -> dict[str, Any]:
         """Return what a function holds beside its code: defaults, attributes, and what it closes over."""
-        cells = {}
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
-            try:
-                cells[name] = cell.cell_contents
-            except ValueError:  # empty
-                continue
         held = {
-            "()": [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()],
-            ".": {name: value for name, value in vars(function).items() if not name.startswith("__")},
-            "<>": cells,
+            "defaults": [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()],
+            "attributes": {
+                name: value for name, value in vars(function).items() if not name.startswith("__")
+            },
+            "closure": {name: cell.cell_contents for name, cell in cells_of(function).items()},
         }
         return {
             key: seen
             for key, value in held.items()
-            if value and (seen := self.read(value, 0)) is not NOT_DATA
+            if value and (seen := self.read(value, depth)) is not NOT_DATA
         }
 
     def attributes(self, value: Any, depth: int) -> dict[str, Any]:
         """Return what an object or a class holds."""
-        held: dict[str, Any] = {}
-        if isinstance(value, type):
-            held |= type.__getattribute__(value, "__dict__")
-        else:
-            # Past the object's own `__getattr__` and properties: to look must do nothing.
-            try:
-                held |= object.__getattribute__(value, "__dict__")
-            except AttributeError:
-                pass
-            for base in type(value).__mro__:
-                for name, member in base.__dict__.items():
-                    if isinstance(member, MemberDescriptorType):
-                        try:
-                            held.setdefault(name, member.__get__(value))
-                        except AttributeError:  # not set
-                            continue
+        is_class = isinstance(value, type)
+        held = type.__getattribute__(value, "__dict__") if is_class else attributes_of(value)
         found: dict[str, Any] = {}
         for name, each in held.items():
             if not name.startswith("__"):

@@ -181,7 +181,7 @@ def is_gone(root: str, site: str) -> bool:
 
 
 def misfit(root: str, envelope: Envelope) -> str | None:
-    """Return why a function of the project no longer takes the recorded arguments: `approver has no default`; None if it does.
+    """Return why a function of the project no longer takes the recorded arguments; None if it does.
 
     Such a call fails before the function begins, and a library that makes it may pass the error on as an answer.
     """
@@ -204,9 +204,7 @@ def _misfit(taken: ast.arguments, given: dict[str, Any], *, is_method: bool) -> 
     positional = [each.arg for each in (*taken.posonlyargs, *taken.args)]
     required = positional[: len(positional) - len(taken.defaults)]
     required += [
-        each.arg
-        for each, default in zip(taken.kwonlyargs, taken.kw_defaults, strict=True)
-        if default is None
+        each.arg for each, default in zip(taken.kwonlyargs, taken.kw_defaults, strict=True) if default is None
     ]
     if is_method:
         required = required[1:]

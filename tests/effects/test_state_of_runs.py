@@ -386,19 +386,66 @@ print(DB.execute("select count(*) from paid").fetchone())
 
 
 KEEPS = """
+import asyncio, functools, queue, types
+
 PAID = []
 
 class Till:
     count = 0
+    def note(self, cents):
+        self.paid = cents
+
+class Drawer:
+    __slots__ = ("coins",)
 
 TILL = {"a": Till()}
+DRAWER = Drawer()
+DRAWER.coins = 1
+WAITING = queue.Queue()
+LATER = asyncio.Queue()
+SPACE = types.SimpleNamespace(paid=0)
+
+def make_counter():
+    counted, seen = 0, []
+    def count(cents):
+        nonlocal counted
+        counted += 1
+        seen.append(cents)
+        return counted, seen
+    return count
+
+COUNTERS = {"pay": make_counter()}
+bound = Till().note
+later = functools.partial(print, [])
+
+@functools.lru_cache
+def looked_up(cents):
+    return cents * 2
 
 def pay(cents):
     PAID.append(cents)
     Till.count += 1
     TILL["a"].last = cents
     TILL["b"] = 1
+    DRAWER.coins += cents
+    WAITING.put(cents)
+    LATER.put_nowait(cents)
+    SPACE.paid += cents
+    COUNTERS["pay"](cents)
+    bound(cents)
+    later.args[0].append(cents)
+    pay.calls = getattr(pay, "calls", 0) + 1
+    looked_up(cents)
+    global LAST
+    LAST = cents
     return len(PAID)
+
+def state():
+    counted = [cell.cell_contents for cell in COUNTERS["pay"].__closure__]
+    return [
+        PAID, Till.count, list(TILL), vars(TILL["a"]), DRAWER.coins, list(WAITING.queue), LATER.qsize(), SPACE.paid,
+        counted, vars(bound.__self__), later.args, vars(pay).get("calls"), looked_up.cache_info().currsize,
+    ]
 
 def main():
     print(pay(5000))
@@ -407,34 +454,68 @@ if __name__ == "__main__":
     main()
 """
 KEEPS_TEST = """
-import agent, pytest
+import agent, copy, pytest
 
-SAME = agent.PAID
+SAME, BEFORE = agent.PAID, copy.deepcopy(agent.state())
 
 @pytest.mark.parametrize("n", range(3))
 @pytest.mark.autochron("t.jsonl", live="kind:tool")
 def test_it(replay, n):
     agent.main()
     assert replay["pay[1]"].result == 1
+    assert [one == other for one, other in zip(agent.state(), BEFORE)] == [False] * len(BEFORE)
 
 def test_after():
-    assert (agent.PAID, agent.PAID is SAME, agent.Till.count) == ([], True, 0)
-    assert (list(agent.TILL), vars(agent.TILL["a"])) == (["a"], {})
+    assert (agent.state(), agent.PAID is SAME) == (BEFORE, True)
 """
+KEPT = [
+    "agent.py:PAID: added 5000",
+    'agent.py:Till.count: changed {"after": 1, "before": 0}',
+    "agent.py:TILL: added at a.last 5000",
+    "agent.py:TILL: added at b 1",
+    'agent.py:DRAWER: changed at coins {"after": 5001, "before": 1}',
+    "agent.py:WAITING: added at queue 5000",
+    'agent.py:WAITING: changed at unfinished_tasks {"after": 1, "before": 0}',
+    'agent.py:LATER: changed at _unfinished_tasks {"after": 1, "before": 0}',
+    "agent.py:LATER: added at _queue 5000",
+    'agent.py:SPACE: changed at paid {"after": 5000, "before": 0}',
+    'agent.py:COUNTERS: changed at pay.closure.counted {"after": 1, "before": 0}',
+    "agent.py:COUNTERS: added at pay.closure.seen 5000",
+    "agent.py:bound: added at paid 5000",
+    "agent.py:later: added at args.0 5000",
+    'agent.py:pay: added at attributes {"calls": 1}',
+    "agent.py:LAST: added 5000",
+]
 
 
-def test_globals_are_put_back_between_tests(project):
-    write(
-        project,
-        {
-            "agent.py": KEEPS,
-            "test_it.py": KEEPS_TEST,
-        },
-    )
+@pytest.fixture
+def keeper(project):
+    """Make an agent that keeps what it did in many kinds of objects, and record it."""
+    rules = RULES.replace("agent:*", "agent:pay")
+    write(project, {"agent.py": KEEPS, "autochron.toml": rules})
     run(project)
-    assert autochron(project, "traces", "export", "last", "t.jsonl").status == 0
-    done = python(project, "-m", "pytest", "-q", "-p", "no:ddtrace", "test_it.py")
+    return project
+
+
+def test_globals_are_put_back_between_tests(keeper):
+    write(keeper, {"test_it.py": KEEPS_TEST})
+    assert autochron(keeper, "traces", "export", "last", "t.jsonl").status == 0
+    done = python(keeper, "-m", "pytest", "-q", "-p", "no:ddtrace", "test_it.py")
     assert "4 passed" in done.text, done.text
+
+
+def test_what_a_tool_keeps_in_objects_is_an_effect(keeper):
+    script = """
+import agent, autochron
+replay = autochron.replay("last", live="pay", check=False)
+replay.observe()
+with replay:
+    agent.main()
+    print(*(f"{each.path}: {each.what} {each.value.decode()}" for each in replay.verdict().effects), sep="\\n")
+"""
+    write(keeper, {"script.py": script})
+    done = python(keeper, "script.py")
+    assert done.text.splitlines()[1:] == KEPT, done.said
 
 
 def test_the_baseline_shows_no_rows(project):
