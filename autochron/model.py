@@ -435,7 +435,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
 
     path: str
     """Relative to the rules' root, with `/` between; absolute where it lies elsewhere."""
-    kind: Literal["file", "sqlite", "absent", "folder", "not-kept"]
+    kind: Literal["file", "sqlite", "absent", "folder", "link", "not-kept"]
     """`absent`: there was nothing. `folder`: the names that it had. `not-kept`: `reason` says why."""
     digest: str = ""
     """SHA-256 of the content that is kept, hex, which is also the name of the file that holds it."""
@@ -447,6 +447,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     """When it was changed last, in nanoseconds since 1970."""
     names: tuple[str, ...] = ()
     """Of a folder."""
+    target: str = ""
+    """Where a symbolic link leads, as it says."""
     reason: str = ""
     at: int = 0
     """Nanoseconds since the trace began."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-CHANGED_PATHS: dict[str, tuple[int, ...]] = {
-    "os.remove": (0,),
-    "os.rename": (0, 1),
-    "os.link": (1,),
-    "os.symlink": (1,),
-    "os.truncate": (0,),
-    "os.mkdir": (0,),
-    "os.rmdir": (0,),
-    "shutil.rmtree": (0,),
+CHANGED_PATHS: dict[str, tuple[tuple[int, int | None], ...]] = {
+    "os.remove": ((0, 1),),
+    "os.rename": ((0, 2), (1, 3)),
+    "os.link": ((1, 3),),
+    "os.symlink": ((1, 2),),
+    "os.truncate": ((0, None),),
+    "os.mkdir": ((0, 2),),
+    "os.rmdir": ((0, 1),),
+    "shutil.rmtree": ((0, 1),),
 }
-"""Events by which a file is changed that is not opened, and which of their arguments are paths."""
+"""Events by which a file is changed that is not opened: which of their arguments are paths, and which the folders that
+these start from, as descriptors."""
+
+FOLLOWS_LINKS = frozenset({"os.truncate"})
+"""Those of them that change what a symbolic link leads to, and not the link."""
 
 LISTS = frozenset({"os.listdir", "os.scandir"})
 

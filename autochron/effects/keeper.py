@@ -16,7 +16,7 @@ from typing import Any
 
 from autochron import _originals
 from autochron.effects.databases import SIDE_FILES, is_database
-from autochron.effects.events import CHANGED_PATHS, LISTS
+from autochron.effects.events import CHANGED_PATHS, FOLLOWS_LINKS, LISTS
 from autochron.effects.snapshots import SnapshotFolder
 from autochron.effects.undisturbed import is_busy, undisturbed
 from autochron.errors import StoreError
@@ -126,11 +126,16 @@ class StateKeeper:
             if self._automatic and self._is_inside() and not isinstance(arguments[0], int):
                 self._list(arguments[0] or ".")
         else:
-            for at in CHANGED_PATHS[event]:
-                if isinstance(arguments[at], (str, bytes, os.PathLike)):
-                    self._touched(arguments[at], writes=True)
+            for at, folder_at in CHANGED_PATHS[event]:
+                given = arguments[at]
+                if isinstance(given, (str, bytes, os.PathLike)):
+                    folder = (
+                        arguments[folder_at] if folder_at is not None and folder_at < len(arguments) else -1
+                    )
+                    given = _from_folder(given, folder)
+                    self._touched(given, writes=True, is_link=event not in FOLLOWS_LINKS)
                     if event in _WHOLE_FOLDERS:
-                        self._keep_folder(arguments[at])
+                        self._keep_folder(given)
 
     def snapshots(self) -> tuple[Snapshot, ...]:
         """Return what was kept, in order of paths."""
@@ -148,10 +153,15 @@ class StateKeeper:
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _touched(self, given: Any, *, writes: bool, is_database: bool = False) -> None:
+    def _touched(self, given: Any, *, writes: bool, is_database: bool = False, is_link: bool = False) -> None:
+        """Keep what a path holds; with `is_link` of a symbolic link where it leads, and not what is there."""
         with undisturbed():
             try:
-                path = os.path.realpath(os.path.abspath(os.fsdecode(given)))
+                path = os.path.abspath(os.fsdecode(given))
+                if is_link:
+                    path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+                else:
+                    path = os.path.realpath(path)
             except (TypeError, ValueError, OSError):
                 return
             if path.endswith(SIDE_FILES) and os.path.exists(path.rpartition("-")[0]):
@@ -207,9 +217,11 @@ class StateKeeper:
         shown, at = self.shown(path), _originals.perf_counter_ns() - self._began
         common: dict[str, Any] = {"path": shown, "at": at, "by_rule": rule is not None, "wrote": wrote}
         try:
-            facts = os.stat(path)
+            facts = os.lstat(path)
         except OSError:
             return Snapshot(kind="absent", **common)
+        if stat.S_ISLNK(facts.st_mode):
+            return Snapshot(kind="link", target=os.readlink(path), **common)
         if stat.S_ISDIR(facts.st_mode):
             return None
         common |= {"size": facts.st_size, "mode": stat.S_IMODE(facts.st_mode), "modified": facts.st_mtime_ns}
@@ -287,6 +299,18 @@ class StateKeeper:
         """Return a path relative to the root where it lies below it."""
         inside = path.startswith(self._root + os.sep) or path == self._root
         return os.path.relpath(path, self._root).replace(os.sep, "/") if inside else path
+
+
+def _from_folder(given: Any, folder: Any) -> Any:
+    """Return a path that starts from a folder's descriptor; -1 stands for the working folder."""
+    text = os.fsdecode(given)
+    if not isinstance(folder, int) or folder < 0 or os.path.isabs(text):
+        return given
+    with undisturbed():
+        try:
+            return os.path.join(os.readlink(f"/proc/self/fd/{folder}"), text)
+        except OSError:  # no Linux
+            return given
 
 
 def _with_wrote(snapshot: Snapshot) -> Snapshot:

@@ -21,13 +21,16 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 from urllib.parse import quote, unquote
 
-from autochron.effects.scratch import Scratch, copy_content
+from autochron.effects.scratch import Scratch, copy_content, is_real_folder
 from autochron.effects.undisturbed import is_busy, undisturbed
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_OF_LINKS = frozenset({"lchflags", "lchmod", "lchown", "lstat", "mkdir", "mkfifo", "mknod", "readlink"})
+"""Functions that never follow a symbolic link at the end of a path."""
+
 _UNNAMED = getattr(os, "O_TMPFILE", 0)
 
 _CLASSES_OF = frozenset({"glob", "pathlib", "pathlib._abc", "pathlib._local", "tempfile"})
@@ -81,9 +84,13 @@ def locate(path: Any, dir_fd: int | None = None) -> str | None:
         if folder is None:
             return None
         text = os.path.join(folder, text)
+    # Without what `..` means after a link: no more than Python's own `abspath` does for the program.
     text = os.path.abspath(text)
     parent, name = os.path.split(text)
-    return os.path.join(os.path.realpath(parent), name) if name else text
+    if not name:
+        return text
+    now = _in_force
+    return os.path.join(os.path.realpath(parent) if now is None else now.scratch.resolve(parent), name)
 
 
 def _folder_of(descriptor: int) -> str | None:
@@ -98,18 +105,6 @@ def _folder_of(descriptor: int) -> str | None:
         if folder == own or folder.startswith(f"{own}/"):
             return folder[len(own) :] or "/"
     return folder
-
-
-def _followed(path: str, scratch: Scratch) -> str:
-    """Follow a symbolic link at the end of a path, as opening it does."""
-    for _ in range(40):
-        there = scratch.to_read(path)
-        if not os.path.islink(there):
-            return path
-        target = os.path.join(os.path.dirname(path), os.readlink(there))
-        parent, name = os.path.split(os.path.abspath(target))
-        path = os.path.join(os.path.realpath(parent), name)
-    return path
 
 
 def _redirected(path: Any, dir_fd: int | None, *, writes: bool) -> tuple[Scratch, str] | None:
@@ -131,7 +126,9 @@ def _redirected(path: Any, dir_fd: int | None, *, writes: bool) -> tuple[Scratch
         if found is None or scratch.leaves_alone(found):
             return None
         if not (live or now.everywhere or scratch.knows(found)):
-            return None
+            parent = os.path.dirname(os.path.abspath(os.fsdecode(path)))
+            if not scratch.has_links or scratch.resolve(parent) == os.path.realpath(parent):
+                return None
         scratch.know_as(found, os.fsdecode(path))
     if live and writes:
         now.on_touch(found, is_read_on_disk=False)
@@ -176,7 +173,7 @@ def _opened(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(file, mode, *args, **kwargs)
         scratch, path = found
         with undisturbed():
-            path = _followed(path, scratch)
+            path = scratch.followed(path)
             if not _writes(mode) or ("x" in mode and scratch.exists(path)):
                 there = _read_at(scratch, path)
             else:
@@ -232,7 +229,7 @@ def _os_open(original: Callable[..., Any]) -> Callable[..., Any]:
         scratch, located = found
         with undisturbed():
             if not flags & getattr(os, "O_NOFOLLOW", 0):
-                located = _followed(located, scratch)
+                located = scratch.followed(located)
             creates = bool(flags & os.O_CREAT)
             # Where Python is about to raise, nothing is copied: what must be there isn't, or what must not be there is.
             is_refused = scratch.exists(located) and creates and flags & os.O_EXCL
@@ -253,72 +250,56 @@ def _os_open(original: Callable[..., Any]) -> Callable[..., Any]:
 # --- looking and changing ------------------------------------------------------------------------------------------------
 
 
-def _looks(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what stands in the place of a function that looks at a path."""
-    follows_name = original.__name__ not in {"lstat", "readlink"}
+_Place: TypeAlias = Callable[[Scratch, str], str]
+"""Returns where a path is to be looked at, or changed, in the scratch folder or on the disk."""
+
+
+def _with_path(original: Callable[..., Any], place: _Place, *, writes: bool) -> Callable[..., Any]:
+    """Return what stands in the place of a function whose first argument is a path."""
+    never_follows = original.__name__ in _OF_LINKS
 
     @functools.wraps(original)
-    def look(path: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(path: Any, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        found = _redirected(path, kwargs.get("dir_fd"), writes=False)
+        found = _redirected(path, kwargs.get("dir_fd"), writes=writes)
         if found is None:
             return original(path, *args, **kwargs)
         scratch, located = found
         with undisturbed():
-            if follows_name and kwargs.get("follow_symlinks", True):
-                located = _followed(located, scratch)
-            there = scratch.to_read(located)
+            if not never_follows and kwargs.get("follow_symlinks", True):
+                located = scratch.followed(located)
+            there = place(scratch, located)
         kwargs.pop("dir_fd", None)
         try:
             return original(there, *args, **kwargs)
         except OSError as error:
             raise _named(error, path) from error.__cause__
 
-    return look
+    return call
+
+
+def _looks(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what stands in the place of a function that looks at a path."""
+    return _with_path(original, Scratch.to_read, writes=False)
 
 
 def _alters(original: Callable[..., Any]) -> Callable[..., Any]:
     """Return what stands in the place of a function that changes something about a path: its mode, its times, its length."""
 
-    @functools.wraps(original)
-    def alter(path: Any, *args: Any, **kwargs: Any) -> Any:
-        __tracebackhide__ = True
-        found = _redirected(path, kwargs.get("dir_fd"), writes=True)
-        if found is None:
-            return original(path, *args, **kwargs)
-        scratch, located = found
-        with undisturbed():
-            if kwargs.get("follow_symlinks", True):
-                located = _followed(located, scratch)
-            there = scratch.to_write(located) if scratch.exists(located) else scratch.to_read(located)
-        kwargs.pop("dir_fd", None)
-        try:
-            return original(there, *args, **kwargs)
-        except OSError as error:
-            raise _named(error, path) from error.__cause__
+    def place(scratch: Scratch, path: str) -> str:
+        return scratch.to_write(path) if scratch.exists(path) else scratch.to_read(path)
 
-    return alter
+    return _with_path(original, place, writes=True)
+
+
+def _place_of_new(scratch: Scratch, path: str) -> str:
+    """Return where something is made: where a path is there already, Python raises."""
+    return scratch.to_read(path) if scratch.exists(path) else scratch.to_write(path)
 
 
 def _makes(original: Callable[..., Any]) -> Callable[..., Any]:
     """Return what stands in the place of a function that makes a folder, a pipe or a device."""
-
-    @functools.wraps(original)
-    def make(path: Any, *args: Any, **kwargs: Any) -> Any:
-        __tracebackhide__ = True
-        found = _redirected(path, kwargs.get("dir_fd"), writes=True)
-        if found is None:
-            return original(path, *args, **kwargs)
-        scratch, located = found
-        with undisturbed():
-            there = scratch.to_read(located) if scratch.exists(located) else scratch.to_write(located)
-        kwargs.pop("dir_fd", None)
-        try:
-            return original(there, *args, **kwargs)
-        except OSError as error:
-            raise _named(error, path) from error.__cause__
-
-    return make
+    return _with_path(original, _place_of_new, writes=True)
 
 
 def _removes(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -336,14 +317,14 @@ def _removes(original: Callable[..., Any]) -> Callable[..., Any]:
         error: OSError | None = None
         with undisturbed():
             there = scratch.to_read(located)
-            is_real_folder = os.path.isdir(there) and not os.path.islink(there)
+            is_there_folder = is_real_folder(there)
             if not os.path.lexists(there):
                 error = FileNotFoundError(2, os.strerror(2), path)
-            elif is_folder and not is_real_folder:
+            elif is_folder and not is_there_folder:
                 error = NotADirectoryError(20, os.strerror(20), path)
             elif is_folder and (scratch.names_in(located) or _listed(scratch, located)):
                 error = OSError(39, os.strerror(39), path)
-            elif not is_folder and is_real_folder:
+            elif not is_folder and is_there_folder:
                 error = IsADirectoryError(21, os.strerror(21), path)
             else:
                 scratch.remove(located)
@@ -377,14 +358,12 @@ def _moves(original: Callable[..., Any]) -> Callable[..., Any]:
             scratch, located = one
             there = scratch.to_read(located)
             target = locate(dst, dst_dir_fd) or ""
+            is_folder = is_real_folder(there)
             if not os.path.lexists(there) or not os.path.isdir(scratch.to_read(os.path.dirname(target))):
                 error = FileNotFoundError(2, os.strerror(2), src, None, dst)
-            elif os.path.isdir(scratch.to_read(target)) is not os.path.isdir(there) and scratch.exists(
-                target
-            ):
-                is_folder = os.path.isdir(there)
+            elif is_real_folder(scratch.to_read(target)) is not is_folder and scratch.exists(target):
                 error = OSError(20 if is_folder else 21, os.strerror(20 if is_folder else 21), src, None, dst)
-            elif os.path.isdir(there) and scratch.exists(target) and _names_of(scratch, target):
+            elif is_folder and scratch.exists(target) and _names_of(scratch, target):
                 error = OSError(39, os.strerror(39), src, None, dst)
             elif located != target:
                 scratch.move(located, target)
@@ -425,9 +404,10 @@ def _links(original: Callable[..., Any]) -> Callable[..., Any]:
             return
         scratch, located = found
         with undisturbed():
-            there = scratch.to_read(located) if scratch.exists(located) else scratch.to_write(located)
+            there = _place_of_new(scratch, located)
             source = locate(src, kwargs.get("src_dir_fd")) if is_hard else None
             given = src if source is None else scratch.to_write(source)
+            scratch.has_links |= not is_hard
         try:
             original(given, there)
         except OSError as error:
@@ -465,15 +445,15 @@ def _folder_to_list(path: Any) -> tuple[Scratch, str] | None:
     if now is None or is_busy():
         return None
     with undisturbed():
-        located = _folder_of(path) if isinstance(path, int) else locate("." if path is None else path)
-        if located is None or now.scratch.leaves_alone(located):
+        given = _folder_of(path) if isinstance(path, int) else locate("." if path is None else path)
+        if given is None or now.scratch.leaves_alone(given):
             return None
-        located = os.path.realpath(located) if os.path.islink(located) else located
         scratch = now.scratch
-        if scratch.names_in(located) is None if os.path.isdir(scratch.to_read(located)) else False:
-            return None
-        if not scratch.knows(located) and not os.path.isdir(scratch.to_read(located)):
-            return None
+        located = scratch.resolve(given)
+        if located == os.path.realpath(given):
+            is_there = os.path.isdir(scratch.to_read(located))
+            if scratch.names_in(located) is None if is_there else not scratch.knows(located):
+                return None
     return scratch, located
 
 
@@ -586,7 +566,7 @@ def _connects(original: Callable[..., Any]) -> Callable[..., Any]:
             return _guarded(original(database, *args, **kwargs))
         scratch, located = found
         with undisturbed():
-            located = _followed(located, scratch)
+            located = scratch.followed(located)
             is_missing = "mode=rw" in options and "mode=rwc" not in options and not scratch.exists(located)
             there = scratch.to_read(located) if reads or is_missing else scratch.to_write(located)
         given = f"file:{quote(there)}?{options}" if is_uri and options else there

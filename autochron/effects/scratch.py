@@ -31,6 +31,9 @@ _GONE = ".gone"
 
 _CHUNK = 1 << 20
 
+_MOST_LINKS = 40
+"""Symbolic links that are followed, as Linux does."""
+
 _KERNEL = ("/dev/", "/proc/", "/sys/")
 """Folders whose files are the kernel's: nothing there is a user's file."""
 
@@ -39,18 +42,20 @@ class Before(NamedTuple):
     """What a path held before the recorded run opened it.
 
     Attributes:
-        kind: `file`, `sqlite`, `absent`, or `folder` with the names that it had.
+        kind: `file`, `sqlite`, `absent`, `link`, or `folder` with the names that it had.
         content: the file that holds it; None for what is absent and for folders.
         mode: permission bits.
         names: of a folder.
         modified: when it was changed last, in nanoseconds since 1970; 0 where that is not known.
+        target: where a symbolic link leads.
     """
 
-    kind: Literal["file", "sqlite", "absent", "folder"]
+    kind: Literal["file", "sqlite", "absent", "folder", "link"]
     content: str | None = None
     mode: int = 0o644
     names: frozenset[str] = frozenset()
     modified: int = 0
+    target: str = ""
 
 
 class Scratch:
@@ -69,6 +74,8 @@ class Scratch:
         self.written: dict[str, None] = {}
         """The paths that this process has changed, in order."""
         self._files, self._gone = os.path.join(self.folder, "files"), os.path.join(self.folder, "gone")
+        self.has_links = any(found.kind == "link" for found in self.before.values())
+        """Whether symbolic links may be others than those on the disk."""
         self._temporary: set[str] = set()
         self._names: set[str] = set()
         self._absent = frozenset(path for path, found in self.before.items() if found.kind == "absent")
@@ -120,7 +127,7 @@ class Scratch:
         """Return where a path is read: in the scratch folder, where it lies, or where nothing is."""
         changed = self._files + path
         if os.path.lexists(changed):
-            if os.path.isdir(changed) and not self._is_gone(path) and os.path.isdir(path):
+            if is_real_folder(changed) and not self._is_gone(path) and os.path.isdir(path):
                 return path  # a folder made here because something below it was changed
             return changed
         if self._is_gone(path):
@@ -128,6 +135,8 @@ class Scratch:
         found = self.before.get(path)
         if found is not None and found.content is not None:
             return self._copied(path)
+        if found is not None and found.kind == "link":
+            return self._linked(path, found.target)
         if path in self._folders and not os.path.isdir(path):
             self._make_folder(path)
             return changed
@@ -152,7 +161,7 @@ class Scratch:
             own = os.listdir(path)
             names = dict.fromkeys(own if kept is None or kept.kind != "folder" else _kept(own, kept.names))
         for each in self.before:
-            if os.path.dirname(each) == path and self.before[each].kind in {"file", "sqlite"}:
+            if os.path.dirname(each) == path and self.before[each].kind in {"file", "link", "sqlite"}:
                 names[os.path.basename(each)] = None
         names |= dict.fromkeys(
             os.path.basename(each) for each in self._folders if os.path.dirname(each) == path
@@ -163,6 +172,36 @@ class Scratch:
         if not names and not os.path.isdir(self.to_read(path)):
             os.listdir(self.to_read(path))  # raises what is raised for no folder
         return list(names)
+
+    def resolve(self, path: str) -> str:
+        """Resolve all symbolic links in an absolute path, as the replay sees them."""
+        if not self.has_links and not self.is_shared:
+            return os.path.realpath(path)
+        done, left, links = "/", path.split("/")[::-1], 0
+        while left:
+            name = left.pop()
+            if name == os.pardir:
+                done = os.path.dirname(done)
+            elif name not in {"", os.curdir}:
+                here = os.path.join(done, name)
+                there = self.to_read(here)
+                if not os.path.islink(there) or links == _MOST_LINKS:
+                    done = here
+                    continue
+                links += 1
+                target = os.readlink(there)
+                done = "/" if target.startswith("/") else done
+                left += target.split("/")[::-1]
+        return done
+
+    def followed(self, path: str) -> str:
+        """Follow symbolic links at the end of a path, as opening it does."""
+        for _ in range(_MOST_LINKS):
+            there = self.to_read(path)
+            if not os.path.islink(there):
+                return path
+            path = self._led_to(path, os.readlink(there))
+        return path
 
     # --- changing ----------------------------------------------------------------------------------------------------
 
@@ -191,7 +230,7 @@ class Scratch:
             if not os.path.isdir(self.to_read(os.path.dirname(path))):
                 return there
             self._make_parents(path)
-        elif os.path.isdir(there):
+        elif is_real_folder(there):
             self._make_folder(path)
         else:
             self._copy(there, path, is_whole=is_whole)
@@ -200,8 +239,9 @@ class Scratch:
 
     def remove(self, path: str) -> None:
         """Note that a path was removed, with all below it."""
+        self.has_links |= os.path.islink(path)
         changed = self._files + path
-        if os.path.isdir(changed) and not os.path.islink(changed):
+        if is_real_folder(changed):
             _remove_folder(changed)
         elif os.path.lexists(changed):
             os.unlink(changed)
@@ -210,13 +250,14 @@ class Scratch:
 
     def move(self, path: str, target: str) -> None:
         """Move a file or a whole folder."""
+        self.has_links |= os.path.islink(self.to_read(path))
         source, changed = self._gathered(path), self._files + target
         self._make_parents(target)
-        if os.path.isdir(changed) and not os.path.islink(changed) and os.path.isdir(source):
+        if is_real_folder(changed) and is_real_folder(source):
             _remove_folder(changed)
         is_there = os.path.lexists(target) or target in self.before
         os.replace(source, changed)
-        if is_there and os.path.isdir(changed):
+        if is_there and is_real_folder(changed):
             self._mark_gone(target)
         self._note(target)
         self.remove(path)
@@ -261,11 +302,16 @@ class Scratch:
     def now_at(self, path: str) -> str | None:
         """Return the scratch file of a changed path; None where it was removed."""
         changed = self._files + path
+        if os.path.islink(changed):
+            there = self.to_read(self.followed(path))
+            return there if os.path.isfile(there) else None
         return changed if os.path.isfile(changed) else None
 
     def before_at(self, path: str) -> str | None:
         """Return the file with what a path held before; None where there was none."""
         found = self.before.get(path)
+        if found is not None and found.kind == "link":
+            return self.before_at(self._led_to(path, found.target))
         if found is not None and found.kind != "folder":
             return found.content
         return path if os.path.isfile(path) else None
@@ -273,6 +319,8 @@ class Scratch:
     def mode_before(self, path: str) -> int | None:
         """Return the permission bits that a path had before; None where there was none."""
         found = self.before.get(path)
+        if found is not None and found.kind == "link":
+            return self.mode_before(self._led_to(path, found.target))
         if found is not None and found.kind != "folder":
             return found.mode if found.content else None
         return os.stat(path).st_mode & 0o777 if os.path.isfile(path) else None
@@ -280,7 +328,9 @@ class Scratch:
     def _lost_below(self, path: str) -> Iterable[str]:
         """List the files that a removed path had, and that are not there again."""
         had = [
-            each for each in self.before if f"{each}/".startswith(f"{path}/") and self.before[each].content
+            each
+            for each, found in self.before.items()
+            if f"{each}/".startswith(f"{path}/") and (found.content or found.kind == "link")
         ]
         if os.path.isdir(path):
             for folder, _, names in os.walk(path):
@@ -347,6 +397,18 @@ class Scratch:
         os.replace(temporary, changed)
         return changed
 
+    def _led_to(self, path: str, target: str) -> str:
+        """Return where a symbolic link leads, with the links in its parent folders resolved."""
+        parent, name = os.path.split(os.path.abspath(os.path.join(os.path.dirname(path), target)))
+        return os.path.join(self.resolve(parent), name)
+
+    def _linked(self, path: str, target: str) -> str:
+        """Make a symbolic link in the scratch folder as it was."""
+        changed = self._files + path
+        self._make_parents(path)
+        os.symlink(target, changed)
+        return changed
+
     def _copy(self, there: str, path: str, *, is_whole: bool) -> None:
         """Copy a file as it lies on the disk to the scratch folder."""
         changed = self._files + path
@@ -376,12 +438,17 @@ class Scratch:
     def _gathered(self, path: str) -> str:
         """Return the scratch copy of a file, or of a whole folder."""
         there = self.to_read(path)
-        if not os.path.isdir(there) or os.path.islink(there):
+        if not is_real_folder(there):
             return self.to_write(path)
         self._make_folder(path)
         for name in self.names_in(path) or os.listdir(there):
             self._gathered(os.path.join(path, name))
         return self._files + path
+
+
+def is_real_folder(path: str) -> bool:
+    """Return whether a path is a folder itself, and no link to one."""
+    return os.path.isdir(path) and not os.path.islink(path)
 
 
 def _parents(path: str) -> list[str]:

@@ -118,7 +118,12 @@ def states_of(
     found: dict[str, Before] = {}
     missing: list[Snapshot] = []
     for each in snapshots:
-        path = os.path.realpath(os.path.join(root, each.path))
+        given = os.path.join(root, each.path)
+        if each.kind == "link":
+            parent, name = os.path.split(given)
+            found[os.path.join(os.path.realpath(parent), name)] = Before("link", target=each.target)
+            continue
+        path = os.path.realpath(given)
         if each.kind == "absent":
             found[path] = Before("absent")
         elif each.kind == "folder":

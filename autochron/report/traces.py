@@ -129,6 +129,8 @@ def _kept(snapshot: Snapshot) -> str:
         return "not there"
     if snapshot.kind == "folder":
         return f"folder with {plural(len(snapshot.names), 'name')}"
+    if snapshot.kind == "link":
+        return f"link to {snapshot.target}"
     if snapshot.kind == "not-kept":
         return f"not kept: {snapshot.reason} (no-snapshot)"
     return f"{snapshot.kind}, {snapshot.size:,} bytes, sha256 {snapshot.digest[:12]}…"

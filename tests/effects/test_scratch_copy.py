@@ -211,6 +211,41 @@ def links():
     return pathlib.Path("soft.txt").read_text(), pathlib.Path("hard.txt").read_text(), os.readlink("soft.txt")
 
 
+def link_that_goes():
+    os.unlink("link.txt")
+    return os.path.lexists("link.txt"), sorted(os.listdir("."))
+
+
+def link_that_moves():
+    os.rename("link.txt", "out/link.txt")
+    pathlib.Path("out/link.txt").write_text("through it")
+    return (
+        os.path.islink("out/link.txt"),
+        os.path.lexists("link.txt"),
+        pathlib.Path("out/link.txt").read_text(),
+    )
+
+
+def link_that_is_replaced():
+    os.replace("log.txt", "link.txt")
+    return os.path.islink("link.txt"), pathlib.Path("link.txt").read_text()
+
+
+def link_to_a_folder():
+    os.symlink("out", "current")
+    found = [pathlib.Path("current/1.txt").read_text(), os.listdir("current")]
+    os.makedirs("next")
+    pathlib.Path("next/1.txt").write_text("of the next")
+    os.symlink("next", "current.new")
+    os.replace("current.new", "current")
+    found += [pathlib.Path("current/1.txt").read_text(), os.path.realpath("current").endswith("next")]
+    with open("current/2.txt", "w") as file:
+        file.write("2")
+    found += [sorted(os.listdir("next")), sorted(os.listdir("out")), os.readlink("current")]
+    os.remove("current")
+    return [*found, os.path.exists("current/1.txt"), os.path.exists("next/1.txt")]
+
+
 def by_descriptor_of_a_folder():
     folder = os.open("out", os.O_RDONLY)
     try:
@@ -276,6 +311,13 @@ WHAT = {
     in_place: "HELLO\n",
     through_a_link: ("changed", True),
     links: ("hello\n", "hello\n", "log.txt"),
+    link_that_goes: (False, ["a.json", "log.txt", "out", "pay.db"]),
+    link_that_moves: (True, False, "through it"),
+    link_that_is_replaced: (False, "hello\n"),
+    link_to_a_folder: [
+        *("one", ["1.txt"], "of the next", True, ["1.txt", "2.txt"], ["1.txt"], "next"),
+        *(False, True),
+    ],
     by_descriptor_of_a_folder: (["3.txt"], ["3.txt"]),
     bytes_and_spaces: (b"x", 1),
     elsewhere: ("from below", True),

@@ -518,6 +518,44 @@ with replay:
     assert done.text.splitlines()[1:] == KEPT, done.said
 
 
+LINKS = """
+import os, shutil
+
+def release(name):
+    found = [open("current/version").read(), os.path.islink("old"), os.path.islink("tmp/moves")]
+    os.symlink(name, "current.new")
+    os.replace("current.new", "current")
+    os.unlink("old")
+    os.rename("tmp/moves", "moved")
+    shutil.rmtree("tmp")
+    return [*found, open("current/version").read(), os.path.lexists("old"), os.readlink("moved")]
+
+def main():
+    print(release("v2"))
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_symbolic_links_are_as_they_were(project):
+    write(project, {"agent.py": LINKS, "v1/version": "1", "v2/version": "2", "tmp/x.txt": "x"})
+    (project / "current").symlink_to("v1")
+    (project / "old").symlink_to(project / "v1")
+    (project / "tmp" / "moves").symlink_to("../v2")
+    run(project)
+    kept, _ = snapshots(project)
+    links = {path: each.target for path, each in kept.items() if each.kind == "link"}
+    assert links == {"current": "v1", "old": str(project / "v1"), "tmp/moves": "../v2"}
+    after = sorted(os.listdir(project))
+    for _ in range(2):
+        text, said = replayed(project, "last", "--live", "kind:tool")
+        assert text == "['1', True, True, '2', False, '../v2']\n", said
+    assert sorted(os.listdir(project)) == after
+    assert os.readlink(project / "current") == "v2"
+    assert "before the run: current  link to v1" in autochron(project, "traces", "show", "last").text
+
+
 def test_the_baseline_shows_no_rows(project):
     run(project)
     done = autochron(project, "incident", "new", "last", "x")
