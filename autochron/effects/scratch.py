@@ -478,6 +478,20 @@ def _remove_folder(path: str) -> None:
     shutil.rmtree(path, ignore_errors=True)
 
 
+def discard_of(process: int) -> None:
+    """Remove the scratch folders of a process that was killed."""
+    place, name = os.path.split(_name_of(process))
+    with undisturbed():
+        for each in os.listdir(place):
+            if each.startswith(name):
+                _remove_folder(os.path.join(place, each))
+
+
 def _new_folder() -> str:
+    return f"{_name_of(_originals.getpid())}{_originals.urandom(8).hex()}"
+
+
+def _name_of(process: int) -> str:
+    """Return how the paths of a process's scratch folders begin."""
     place = os.path.abspath(_originals.environ.get("TMPDIR") or "/tmp")  # noqa: S108 - its name is drawn by chance
-    return os.path.join(os.path.realpath(place), f"autochron-scratch-{_originals.urandom(8).hex()}")
+    return os.path.join(os.path.realpath(place), f"autochron-scratch-{process}-")

@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import NamedTuple, NoReturn, TypeAlias
 
 from autochron import _originals
+from autochron.effects.scratch import discard_of
 
 _ours: set[int] = set()
 """Descriptors that are no business of a trial."""
@@ -115,10 +116,11 @@ def parted(limits: Limits, *, apart: bool = True, lift: Callable[[], None] | Non
     finally:
         os.close(reading)
         status = _ended(process, is_over=is_late or said.endswith(_END), apart=apart)
+    if said.endswith(_END) and not is_late:
+        return Ended(said.removesuffix(_END), is_whole=True)
+    discard_of(process)
     if is_late:
         return Ended(said, is_late=True)
-    if said.endswith(_END):
-        return Ended(said.removesuffix(_END), is_whole=True)
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         return Ended(said, signal=number, is_late=number == signal.SIGXCPU)

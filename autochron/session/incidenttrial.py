@@ -35,9 +35,10 @@ def finish(wanted: Wanted, incident: Incident, told: Callable[[int, int], None] 
     """
     if not trying.can_try():
         return Tried("untried", "pytest is not installed here, so nobody has seen the test fail yet")
-    runs, ended = ([], None) if incident.waits else trying.observe_runs(incident, told)
+    limit = trying.limit_of(wanted.record)
+    runs, ended = ([], None) if incident.waits else trying.observe_runs(incident, limit, told)
     if not runs:
-        tried = ended or trying.try_test(incident)
+        tried = ended or trying.try_test(incident, limit)
         settle(wanted, incident, Baseline(), settled=tried.is_right)
         return tried
     recorded = {each.address: each for each in incidents.suspects_of(wanted)}
@@ -47,7 +48,7 @@ def finish(wanted: Wanted, incident: Incident, told: Callable[[int, int], None] 
     settle(wanted, incident, baseline, settled=True)
     if told is not None:
         told(trying.RUNS, trying.RUNS + 1)
-    tried = trying.try_test(incident)
+    tried = trying.try_test(incident, limit)
     if not tried.is_right:
         settle(wanted, incident, baseline, settled=False)
     notes = [

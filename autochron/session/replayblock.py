@@ -254,6 +254,8 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
 
         Raises:
             UsageError: something crossed in this process already, or the replay could not begin.
+            InconclusiveError: the program was killed, so that nothing is known of what it did.
+            subprocess.TimeoutExpired: it took longer than `timeout`.
         """
         from autochron.session.rerunning import Refusing, run_again  # lazy: most tests run in process
 

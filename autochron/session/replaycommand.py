@@ -197,6 +197,8 @@ class _ReplayEnding:
         self._replaying = replaying
         self._told = told
         """The file into which the process that started this one is told."""
+        if told is not None:
+            open(told, "wb").close()  # by which that process knows that the program began
         self._capture = capture
         self._report = report
         self._process = _originals.getpid()

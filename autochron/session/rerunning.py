@@ -14,11 +14,14 @@ import msgspec
 from msgspec import Struct
 
 from autochron.crossing.processes import VARIABLE
-from autochron.errors import UsageError
+from autochron.errors import InconclusiveError, UsageError
 from autochron.model import Replayed, ReplaySummary, Trace
 from autochron.session.replaycommand import PLACES, PLAN, REPORT, SCRATCH
 from autochron.session.replayed import Crossings, gathered
 from autochron.store.tracefile import write_trace
+
+LIMIT = "AUTOCHRON_LIMIT"
+"""Names the seconds that a replay may take, while an incident is tried."""
 
 if TYPE_CHECKING:
     from autochron.effects.snapshots import SnapshotFolder
@@ -83,9 +86,11 @@ def run_again(
     """Replay in a process of its own.
 
     Raises:
-        UsageError: the replay could not begin, or was killed; it quotes what was said.
-        subprocess.TimeoutExpired: it took longer.
+        UsageError: the replay could not begin; it quotes what was said.
+        InconclusiveError: the program was killed, or while an incident is tried it did not end in time.
+        subprocess.TimeoutExpired: it took longer than `timeout`.
     """
+    limit = os.environ.get(LIMIT) if timeout is None else None
     with tempfile.TemporaryDirectory(prefix="autochron-") as folder:
         trace = os.path.join(folder, "trace.jsonl")
         write_trace(Trace(record.header, tuple(record), record.footer), trace)
@@ -100,16 +105,38 @@ def run_again(
         environment = {key: value for key, value in os.environ.items() if key != VARIABLE}
         environment |= {REPORT: report, PLAN: settled, SCRATCH: os.path.join(folder, "scratch")}
         environment[PLACES] = os.pathsep.join(each.path for each in places)
-        status, *streams = _finished(words, environment, timeout)
+        try:
+            status, *streams = _finished(words, environment, timeout if limit is None else float(limit))
+        except subprocess.TimeoutExpired:
+            if limit is None:
+                raise
+            raise InconclusiveError(
+                f"the program had not ended after {float(limit):,.0f} s, far longer than the recorded run took, and was"
+                " stopped"
+            ) from None
         stdout, stderr = (stream.decode("utf-8", "replace") for stream in streams)
+        said = stderr.strip()[-2000:]
         if not os.path.exists(report):
-            raise UsageError(
-                f"the replay ended with status {status} and told nothing: {stderr.strip()[-2000:]}"
-            )
+            raise UsageError(f"the replay ended with status {status} and told nothing: {said}")
         with open(report, "rb") as file:
-            told = msgspec.json.decode(file.read(), type=Report)
+            text = file.read()
+        if not text:
+            raise InconclusiveError(
+                f"the program {_died(status)}, so nothing is known of what it did; {said}"
+            )
+        told = msgspec.json.decode(text, type=Report)
     crossings = gathered(((each, None) for each in told.replayed), told.summary.divergences)
     return Rerun(told.summary.status, stdout, stderr, told.summary, crossings)
+
+
+def _died(status: int) -> str:
+    """Say how a process ended that could tell nothing."""
+    if status >= 0:
+        return f"ended at once with status {status}"
+    try:
+        return f"was killed by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was killed by signal {-status}"
 
 
 def _finished(

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from autochron import _originals
 from autochron.crossing.processes import VARIABLE
@@ -19,6 +19,10 @@ from autochron.incident.observation import Observation, read_observation
 from autochron.model import Incident, Tried
 from autochron.replaying.inventing import VARIATION
 from autochron.session import witness
+from autochron.session.rerunning import LIMIT
+
+if TYPE_CHECKING:
+    from autochron.ports import Record
 
 WAITS = "call the agent here"
 """How a test begins to speak that waits for someone to write the call of the agent into it."""
@@ -28,6 +32,12 @@ RUNS = 3
 
 _APART = 1_100_000_000
 """Nanoseconds between the first of them and the last, at least: a database's own clock tells seconds."""
+
+_LEAST_LIMIT, _TIMES = 60.0, 20.0
+"""A test may take a minute, and this many times what the recorded run took."""
+
+_TO_START = 60.0
+"""Seconds in which pytest starts, and ends when what it started was stopped."""
 
 _LAST = 2000
 """Characters of what pytest said, where nothing else tells what happened."""
@@ -46,12 +56,18 @@ def can_try() -> bool:
     return importlib.util.find_spec("pytest") is not None
 
 
+def limit_of(record: Record) -> float:
+    """Return the seconds after which a test of this record is stopped: far more than the recorded run took."""
+    longest = max((each.started + each.duration for each in record), default=0)
+    return _LEAST_LIMIT + _TIMES * longest / 1e9
+
+
 def observe_runs(
-    incident: Incident, told: Callable[[int, int], None] | None = None
+    incident: Incident, limit: float, told: Callable[[int, int], None] | None = None
 ) -> tuple[list[Observation], Tried | None]:
     """Run the test several times on unchanged code; return what was seen, or why there is nothing to see.
 
-    `told` is called with how many runs are done, and of how many.
+    A run is stopped after `limit` seconds. `told` is called with how many runs are done, and of how many.
     """
     found: list[Observation] = []
     began = _originals.perf_counter_ns()
@@ -60,19 +76,19 @@ def observe_runs(
             told(nth - 1, RUNS + 1)
         if nth == RUNS:
             _originals.sleep(max(0, _APART - (_originals.perf_counter_ns() - began)) / 1e9)
-        ended = _run(incident, variation=nth)
+        ended = _run(incident, limit, variation=nth)
         if ended.observation is None or not ended.observation.sources:
             return [], _judged(incident, ended)
         found.append(ended.observation)
     return found, None
 
 
-def try_test(incident: Incident) -> Tried:
-    """Run it in a process of its own, with what is live in it live."""
-    return _judged(incident, _run(incident, variation=0))
+def try_test(incident: Incident, limit: float) -> Tried:
+    """Run it in a process of its own, with what is live in it live; it is stopped after `limit` seconds."""
+    return _judged(incident, _run(incident, limit, variation=0))
 
 
-def _run(incident: Incident, *, variation: int) -> _Ended:
+def _run(incident: Incident, limit: float, *, variation: int) -> _Ended:
     with tempfile.TemporaryDirectory(prefix="autochron-") as folder:
         notes = os.path.join(folder, "notes.jsonl")
         # -P: as the command pytest is, which has not the working folder on its path. With a cache of its own, so that the
@@ -89,18 +105,23 @@ def _run(incident: Incident, *, variation: int) -> _Ended:
             witness.__name__,
         ]
         environment = {key: value for key, value in os.environ.items() if key != VARIABLE}
-        environment[witness.FILE] = notes
+        environment |= {witness.FILE: notes, LIMIT: str(limit)}
         if variation:
             environment[VARIATION] = str(variation)
-        done = subprocess.run(
-            [*words, incident.test],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            check=False,
-        )
+        try:
+            done = subprocess.run(
+                [*words, incident.test],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                check=False,
+                timeout=limit + _TO_START,
+            )
+        except subprocess.TimeoutExpired:
+            said = f"the test had not ended after {limit:,.0f} s, far longer than the recorded run took, and was stopped"
+            return _Ended([(InconclusiveError.__name__, said)], None, "")
         lines: list[tuple[str, str]] = []
         if os.path.exists(notes):
             with open(notes, encoding="utf-8") as file:

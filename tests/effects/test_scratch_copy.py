@@ -22,6 +22,7 @@ import pytest
 from autochron.effects import redirect
 from autochron.effects.changes import Watch
 from autochron.effects.scratch import Before, Scratch
+from tests.cli.processes import python
 
 early_open = open
 
@@ -477,3 +478,26 @@ def test_devices_and_pipes_are_left_alone(world):
         file.write("y")
     assert (os.read(reading, 1), world.written) == (b"y", {})
     os.close(reading)
+
+
+KILLED = """
+import os, signal, sys
+from autochron.effects.scratch import Scratch
+from autochron.mutate.forking import Limits, forked
+
+def work(tell):
+    with open(Scratch().to_write(os.path.abspath("x.txt")), "w") as file:
+        file.write("x")
+    tell(",".join(os.listdir(os.environ["TMPDIR"])).encode())
+    os.kill(os.getpid(), signal.SIGKILL)
+
+ended = forked(work, Limits(10, 1 << 30))
+print(ended.signal, ended.said.decode().partition("-")[0], os.listdir(os.environ["TMPDIR"]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks are POSIX")
+def test_a_trial_that_is_killed_leaves_no_scratch_folder(tmp_path):
+    (tmp_path / "tmp").mkdir()
+    done = python(tmp_path, "-c", KILLED, env={"TMPDIR": str(tmp_path / "tmp")})
+    assert done.text == "9 autochron []\n", done.said

@@ -58,8 +58,9 @@ def new(folder, *words, status=0, env=PLUGINS):
     return done.said if status == 2 else done.text
 
 
-def run_test(folder, place):
-    done = python(folder, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", place, env=PLUGINS)
+def run_test(folder, place, **env):
+    words = ("-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", place)
+    done = python(folder, *words, env=PLUGINS | env)
     return done.status, done.text
 
 
@@ -576,6 +577,26 @@ def test_a_crash_that_a_fix_catches_itself_shows_nothing(shop):
     write(shop, {"limits.json": "10"})
     status, text = run_test(shop, "x")
     assert status == 0, text
+
+
+ENDS_ABRUPTLY = {
+    "os.kill(os.getpid(), signal.SIGKILL)": "the program was killed by SIGKILL, so nothing is known of what it did",
+    "while True: pass": "the program had not ended after 3 s, far longer than the recorded run took, and was stopped",
+}
+
+
+@pytest.mark.parametrize("end", ENDS_ABRUPTLY)
+def test_a_fix_that_ends_the_program_or_never_ends_shows_nothing(shop, tmp_path_factory, end):
+    write(shop, {"shop.py": BANK})
+    record(shop)
+    new(shop, "last", "x")
+    write(
+        shop, {"shop.py": BANK.replace("    ACCOUNTS[source] -= cents", f"    import os, signal\n    {end}")}
+    )
+    temporary = tmp_path_factory.mktemp("tmp")
+    status, text = run_test(shop, "x", AUTOCHRON_LIMIT="3", TMPDIR=str(temporary))
+    assert (status, f"InconclusiveError: {ENDS_ABRUPTLY[end]}" in text) == (1, True), text
+    assert os.listdir(temporary) == []
 
 
 def test_an_error_that_is_the_right_answer_may_be_said(shop):
