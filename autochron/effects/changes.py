@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any, NamedTuple, TypeAlias
 
-from autochron import _originals
-from autochron.effects.databases import SIDE_FILES, is_database, open_read_only
+from autochron.effects.databases import SIDE_FILES, Mark, is_database, is_young, mark_of, open_read_only
 from autochron.effects.lock_safe import open_to_read, read_whole
 from autochron.effects.scratch import Scratch
 from autochron.effects.undisturbed import undisturbed
@@ -29,9 +28,6 @@ MOST_ROWS = 50_000
 
 LOG = "log "
 """How the words of an effect begin that is a line of a log: it tells nothing of what was done."""
-
-_TICK = 50_000_000
-"""Nanoseconds within which two changes of a file may bear the same time."""
 
 _PRAGMAS = ("user_version", "application_id")
 
@@ -74,7 +70,7 @@ class Watch:
     def __init__(self, scratch: Scratch, name: Any) -> None:
         self._scratch = scratch
         self._name = name
-        self._seen: dict[str, tuple[Any, State]] = {}
+        self._seen: dict[str, tuple[Mark | None, State]] = {}
         self._modes: dict[str, int | None] = {}
 
     def changes(self) -> list[StateEffect]:
@@ -91,9 +87,9 @@ class Watch:
 
     def _changes_at(self, path: str) -> Iterator[StateEffect]:
         now_at = self._scratch.now_at(path)
-        mark = _mark(now_at)
+        mark = None if now_at is None else mark_of(now_at)
         seen = self._seen.get(path)
-        if seen is not None and seen[0] == mark and not _is_young(mark):
+        if seen is not None and seen[0] == mark and not (mark and is_young(mark)):
             return
         before = seen[1] if seen is not None else read_state(self._scratch.before_at(path))
         now = read_state(now_at)
@@ -121,25 +117,6 @@ def is_log(path: str) -> bool:
     return any(
         os.path.realpath(each.baseFilename) == path for each in handlers if hasattr(each, "baseFilename")
     )
-
-
-def _mark(path: str | None) -> Any:
-    """Return what changes with a file, and with the log that SQLite keeps beside it."""
-    if path is None:
-        return None
-    found: list[Any] = []
-    for each in (path, f"{path}-wal"):
-        try:
-            facts = os.stat(each)
-        except OSError:
-            continue
-        found.append((facts.st_mtime_ns, facts.st_size, facts.st_ino, facts.st_mode))
-    return tuple(found)
-
-
-def _is_young(mark: Any) -> bool:
-    """Return whether a file was changed so lately that it may change again within one tick of the file system's clock."""
-    return mark is not None and any(_originals.time_ns() - each[0] < _TICK for each in mark)
 
 
 def read_state(path: str | None) -> State:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from autochron import _originals
 from autochron.effects.lock_safe import read_whole
 
 if TYPE_CHECKING:
@@ -18,6 +19,30 @@ _WAL = b"\x02"
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
 """What SQLite keeps beside a database."""
+
+
+Mark: TypeAlias = tuple[tuple[int, ...], ...]
+"""What changes with a file."""
+
+_TICK = 50_000_000
+"""Nanoseconds within which two changes of a file may bear the same time."""
+
+
+def mark_of(path: str) -> Mark:
+    """Return what changes with a file, and with the log that SQLite keeps beside it."""
+    found = []
+    for each in (path, f"{path}-wal"):
+        try:
+            facts = os.stat(each)
+        except OSError:
+            continue
+        found.append((facts.st_mtime_ns, facts.st_size, facts.st_ino, facts.st_mode))
+    return tuple(found)
+
+
+def is_young(mark: Mark) -> bool:
+    """Return whether a file was changed so lately that it may change again within one tick of the file system's clock."""
+    return any(_originals.time_ns() - each[0] < _TICK for each in mark)
 
 
 def is_database(path: str) -> bool:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterable
 
 from autochron import _originals
-from autochron.effects.databases import copy_database
+from autochron.effects.databases import Mark, copy_database, is_young, mark_of
 from autochron.effects.lock_safe import open_to_read
 from autochron.effects.scratch import Before, copy_content
 from autochron.errors import StoreError
@@ -20,6 +20,12 @@ _YOUNG = 3_600_000_000_000
 """Nanoseconds for which a content stays that no trace has."""
 
 
+_copied: dict[tuple[str, str], tuple[Mark, str]] = {}
+"""By folder and path: what this process copied last, and its digest. A service keeps the same file for each request."""
+
+_MOST_COPIED = 1_000
+
+
 class SnapshotFolder:
     """A folder with the contents of snapshots."""
 
@@ -27,12 +33,24 @@ class SnapshotFolder:
         self.path = path
 
     def keep(self, path: str, *, is_database: bool) -> str:
-        """Copy a file as it is now; return the digest of the copy.
+        """Copy a file as it is now, unless it is as this process copied it last; return the digest of the copy.
 
         Raises:
             OSError: it can't be read, or the disk has no room.
             StoreError: it was changed meanwhile, or another process has locked it.
         """
+        mark = mark_of(path)
+        known = _copied.get((self.path, path))
+        if known is not None and known[0] == mark and self.has(known[1]):
+            os.utime(self.file_of(known[1]))  # young again, so that `drop_all_but` leaves it
+            return known[1]
+        digest = self._copy(path, is_database=is_database)
+        _copied.pop((self.path, path), None)
+        if mark and not is_young(mark) and mark_of(path) == mark and len(_copied) < _MOST_COPIED:
+            _copied[self.path, path] = (mark, digest)
+        return digest
+
+    def _copy(self, path: str, *, is_database: bool) -> str:
         os.makedirs(self.path, mode=0o700, exist_ok=True)
         temporary = os.path.join(self.path, f".{_originals.getpid()}.{_originals.get_ident():x}.tmp")
         try:

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from autochron.effects.snapshots import SnapshotFolder
 from autochron.store import open_store
 from tests.cli.processes import autochron, python, write
 
@@ -85,6 +86,29 @@ def test_what_is_written_is_kept_once_and_by_its_owner_alone(project):
     shutil.copy(folder / kept["log.txt"].digest, project / "log.txt")
     run(project)
     assert len(os.listdir(folder)) == count + 1  # the database has a row more, the log holds what it held
+
+
+def test_what_has_not_changed_is_not_copied_again(tmp_path):
+    folder, file = SnapshotFolder(str(tmp_path / "kept")), tmp_path / "pay.txt"
+
+    def keep(text=None):
+        if text is not None:
+            file.write_text(text)
+            os.utime(file, ns=(next(times),) * 2)
+        digest = folder.keep(str(file), is_database=False)
+        facts = os.stat(folder.file_of(digest))
+        return digest, facts.st_ino, facts.st_mtime
+
+    times = iter(range(10**18, 10**19, 10**17))
+    first = keep("one")
+    os.utime(folder.file_of(first[0]), (1, 1))
+    again = keep()
+    assert (again[:2], again[2] > 1) == (first[:2], True)  # as it was, and young again
+    assert keep("two")[0] != first[0]
+    assert keep("one")[0] == first[0]
+    os.unlink(folder.file_of(first[0]))
+    assert keep()[0] == first[0]
+    assert folder.has(first[0])
 
 
 def test_a_replay_starts_from_what_was_there(project):
