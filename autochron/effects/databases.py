@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from autochron import _originals
 from autochron.effects.lock_safe import read_whole
@@ -48,6 +48,25 @@ def is_young(mark: Mark) -> bool:
 def is_database(path: str) -> bool:
     """Return whether a file is a SQLite database."""
     return _head(path).startswith(_MAGIC)
+
+
+def database_path(given: Any, *, is_uri: bool) -> tuple[str | None, str]:
+    """Return the path of a database that `sqlite3.connect` is given, and the options of a URI; None for one in memory."""
+    try:
+        text = os.fsdecode(given)
+    except TypeError:
+        return None, ""
+    options = ""
+    if is_uri and text.startswith("file:"):
+        from urllib.parse import unquote  # lazy: few programs name a database so
+
+        text, _, options = text.removeprefix("file:").partition("#")[0].partition("?")
+        if text.startswith("//"):
+            text = "/" + text.removeprefix("//").partition("/")[2]
+        text = unquote(text)
+    if text in {"", ":memory:"} or "mode=memory" in options:
+        return None, options
+    return text, options
 
 
 def open_read_only(path: str, timeout: float = 5.0) -> sqlite3.Connection:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from autochron import _originals
-from autochron.effects.databases import SIDE_FILES, is_database
+from autochron.effects.databases import SIDE_FILES, database_path, is_database
 from autochron.effects.events import CHANGED_PATHS, FOLLOWS_LINKS, LISTS
 from autochron.effects.snapshots import SnapshotFolder
 from autochron.effects.undisturbed import is_busy, undisturbed
@@ -119,9 +119,9 @@ class StateKeeper:
             if writes or self._patterns or self._is_inside():
                 self._touched(path, writes=writes)
         elif event == "sqlite3.connect":
-            text = _database_of(arguments[0])
-            if text is not None:
-                self._touched(text, writes=True, is_database=True)
+            path, _ = database_path(arguments[0], is_uri=True)
+            if path is not None:
+                self._touched(path, writes=True, is_database=True)
         elif event in LISTS:
             if self._automatic and self._is_inside() and not isinstance(arguments[0], int):
                 self._list(arguments[0] or ".")
@@ -317,24 +317,6 @@ def _with_wrote(snapshot: Snapshot) -> Snapshot:
     from msgspec.structs import replace  # lazy: it is rare
 
     return replace(snapshot, wrote=True)
-
-
-def _database_of(given: Any) -> str | None:
-    """Return the path of a database that is opened; None for one in memory, and for one that is only read."""
-    try:
-        text = os.fsdecode(given)
-    except TypeError:
-        return None
-    if text in {"", ":memory:"}:
-        return None
-    if text.startswith("file:"):
-        if "mode=memory" in text:
-            return None
-        from urllib.parse import unquote  # lazy: few programs name a database so
-
-        text = unquote(text.removeprefix("file:").partition("?")[0])
-        text = text.removeprefix("//localhost") if text.startswith("//") else text
-    return None if text in {"", ":memory:"} else text
 
 
 def _kind_of(mode: int) -> str:

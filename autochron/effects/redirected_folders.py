@@ -1,0 +1,145 @@
+"""What stands in the place of `os.listdir` and `os.scandir` while a replay is under way."""
+
+from __future__ import annotations
+
+import functools
+import os
+import stat
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+from autochron.effects.redirection import folder_of, in_force, locate, named_as_given
+from autochron.effects.scratch import Scratch
+from autochron.effects.undisturbed import is_busy, undisturbed
+
+
+def listing(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what stands in the place of `os.listdir`."""
+
+    @functools.wraps(original)
+    def listdir(path: Any = None) -> Any:
+        __tracebackhide__ = True
+        found = _folder_to_list(path)
+        if found is None:
+            return original(path)
+        names = _names_of(*found, path)
+        return [os.fsencode(each) for each in names] if isinstance(path, bytes) else names
+
+    return listdir
+
+
+def _folder_to_list(path: Any) -> tuple[Scratch, str] | None:
+    """Return the scratch folder and the folder that is listed, where it is another than on the disk."""
+    now = in_force()
+    if now is None or is_busy():
+        return None
+    with undisturbed():
+        given = folder_of(path) if isinstance(path, int) else locate("." if path is None else path)
+        if given is None or now.scratch.leaves_alone(given):
+            return None
+        scratch = now.scratch
+        located = scratch.resolve(given)
+        if located == os.path.realpath(given):
+            is_there = os.path.isdir(scratch.to_read(located))
+            if scratch.names_in(located) is None if is_there else not scratch.knows(located):
+                return None
+    return scratch, located
+
+
+def _names_of(scratch: Scratch, located: str, given: Any) -> list[str]:
+    """List a folder as the replay sees it; an error names what the program gave."""
+    try:
+        with undisturbed():
+            names = scratch.names_in(located)
+            return os.listdir(scratch.to_read(located)) if names is None else names
+    except OSError as error:
+        raise named_as_given(error, given) from error.__cause__
+
+
+class Entry:
+    """An entry of a folder as the replay sees it; it has what `os.DirEntry` has."""
+
+    __slots__ = ("_dir_fd", "_there", "name", "path")
+
+    def __init__(self, name: Any, path: Any, there: str) -> None:
+        self.name = name
+        self.path = path
+        self._there = there
+
+    def __fspath__(self) -> Any:
+        return self.path
+
+    def __repr__(self) -> str:
+        return f"<DirEntry {self.name!r}>"
+
+    def _mode(self, *, follow_symlinks: bool) -> int:
+        try:
+            with undisturbed():
+                return os.stat(self._there, follow_symlinks=follow_symlinks).st_mode
+        except FileNotFoundError:
+            return 0
+
+    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
+        return stat.S_ISDIR(self._mode(follow_symlinks=follow_symlinks))
+
+    def is_file(self, *, follow_symlinks: bool = True) -> bool:
+        return stat.S_ISREG(self._mode(follow_symlinks=follow_symlinks))
+
+    def is_symlink(self) -> bool:
+        return stat.S_ISLNK(self._mode(follow_symlinks=False))
+
+    def is_junction(self) -> bool:
+        return False
+
+    def inode(self) -> int:
+        return self.stat(follow_symlinks=False).st_ino
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+        with undisturbed():
+            return os.stat(self._there, follow_symlinks=follow_symlinks)
+
+
+class _Entries:
+    """What `os.scandir` returns: an iterator that is closed by `with`."""
+
+    def __init__(self, entries: list[Entry]) -> None:
+        self._entries = iter(entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return self
+
+    def __next__(self) -> Entry:
+        return next(self._entries)
+
+    def close(self) -> None:
+        self._entries = iter(())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def scanning(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what stands in the place of `os.scandir`."""
+
+    @functools.wraps(original)
+    def scandir(path: Any = None) -> Any:
+        __tracebackhide__ = True
+        found = _folder_to_list(path)
+        if found is None:
+            return original(path)
+        scratch, located = found
+        names = _names_of(scratch, located, path)
+        with undisturbed():
+            there = [scratch.to_read(os.path.join(located, name)) for name in names]
+        is_bytes = isinstance(path, bytes)
+        base: Any = "." if path is None else "" if isinstance(path, int) else os.fspath(path)
+        entries = []
+        for name, at in zip(names, there, strict=True):
+            shown: Any = os.fsencode(name) if is_bytes else name
+            entries.append(Entry(shown, os.path.join(base, shown) if base else shown, at))
+        return _Entries(entries)
+
+    return scandir
