@@ -8,24 +8,22 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autochron.crossing import processes
-from autochron.crossing.lanes import CURRENT, Remote, Root
-from autochron.effects.events import LISTS, STATE_EVENTS
+from autochron.crossing.lanes import Remote, Root
+from autochron.effects.events import STATE_EVENTS
 from autochron.effects.live_state import LiveState, is_temporary
 from autochron.effects.module_state import ModuleState, project_modules
-from autochron.effects.undisturbed import is_busy
 from autochron.envelope.redaction import Redactor
-from autochron.errors import DeniedError, NetworkRefusedError, UnwovenToolError
+from autochron.errors import NetworkRefusedError, UnwovenToolError
 from autochron.model import VALUE, Evidence, ReplaySummary
 from autochron.replaying.director import Director
 from autochron.replaying.finding import parent_of
 from autochron.replaying.plan import FULL, Plan
 from autochron.replaying.reports import Report, Told, read_lanes
-from autochron.replaying.requests import Running
 from autochron.session import databases, isolation, network
 from autochron.session.activation import Activation
 from autochron.session.children import Children, Handing, Started, find_line, strangers
 from autochron.session.facts import other_versions
-from autochron.session.project import line_of_project
+from autochron.session.refusing import Refusals, innermost, is_live
 from autochron.session.replayfolder import ReplayFolder
 from autochron.session.session import Session
 from autochron.session.swapping import Swap, Swapping
@@ -76,9 +74,6 @@ _UNWATCHED = (
     " that crashes can look as if it refused"
 )
 
-_DENIALS = 100
-"""What is denied is told of so often; it is refused all the same."""
-
 
 class Serving(NamedTuple):
     """What a child process of a replay serves: its lane."""
@@ -113,10 +108,11 @@ class Replaying(Session):
         """Functions in whose place others run."""
         self.isolation = isolation.Isolation(plan.deny, activation.project)
         self.watched = self.isolation.events
+        self._refusals = Refusals(self.isolation, self.director, record, activation.project)
         self.state: LiveState | None = None
         """The scratch copy that is worked on; None where nothing is live in a process that is not only a replay's."""
         if scope.everywhere or not plan.is_full:
-            self.state = self._live_state(scope, joined)
+            self.state = self._refusals.state = self._live_state(scope, joined)
             self.director.observer = self
             self.watched |= STATE_EVENTS | TEMPORARY_EVENTS
         self._places = scope.places
@@ -131,7 +127,6 @@ class Replaying(Session):
         """The type of the exception that ended the program."""
         self.calls: Calls | None = None
         """The calls of the function that the trace is of; None where no rule makes traces of calls."""
-        self._denied = 0
         self._unwatch: list[Callable[[], None]] = []
         self._joined = joined
         self._folder: ReplayFolder | None = None
@@ -168,12 +163,12 @@ class Replaying(Session):
         if self.state is not None:
             if not self._scope.everywhere and self.state.scratch.before:
                 self._take_open_handles(self.state)
-            self.state.on_attach = self._refuse_attached
+            self.state.on_attach = self._refusals.refuse_attached
             self.state.begin()
             if joined is None and not self.plan.is_full:
                 self._note_missing_state(self.state)
         if "files" in self.plan.deny:
-            self._unwatch = [isolation.watch_nodes(), databases.watch(self._refuses_writing)]
+            self._unwatch = [isolation.watch_nodes(), databases.watch(self._refusals.refuses_writing)]
         if joined is None:
             self.start(self.director, self.director.transport)
             return
@@ -188,7 +183,9 @@ class Replaying(Session):
         self._handles = OpenHandles(state.scratch, paths)
         if self._handles.databases:
             state.opened_before = self._handles.databases
-            self._unwatch.append(databases.guard_open(self._handles.databases, self._refuses_writing))
+            self._unwatch.append(
+                databases.guard_open(self._handles.databases, self._refusals.refuses_writing)
+            )
 
     def _note_missing_state(self, state: LiveState) -> None:
         """Say what the program held before the recorded run that is not here."""
@@ -242,19 +239,19 @@ class Replaying(Session):
 
     def _open_live(self) -> list[str]:
         """Return the addresses of the live crossings around what runs now, innermost first."""
-        return self._live_around(_innermost())
+        return self._refusals.live_around(innermost())
 
     def entered(self, crossing: Crossing) -> None:
         """Note what was done before a live crossing."""
         if self.state is not None and not crossing.rule.id.startswith(VALUE):
-            self.state.entered(self._named(crossing)[0])
+            self.state.entered(self._refusals.named(crossing)[0])
 
     def left(self, crossing: Crossing, error: BaseException | None) -> None:
         """Note what a live crossing has done, and whether what it raised is a crash."""
         state = self.state
         if state is None or crossing.rule.id.startswith(VALUE):
             return
-        own = self._named(crossing)[0]
+        own = self._refusals.named(crossing)[0]
         state.left(own)
         if error is not None and not isinstance(error, GeneratorExit):
             from autochron.incident.crashes import (  # lazy: most live crossings raise nothing
@@ -267,14 +264,6 @@ class Replaying(Session):
                 seen.crash = describe(error, project.name, project.owns)
             else:
                 seen.refusal = type(error).__qualname__
-
-    def _live_around(self, crossing: Any) -> list[str]:
-        found = []
-        while crossing is not None:
-            if self.live_of(crossing):
-                found.append(self._named(crossing)[0])
-            crossing = None if type(crossing) is Remote else crossing.parent
-        return found
 
     def swallowed(self) -> tuple[str, ...]:
         """Return the crashes that the project's code caught itself."""
@@ -343,9 +332,7 @@ class Replaying(Session):
         if self.children is not None:
             self.children.started.clear()
         seq = parent_of(root.parent)
-        parent = (
-            None if seq is None else Remote(seq, collapses=root.collapses, live=self.live_of(root.parent))
-        )
+        parent = None if seq is None else Remote(seq, collapses=root.collapses, live=is_live(root.parent))
         self.begin_again(self.director, self.director.transport, lane=root.lane, parent=parent)
 
     def leave(self) -> None:
@@ -497,32 +484,31 @@ class Replaying(Session):
 
     def is_live(self) -> bool:
         """Tell whether what runs now is live: the innermost open crossing is."""
-        return self.live_of(_innermost())
+        return is_live(innermost())
 
     def live_of(self, crossing: Any) -> bool:
-        """Tell whether a crossing is live, also one of another process."""
-        if type(crossing) is Remote:
-            return crossing.live
-        running = None if crossing is None else crossing.record
-        return isinstance(running, Running) and running.mode == "live"
+        """Return whether a crossing is live, for child processes."""
+        return is_live(crossing)
 
     def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Refuse a connection outside what is live, and inside what is denied. A child process is let start, and told of."""
-        crossing = _innermost()
-        live = self.live_of(crossing)
+        crossing = innermost()
+        live = is_live(crossing)
         if event in TEMPORARY_EVENTS:
             self._note_temporary(arguments)
         if live and self.plan.deny:
             self._deny(crossing, event, arguments, sys._getframe(2))
         if event in STATE_EVENTS:
             if "files" not in self.plan.deny:
-                self._guard_state(crossing, event, arguments, live=live)
+                self._refusals.guard_state(crossing, event, arguments, live=live)
             return
         child = network.child_of(event, arguments)
         if child is not None:
             if live:
-                self._guard_words(crossing, event, arguments, child)
-            self._start_child(event, arguments, child, by=self._named(crossing)[0] if live else None)
+                takes_part = self.children is not None and find_line() is not None and "python" in child
+                if not takes_part:
+                    self._refusals.guard_words(crossing, event, arguments, child)
+            self._start_child(event, arguments, child, by=self._refusals.named(crossing)[0] if live else None)
             return
         if live:
             return
@@ -544,100 +530,15 @@ class Replaying(Session):
         if reached is None:
             if event == "os.exec" and self.isolation.is_partial and network.can_run(arguments[0]):
                 does = isolation.started(event, arguments)
-                self._note_unwatched(self._named(crossing)[0], str(does), self.place())
+                self._note_unwatched(self._refusals.named(crossing)[0], str(does), self.place())
             return
-        raise self._refusal(crossing, reached)
+        raise self._refusals.refusal(crossing, reached)
 
     def _note_temporary(self, arguments: tuple[Any, ...]) -> None:
         """Leave a temporary file where it is, unless it is made in the project."""
         path = os.fsdecode(arguments[0])
         if self.state is not None and is_temporary(path, (self.activation.rules.root, os.curdir)):
             self.state.scratch.leave_alone(os.path.realpath(path))
-
-    def _guard_state(self, crossing: Any, event: str, arguments: tuple[Any, ...], *, live: bool) -> None:
-        """Refuse a change of a file that got past what redirects, as by a function that is held where nobody looks."""
-        state = self.state
-        # What `shutil` tells of is done by calls that are told of, too, and redirected.
-        if state is None or is_busy() or event in LISTS or event.startswith("shutil."):
-            return
-        reached = isolation.changes_of(self.isolation, event, arguments, sys._getframe(3))
-        if reached is None:
-            return
-        if not live and not state.scratch.written and not state.scratch.before:
-            return
-        paths = isolation.paths_of(event, arguments)
-        past = [path for path in paths if state.covers(path) is False]
-        if not past or not (live or any(state.names_state([os.fsdecode(path)]) for path in past)):
-            return
-        address, site = self._named(crossing) if live else ("the program", "")
-        line = line_of_project(self.activation.project, 3)
-        place = f"at {line}" if line else f"in {site}" if site else "outside the project"
-        message = (
-            f"{address} {reached} {place} past the scratch copy that a replay works on, so it is refused; open it by Python's"
-            " own `open` or `sqlite3.connect`, or have the crossing served"
-        )
-        self._note_denied(address, reached, message)
-        raise DeniedError(message)
-
-    def _guard_words(self, crossing: Any, event: str, arguments: tuple[Any, ...], child: str) -> None:
-        """Refuse to hand a path of the scratch copy to a program that would look for it on the disk."""
-        state = self.state
-        if state is None or (self.children is not None and find_line() is not None and "python" in child):
-            return
-        named = state.names_state(isolation.words_of(event, arguments))
-        if named is None:
-            return
-        address, site = self._named(crossing)
-        line = line_of_project(self.activation.project, 3)
-        place = f"at {line}" if line else f"in {site}"
-        message = (
-            f"{address} starts {child} with {named} {place}, and the replay has only a scratch copy of that, which another"
-            " program doesn't see; do it in Python, or have the crossing served"
-        )
-        self._note_denied(address, f"starts {child}", message)
-        raise DeniedError(message)
-
-    def _refuse_attached(self, path: str) -> None:
-        """Note that a database is to be attached, which the program is told by SQLite's own `not authorized`."""
-        crossing = _innermost()
-        address = self._named(crossing)[0] if self.live_of(crossing) else "the program"
-        message = (
-            f"{address} attaches the database {path}, which SQLite opens past the scratch copy, so it is refused; open it by"
-            " a connection of its own, or have the crossing served"
-        )
-        self._note_denied(address, f"attaches {path}", message)
-
-    def _note_denied(self, address: str, says: str, message: str) -> None:
-        if self.isolation.is_new(address, isolation.Reached("files", says)) and self._denied < _DENIALS:
-            self._denied += 1
-            self.director.note("denied", address, message, severity="error")
-
-    def _refusal(self, crossing: Any, reached: isolation.Reached) -> DeniedError:
-        """Note that a live crossing reaches for what is denied."""
-        address, site = self._named(crossing)
-        message = self.isolation.refusal(reached, address, site)
-        if self.isolation.is_new(address, reached) and self._denied < _DENIALS:
-            self._denied += 1
-            self.director.note("denied", address, message, severity="error")
-        return DeniedError(message)
-
-    def _refuses_writing(self, path: str) -> bool:
-        """Tell whether a change of a database is refused here and now."""
-        crossing = _innermost()
-        if not self.live_of(crossing):
-            return False
-        self._refusal(crossing, self.isolation.writing(path))
-        return True
-
-    def _named(self, crossing: Any) -> tuple[str, str]:
-        """Give a live crossing's address, and where it stands."""
-        if type(crossing) is Remote:
-            if crossing.seq < 0:
-                return "a live crossing of another process", ""
-            envelope = self.record.get(crossing.seq)
-            return envelope.address, envelope.site
-        name, nth = crossing.record.met.address
-        return f"{name}[{nth}]", crossing.record.met.site
 
     def _start_child(self, event: str, arguments: tuple[Any, ...], child: str, *, by: str | None) -> None:
         """Let a child process start; `by` is the live crossing that it starts in."""
@@ -657,9 +558,3 @@ class Replaying(Session):
                 self._refuse_stranger(child, lane)
         elif told_of:
             self._note_stranger(child, self.place())
-
-
-def _innermost() -> Any:
-    """Give the innermost open crossing, which may be in the process that started this one; None where there is none."""
-    current = CURRENT.get(None)
-    return current if current is None or current is not current.root else current.parent

@@ -1,0 +1,147 @@
+"""What a replay refuses: what is denied to live crossings, and changes of files that get past the scratch copy."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from autochron.crossing.lanes import CURRENT, Remote
+from autochron.effects.events import LISTS
+from autochron.effects.undisturbed import is_busy
+from autochron.errors import DeniedError
+from autochron.replaying.requests import Running
+from autochron.session import isolation
+from autochron.session.project import line_of_project
+
+if TYPE_CHECKING:
+    from autochron.effects.live_state import LiveState
+    from autochron.ports import Record
+    from autochron.replaying.director import Director
+    from autochron.session.project import Project
+
+_DENIALS = 100
+"""What is denied is told of so often; it is refused all the same."""
+
+
+def innermost() -> Any:
+    """Return the innermost open crossing, which may be in the process that started this one; None where there is none."""
+    current = CURRENT.get(None)
+    return current if current is None or current is not current.root else current.parent
+
+
+def is_live(crossing: Any) -> bool:
+    """Return whether a crossing is live, also one of another process."""
+    if type(crossing) is Remote:
+        return crossing.live
+    running = None if crossing is None else crossing.record
+    return isinstance(running, Running) and running.mode == "live"
+
+
+class Refusals:
+    """Refuses, and notes each refusal once."""
+
+    def __init__(
+        self, isolated: isolation.Isolation, director: Director, record: Record, project: Project
+    ) -> None:
+        self._isolation = isolated
+        self._director = director
+        self._record = record
+        self._project = project
+        self._denied = 0
+        self.state: LiveState | None = None
+        """The scratch copy, where there is one."""
+
+    def named(self, crossing: Any) -> tuple[str, str]:
+        """Return a live crossing's address, and where it stands."""
+        if type(crossing) is Remote:
+            if crossing.seq < 0:
+                return "a live crossing of another process", ""
+            envelope = self._record.get(crossing.seq)
+            return envelope.address, envelope.site
+        name, nth = crossing.record.met.address
+        return f"{name}[{nth}]", crossing.record.met.site
+
+    def live_around(self, crossing: Any) -> list[str]:
+        """Return the addresses of the live crossings around one, innermost first."""
+        found = []
+        while crossing is not None:
+            if is_live(crossing):
+                found.append(self.named(crossing)[0])
+            crossing = None if type(crossing) is Remote else crossing.parent
+        return found
+
+    def guard_state(self, crossing: Any, event: str, arguments: tuple[Any, ...], *, live: bool) -> None:
+        """Refuse a change of a file that got past what redirects, as by a function that is held where nobody looks."""
+        state = self.state
+        # What `shutil` tells of is done by calls that are told of, too, and redirected.
+        if state is None or is_busy() or event in LISTS or event.startswith("shutil."):
+            return
+        reached = isolation.changes_of(self._isolation, event, arguments, sys._getframe(3))
+        if reached is None:
+            return
+        if not live and not state.scratch.written and not state.scratch.before:
+            return
+        paths = isolation.paths_of(event, arguments)
+        past = [path for path in paths if state.covers(path) is False]
+        if not past or not (live or any(state.names_state([os.fsdecode(path)]) for path in past)):
+            return
+        address, site = self.named(crossing) if live else ("the program", "")
+        line = line_of_project(self._project, 3)
+        place = f"at {line}" if line else f"in {site}" if site else "outside the project"
+        message = (
+            f"{address} {reached} {place} past the scratch copy that a replay works on, so it is refused; open it by Python's"
+            " own `open` or `sqlite3.connect`, or have the crossing served"
+        )
+        self._note_denied(address, reached, message)
+        raise DeniedError(message)
+
+    def guard_words(self, crossing: Any, event: str, arguments: tuple[Any, ...], child: str) -> None:
+        """Refuse to hand a path of the scratch copy to a program that would look for it on the disk."""
+        state = self.state
+        if state is None:
+            return
+        named = state.names_state(isolation.words_of(event, arguments))
+        if named is None:
+            return
+        address, site = self.named(crossing)
+        line = line_of_project(self._project, 3)
+        place = f"at {line}" if line else f"in {site}"
+        message = (
+            f"{address} starts {child} with {named} {place}, and the replay has only a scratch copy of that, which another"
+            " program doesn't see; do it in Python, or have the crossing served"
+        )
+        self._note_denied(address, f"starts {child}", message)
+        raise DeniedError(message)
+
+    def refuse_attached(self, path: str) -> None:
+        """Note that a database is to be attached, which the program is told by SQLite's own `not authorized`."""
+        crossing = innermost()
+        address = self.named(crossing)[0] if is_live(crossing) else "the program"
+        message = (
+            f"{address} attaches the database {path}, which SQLite opens past the scratch copy, so it is refused; open it by"
+            " a connection of its own, or have the crossing served"
+        )
+        self._note_denied(address, f"attaches {path}", message)
+
+    def _note_denied(self, address: str, says: str, message: str) -> None:
+        if self._isolation.is_new(address, isolation.Reached("files", says)) and self._denied < _DENIALS:
+            self._denied += 1
+            self._director.note("denied", address, message, severity="error")
+
+    def refusal(self, crossing: Any, reached: isolation.Reached) -> DeniedError:
+        """Note that a live crossing reaches for what is denied."""
+        address, site = self.named(crossing)
+        message = self._isolation.refusal(reached, address, site)
+        if self._isolation.is_new(address, reached) and self._denied < _DENIALS:
+            self._denied += 1
+            self._director.note("denied", address, message, severity="error")
+        return DeniedError(message)
+
+    def refuses_writing(self, path: str) -> bool:
+        """Return whether a change of a database is refused here and now."""
+        crossing = innermost()
+        if not is_live(crossing):
+            return False
+        self.refusal(crossing, self._isolation.writing(path))
+        return True
