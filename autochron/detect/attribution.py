@@ -25,6 +25,7 @@ from autochron.detect.catalogue import ASKING, INFRASTRUCTURE, NEVER_EXCUSED, SO
 from autochron.detect.drawing import form_of
 from autochron.detect.records import Origin, Record, Through, origin_of
 from autochron.detect.wrappers import wrapping
+from autochron.effects.events import STAND_INS
 from autochron.model import CATEGORIES, Tier
 
 _getframe = sys._getframe
@@ -33,7 +34,7 @@ _INFRASTRUCTURE = frozenset(INFRASTRUCTURE)
 _TRANSPARENT = frozenset(TRANSPARENT)
 _ASKING = frozenset(ASKING)
 
-_PASSING = frozenset(
+_PASSING = STAND_INS | frozenset(
     {
         "autochron._late",
         "autochron.crossing.adapters",
@@ -41,7 +42,6 @@ _PASSING = frozenset(
         "autochron.crossing.kernel",
         "autochron.crossing.lanes",
         "autochron.crossing.streams",
-        "autochron.effects.redirect",
         "autochron.session.isolation",
         "autochron.session.loops",
         "autochron.session.marking",

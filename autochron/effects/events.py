@@ -1,4 +1,7 @@
-"""The audit events by which state is opened, changed or listed. Apart, for a recording asks for them as it starts."""
+"""The audit events by which state is opened, changed or listed, and the modules that pass such calls on.
+
+Apart from the rest, for a recording asks for them as it starts.
+"""
 
 from __future__ import annotations
 
@@ -21,3 +24,12 @@ FOLLOWS_LINKS = frozenset({"os.truncate"})
 LISTS = frozenset({"os.listdir", "os.scandir"})
 
 STATE_EVENTS = frozenset({"open", "sqlite3.connect", *CHANGED_PATHS, *LISTS})
+
+STAND_INS = frozenset(
+    {
+        "autochron.effects.redirected_databases",
+        "autochron.effects.redirected_files",
+        "autochron.effects.redirected_folders",
+    }
+)
+"""Our modules whose functions stand between a program and the function that it calls."""

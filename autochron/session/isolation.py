@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any, Literal, NamedTuple
 
+from autochron.effects.events import STAND_INS
 from autochron.replaying.plan import Reach
 from autochron.session import databases, network
 from autochron.session.project import Project, line_of_project
@@ -333,8 +334,6 @@ _WRITERS = (
 )
 """Our own modules that write. Others stand between a program's calls, so not all of them."""
 
-_REDIRECT = "autochron.effects.redirect"
-
 _PLUMBING = frozenset(
     {
         "multiprocessing.connection",
@@ -359,7 +358,7 @@ def _is_housekeeping(frame: FrameType | None) -> bool:
         if code.co_name == "<module>":
             return False
         name = str(frame.f_globals.get("__name__"))
-        if name == _REDIRECT:  # it stands between a caller and the function that it calls
+        if name in STAND_INS:  # it stands between a caller and the function that it calls
             frame = frame.f_back
             continue
         if is_inner:
