@@ -31,6 +31,9 @@ usage: autochron COMMAND ...
 autochron COMMAND --help says more. TRACE is a name, an id or its prefix, `last`, or an exported file.
 """
 
+_INTERRUPTED = 130
+"""As a shell says it of what ctrl-C ended."""
+
 _COMMANDS = ("run", "replay", "incident", "traces", "check", "impact", "mutate", "rules", "judge")
 
 
@@ -59,6 +62,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except BrokenPipeError:
         _close_stdout()
         status = 1
+    except KeyboardInterrupt:
+        if given[:1] in (["run"], ["replay"]):  # there it is the program's
+            raise
+        sys.stderr.write("autochron: interrupted\n")
+        status = _INTERRUPTED
     sys.exit(status)
 
 

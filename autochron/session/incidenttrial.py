@@ -34,7 +34,10 @@ def finish(wanted: Wanted, incident: Incident, told: Callable[[int, int], None] 
     `told` is called with how many runs are done, and of how many.
     """
     if not trying.can_try():
+        settle(wanted, incident, Baseline(), settled=True)
         return Tried("untried", "pytest is not installed here, so nobody has seen the test fail yet")
+    # So that one that is interrupted is in nobody's way.
+    settle(wanted, incident, Baseline(), settled=False)
     limit = trying.limit_of(wanted.record)
     runs, ended = ([], None) if incident.waits else trying.observe_runs(incident, limit, told)
     if not runs:

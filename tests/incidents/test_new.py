@@ -2,7 +2,9 @@
 
 import os
 import re
+import signal
 import sys
+import time
 
 import pytest
 import tomli
@@ -10,11 +12,10 @@ import tomli
 import autochron
 from autochron.errors import NotCrossedError, ReproducedError
 from autochron.rules import load_rules
-from autochron.session import incidenttrial, trying
 from autochron.store import open_store
 from autochron.store.tracefile import read_trace, write_trace
 from tests.cli.processes import autochron as command
-from tests.cli.processes import python, write
+from tests.cli.processes import finish, python, start, write
 from tests.incidents.verdicts import PLUGINS
 
 pytestmark = pytest.mark.slow
@@ -278,11 +279,27 @@ def test_a_tool_that_needs_the_network_is_kept_from_it(shop):
     assert "leave network out of what is denied" in said
 
 
-def test_without_pytest_nothing_is_claimed(shop, monkeypatch):
-    monkeypatch.setattr(trying.importlib.util, "find_spec", lambda name: None)
-    tried = incidenttrial.finish(None, None)
-    assert (tried.outcome, tried.is_right) == ("untried", True)
-    assert tried.said == "pytest is not installed here, so nobody has seen the test fail yet"
+WITHOUT_PYTEST = """
+import importlib.util
+real = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *more: None if name == "pytest" else real(name, *more)
+from autochron.cli import main
+main(["incident", "new", "last", "x"])
+"""
+
+
+def test_without_pytest_nothing_is_claimed(shop):
+    record(shop)
+    done = python(shop, "-c", WITHOUT_PYTEST)
+    assert (
+        done.status,
+        "pytest is not installed here, so nobody has seen the test fail yet" in done.text,
+    ) == (
+        0,
+        True,
+    )
+    status, text = run_test(shop, "x")
+    assert (status, "ReproducedError" in text) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -463,6 +480,19 @@ def test_what_a_failed_attempt_leaves_behind_is_in_nobodys_way(shop):
     write(shop, {"shop.py": GUARDED})
     new(shop, "last", "x", status=1)
     write(shop, {"shop.py": SHOP})
+    assert "fails as it should" in new(shop, "last", "x")
+
+
+def test_one_that_is_interrupted_says_so_and_is_in_nobodys_way(shop):
+    record(shop)
+    words = (sys.executable, "-m", "autochron", "incident", "new", "last", "x")
+    process = start(words, shop, env=PLUGINS, start_new_session=True)
+    while not (shop / "x" / "baseline.json").exists():  # then the test is about to be tried
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    done = finish(process)
+    assert (done.status, done.said) == (130, "autochron: interrupted\n")
     assert "fails as it should" in new(shop, "last", "x")
 
 
