@@ -291,13 +291,8 @@ main(["incident", "new", "last", "x"])
 def test_without_pytest_nothing_is_claimed(shop):
     record(shop)
     done = python(shop, "-c", WITHOUT_PYTEST)
-    assert (
-        done.status,
-        "pytest is not installed here, so nobody has seen the test fail yet" in done.text,
-    ) == (
-        0,
-        True,
-    )
+    said = "pytest is not installed here, so nobody has seen the test fail yet"
+    assert (done.status, said in done.text) == (0, True)
     status, text = run_test(shop, "x")
     assert (status, "ReproducedError" in text) == (1, True)
 
