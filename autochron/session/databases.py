@@ -28,12 +28,12 @@ _opening = _Opening()
 
 
 def is_guarded() -> bool:
-    """Tell whether the connection that is being opened will be guarded."""
+    """Return whether the connection that is being opened will be guarded."""
     return _opening.guarded
 
 
 def watch(refuses: Callable[[str], bool]) -> Callable[[], None]:
-    """Have connections guarded that `sqlite3.connect` opens from now on; gives the undo.
+    """Have connections guarded that `sqlite3.connect` opens from now on; return the undo.
 
     In its place, because the audit event of a new connection comes before anything can be asked of it.
     """

@@ -151,7 +151,7 @@ def test_text(wanted: Wanted, volatile: Sequence[tuple[str, str]]) -> str:
 
 
 def _settled(wanted: Wanted, folder: str) -> tuple[Plan, Footer]:
-    """Refuse what can't become an incident; gives what is live, and how the recorded run ended."""
+    """Refuse what can't become an incident; return what is live, and how the recorded run ended."""
     record = wanted.record
     refuse_occupied(folder, wanted.folder, force=wanted.force)
     plan = plan_for(record, wanted.live, inputs=wanted.inputs)

@@ -192,7 +192,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
 
     @staticmethod
     def _is_end(kind: type[BaseException], session: Replaying) -> bool:
-        """Tell whether a program ends so: it exits, or what it raises is what the record ended with."""
+        """Return whether a program ends so: it exits, or what it raises is what the record ended with."""
         footer = session.record.footer
         return issubclass(kind, SystemExit) or (footer is not None and footer.error == kind.__qualname__)
 
@@ -457,7 +457,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
     # --- asking ------------------------------------------------------------------------------------------------------
 
     def __getitem__(self, address: str) -> ReplayedCrossing:
-        """Give a crossing by its address, or by its name where there is one.
+        """Return a crossing by its address, or by its name where there is one.
 
         Raises:
             NotCrossedError: it did not happen in this replay, or more than one has that name.
@@ -465,11 +465,11 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         return crossing_at(self.crossings, address, self._begun.record.find)
 
     def called(self, name: str, /, **arguments: Any) -> Called:
-        """Give the crossings of a name that were given these arguments among others; true where there is one."""
+        """Return the crossings of a name that were given these arguments among others; true where there is one."""
         return self.crossings.called(name, **arguments)
 
     def sequence(self) -> list[str]:
-        """Give the addresses of all crossings, in order of start."""
+        """Return the addresses of all crossings, in order of start."""
         return self.crossings.sequence()
 
     def only(
@@ -479,7 +479,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         name: str | None = None,
         live: bool | None = None,
     ) -> Crossings:
-        """Give the crossings of a kind or a name, or those that were live or were not."""
+        """Return the crossings of a kind or a name, or those that were live or were not."""
         return self.crossings.only(kind=kind, name=name, live=live)
 
     @property
@@ -515,7 +515,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         return watching.findings()
 
     def planned(self) -> tuple[Record, Plan]:
-        """Give the record and what of it is live, whether or not the replay has begun."""
+        """Return the record and what of it is live, whether or not the replay has begun."""
         if self._session is not None:
             return self._session.record, self._session.plan
         record = self._open(rules_for(self._given))

@@ -90,7 +90,7 @@ def run_replayed(
     wanted: Wanted = NOTHING_LIVE,
     allow_unwoven: bool,
 ) -> int:
-    """Replay a recorded program with nothing live but what is wanted so; gives 0 where all was the same, else 1.
+    """Replay a recorded program with nothing live but what is wanted so; return 0 where all was the same, else 1.
 
     Raises:
         UsageError, RuleError, StoreError, TraceFormatError, UnwovenToolError: before the program starts.
@@ -206,7 +206,7 @@ class _ReplayEnding:
         """How the program crashed, where no refusal ended it."""
 
     def finish(self, status: int | None, uncaught: str | None = None) -> int:
-        """Compare and tell; gives 0 where all was the same, else 1. None is the status of what exec replaced.
+        """Compare and tell; return 0 where all was the same, else 1. None is the status of what exec replaced.
 
         `uncaught` is the type of the exception that ended the program, if one did.
         """
