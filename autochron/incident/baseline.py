@@ -33,6 +33,8 @@ FILE = "baseline.json"
 
 VERSION = 1
 
+_NUMBER = re.compile(r"(?<![\w.:-])\d+(?:\.\d+)?(?![\w:-])")
+
 _CLOSE = 0.01
 """By which part an amount may be another and still be the same harm: a cent more, or all in two pieces."""
 
@@ -45,32 +47,62 @@ class EffectPrint(Struct, frozen=True, kw_only=True):
     value: ValuePrint
     carries: tuple[str, ...] = ()
     """Fields of the crossing's input whose words and numbers it holds: `cents`."""
+    family: str = ""
+    """The path with each number in it left out, by which files of one kind are told."""
+    numbers: dict[str, str] = {}
+    """Where it holds a number of the input: the place there, as `numbers_of` names it, and the input's field."""
     amount: float = 0.0
     """How much its numbers are, or change, in all; of those that are the same in each run."""
 
     def is_again(self, effect: StateEffect) -> bool:
         """Return whether an effect is this one once more."""
-        return self.is_alike(effect) and not self.value.differences(msgspec.json.decode(effect.value))
+        fits = text_fits(self.path, effect.path) and text_fits(self.what, effect.what)
+        return fits and not self.value.differences(msgspec.json.decode(effect.value))
 
     def is_alike(self, effect: StateEffect) -> bool:
         """Return whether an effect is of the same kind, in the same place."""
-        return text_fits(self.path, effect.path) and text_fits(self.what, effect.what)
+        path = text_fits(self.path, effect.path) or self.family == _family([effect.path])
+        return path and text_fits(self.what, effect.what)
+
+    @property
+    def is_opaque(self) -> bool:
+        """Whether only the digest of what was written is known."""
+        return "digest" in self.value.leaves
 
     def recurs_in(self, effects: Sequence[StateEffect], given: Mapping[str, Any]) -> bool:
         """Return whether some effects are this one, in whatever words.
 
         They are where one is it once more; where one holds all of the crossing's input that this one held, in another
-        format, file or row; and where they come to about as much in the same place, in one piece or in several.
+        format, file or row, or several of its kind do together; and where those of its kind come to about as much, in one
+        piece or in several.
         """
         if any(self.is_again(each) for each in effects):
             return True
-        wanted = {word for field in self.carries for word in words_in(given.get(field))}
-        if wanted and any(wanted <= set(words_in(each)) for each in effects):
-            return True
         alike = [each for each in effects if self.is_alike(each)]
+        wanted = {word for field in self.carries for word in words_in(given.get(field))}
+        together = {word for each in alike for word in words_in(each)}
+        if wanted and any(
+            wanted <= words for words in (together, *(set(words_in(each)) for each in effects))
+        ):
+            return True
+        values = [msgspec.json.decode(each.value) for each in alike]
+        if self.numbers:
+            return self._adds_up([numbers_of(each) for each in values], _numbers_in(given))
         varying = self.value.varying()
-        amount = sum(amount_of(msgspec.json.decode(each.value), varying) for each in alike)
-        return self.amount > 0 and abs(amount - self.amount) <= _CLOSE * self.amount
+        amount = sum(amount_of(each, varying) for each in values)
+        return self.amount > 0 and _is_close(amount, self.amount)
+
+    def _adds_up(self, held: Sequence[Mapping[str, float]], given: Mapping[str, float]) -> bool:
+        """Return whether effects hold each number of the input: each of them as it is, such as an order's, or in the sum."""
+        fields = dict.fromkeys(self.numbers.values())
+        return all(
+            any(
+                _is_sum([each[place] for each in held if place in each], given.get(field, 0.0))
+                for place, its in self.numbers.items()
+                if its == field
+            )
+            for field in fields
+        )
 
 
 class CrossingPrint(Struct, frozen=True, kw_only=True):
@@ -102,10 +134,26 @@ class Baseline(Struct, frozen=True, kw_only=True):
     """Crashes that the program's code caught itself, as it always does."""
 
 
+def _is_sum(pieces: Sequence[float], whole: float) -> bool:
+    return bool(pieces) and (set(pieces) == {whole} or _is_close(sum(pieces), whole))
+
+
+def _is_close(amount: float, wanted: float) -> bool:
+    return abs(amount - wanted) <= _CLOSE * wanted
+
+
+def _family(paths: Sequence[str]) -> str:
+    return text_print([re.sub(r"\d+", "0", each) for each in paths])
+
+
 def words_in(value: Any) -> list[str]:
-    """Return the words and whole numbers in a value or an effect, in one form: 900.00 is 900, and PAY is pay."""
+    """Return the words and whole numbers in a value or an effect, in one form: 900.00 is 900, and PAY is pay.
+
+    Where an effect changed a number, by how much is one, too.
+    """
     if isinstance(value, StateEffect):
-        text = f"{value.path} {value.what} {value.value.decode('utf-8', 'replace')}"
+        changed = " ".join(map(str, _changed_by(msgspec.json.decode(value.value)).values()))
+        text = f"{value.path} {value.what} {value.value.decode('utf-8', 'replace')} {changed}"
     else:
         text = msgspec.json.encode(value).decode()
     text = re.sub(r"(?<=\d)[,_](?=\d{3}\b)", "", text)
@@ -115,21 +163,50 @@ def words_in(value: Any) -> list[str]:
 
 def amount_of(value: Any, varying: Sequence[str] = ()) -> float:
     """Return how much the numbers in an effect's value are, or change."""
+    return sum(number for place, number in numbers_of(value).items() if not is_below(place, varying))
+
+
+def numbers_of(value: Any) -> dict[str, float]:
+    """Return the numbers in an effect's value, or by how much they change, by place.
+
+    Of a text with more than a number in it, they are numbered: `line#0`.
+    """
     if isinstance(value, dict) and {"before", "after"} <= value.keys():
-        before, after = flatten(value["before"]), flatten(value["after"])
-        paths = [path for path in before if _is_number(before[path]) and _is_number(after.get(path))]
-        return float(
-            sum(abs(after[path] - before[path]) for path in paths if not is_below(f"after.{path}", varying))
-        )
-    found = 0.0
+        return _changed_by(value)
+    found: dict[str, float] = {}
     for path, leaf in flatten(value).items():
-        if is_below(path, varying):
-            continue
         if _is_number(leaf):
-            found += abs(leaf)
+            found[path] = float(abs(leaf))
         elif isinstance(leaf, str):
-            found += sum(float(each) for each in re.findall(r"(?<![\w.:-])\d+(?:\.\d+)?(?![\w:-])", leaf))
+            numbers = _NUMBER.findall(leaf)
+            whole = len(numbers) == 1 and numbers[0] == leaf.strip()
+            found |= {path if whole else f"{path}#{at}": float(each) for at, each in enumerate(numbers)}
     return found
+
+
+def _changed_by(value: Any) -> dict[str, float]:
+    """Return by how much numbers change, by place; nothing for an effect that changes none."""
+    if not (isinstance(value, dict) and {"before", "after"} <= value.keys()):
+        return {}
+    before, after = flatten(value["before"]), flatten(value["after"])
+    return {
+        f"after.{path}": float(abs(after[path] - before[path]))
+        for path in before
+        if _is_number(before[path]) and _is_number(after.get(path))
+    }
+
+
+def _numbers_in(given: Mapping[str, Any]) -> dict[str, float]:
+    """Return the numbers of an input that say something, by field."""
+    return {
+        path: float(abs(leaf)) for path, leaf in flatten(given).items() if _is_number(leaf) and abs(leaf) > 1
+    }
+
+
+def is_opaque(effect: StateEffect) -> bool:
+    """Return whether only the digest is known of what was written."""
+    value = msgspec.json.decode(effect.value)
+    return isinstance(value, dict) and value.keys() == {"digest", "size"}
 
 
 def _is_number(leaf: Any) -> bool:
@@ -172,6 +249,8 @@ def _effect_print(several: Sequence[StateEffect], given: Mapping[str, Any]) -> E
         what=text_print([each.what for each in several]),
         value=value,
         carries=_carried(words, given),
+        family=_family([each.path for each in several]),
+        numbers=_carried_numbers([numbers_of(each) for each in values], _numbers_in(given)),
         amount=amount_of(values[0], value.varying())
         if any(map(_is_number, flatten(given).values()))
         else 0.0,
@@ -182,6 +261,17 @@ def _carried(words: Sequence[set[str]], given: Mapping[str, Any]) -> tuple[str, 
     """Return the fields of an input that effects hold, if they hold all of it: less may only say whose row it is."""
     fields = {field: own for field, held in given.items() if (own := set(words_in(held)))}
     return tuple(fields) if all(own <= each for own in fields.values() for each in words) else ()
+
+
+def _carried_numbers(several: Sequence[Mapping[str, float]], given: Mapping[str, float]) -> dict[str, str]:
+    """Return where effects hold the numbers of an input in each run; nothing where they don't hold all of them."""
+    found = {
+        place: field
+        for place, number in several[0].items()
+        for field, wanted in given.items()
+        if number == wanted and all(each.get(place) == number for each in several)
+    }
+    return found if set(found.values()) == set(given) else {}
 
 
 def digests_of(root: str, files: Iterable[str]) -> dict[str, str]:

@@ -17,8 +17,8 @@ from msgspec.json import decode
 
 from autochron.effects.changes import LOG
 from autochron.envelope.brief import brief
-from autochron.incident.baseline import Baseline, CrossingPrint, EffectPrint
-from autochron.incident.prints import flatten, is_below, print_of, words_of
+from autochron.incident.baseline import Baseline, CrossingPrint, EffectPrint, is_opaque, words_in
+from autochron.incident.prints import flatten, is_below, print_of
 from autochron.model import (
     OUTSIDE,
     Abandoned,
@@ -278,6 +278,13 @@ class _Judge:
             return self._inconclusive(
                 [f"{self._address} still did a part of what it did in the incident: {self._listed_effects()}"]
             )
+        unread = [
+            each for each in self._effects if is_opaque(each) and not any(_is_known(each, one) for one in had)
+        ]
+        if had and unread:
+            listed = "; ".join(map(shown, unread))
+            reason = f"{self._address} wrote what can't be read, so it may hold what it did in the incident: {listed}"
+            return self._inconclusive([reason])
         if same and not had:
             what = "nothing" if not self._varies(known) else "only fields that are others in each run"
             return self._inconclusive(
@@ -310,9 +317,8 @@ class _Judge:
     def _is_material(self, effect: StateEffect) -> bool:
         """Return whether an effect has to do with what the crossing was given, unlike a counter or the time of a call."""
         given = [each for each in flatten(decode(self._envelope.input)).values() if _says_something(each)]
-        text = f"{effect.path} {effect.what} {effect.value.decode('utf-8', 'replace')}"
-        words = set(words_of(text))
-        return not given or any(not set(words_of(str(each))).isdisjoint(words) for each in given)
+        words = {each for each in words_in(effect) if len(each) > 1}
+        return not given or any(not words.isdisjoint(words_in(each)) for each in given)
 
     def _as_unchanged(self, known: CrossingPrint) -> Judged:
         """Return the verdict on a crossing that ends as unchanged code does, and not as the incident did."""
@@ -536,6 +542,11 @@ class _Judge:
 
 def _was_abandoned(envelope: Envelope) -> bool:
     return isinstance(envelope.outcome, Streamed) and isinstance(envelope.outcome.end, Abandoned)
+
+
+def _is_known(effect: StateEffect, had: EffectPrint) -> bool:
+    """Return whether unchanged code writes bytes of this kind, too."""
+    return had.is_opaque and had.is_alike(effect)
 
 
 def _says_something(leaf: Any) -> bool:

@@ -1,0 +1,104 @@
+"""Whether what a tool does now is what it did in the incident: in whatever words, rows, files or pieces."""
+
+import json
+
+import pytest
+
+from autochron.incident.baseline import effects_in_common
+from autochron.model import StateEffect
+
+GIVEN = {"order": 70_001, "cents": 9_000, "reason": "wrong size"}
+
+
+def effect(path, what, value):
+    return StateEffect(path, what, json.dumps(value).encode())
+
+
+def row(number, cents, **more):
+    value = {"id": number, "order": 70_001, "cents": cents, "reason": "wrong size", **more}
+    return effect("pay.db", "row added to refunds", value)
+
+
+def pieces(*amounts):
+    return [row(number, cents, reason="") for number, cents in enumerate(amounts, 2)]
+
+
+def changed(before, after, **more):
+    value = {"row": more, "before": {"balance": before}, "after": {"balance": after}}
+    return effect("pay.db", "row changed in accounts", value)
+
+
+def text(path, *lines):
+    return effect(path, "file created", list(lines))
+
+
+ROW = [row(2, 9_000)]
+AGAIN = {
+    "once more": ROW,
+    "another number": [row(3, 9_000)],
+    "a cent more": [row(2, 9_001, reason="")],
+    "as text": [row(2, "9000", reason="")],
+    "as a float": [row(2, 9_000.0, reason="")],
+    "in two pieces": pieces(4_500, 4_500),
+    "in nine pieces": pieces(*[1_000] * 9),
+    "in ninety pieces": pieces(*[100] * 90),
+    "in uneven pieces": pieces(8_000, 999, 1),
+    "beside another row": [row(2, 9_000), row(3, 5)],
+    "in another file": [text("paid.txt", "70001: 9,000.00 for wrong size")],
+    "in another table": [effect("pay.db", "row added to payments", GIVEN)],
+    "on what is there": [changed(100, 9_100, order="70001 wrong size")],
+}
+OTHERWISE = {
+    "nothing": [],
+    "less": [row(2, 3_000, reason="")],
+    "refused, with the order": [row(2, 0, reason="refused")],
+    "refused, with another amount": [row(2, 500, reason="refused 70001")],
+    "a log of the refusal": [text("refused.txt", "70001")],
+    "pieces of less": pieces(1_000, 1_000),
+    "another change": [changed(100, 90)],
+}
+
+
+def recurs(had, now, given):
+    (known,) = effects_in_common([had, had, had], given)
+    return known.recurs_in(now, given)
+
+
+@pytest.mark.parametrize("name", AGAIN)
+def test_a_row_is_there_again(name):
+    assert recurs(ROW, AGAIN[name], GIVEN)
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_a_row_is_not_there_again(name):
+    assert not recurs(ROW, OTHERWISE[name], GIVEN)
+
+
+MAIL = [text("out/0001.txt", "to bo", "the code is 4711")]
+SENT = {"to": "bo", "text": "the code is 4711"}
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [
+        ([text("out/0007.txt", "To: bo", "The code is 4711.")], True),
+        ([text("out/0001.txt", "to bo", "the code"), text("out/0002.txt", "is 4711")], True),
+        ([text("out/0001.txt", "to bo", "the code is 4712")], False),
+        ([text("out/0001.txt", "to bo", "the code"), text("other/0002.txt", "is 4711")], False),
+        ([text("out/0001.txt", "to bo", "(redacted)")], False),
+    ],
+)
+def test_a_message_is_sent_again(now, expected):
+    assert recurs(MAIL, now, SENT) is expected
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [
+        ([changed(1_000, -4_000)], True),
+        ([changed(2_000, -3_000)], True),
+        ([changed(1_000, 500)], False),
+    ],
+)
+def test_a_balance_changes_by_as_much_again(now, expected):
+    assert recurs([changed(1_000, -4_000)], now, {"cents": 5_000}) is expected
