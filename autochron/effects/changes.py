@@ -29,6 +29,14 @@ MOST_ROWS = 50_000
 LOG = "log "
 """How the words of an effect begin that is a line of a log: it tells nothing of what was done."""
 
+REMOVED, EMPTIED = "removed", "emptied"
+"""What an effect is by which a file loses all that it held."""
+
+CREATED = "file created"
+
+LOSES = ("content changed", EMPTIED, "line removed", REMOVED, "row removed")
+"""How the words of an effect begin by which something is lost."""
+
 _PRAGMAS = ("user_version", "application_id")
 
 _SHOWN = 200
@@ -218,19 +226,21 @@ def differences(path: str, before: State, now: State) -> list[StateEffect]:
     if before == now:
         return []
     if now is None:
-        return [_effect(path, "removed")]
+        return [_effect(path, REMOVED)]
     if isinstance(now, _Database):
         had = before.tables if isinstance(before, _Database) else {}
         made = [] if before is not None else [_effect(path, "database created")]
         return [*made, *_few(path, list(_row_changes(path, had, now.tables)))]
     if before is None and not isinstance(now, _Bytes):
         value = now.value if isinstance(now, _Json) else [_line(each) for each in now.lines]
-        return [_effect(path, "file created", value)]
+        return [_effect(path, CREATED, value)]
     if isinstance(now, _Json) and isinstance(before, _Json):
         return _few(path, list(members(path, before.value, now.value, "")))
+    if before is not None and now == _Text([]):
+        return [_effect(path, EMPTIED)]
     if isinstance(now, _Text) and isinstance(before, _Text):
         return _few(path, list(_lines(path, before.lines, now.lines)))
-    what = "file created" if before is None else "content changed"
+    what = CREATED if before is None else "content changed"
     if isinstance(now, _Bytes):
         return [_effect(path, what, {"digest": now.digest, "size": now.size})]
     return [_effect(path, what, now.value if isinstance(now, _Json) else now.lines)]

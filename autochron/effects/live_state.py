@@ -158,13 +158,11 @@ class LiveState:
             self.seen(address).opened_before |= dict.fromkeys(map(self._name, sorted(self.opened_before)))
 
     def _module_changes(self) -> list[StateEffect]:
-        """Return what changed in the globals of modules; of what the agent keeps between live crossings nothing."""
+        """Return what changed in the globals of modules."""
         if self._modules is None:
             return []
         try:
-            if self._open:
-                return self._modules.changes()
-            self._modules.look()
+            return self._modules.changes()
         except (
             Exception
         ) as error:  # of an object that doesn't like to be looked at: then globals are not compared

@@ -35,12 +35,8 @@ class ModuleState:
         self._name = name
         self._seen: dict[str, Any] = {}
 
-    def look(self) -> None:
-        """Remember how things are now."""
-        self._seen = self._read()
-
     def changes(self) -> list[StateEffect]:
-        """List what is other than at the last look, and remember how it is now."""
+        """List what is other than at the last call, and remember how it is now; nothing at the first one."""
         before, self._seen = self._seen, self._read()
         found: list[StateEffect] = []
         modules = {_file_of(place) for place in before}

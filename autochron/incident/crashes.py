@@ -23,7 +23,6 @@ CRASHES = (
 """What says that code is broken, or that what it needs isn't there, however it was raised."""
 
 _ORDINARY = (AutochronError, BlockingIOError, InterruptedError, StopAsyncIteration, StopIteration)
-_ORDINARY_NAMES = frozenset({"Empty", "Full", "QueueEmpty", "QueueFull"})
 """Exceptions that code catches in the ordinary course of things."""
 
 _RAISE = dis.opmap["RAISE_VARARGS"]
@@ -77,10 +76,7 @@ def is_passed_over(
     It is judged as one that leaves a crossing, but for those by which Python tells that there is no more.
     """
     return (
-        isinstance(error, Exception)
-        and not isinstance(error, _ORDINARY)
-        and type(error).__name__ not in _ORDINARY_NAMES
-        and is_crash(error, owns, traceback)
+        isinstance(error, Exception) and not isinstance(error, _ORDINARY) and is_crash(error, owns, traceback)
     )
 
 

@@ -15,10 +15,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from msgspec import Struct
 from msgspec.json import decode
 
-from autochron.effects.changes import LOG
+from autochron.effects.changes import CREATED, EMPTIED, LOG, LOSES, REMOVED
 from autochron.envelope.brief import brief
 from autochron.incident.baseline import Baseline, CrossingPrint, EffectPrint, is_opaque, words_in
-from autochron.incident.prints import flatten, is_below, print_of
+from autochron.incident.prints import flatten, is_below, print_of, text_fits
 from autochron.model import (
     OUTSIDE,
     Abandoned,
@@ -273,10 +273,16 @@ class _Judge:
         if any(
             self._is_material(effect)
             for effect in self._effects
-            if any(each.recurs_in([effect], given) for each in again)
+            if any(each.is_alike(effect) or each.recurs_in([effect], given) for each in again)
         ):
             return self._inconclusive(
                 [f"{self._address} still did a part of what it did in the incident: {self._listed_effects()}"]
+            )
+        lost = [each for each in self._effects if any(_loses_as_much(each, one) for one in had)]
+        if lost:
+            listed = "; ".join(map(shown, lost))
+            return self._inconclusive(
+                [f"{self._address} still lost what it changed in the incident: {listed}"]
             )
         unread = [
             each for each in self._effects if is_opaque(each) and not any(_is_known(each, one) for one in had)
@@ -312,7 +318,15 @@ class _Judge:
         known = () if case.baseline is None else case.baseline.outside
         seen = case.evidence.get(OUTSIDE, Evidence(address=OUTSIDE)).effects
         new = [each for each in seen if not any(one.is_again(each) for one in known)]
-        return [each for each in new if any(one.recurs_in([each], given) for one in had)]
+        # What a program keeps in its globals, such as a conversation, may quote the input.
+        return [
+            each
+            for each in new
+            if any(
+                one.recurs_in([each], given) and (".py:" not in each.path or one.is_alike(each))
+                for one in had
+            )
+        ]
 
     def _is_material(self, effect: StateEffect) -> bool:
         """Return whether an effect has to do with what the crossing was given, unlike a counter or the time of a call."""
@@ -547,6 +561,15 @@ def _was_abandoned(envelope: Envelope) -> bool:
 def _is_known(effect: StateEffect, had: EffectPrint) -> bool:
     """Return whether unchanged code writes bytes of this kind, too."""
     return had.is_opaque and had.is_alike(effect)
+
+
+def _loses_as_much(effect: StateEffect, had: EffectPrint) -> bool:
+    """Return whether a file that was changed in the incident loses all that it held, or one that lost all loses something."""
+    if not text_fits(had.path, effect.path):
+        return False
+    if effect.what in {REMOVED, EMPTIED}:
+        return not text_fits(had.what, CREATED)
+    return effect.what.startswith(LOSES) and any(text_fits(had.what, each) for each in (REMOVED, EMPTIED))
 
 
 def _says_something(leaf: Any) -> bool:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import queue
 import socket
 import sqlite3
 import sys
@@ -116,17 +115,12 @@ def noted(names):
     return [each.partition(",")[0].partition(":")[0] for each in watch.found()]
 
 
-def from_an_empty_queue():
-    queue.Queue().get_nowait()
-
-
 def made_twice():
     os.mkdir(os.path.dirname(__file__))
 
 
 ORDINARY = {
     "iterator": lambda: next(iter(())),
-    "queue": from_an_empty_queue,
     "made twice": made_twice,
     "cancelled": lambda: raises(asyncio.CancelledError()),
 }
