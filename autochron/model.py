@@ -607,6 +607,8 @@ class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """State that it used and of which no snapshot was kept, each with the reason."""
     opened_before: tuple[str, ...] = ()
     """Files and databases that were open before the replay began, so that it could not work on a copy."""
+    left_running: tuple[str, ...] = ()
+    """Threads and tasks that it started, and that were at work when it had ended."""
 
 
 Severity: TypeAlias = Literal["error", "warning", "consequence", "notice"]

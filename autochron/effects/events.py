@@ -5,6 +5,10 @@ Apart from the rest, for a recording asks for them as it starts.
 
 from __future__ import annotations
 
+import os
+
+from autochron.effects.undisturbed import undisturbed
+
 CHANGED_PATHS: dict[str, tuple[tuple[int, int | None], ...]] = {
     "os.remove": ((0, 1),),
     "os.rename": ((0, 2), (1, 3)),
@@ -14,11 +18,18 @@ CHANGED_PATHS: dict[str, tuple[tuple[int, int | None], ...]] = {
     "os.mkdir": ((0, 2),),
     "os.rmdir": ((0, 1),),
     "shutil.rmtree": ((0, 1),),
+    "os.chmod": ((0, 2),),
+    "os.chown": ((0, 3),),
+    "os.utime": ((0, 3),),
+    "os.setxattr": ((0, None),),
+    "os.removexattr": ((0, None),),
 }
 """Events by which a file is changed that is not opened: which of their arguments are paths, and which the folders that
 these start from, as descriptors."""
 
-FOLLOWS_LINKS = frozenset({"os.truncate"})
+FOLLOWS_LINKS = frozenset(
+    {"os.chmod", "os.chown", "os.removexattr", "os.setxattr", "os.truncate", "os.utime"}
+)
 """Those of them that change what a symbolic link leads to, and not the link."""
 
 LISTS = frozenset({"os.listdir", "os.scandir"})
@@ -33,3 +44,13 @@ STAND_INS = frozenset(
     }
 )
 """Our modules whose functions stand between a program and the function that it calls."""
+
+
+def path_of_descriptor(descriptor: int) -> str | None:
+    """Return the path of the file or folder that a descriptor is open on; None where it has none, or where nobody tells."""
+    with undisturbed():
+        try:
+            path = os.readlink(f"/proc/self/fd/{descriptor}")
+        except OSError:  # closed, or no Linux
+            return None
+        return path if path.startswith("/") and os.path.lexists(path) else None

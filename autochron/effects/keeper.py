@@ -16,7 +16,7 @@ from typing import Any
 
 from autochron import _originals
 from autochron.effects.databases import SIDE_FILES, database_path, is_database
-from autochron.effects.events import CHANGED_PATHS, FOLLOWS_LINKS, LISTS
+from autochron.effects.events import CHANGED_PATHS, FOLLOWS_LINKS, LISTS, path_of_descriptor
 from autochron.effects.snapshots import SnapshotFolder
 from autochron.effects.undisturbed import is_busy, undisturbed
 from autochron.errors import StoreError
@@ -126,16 +126,21 @@ class StateKeeper:
             if self._automatic and self._is_inside() and not isinstance(arguments[0], int):
                 self._list(arguments[0] or ".")
         else:
-            for at, folder_at in CHANGED_PATHS[event]:
-                given = arguments[at]
-                if isinstance(given, (str, bytes, os.PathLike)):
-                    folder = (
-                        arguments[folder_at] if folder_at is not None and folder_at < len(arguments) else -1
-                    )
-                    given = _from_folder(given, folder)
-                    self._touched(given, writes=True, is_link=event not in FOLLOWS_LINKS)
-                    if event in _WHOLE_FOLDERS:
-                        self._keep_folder(given)
+            self._changed(event, arguments)
+
+    def _changed(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Take in that something is about to be changed that is not opened."""
+        for at, folder_at in CHANGED_PATHS[event]:
+            given = arguments[at]
+            if isinstance(given, int):
+                given = path_of_descriptor(given)
+            if not isinstance(given, (str, bytes, os.PathLike)):
+                continue
+            folder = arguments[folder_at] if folder_at is not None and folder_at < len(arguments) else -1
+            given = _from_folder(given, folder)
+            self._touched(given, writes=True, is_link=event not in FOLLOWS_LINKS)
+            if event in _WHOLE_FOLDERS:
+                self._keep_folder(given)
 
     def snapshots(self) -> tuple[Snapshot, ...]:
         """Return what was kept, in order of paths."""
@@ -306,11 +311,8 @@ def _from_folder(given: Any, folder: Any) -> Any:
     text = os.fsdecode(given)
     if not isinstance(folder, int) or folder < 0 or os.path.isabs(text):
         return given
-    with undisturbed():
-        try:
-            return os.path.join(os.readlink(f"/proc/self/fd/{folder}"), text)
-        except OSError:  # no Linux
-            return given
+    start = path_of_descriptor(folder)
+    return given if start is None else os.path.join(start, text)
 
 
 def _with_wrote(snapshot: Snapshot) -> Snapshot:

@@ -10,6 +10,7 @@ from autochron import _originals
 from autochron.effects import redirect
 from autochron.effects.changes import Watch, digest_of
 from autochron.effects.module_state import ModuleState
+from autochron.effects.running import at_work
 from autochron.effects.scratch import Before, Scratch
 from autochron.effects.undisturbed import is_busy, undisturbed
 from autochron.model import OUTSIDE, Evidence, FileRead, Snapshot, StateEffect
@@ -24,7 +25,16 @@ _MOST = 500
 class Seen:
     """What was seen of one live crossing."""
 
-    __slots__ = ("crash", "effects", "opened_before", "refusal", "stale", "unkept")
+    __slots__ = (
+        "crash",
+        "effects",
+        "left_running",
+        "opened_before",
+        "refusal",
+        "stale",
+        "unkept",
+        "was_running",
+    )
 
     def __init__(self) -> None:
         self.effects: list[StateEffect] = []
@@ -33,6 +43,8 @@ class Seen:
         self.stale: dict[str, None] = {}
         self.unkept: dict[str, None] = {}
         self.opened_before: dict[str, None] = {}
+        self.was_running: set[int] = set()
+        self.left_running: dict[str, None] = {}
 
 
 class LiveState:
@@ -138,6 +150,7 @@ class LiveState:
         with self._lock, undisturbed():
             self._note_changes()
             self._open[address] = None
+            self.seen(address).was_running = set(at_work())
 
     def left(self, address: str | None = None) -> None:
         """Note what was done up to the end of a live crossing, or without one up to now.
@@ -148,6 +161,9 @@ class LiveState:
             self._note_changes()
             if address is not None:
                 self._open.pop(address, None)
+                seen = self.seen(address)
+                found = at_work()
+                seen.left_running |= dict.fromkeys(found[each] for each in found.keys() - seen.was_running)
 
     def _note_changes(self) -> None:
         effects = self._watch.changes()
@@ -204,6 +220,7 @@ class LiveState:
                 stale=tuple(seen.stale),
                 unkept=tuple(seen.unkept),
                 opened_before=tuple(seen.opened_before),
+                left_running=tuple(sorted(seen.left_running)),
             )
             for address, seen in self._seen.items()
         )

@@ -64,11 +64,6 @@ class EffectPrint(Struct, frozen=True, kw_only=True):
         path = text_fits(self.path, effect.path) or self.family == _family([effect.path])
         return path and text_fits(self.what, effect.what)
 
-    @property
-    def is_opaque(self) -> bool:
-        """Whether only the digest of what was written is known."""
-        return "digest" in self.value.leaves
-
     def recurs_in(self, effects: Sequence[StateEffect], given: Mapping[str, Any]) -> bool:
         """Return whether some effects are this one, in whatever words.
 
@@ -112,6 +107,8 @@ class CrossingPrint(Struct, frozen=True, kw_only=True):
     effects: tuple[EffectPrint, ...] = ()
     unlike_record: tuple[str, ...] = ()
     """Fields of the outcome that are the same in each run and not what was recorded: state is missing."""
+    left_running: tuple[str, ...] = ()
+    """Threads and tasks that were at work when it had ended."""
 
 
 class Baseline(Struct, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ class Observed(Struct, frozen=True, kw_only=True):
     outcome: Any
     """As `verdict.outcome_of` returns it."""
     effects: tuple[StateEffect, ...] = ()
+    left_running: tuple[str, ...] = ()
 
 
 class Observation(Struct, frozen=True, kw_only=True):
@@ -45,7 +46,9 @@ def observe(
     found: dict[str, Observed] = {}
     for each in envelopes:
         seen = evidence.get(each.address, Evidence(address=each.address))
-        found[each.address] = Observed(outcome=outcome_of(each), effects=seen.effects)
+        found[each.address] = Observed(
+            outcome=outcome_of(each), effects=seen.effects, left_running=seen.left_running
+        )
     outside = evidence.get(OUTSIDE, Evidence(address=OUTSIDE)).effects
     return Observation(crossings=found, outside=outside, sources=tuple(sources), swallowed=tuple(swallowed))
 
@@ -74,6 +77,7 @@ def baseline_of(
             outcome=outcome,
             effects=effects_in_common([each.effects for each in seen], decode(envelope.input)),
             unlike_record=tuple(outcome.differences(outcome_of(envelope), ignored.get(address, ()))),
+            left_running=tuple(sorted({name for each in seen for name in each.left_running})),
         )
     sources = sorted({each for run in runs for each in run.sources})
     swallowed = sorted({each for run in runs for each in run.swallowed})

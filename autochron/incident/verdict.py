@@ -284,9 +284,7 @@ class _Judge:
             return self._inconclusive(
                 [f"{self._address} still lost what it changed in the incident: {listed}"]
             )
-        unread = [
-            each for each in self._effects if is_opaque(each) and not any(_is_known(each, one) for one in had)
-        ]
+        unread = [each for each in self._effects if is_opaque(each)]
         if had and unread:
             listed = "; ".join(map(shown, unread))
             reason = f"{self._address} wrote what can't be read, so it may hold what it did in the incident: {listed}"
@@ -420,6 +418,12 @@ class _Judge:
             for each in seen.opened_before
         ]
         known = self._print
+        usual = () if known is None else known.left_running
+        found += [
+            f"{address} left {each} at work, which may do later what it did in the incident; let it wait for that"
+            for each in seen.left_running
+            if each not in usual
+        ]
         unlike = () if known is None else known.unlike_record
         found += [
             f"unchanged code doesn't show the incident: {address}.{path} is another there; name the file in a [[snapshot]]"
@@ -556,11 +560,6 @@ class _Judge:
 
 def _was_abandoned(envelope: Envelope) -> bool:
     return isinstance(envelope.outcome, Streamed) and isinstance(envelope.outcome.end, Abandoned)
-
-
-def _is_known(effect: StateEffect, had: EffectPrint) -> bool:
-    """Return whether unchanged code writes bytes of this kind, too."""
-    return had.is_opaque and had.is_alike(effect)
 
 
 def _loses_as_much(effect: StateEffect, had: EffectPrint) -> bool:

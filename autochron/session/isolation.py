@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any, Literal, NamedTuple
 
-from autochron.effects.events import STAND_INS
+from autochron.effects.events import STAND_INS, path_of_descriptor
 from autochron.replaying.plan import Reach
 from autochron.session import databases, network
 from autochron.session.project import Project, line_of_project
@@ -61,6 +61,9 @@ _CHANGES = {
 }
 """Not `shutil.copy` and its like: they are seen by what they call."""
 
+_BY_DESCRIPTOR = frozenset({"os.chmod", "os.chown", "os.removexattr", "os.setxattr", "os.utime"})
+"""Events by which also a file is changed that is open to be read alone."""
+
 _TEMPORARY = {
     "tempfile.mkstemp": "makes a temporary file in",
     "tempfile.mkdtemp": "makes a temporary folder in",
@@ -93,9 +96,12 @@ _DENIED: dict[Reach, str] = {
 
 
 def paths_of(event: str, arguments: tuple[Any, ...]) -> list[Any]:
-    """Return the paths that an event changes; none where it names a descriptor."""
+    """Return the paths that an event changes."""
     if event == _DATABASE:
         path = _path((_plain(arguments[0]),), 0)
+        return [] if path is None else [path]
+    if event in _BY_DESCRIPTOR and isinstance(arguments[0], int):
+        path = _path_read(arguments[0])
         return [] if path is None else [path]
     at = (0, 1) if event == "os.rename" else (_CHANGES[event].at,) if event in _CHANGES else (0,)
     return [path for each in at if (path := _path(arguments, each)) is not None]
@@ -218,7 +224,8 @@ class Isolation:
         if event in _TEMPORARY:
             return f"{_TEMPORARY[event]} {self._name(os.path.dirname(os.fsdecode(arguments[0])))}"
         change = _CHANGES[event]
-        path = _path(arguments, change.at, change.folder)
+        is_read = event in _BY_DESCRIPTOR and isinstance(arguments[0], int)
+        path = _path_read(arguments[0]) if is_read else _path(arguments, change.at, change.folder)
         if path is None or os.path.lexists(path) is not (change.wants == "there"):
             return None
         to = f" to {self._name(_path(arguments, 1, 3))}" if event == "os.rename" else ""
@@ -260,6 +267,17 @@ class Isolation:
 
     def _name(self, path: str | None) -> str:
         return "a descriptor" if path is None else self._project.name(path)
+
+
+def _path_read(descriptor: int) -> str | None:
+    """Return the path of a descriptor that is open to be read alone; of others it was decided when they were opened."""
+    import fcntl  # lazy: it is rare
+
+    try:
+        flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
+    except OSError:
+        return None
+    return path_of_descriptor(descriptor) if flags & os.O_ACCMODE == os.O_RDONLY else None
 
 
 def _path(arguments: tuple[Any, ...], at: int, folder: int | None = None) -> str | None:
