@@ -580,6 +580,56 @@ def test_symbolic_links_are_as_they_were(project):
     assert "before the run: current  link to v1" in autochron(project, "traces", "show", "last").text
 
 
+MODES = """
+import os
+
+def share(name):
+    before = oct(os.stat(name).st_mode & 0o777), os.stat(name).st_mtime
+    os.chmod(name, 0o640)
+    with open(name) as file:
+        os.utime(file.fileno(), (2, 2))
+        os.fchmod(file.fileno(), 0o644)
+    return before, oct(os.stat(name).st_mode & 0o777), os.stat(name).st_mtime
+
+def main():
+    print(share("salary.txt"))
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_modes_and_times_are_as_they_were(project):
+    write(project, {"agent.py": MODES, "salary.txt": "10"})
+    os.chmod(project / "salary.txt", 0o600)
+    os.utime(project / "salary.txt", (1, 1))
+    run(project)
+    before = os.stat(project / "salary.txt")
+    for _ in range(2):
+        text, said = replayed(project, "last", "--live", "kind:tool")
+        assert text == "(('0o600', 1.0), '0o644', 2.0)\n", said
+    now = os.stat(project / "salary.txt")
+    assert (now.st_mode, now.st_mtime_ns, now.st_ctime_ns) == (
+        before.st_mode,
+        before.st_mtime_ns,
+        before.st_ctime_ns,
+    )
+
+
+def test_the_mode_of_what_is_only_read_is_not_changed(project):
+    write(
+        project,
+        {"agent.py": MODES.replace("def share(name):", "def share(name):\n    return 1"), "salary.txt": "10"},
+    )
+    run(project)
+    write(project, {"agent.py": MODES.replace("    os.chmod(name, 0o640)\n", "")})
+    before = os.stat(project / "salary.txt")
+    said = replayed(project, "last", "--live", "kind:tool")[1]
+    now = os.stat(project / "salary.txt")
+    assert "past the scratch copy that a replay works on, so it is refused" in said
+    assert (now.st_mode, now.st_ctime_ns) == (before.st_mode, before.st_ctime_ns)
+
+
 def test_the_baseline_shows_no_rows(project):
     run(project)
     done = autochron(project, "incident", "new", "last", "x")

@@ -624,6 +624,33 @@ def test_a_fix_that_ends_the_program_or_never_ends_shows_nothing(shop, tmp_path_
     assert os.listdir(temporary) == []
 
 
+LATER = {
+    "threading.Timer(0.2, move, (source, target, cents)).start()": "the thread move",
+    "threading.Thread(target=move, args=(source, target, cents), daemon=True).start()": "the thread move",
+}
+
+
+@pytest.mark.parametrize("start_later", LATER)
+def test_a_fix_that_does_it_later_shows_nothing(shop, start_later):
+    write(shop, {"shop.py": BANK})
+    record(shop)
+    new(shop, "last", "--live", "transfer[1]", "x")
+    later = f"""def move(source, target, cents):
+    import time
+    time.sleep(0.2)
+    ACCOUNTS[source] -= cents
+
+def transfer(source, target, cents):
+    import threading
+    {start_later}
+    return {{"moved": 0}}
+"""
+    text = BANK[: BANK.index("def transfer")] + later + BANK[BANK.index("\ndef main") :]
+    write(shop, {"shop.py": text})
+    status, text = run_test(shop, "x")
+    assert (status, f"transfer[1] left {LATER[start_later]} at work" in text) == (1, True), text
+
+
 def test_an_error_that_is_the_right_answer_may_be_said(shop):
     write(shop, {"shop.py": BANK})
     record(shop)
