@@ -29,6 +29,9 @@ MOST_ROWS = 50_000
 LOG = "log "
 """How the words of an effect begin that is a line of a log: it tells nothing of what was done."""
 
+_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite@_%' ESCAPE '@' ORDER BY name"
+"""The program's own tables: those of SQLite count and measure."""
+
 REMOVED, EMPTIED = "removed", "emptied"
 """What an effect is by which a file loses all that it held."""
 
@@ -80,6 +83,7 @@ class Watch:
         self._name = name
         self._seen: dict[str, tuple[Mark | None, State]] = {}
         self._modes: dict[str, int | None] = {}
+        self._links: dict[str, str | None] = {}
 
     def changes(self) -> list[StateEffect]:
         """List what was changed since the last call, or since the replay began."""
@@ -94,7 +98,10 @@ class Watch:
         return found
 
     def _changes_at(self, path: str) -> Iterator[StateEffect]:
+        yield from self._link(path)
         now_at = self._scratch.now_at(path)
+        if self._links[path] is not None or (now_at is None and self._scratch.link_before(path) is not None):
+            return  # what a link leads to is told of under its own path
         mark = None if now_at is None else mark_of(now_at)
         seen = self._seen.get(path)
         if seen is not None and seen[0] == mark and not (mark and is_young(mark)):
@@ -107,6 +114,16 @@ class Watch:
             found = [StateEffect(each.path, f"{LOG}{each.what}", each.value) for each in found]
         yield from found
         yield from self._mode(path, now_at)
+
+    def _link(self, path: str) -> Iterator[StateEffect]:
+        """Yield whether a symbolic link leads elsewhere than it did, or is gone or new."""
+        now = self._scratch.link_now(path)
+        before = self._links.get(path, self._scratch.link_before(path))
+        self._links[path] = now
+        if before == now:
+            return
+        what = "link removed" if now is None else "link created" if before is None else "link changed"
+        yield _effect(self._name(path), what, {"to": now if now is not None else before})
 
     def _mode(self, path: str, now_at: str | None) -> Iterator[StateEffect]:
         """Yield whether a file's permissions are others than they were."""
@@ -169,12 +186,7 @@ def _read_database(path: str) -> State:
     tables: dict[str, Rows] = {}
     try:
         with closing(open_read_only(path, timeout=0.5)) as connection:
-            names = [
-                name
-                for (name,) in connection.execute(
-                    "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
-                )
-            ]
+            names = [name for (name,) in connection.execute(_TABLES)]
             for name in names:
                 tables[name] = _rows(connection, name)
             schema = connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name")
@@ -286,16 +298,16 @@ def _lines(path: str, before: list[str], now: list[str]) -> Iterator[StateEffect
         for line in now[len(before) :]:
             yield _effect(path, "line added", _line(line))
         return
-    if len(before) == len(now):
-        for was, is_now in zip(before, now, strict=True):
-            if was != is_now:
-                yield _effect(path, "line changed", {"before": _line(was), "after": _line(is_now)})
-        return
     had, has = Counter(before), Counter(now)
-    for line in (had - has).elements():
-        yield _effect(path, "line removed", _line(line))
-    for line in (has - had).elements():
-        yield _effect(path, "line added", _line(line))
+    gone, new = list((had - has).elements()), list((has - had).elements())
+    if len(gone) == len(new):
+        for was, is_now in zip(gone, new, strict=True):
+            yield _effect(path, "line changed", {"before": _line(was), "after": _line(is_now)})
+    else:
+        for line in gone:
+            yield _effect(path, "line removed", _line(line))
+        for line in new:
+            yield _effect(path, "line added", _line(line))
     if had == has:
         yield _effect(path, "lines moved", now)
 

@@ -166,6 +166,7 @@ class LiveState:
                 seen.left_running |= dict.fromkeys(found[each] for each in found.keys() - seen.was_running)
 
     def _note_changes(self) -> None:
+        self.scratch.flush()
         effects = self._watch.changes()
         effects += self._module_changes()
         for address in tuple(self._open) or ((OUTSIDE,) if effects else ()):

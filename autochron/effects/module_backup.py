@@ -96,6 +96,8 @@ class ModuleBackup:
         cls = type(value)
         if isinstance(value, (dict, list, set, deque)) and cls.__module__ in {"builtins", "collections"}:
             return value.copy()
+        if _is_buffer(value):
+            return value[:]
         if isinstance(value, tuple):
             return list(value)
         if isinstance(value, MethodType):
@@ -113,11 +115,18 @@ class ModuleBackup:
 
 def _inside(held: Any) -> list[Any]:
     """Return the objects in what a value holds."""
+    if _is_buffer(held):
+        return []
     if isinstance(held, _Function):
         return [*held.cells.values(), *held.attributes.values(), *held.defaults]
     if isinstance(held, dict):
         return [*held.values(), *(key for key in held if not isinstance(key, str))]
     return list(held)
+
+
+def _is_buffer(value: Any) -> bool:
+    """Return whether a value is a mutable sequence of numbers or bytes."""
+    return isinstance(value, bytearray) or type(value).__module__ == "array"
 
 
 def _is_data(name: str, value: Any) -> bool:
@@ -143,6 +152,9 @@ def _restore(value: Any, held: Any) -> None:
         if len(value) != len(held) or any(one is not other for one, other in zip(value, held, strict=True)):
             value.clear()
             value.extend(held)
+    elif _is_buffer(value):
+        if value != held:
+            value[:] = held
     elif isinstance(value, FunctionType):
         for name, cell in cells_of(value).items():
             if name in held.cells and cell.cell_contents is not held.cells[name]:

@@ -129,6 +129,8 @@ class _Reader:
             return sorted(repr(self._shown(each, depth)) for each in list(value))
         if isinstance(value, (bytes, bytearray)):
             return repr(bytes(value))
+        if cls.__module__ == "array":
+            return list(value)
         if cls.__module__ in {"itertools", "datetime", "decimal", "uuid", "fractions"}:
             return repr(value)
         if isinstance(value, MethodType):

@@ -10,6 +10,7 @@ import gc
 import io
 import os
 from collections.abc import Collection
+from typing import Any
 
 from autochron.effects.databases import SIDE_FILES, is_database
 from autochron.effects.scratch import Scratch
@@ -70,7 +71,7 @@ class OpenHandles:
                 self.databases.add(main)
             elif main == path:
                 found.append((int(name), path, flags))
-        _flush({descriptor for descriptor, *_ in found})
+        self._scratch.handles.update(_flush({descriptor for descriptor, *_ in found}))
         for descriptor, path, flags in found:
             self._move(descriptor, path, flags)
 
@@ -93,14 +94,17 @@ def _identity(descriptor: int) -> tuple[int, int] | None:
     return facts.st_dev, facts.st_ino
 
 
-def _flush(descriptors: Collection[int]) -> None:
-    """Write what waits in the file objects of some descriptors."""
+def _flush(descriptors: Collection[int]) -> list[Any]:
+    """Write what waits in the file objects of some descriptors; return these objects."""
+    found: list[Any] = []
     if not descriptors:
-        return
+        return found
     for each in gc.get_objects():
         if isinstance(each, (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)):
             try:
                 if not each.closed and each.fileno() in descriptors:
                     each.flush()
+                    found.append(each)
             except (OSError, ValueError):
                 continue
+    return found

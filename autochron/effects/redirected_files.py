@@ -46,6 +46,8 @@ def opened(original: Callable[..., Any]) -> Callable[..., Any]:
         except OSError as error:
             raise named_as_given(error, file) from error.__cause__
         _name(opened, file)
+        if _writes(mode):
+            scratch.handles.add(opened)
         return opened
 
     return open

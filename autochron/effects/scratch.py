@@ -16,7 +16,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+from weakref import WeakSet
 
 from autochron import _originals
 from autochron.effects.databases import copy_database, is_database
@@ -76,6 +77,8 @@ class Scratch:
         self._files, self._gone = os.path.join(self.folder, "files"), os.path.join(self.folder, "gone")
         self.has_links = any(found.kind == "link" for found in self.before.values())
         """Whether symbolic links may be others than those on the disk."""
+        self.handles: WeakSet[Any] = WeakSet()
+        """The file objects by which the program writes here."""
         self._temporary: set[str] = set()
         self._names: set[str] = set()
         self._absent = frozenset(path for path, found in self.before.items() if found.kind == "absent")
@@ -286,13 +289,23 @@ class Scratch:
             with undisturbed():
                 _remove_folder(self.folder)
 
+    def flush(self) -> None:
+        """Write what waits in file objects of the program, so that it is seen when it was written and not at the end."""
+        for each in list(self.handles):
+            try:
+                if not each.closed:
+                    each.flush()
+            except (OSError, ValueError, AttributeError):  # closed meanwhile, or detached
+                continue
+
     # --- what was changed --------------------------------------------------------------------------------------------
 
     def changed_paths(self) -> list[str]:
         """List the files that are other than they were, or gone, in order of their paths."""
         found: dict[str, None] = {}
         with undisturbed():
-            for folder, _, names in os.walk(self._files):
+            for folder, folders, names in os.walk(self._files):
+                names += [name for name in folders if os.path.islink(os.path.join(folder, name))]
                 found |= {os.path.join(folder, name)[len(self._files) :]: None for name in names}
             for folder, _, names in os.walk(self._gone):
                 if _GONE in names:
@@ -316,6 +329,21 @@ class Scratch:
             return found.content
         return path if os.path.isfile(path) else None
 
+    def link_now(self, path: str) -> str | None:
+        """Return where a symbolic link leads now; None for what is none."""
+        changed = self._files + path
+        if self._is_gone(path) and not os.path.lexists(changed):
+            return None
+        there = changed if os.path.lexists(changed) else path
+        return os.readlink(there) if os.path.islink(there) else None
+
+    def link_before(self, path: str) -> str | None:
+        """Return where a symbolic link led before; None for what was none."""
+        found = self.before.get(path)
+        if found is not None:
+            return found.target or None
+        return os.readlink(path) if os.path.islink(path) else None
+
     def mode_before(self, path: str) -> int | None:
         """Return the permission bits that a path had before; None where there was none."""
         found = self.before.get(path)
@@ -332,15 +360,17 @@ class Scratch:
             for each, found in self.before.items()
             if f"{each}/".startswith(f"{path}/") and (found.content or found.kind == "link")
         ]
-        if os.path.isdir(path):
-            for folder, _, names in os.walk(path):
-                had += [os.path.join(folder, name) for name in names]
-        elif os.path.isfile(path):
+        if is_real_folder(path):
+            for folder, folders, names in os.walk(path):
+                links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
+                had += [os.path.join(folder, name) for name in (*names, *links)]
+        elif os.path.lexists(path):
             had.append(path)
         return [
             each
             for each in had
-            if not os.path.lexists(self._files + each) and self.before_at(each) is not None
+            if not os.path.lexists(self._files + each)
+            and (self.before_at(each) is not None or self.link_before(each) is not None)
         ]
 
     # --- inside ------------------------------------------------------------------------------------------------------

@@ -311,11 +311,16 @@ class _Judge:
         return None
 
     def _done_elsewhere(self, had: Sequence[EffectPrint], given: Mapping[str, Any]) -> list[StateEffect]:
-        """Return what was done outside of live crossings that the crossing did, and that unchanged code does not do there."""
-        case = self._case
-        known = () if case.baseline is None else case.baseline.outside
-        seen = case.evidence.get(OUTSIDE, Evidence(address=OUTSIDE)).effects
-        new = [each for each in seen if not any(one.is_again(each) for one in known)]
+        """Return what was done outside of this crossing that it did, and that unchanged code does not do there."""
+        baseline = self._case.baseline or Baseline()
+        new: list[StateEffect] = []
+        for address, seen in self._case.evidence.items():
+            if address == self._address:
+                continue
+            usual = baseline.outside if address == OUTSIDE else ()
+            if address in baseline.crossings:
+                usual = baseline.crossings[address].effects
+            new += [each for each in seen.effects if not any(one.is_again(each) for one in usual)]
         # What a program keeps in its globals, such as a conversation, may quote the input.
         return [
             each

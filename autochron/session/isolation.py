@@ -103,8 +103,12 @@ def paths_of(event: str, arguments: tuple[Any, ...]) -> list[Any]:
     if event in _BY_DESCRIPTOR and isinstance(arguments[0], int):
         path = _path_read(arguments[0])
         return [] if path is None else [path]
-    at = (0, 1) if event == "os.rename" else (_CHANGES[event].at,) if event in _CHANGES else (0,)
-    return [path for each in at if (path := _path(arguments, each)) is not None]
+    places: tuple[tuple[int, int | None], ...] = ((0, None),)
+    if event == "os.rename":
+        places = ((0, 2), (1, 3))
+    elif event in _CHANGES:
+        places = ((_CHANGES[event].at, _CHANGES[event].folder),)
+    return [path for at, folder in places if (path := _path(arguments, at, folder)) is not None]
 
 
 def changes_of(
