@@ -302,7 +302,7 @@ def read_baseline(trace: Any) -> Baseline | None:
     except (OSError, msgspec.MsgspecError) as error:
         raise StoreError(
             f"{path} can't be read ({error}); make the incident again with `autochron incident new --force`"
-        ) from error
+        ) from None
     if found.version > VERSION:
         raise StoreError(
             f"{path} was written by a newer autochron (version {found.version}); upgrade autochron"
