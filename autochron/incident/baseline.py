@@ -71,7 +71,7 @@ class EffectPrint(Struct, frozen=True, kw_only=True):
         format, file or row, or several of its kind do together; and where those of its kind come to about as much, in one
         piece or in several.
         """
-        if any(self.is_again(each) for each in effects):
+        if any(self.is_again(each) or self._is_copied(each) for each in effects):
             return True
         alike = [each for each in effects if self.is_alike(each)]
         wanted = {word for field in self.carries for word in words_in(given.get(field))}
@@ -86,6 +86,11 @@ class EffectPrint(Struct, frozen=True, kw_only=True):
         varying = self.value.varying()
         amount = sum(amount_of(each, varying) for each in values)
         return self.amount > 0 and _is_close(amount, self.amount)
+
+    def _is_copied(self, effect: StateEffect) -> bool:
+        """Return whether an effect writes the very same to a file that differs by a number in its name."""
+        value = msgspec.json.decode(effect.value)
+        return value is not None and self.is_alike(effect) and not self.value.differences(value)
 
     def _adds_up(self, held: Sequence[Mapping[str, float]], given: Mapping[str, float]) -> bool:
         """Return whether effects hold each number of the input: each of them as it is, such as an order's, or in the sum."""

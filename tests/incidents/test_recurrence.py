@@ -83,6 +83,7 @@ SENT = {"to": "bo", "text": "the code is 4711"}
     [
         ([text("out/0007.txt", "To: bo", "The code is 4711.")], True),
         ([text("out/0001.txt", "to bo", "the code"), text("out/0002.txt", "is 4711")], True),
+        ([text("out/0009.txt", "to bo", "the code is 4711")], True),
         ([text("out/0001.txt", "to bo", "the code is 4712")], False),
         ([text("out/0001.txt", "to bo", "the code"), text("other/0002.txt", "is 4711")], False),
         ([text("out/0001.txt", "to bo", "(redacted)")], False),
