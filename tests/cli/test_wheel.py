@@ -105,6 +105,7 @@ def test_the_installed_wheel_records_and_replays_the_demos_agent(installed, tmp_
     assert sorted(os.listdir(tmp_path / "refund")) == [
         "README.md",
         "autochron.toml",
+        "baseline.json",
         "test_refund.py",
         "trace.jsonl",
     ]

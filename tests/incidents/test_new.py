@@ -625,8 +625,8 @@ def test_a_fix_that_ends_the_program_or_never_ends_shows_nothing(shop, tmp_path_
 
 
 LATER = {
-    "threading.Timer(0.2, move, (source, target, cents)).start()": "the thread move",
-    "threading.Thread(target=move, args=(source, target, cents), daemon=True).start()": "the thread move",
+    "threading.Timer(0.2, _move, (source, target, cents)).start()": "the thread _move",
+    "threading.Thread(target=_move, args=(source, target, cents), daemon=True).start()": "the thread _move",
 }
 
 
@@ -635,7 +635,7 @@ def test_a_fix_that_does_it_later_shows_nothing(shop, start_later):
     write(shop, {"shop.py": BANK})
     record(shop)
     new(shop, "last", "--live", "transfer[1]", "x")
-    later = f"""def move(source, target, cents):
+    later = f"""def _move(source, target, cents):
     import time
     time.sleep(0.2)
     ACCOUNTS[source] -= cents
