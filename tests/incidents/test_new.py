@@ -625,8 +625,8 @@ def test_a_fix_that_ends_the_program_or_never_ends_shows_nothing(shop, tmp_path_
 
 
 LATER = {
-    "threading.Timer(0.2, _move, (source, target, cents)).start()": "the thread _move",
-    "threading.Thread(target=_move, args=(source, target, cents), daemon=True).start()": "the thread _move",
+    "threading.Timer(0.2, _move, (source, target, cents)).start()": "what transfer[1] did in the incident is done outside of it",
+    "threading.Thread(target=_move, args=(source, target, cents), daemon=True).start()": "transfer[1] left the thread _move at work",
 }
 
 
@@ -648,7 +648,7 @@ def transfer(source, target, cents):
     text = BANK[: BANK.index("def transfer")] + later + BANK[BANK.index("\ndef main") :]
     write(shop, {"shop.py": text})
     status, text = run_test(shop, "x")
-    assert (status, f"transfer[1] left {LATER[start_later]} at work" in text) == (1, True), text
+    assert (status, LATER[start_later] in text) == (1, True), text
 
 
 def test_an_error_that_is_the_right_answer_may_be_said(shop):
