@@ -625,8 +625,12 @@ def test_a_fix_that_ends_the_program_or_never_ends_shows_nothing(shop, tmp_path_
 
 
 LATER = {
-    "threading.Timer(0.2, _move, (source, target, cents)).start()": "what transfer[1] did in the incident is done outside of it",
-    "threading.Thread(target=_move, args=(source, target, cents), daemon=True).start()": "transfer[1] left the thread _move at work",
+    "threading.Timer(0.2, _move, (source, target, cents)).start()": (
+        "what transfer[1] did in the incident is done outside of it"
+    ),
+    "threading.Thread(target=_move, args=(source, target, cents), daemon=True).start()": (
+        "transfer[1] left the thread _move at work"
+    ),
 }
 
 
