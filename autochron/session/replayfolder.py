@@ -117,11 +117,16 @@ class ReplayFolder:
             _originals.sleep(_PAUSE)
 
     def clear(self) -> None:
-        """Remove what a fork may have left of it."""
-        if os.path.isdir(self.path):
+        """Remove what a fork may have left of it; a process that is being killed may still write there."""
+        since = _originals.perf_counter_ns()
+        while os.path.isdir(self.path):
             import shutil  # lazy: it is seldom there
 
             shutil.rmtree(self.path, ignore_errors=True)
+            if _originals.perf_counter_ns() - since > PATIENCE:
+                return
+            if os.path.isdir(self.path):
+                _originals.sleep(_PAUSE)
 
     def remove(self) -> None:
         """Remove it."""
