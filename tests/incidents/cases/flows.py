@@ -101,7 +101,7 @@ import sqlite3
 
 
 async def tell(team, text):
-    """Tell a team something."""
+    """Send a team a message."""
     await asyncio.sleep(0.01)
     return {"told": team, "letters": len(text)}
 

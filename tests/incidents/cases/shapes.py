@@ -76,7 +76,7 @@ import model
 
 
 def add_coupon(customer, percent):
-    """Give a customer a coupon."""
+    """Grant a customer a coupon."""
     code = f"{random.randrange(16**6):06X}"
     with open("coupons.txt", "a", encoding="utf-8") as file:
         file.write(f"{code} {customer} {percent}\\n")
@@ -277,7 +277,7 @@ class NotAllowedError(Exception):
 
 
 def grant(user, role):
-    """Give a user a role."""
+    """Grant a user a role."""
     with open("roles.json", encoding="utf-8") as file:
         roles = json.load(file)
     roles.setdefault(role, []).append(user)
