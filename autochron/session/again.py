@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.json import decode
 
+from autochron import errors
 from autochron.envelope.brief import brief
 from autochron.errors import InconclusiveError, NotCrossedError, ReproducedError
 from autochron.incident.verdict import Case, Judged, Verdict, outcome_words, shown, why_not_fixed
@@ -72,9 +73,15 @@ def refuse_failure(record: Record, rerun: Rerun | None, case: Case, caller: str)
     then = f"then say in {caller} what should happen, in the place of this check"
     error = f" ({footer.error})" if footer.error else ""
     if rerun.status:
+        last = _last_lines(rerun.stderr or rerun.stdout)
+        if _is_ours(rerun.summary.uncaught):
+            raise InconclusiveError(
+                f"the replay stopped the program, so it is not known how it would end. It said last:\n{last}\nmake that live,"
+                f" or record again; {then}"
+            )
         said = (
             f"the program ended with status {rerun.status}; in the incident with {footer.status}{error}. It said last:\n"
-            f"{_last_lines(rerun.stderr or rerun.stdout)}\nthe fix goes where this comes from; {then}"
+            f"{last}\nthe fix goes where this comes from; {then}"
         )
         raise ReproducedError(said) if rerun.status == footer.status else InconclusiveError(said)
     reasons = why_not_fixed(case)
@@ -83,6 +90,12 @@ def refuse_failure(record: Record, rerun: Rerun | None, case: Case, caller: str)
         raise InconclusiveError(
             f"the program ends well, and that shows nothing:\n{listed}\nmend that; {then}"
         )
+
+
+def _is_ours(uncaught: str | None) -> bool:
+    """Return whether what ended a program is an error of a replay, such as for a crossing that has no record."""
+    found = getattr(errors, uncaught or "", None)
+    return isinstance(found, type) and issubclass(found, errors.AutochronError)
 
 
 def suspects(record: Record, plan: Plan) -> list[Envelope]:

@@ -130,7 +130,8 @@ def _run(incident: Incident, limit: float, *, variation: int) -> _Ended:
     seen = next((text for kind, text in lines if kind == witness.OBSERVED), None)
     observation = None if seen is None else read_observation(base64.b64decode(seen))
     ends = [line for line in lines if line[0] != witness.OBSERVED]
-    return _Ended(ends, observation, (done.stdout + done.stderr).strip()[-_LAST:])
+    said = (done.stdout + done.stderr).strip()[-_LAST:]
+    return _Ended(ends, observation, said or f"pytest ended with status {done.returncode} and said nothing")
 
 
 def _judged(incident: Incident, ended: _Ended) -> Tried:

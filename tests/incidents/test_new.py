@@ -129,6 +129,25 @@ def test_a_program_that_failed_has_to_end_well(shop):
     assert run_test(shop, "incidents/total")[0] == 0
 
 
+def test_a_program_that_goes_on_past_the_record_is_no_failure_again(shop):
+    goes_on = SHOP.replace("def main", "def thank():\n    return 1\n\ndef main").replace(
+        "charge(**found)))", "charge(**found)))\n    thank()"
+    )
+    write(
+        shop,
+        {
+            "shop.py": goes_on.replace(
+                '    return {"item": item, "charged"', '    item.total\n    return {"item": item, "charged"'
+            )
+        },
+    )
+    record(shop, status=1)
+    new(shop, "last", "--live", "charge", "x")
+    write(shop, {"shop.py": goes_on})
+    status, text = run_test(shop, "x")
+    assert (status, "InconclusiveError: the replay stopped the program" in text) == (1, True), text
+
+
 @pytest.mark.thorough
 def test_a_block_waits_for_the_call_of_the_agent(shop):
     write(shop, {"block.py": 'import autochron, shop\nwith autochron.record("b"):\n    shop.main()\n'})
