@@ -50,7 +50,7 @@ _NOBODYS = (
     "/dev/",
     "/proc/",
     "/sys/",
-    os.path.join(os.path.realpath(os.environ.get("TMPDIR") or "/tmp"), ""),  # noqa: S108 - as Python takes it
+    os.path.join(os.path.realpath(_originals.temporary_folder()), ""),
 )
 """Folders whose files are the kernel's or a moment's."""
 

@@ -255,6 +255,6 @@ def _masked(effect: StateEffect, mask: Callable[[bytes], bytes]) -> StateEffect:
 def is_temporary(path: str, roots: Iterable[Any]) -> bool:
     """Return whether a file that `tempfile` makes is nobody's: in the system's folder for such, outside the project."""
     found = os.path.realpath(path)
-    place = os.path.join(os.path.realpath(os.environ.get("TMPDIR") or "/tmp"), "")  # noqa: S108 - as Python takes it
+    place = os.path.join(os.path.realpath(_originals.temporary_folder()), "")
     inside = [os.path.join(os.path.realpath(each), "") for each in roots]
     return found.startswith(place) and not any(found.startswith(each) for each in inside if each != "/")

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from autochron.effects.events import path_of_descriptor
 from autochron.effects.scratch import Scratch
 from autochron.effects.undisturbed import is_busy, undisturbed
 
@@ -68,12 +69,9 @@ def locate(path: Any, dir_fd: int | None = None) -> str | None:
 
 def folder_of(descriptor: int) -> str | None:
     """Return the folder of a descriptor, as the program knows it."""
-    try:
-        folder = os.readlink(f"/proc/self/fd/{descriptor}")
-    except OSError:  # no Linux
-        return None
+    folder = path_of_descriptor(descriptor)
     now = _in_force
-    if now is not None:
+    if now is not None and folder is not None:
         own = os.path.join(now.scratch.folder, "files")
         if folder == own or folder.startswith(f"{own}/"):
             return folder[len(own) :] or "/"

@@ -523,5 +523,4 @@ def _new_folder() -> str:
 
 def _name_of(process: int) -> str:
     """Return how the paths of a process's scratch folders begin."""
-    place = os.path.abspath(_originals.environ.get("TMPDIR") or "/tmp")  # noqa: S108 - its name is drawn by chance
-    return os.path.join(os.path.realpath(place), f"autochron-scratch-{process}-")
+    return os.path.join(os.path.realpath(_originals.temporary_folder()), f"autochron-scratch-{process}-")

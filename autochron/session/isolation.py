@@ -292,10 +292,8 @@ def _path(arguments: tuple[Any, ...], at: int, folder: int | None = None) -> str
         return None
     base = arguments[folder] if folder is not None and folder < len(arguments) else None
     if isinstance(base, int) and base >= 0 and not os.path.isabs(path):
-        try:
-            return os.path.join(os.readlink(f"/proc/self/fd/{base}"), path)
-        except OSError:  # no Linux
-            return path
+        start = path_of_descriptor(base)
+        return path if start is None else os.path.join(start, path)
     return path
 
 

@@ -39,7 +39,7 @@ class ReplayFolder:
     def __init__(self, record: Record, plan: Plan, swaps: Sequence[Swap] = ()) -> None:
         chance = _originals.urandom(8).hex()
         # Not tempfile: it draws random numbers, and costs 5 ms at the start of every replay.
-        place = os.path.abspath(_originals.environ.get("TMPDIR") or "/tmp")  # noqa: S108 - its name is drawn by chance
+        place = _originals.temporary_folder()
         self.path = os.path.join(place, f"autochron-{chance}")
         if not os.access(place, os.W_OK | os.X_OK):
             why = "it is not writable" if os.path.isdir(place) else "there is no such folder"
