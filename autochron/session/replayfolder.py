@@ -82,7 +82,7 @@ class ReplayFolder:
 
             self._is_filled = True
             with undisturbed():
-                os.mkdir(self.path, 0o700)
+                self._make()
                 record = self._record
                 with open(os.path.join(self.path, PLAN), "wb") as file:
                     file.write(encode(self._plan))
@@ -92,6 +92,14 @@ class ReplayFolder:
                 write_trace(
                     Trace(record.header, tuple(record), record.footer), os.path.join(self.path, TRACE)
                 )
+
+    def _make(self) -> None:
+        """Make the folder; one that is there is left of an earlier fork of this process, which was killed."""
+        try:
+            os.mkdir(self.path, 0o700)
+        except FileExistsError:
+            self.clear()
+            os.mkdir(self.path, 0o700)
 
     def gather(self, expected: Sequence[str]) -> tuple[list[list[Told]], list[str]]:
         """Wait for those that are at work, as long as they are; gives what all told, and the lanes of who still is.
