@@ -26,8 +26,8 @@ class Relay:
     def __iter__(self) -> Relay:
         return self
 
-    def _step(self, step: Callable[..., Any], *arguments: Any) -> Any:
-        self._token.resumed()
+    def _step(self, step: Callable[..., Any], *arguments: Any, sent: Any = None) -> Any:
+        self._token.resumed(sent)
         item = step(*arguments)
         self._token.yielded(item)
         return item
@@ -39,7 +39,7 @@ class Relay:
 
     def send(self, value: Any) -> Any:
         """Send a value to the iterator."""
-        return self._step(_send, self._iterator, value)
+        return self._step(_send, self._iterator, value, sent=value)
 
     @property
     def throw(self) -> Callable[..., Any]:
@@ -52,7 +52,14 @@ class Relay:
         if throw is None:
             self._token.resumed()
             raise AttributeError("throw")
-        return partial(self._step, throw)
+        return partial(self._throw, throw)
+
+    def _throw(self, throw: Callable[..., Any], *arguments: Any) -> Any:
+        error = next((each for each in reversed(arguments) if isinstance(each, BaseException)), None)
+        self._token.resumed(None, error)
+        item = throw(*arguments)
+        self._token.yielded(item)
+        return item
 
     def close(self) -> None:
         """Close the iterator, and enter: the token's owner is about to be closed as well."""

@@ -150,6 +150,11 @@ def observed(rule: BoundaryRule, value: Any) -> bytes:
     return b"null" if OUTCOME in rule.volatile else codec.encode(value).body
 
 
+def sent_form(value: Any, thrown: BaseException | None) -> bytes:
+    """Write what the consumer of a stream sent or threw into it."""
+    return canonical(("sent",), (value,)) if thrown is None else canonical(("thrown",), (thrown,))
+
+
 _BODY = b'{"body":'
 
 

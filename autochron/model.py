@@ -6,9 +6,10 @@ makes them from live values and turns them back; nothing here knows how.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.json import decode
 
 Kind: TypeAlias = Literal["model", "tool", "router", "ambient"]
 """What a boundary stands for."""
@@ -348,7 +349,7 @@ class Envelope(Struct, gc=False, frozen=True, kw_only=True):
     """The definition that was crossed: `shop/tools.py:refund`, `openai._base_client:SyncAPIClient.request`; with an `@`
     in front where it was marked by hand."""
     input: bytes
-    """Canonical JSON object: parameter to value, as it was before the call."""
+    """Canonical JSON object: parameter to value, as it was before the call; `$types` has what JSON does not tell of them."""
     outcome: Outcome
     form: Form = "value"
     exchanges: tuple[Exchange, ...] = ()
@@ -358,8 +359,9 @@ class Envelope(Struct, gc=False, frozen=True, kw_only=True):
     """Typed JSON object: the parameters whose value the call changed in place, as they were after it."""
     meta: bytes = b"{}"
     """JSON object: `model`, `sampling`, `usage`, `sdk`, `tools`, `printed`: what the body wrote to standard output, `steps`:
-    what it wrote and which arguments it had changed after so many items, `handed`: facts about the object that it gave, and
-    `passed`: the site of what it was passed to, where a rule's `argument` is why it was woven."""
+    what it wrote and which arguments it had changed after so many items, `sent`: what was sent or thrown in after so many,
+    `handed`: facts about the object that it gave, and `passed`: the site of what it was passed to, where a rule's
+    `argument` is why it was woven."""
     started: int = 0
     """Nanoseconds since the trace began."""
     duration: int = 0
@@ -379,6 +381,14 @@ class Envelope(Struct, gc=False, frozen=True, kw_only=True):
     def address(self) -> str:
         """Name and occurrence, as people write them: `place_order[1]`."""
         return f"{self.name}[{self.nth}]"
+
+    @property
+    def arguments(self) -> Any:
+        """The input as JSON data, without types: parameter to value."""
+        tree = decode(self.input)
+        if isinstance(tree, dict):
+            tree.pop("$types", None)
+        return tree
 
     @property
     def is_value(self) -> bool:
@@ -420,6 +430,8 @@ class Header(Struct, frozen=True, kw_only=True):
     """Whether the rules asked for ambient values of the project's lines."""
     hash_seed: str = ""
     """`PYTHONHASHSEED` of the run, by which sets have their order; empty where it was chance's."""
+    typed: bool = False
+    """Whether inputs tell types and state; those of older versions are compared as JSON."""
 
 
 class Connection(Struct, frozen=True):
@@ -633,6 +645,7 @@ class Divergence(Struct, frozen=True, kw_only=True):
         "stale-state",
         "invented",
         "unwatched",
+        "not-compared",
     ]
     address: str
     message: str
@@ -717,6 +730,13 @@ class ReplaySummary(Struct, frozen=True, kw_only=True):
     """How the program crashed, where it was no refusal that ended it: `ImportError: …, at tools.py:1`."""
     sources: tuple[str, ...] = ()
     """The project's modules that were imported, relative to the rules' root; only for who judges the replay."""
+    typed: bool = True
+    """Whether the trace tells the types of inputs; without them these are compared as JSON."""
+
+    @property
+    def not_compared(self) -> int:
+        """How many values nothing could be said of, because they are too large to be compared."""
+        return sum(each.kind == "not-compared" for each in self.divergences)
 
 
 class Incident(Struct, frozen=True, kw_only=True):
@@ -808,6 +828,7 @@ class Difference(Struct, frozen=True, kw_only=True):
         "output",
         "stdin",
         "end",
+        "not-compared",
     ]
     address: str | None
     """Of the crossing, in the first trace if it is there; None where it is of the run as a whole."""

@@ -23,7 +23,7 @@ class Token(Protocol):
     def yielded(self, item: Any) -> None:
         """Note an item; the crossing is left until `resumed`."""
 
-    def resumed(self) -> None:
+    def resumed(self, sent: Any = None, thrown: BaseException | None = None) -> None:
         """Note that the consumer came back."""
 
     def substituted(self, argument: Any) -> Any:
@@ -76,6 +76,9 @@ class CrossingHandler(Protocol):
 
     def item(self, crossing: Any, item: Any) -> None:
         """Note one item of a stream."""
+
+    def sent(self, crossing: Any, value: Any, thrown: BaseException | None) -> None:
+        """Note what the consumer of a stream sent or threw into it."""
 
     def substituted(self, crossing: Any, argument: Any) -> Any:
         """Give what the body gets for the argument that a rule's `outcome` names."""

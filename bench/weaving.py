@@ -43,7 +43,7 @@ class _Through:
     def yielded(self, item: Any) -> None:
         """Nothing."""
 
-    def resumed(self) -> None:
+    def resumed(self, sent: object = None, thrown: BaseException | None = None) -> None:
         """Nothing."""
 
 

@@ -93,8 +93,11 @@ def _iterated(crossing: Crossing, iterator: Any) -> Generator[Any, Any, Any]:
 async def _iterated_async(crossing: Crossing, iterator: Any) -> AsyncGenerator[Any, Any]:
     step: Any = iterator.__anext__
     arguments: tuple[Any, ...] = ()
+    sent: Any = None
+    thrown: BaseException | None = None
     while True:
-        crossing.resumed()
+        crossing.resumed(sent, thrown)
+        sent = thrown = None
         try:
             item = await step(*arguments)
         except StopAsyncIteration:
@@ -111,6 +114,7 @@ async def _iterated_async(crossing: Crossing, iterator: Any) -> AsyncGenerator[A
             crossing.raised(error)
             raise
         except BaseException as error:
+            thrown = error
             step, arguments = iterator.athrow, (error,)
         else:
             step, arguments = iterator.asend, (sent,)

@@ -154,12 +154,14 @@ class Crossing:
         finally:
             BUSY.discard(ident)
 
-    def resumed(self) -> None:
-        """Enter again, from wherever the consumer is now."""
+    def resumed(self, sent: Any = None, thrown: BaseException | None = None) -> None:
+        """Enter again, from wherever the consumer is now, with what it sent or threw in."""
         previous = CURRENT.get(None)
         if previous is not self:
             self.previous = previous if previous is not None else self.root
             CURRENT.set(self)
+        if sent is not None or (thrown is not None and type(thrown) is not GeneratorExit):
+            self._sent(sent, thrown)
 
     # --- for what the kernel follows ---------------------------------------------------------------------------------
 
@@ -169,6 +171,14 @@ class Crossing:
         return value if self.done else self._end(value)
 
     # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _sent(self, sent: Any, thrown: BaseException | None) -> None:
+        ident = get_ident()
+        BUSY.add(ident)
+        try:
+            self.handler.sent(self, sent, thrown)
+        finally:
+            BUSY.discard(ident)
 
     def _end(self, value: Any) -> Any:
         self.done = True

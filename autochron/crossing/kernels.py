@@ -124,12 +124,12 @@ class Part:
         self.leave()
         self._tell(self._call.item, item)
 
-    def resumed(self) -> None:
+    def resumed(self, sent: Any = None, thrown: BaseException | None = None) -> None:
         """Enter again."""
         self._previous = CURRENT.get(None)
         CURRENT.set(self.kernel.base)
         if self.inner is not None:
-            self.inner.resumed()
+            self.inner.resumed(sent, thrown)
 
     def leave(self) -> None:
         """Make current again what was before."""

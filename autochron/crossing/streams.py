@@ -150,5 +150,5 @@ class _LiveStep:
     def yielded(self, item: Any) -> None:
         """Nothing: a step is no generator."""
 
-    def resumed(self) -> None:
+    def resumed(self, sent: Any = None, thrown: BaseException | None = None) -> None:
         """Nothing: a step is no generator."""

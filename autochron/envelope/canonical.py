@@ -3,7 +3,8 @@
 One encode in C where it can be: keys and sets sorted, so that equal values give equal text. Types that JSON doesn't have
 are written as people would: a tuple as a list, a date as text, a model as its fields, a plain object of the user's own
 as its attributes (see `objects`), any other that is no value by its type. No address and no `repr` ever gets in. NaN
-and the infinities read as null below the top level.
+and the infinities read as null below the top level. What that leaves out, types above all, stands beside it (see
+`value_types`): equal texts mean equal values.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from autochron.envelope import arrays, bodies, objects, shapes
+from autochron.envelope import arrays, bodies, objects, shapes, value_types
 from autochron.envelope import types as names
 from autochron.interrupts import is_interruption
 
@@ -138,22 +139,56 @@ def _encode(value: Any) -> bytes:
     return encode_sorted(value)
 
 
-def canonical(parameters: Sequence[str], values: Sequence[Any]) -> bytes:
-    """Write the bound arguments as one JSON object, sorted by parameter."""
+def canonical(parameters: Sequence[str], values: Sequence[Any], *, typed: bool = True) -> bytes:
+    """Write the bound arguments as one JSON object, sorted by parameter, with the types that JSON does not tell.
+
+    Without `typed` as formats before 3 had it: without types.
+    """
     bound = {}
     index = 0
+    is_finite = True
     for value in values:  # by hand: `dict(zip(…))` takes twice as long for the few that there are
         if type(value) is float and not isfinite(value):
-            return _encode_walked(dict(zip(parameters, values, strict=False)))
+            is_finite = False
         bound[parameters[index]] = value
         index += 1  # noqa: SIM113 - see above
     try:
-        _screen(bound)
-        return encode_sorted(bound)
+        if is_finite:
+            _screen(bound)
+            body = encode_sorted(bound)
+            return with_types(bound, body) if typed else body
     except Exception as error:
         if is_interruption(error):
             raise
-        return _encode_walked(bound)
+    body = _encode_walked(bound)
+    return _with_tree(bound, body) if typed else body
+
+
+_TAG = b'"$'
+
+
+def with_types(bound: dict[str, Any], body: bytes) -> bytes:
+    """Add to the text of arguments the types that it does not tell."""
+    # A string that begins like a tag is rare, and may be a key that forges one.
+    if _TAG not in body and value_types.is_plain(bound.values()):
+        return body
+    return _with_tree(bound, body)
+
+
+def _with_tree(bound: dict[str, Any], body: bytes) -> bytes:
+    try:
+        tree = value_types.types_of(bound, _walk_anew)
+    except Exception as error:
+        if is_interruption(error):
+            raise
+        tree = b'{"$beyond":true}'  # an object of the program's fails when it is read
+    if not tree:
+        return body
+    return b"".join((b'{"$types":', tree, b"," if len(body) > 2 else b"", body[1:]))
+
+
+def _walk_anew(value: Any) -> Any:
+    return _walk(value, set())
 
 
 def snapshot(value: Any) -> bytes:

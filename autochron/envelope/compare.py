@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import copysign
 from typing import Any, TypeAlias
 
 import msgspec
 
+from autochron.envelope import value_types
 from autochron.envelope.tags import join
+from autochron.envelope.types import is_same
 
 MISSING = "(missing)"
 
@@ -29,7 +32,12 @@ def first_difference(
     """
     if recorded == replayed:
         return None
-    return difference_of(_decode(recorded), _decode(replayed), excuse)
+    one, types = value_types.split(_decode(recorded))
+    other, other_types = value_types.split(_decode(replayed))
+    found = difference_of(one, other, excuse)
+    if found is not None or types == other_types:
+        return found
+    return _difference_of_types((one, types), (other, other_types), excuse or _unexcused)
 
 
 def difference_of(one: Any, other: Any, excuse: Excuse | None = None) -> tuple[str, str, str] | None:
@@ -52,11 +60,118 @@ def _difference(one: Any, other: Any, path: str, excuse: Excuse) -> tuple[str, s
             if found:
                 return found
         return _difference_of_lengths(one, other, path)
-    if one == other or excuse(path, one, other):
+    if (one == other and not _are_other_zeros(one, other)) or excuse(path, one, other):
         return None
     if isinstance(one, str):
         return _report(path, *_show_texts(one, other))
     return _report(path, _show(one), _show(other))
+
+
+def _are_other_zeros(one: Any, other: Any) -> bool:
+    return one == 0 and isinstance(one, float) and copysign(1, one) != copysign(1, other)
+
+
+# --- types ---------------------------------------------------------------------------------------------------------
+
+
+def _difference_of_types(
+    one: tuple[Any, Any], other: tuple[Any, Any], excuse: Excuse
+) -> tuple[str, str, str] | None:
+    """Return where the types or the state of two values differ that read the same as JSON."""
+    types, other_types = _spread(one[1], one[0]), _spread(other[1], other[0])
+
+    def is_same_type(path: str, mine: Any, theirs: Any) -> bool:
+        if isinstance(mine, str) and isinstance(theirs, str) and is_same(mine, theirs):
+            return True
+        return excuse(_readable(path), mine, theirs)
+
+    found = _difference_of_trees(types, other_types, "", is_same_type)
+    if found is None:
+        return None
+    path, mine, theirs = found
+    shown = [
+        _bare_type(tree, path, value, side)
+        for tree, value, side in ((types, one[0], mine), (other_types, other[0], theirs))
+    ]
+    if shown[0] == shown[1]:  # two types of one name
+        shown = [side if isinstance(side, str) else _show(side) for side in (mine, theirs)]
+    return _report(_readable(path), *shown)
+
+
+def _difference_of_trees(one: Any, other: Any, path: str, excuse: Excuse) -> tuple[str, Any, Any] | None:
+    """Return (path, one, other) with the values as they are: a node with a type alone is that type."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in [*one, *(key for key in other if key not in one)]:
+            mine, theirs = one.get(key, MISSING), other.get(key, MISSING)
+            if mine != theirs and (found := _difference_of_trees(mine, theirs, join(path, key), excuse)):
+                return found
+        return None
+    mine, theirs = (side.get("$is", MISSING) if isinstance(side, dict) else side for side in (one, other))
+    if isinstance(one, dict) != isinstance(other, dict) and mine == theirs:
+        rest = {key: held for key, held in (one if isinstance(one, dict) else other).items() if key != "$is"}
+        sides = (rest, {}) if isinstance(one, dict) else ({}, rest)
+        return _difference_of_trees(*sides, path, excuse)
+    if one == other or excuse(path, mine, theirs):
+        return None
+    return path, mine, theirs
+
+
+def _spread(types: Any, value: Any) -> Any:
+    """Return a tree in which each item of a list stands for itself."""
+    if not isinstance(types, dict):
+        return types
+    if set(types) - {"$is"} == {"*"} and isinstance(value, list):
+        own = {"$is": types["$is"]} if "$is" in types else {}
+        return {**own, **{str(at): _spread(types["*"], item) for at, item in enumerate(value)}}
+    return {key: _spread(tree, _child(value, key)) for key, tree in types.items()}
+
+
+def _child(value: Any, key: str) -> Any:
+    name = key[1:] if key.startswith("$$") else key
+    if isinstance(value, dict):
+        return value.get(name, MISSING)
+    if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+        return value[int(name)]
+    return MISSING
+
+
+_OF_JSON = {
+    str: "str",
+    int: "int",
+    float: "float",
+    bool: "bool",
+    type(None): "None",
+    list: "list",
+    dict: "dict",
+}
+
+
+def _bare_type(_types: Any, path: str, value: Any, side: Any) -> str:
+    """Write one side of a difference of types; what is plain has the type that its JSON tells."""
+    if side is MISSING or side == MISSING:
+        steps = [step for step in path.split(".") if step != "$is"]
+        for step in steps:
+            value = _child(value, step)
+        return MISSING if any(step.startswith("$") for step in steps) else _OF_JSON.get(type(value), MISSING)
+    if isinstance(side, str):
+        return side.rpartition(":")[2]
+    return _show(
+        side[0] if isinstance(side, list) and side else side
+    )  # a piece of state: its value, and its types
+
+
+_STATE = {
+    "$cells": "closure",
+    "$defaults": "defaults",
+    "$self": "__self__",
+    "$rest": "(rest)",
+    "$keys": "(keys)",
+}
+
+
+def _readable(path: str) -> str:
+    steps = [_STATE.get(step, step) for step in path.split(".") if step not in ("$is", "$state")]
+    return ".".join(f"({step[1:]})" if step[:1] == "$" and step[:2] != "$$" else step for step in steps)
 
 
 def _difference_of_objects(

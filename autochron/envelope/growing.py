@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from autochron.envelope.canonical import canonical, encode_look, encode_sorted, screen
+from autochron.envelope.canonical import canonical, encode_look, encode_sorted, screen, with_types
 from autochron.interrupts import is_interruption
 
 _LONG = 8
@@ -61,14 +61,14 @@ class Growing:
         self.looks: dict[int, bytes] = {}
         """How the long lists of the last input look, by identity, for whoever wants to know if they change."""
 
-    def canonical(self, names: Sequence[str], values: Sequence[Any]) -> bytes:
-        """Write the bound arguments as one JSON object, sorted by parameter."""
+    def canonical(self, names: Sequence[str], values: Sequence[Any], *, typed: bool = True) -> bytes:
+        """Write the bound arguments as one JSON object, sorted by parameter, as `canonical` does."""
         self.looks.clear()
         try:
             screen(values)
             bound = dict(zip(names, values, strict=False))
             if any(type(value) is float and not isfinite(value) for value in values):
-                return canonical(names, values)
+                return canonical(names, values, typed=typed)
             page = _Page()
             self._object(bound, (), page)
             body = b"".join(page.pieces)
@@ -76,9 +76,9 @@ class Growing:
             self._kept = {}
             if is_interruption(error):
                 raise
-            return canonical(names, values)
+            return canonical(names, values, typed=typed)
         self._body, self._kept = body, page.kept
-        return body
+        return with_types(bound, body) if typed else body
 
     def _object(self, value: dict[str, Any], path: tuple[str, ...], page: _Page) -> None:
         sign = b"{"

@@ -28,6 +28,7 @@ _SCALARS = frozenset({str, int, float, bool, bytes, type(None)})
 _NEUTRAL = frozenset({object, abc.ABC, typing.Generic, typing.Protocol})
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _STDLIB = os.path.dirname(os.__file__)
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _GETSET = types.GetSetDescriptorType
 _own: dict[type, bool] = {}
 _derived: dict[type, frozenset[str]] = {}
@@ -48,9 +49,17 @@ def _is_own_class(cls: type) -> bool:
     if not isinstance(vars(cls).get("__dict__", None), _GETSET | None):
         return False
     file = getattr(sys.modules.get(cls.__module__), "__file__", None)
-    if not isinstance(file, str) or cls.__module__.partition(".")[0] == "autochron":
+    if not isinstance(file, str):
         return False
-    return not file.startswith(_STDLIB) and _INSTALLED.isdisjoint(file.replace(os.sep, "/").split("/"))
+    return is_own_file(file)
+
+
+@functools.cache
+def is_own_file(file: str) -> bool:
+    """Return whether a source file is the user's own: of no library and of no part of Python."""
+    if file.startswith((_STDLIB, _PACKAGE, "<frozen ")):
+        return False
+    return _INSTALLED.isdisjoint(file.replace(os.sep, "/").split("/"))
 
 
 def derived(cls: type) -> frozenset[str]:

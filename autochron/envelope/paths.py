@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from autochron.envelope.patterns import MASK
+from autochron.envelope.value_types import KEY as TYPES
 from autochron.rules.paths import Step, index_of, parse_path, spelled
 
 _decode = msgspec.json.Decoder().decode
@@ -52,7 +53,7 @@ def read_steps(value: Any, steps: Sequence[Step]) -> list[Any]:
 def redact_paths(body: bytes, paths: Iterable[str]) -> bytes:
     """Mask what stands at the paths."""
     tree = _decode(body)
-    changed = False
+    changed = _drop_types(tree, paths)
     for container, key, item in _spots(tree, paths):
         if item == MASK:
             continue
@@ -67,6 +68,16 @@ def redact_paths(body: bytes, paths: Iterable[str]) -> bytes:
 def drop_paths(body: bytes, paths: Iterable[str]) -> bytes:
     """Leave out what stands at the paths."""
     tree = _decode(body)
+    has_dropped = _drop_types(tree, paths)
+    return _encode(tree) if _drop(tree, paths) or has_dropped else body
+
+
+def _drop_types(tree: Any, paths: Iterable[str]) -> bool:
+    """Leave out the types and the state of what stands at the paths; return whether there were any."""
+    return isinstance(tree, dict) and isinstance(tree.get(TYPES), dict) and _drop(tree[TYPES], paths)
+
+
+def _drop(tree: Any, paths: Iterable[str]) -> bool:
     dropped: dict[int, tuple[Any, set[Any]]] = {}
     for container, key, _ in _spots(tree, paths):
         dropped.setdefault(id(container), (container, set()))[1].add(key)
@@ -74,7 +85,7 @@ def drop_paths(body: bytes, paths: Iterable[str]) -> bytes:
         # From the end, so that dropping an item leaves the indexes before it alone.
         for key in sorted(keys, reverse=True):
             del container[key]
-    return _encode(tree) if dropped else body
+    return bool(dropped)
 
 
 def keep_paths(body: bytes, paths: Iterable[str]) -> bytes:

@@ -75,7 +75,7 @@ def baseline_of(
         outcome = print_of([each.outcome for each in seen])
         crossings[address] = CrossingPrint(
             outcome=outcome,
-            effects=effects_in_common([each.effects for each in seen], decode(envelope.input)),
+            effects=effects_in_common([each.effects for each in seen], envelope.arguments),
             unlike_record=tuple(outcome.differences(outcome_of(envelope), ignored.get(address, ()))),
             left_running=tuple(sorted({name for each in seen for name in each.left_running})),
         )

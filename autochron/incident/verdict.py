@@ -184,9 +184,7 @@ def _end(end: Any, envelope: Envelope) -> Any:
 def _argument(path: str, envelope: Envelope) -> Any:
     """Return an argument that was returned, as it was after the call."""
     name, _, member = path.partition(".")
-    value = {**decode(envelope.input), **({} if envelope.changed is None else decode(envelope.changed))}.get(
-        name
-    )
+    value = {**envelope.arguments, **({} if envelope.changed is None else decode(envelope.changed))}.get(name)
     if member and isinstance(value, dict):
         return value.get(member)
     if member and isinstance(value, list) and member.isdecimal() and int(member) < len(value):
@@ -257,7 +255,7 @@ class _Judge:
             return self._as_unchanged(known)
         tells = self._tells(recorded, known)
         had = () if known is None else known.effects
-        given = decode(self._envelope.input)
+        given = self._envelope.arguments
         again = [each for each in had if each.recurs_in(self._effects, given)]
         elsewhere = self._done_elsewhere(had, given)
         if elsewhere and len(again) < len(had):
@@ -333,7 +331,7 @@ class _Judge:
 
     def _is_material(self, effect: StateEffect) -> bool:
         """Return whether an effect has to do with what the crossing was given, unlike a counter or the time of a call."""
-        given = [each for each in flatten(decode(self._envelope.input)).values() if _says_something(each)]
+        given = [each for each in flatten(self._envelope.arguments).values() if _says_something(each)]
         words = {each for each in words_in(effect) if len(each) > 1}
         return not given or any(not words.isdisjoint(words_in(each)) for each in given)
 
@@ -381,7 +379,7 @@ class _Judge:
             # A counter goes on counting; what has to do with the input must be gone.
             telling = [each for each in had if each.carries] or list(had)
             return not any(each.is_alike(effect) for each in telling for effect in self._effects)
-        given = {repr(each) for each in flatten(decode(self._envelope.input)).values()}
+        given = {repr(each) for each in flatten(self._envelope.arguments).values()}
         was, is_now = flatten(outcome_of(self._envelope)), flatten(outcome_of(now))
         return not any(
             path in is_now and is_now[path] == value
@@ -527,7 +525,7 @@ class _Judge:
         if not case.replayed:
             reasons.append("nothing crossed a boundary; call the agent inside the replay")
         known = () if self._print is None else self._print.effects
-        elsewhere = self._done_elsewhere(known, decode(self._envelope.input))
+        elsewhere = self._done_elsewhere(known, self._envelope.arguments)
         reasons += [
             f"what {address} did in the incident is done outside of it: {shown(each)}" for each in elsewhere
         ]

@@ -12,6 +12,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.json import decode
 
+from autochron.envelope.value_types import split
+
 _LARGE = 16_384
 """Bytes of an input above which it isn't looked into: then it may be the call's."""
 
@@ -144,7 +146,7 @@ def _likeness(arguments: Any, body: bytes | None, *, whole: bool) -> int | None:
     given = _object(arguments)
     if not given or body is None:
         return None if whole else 0
-    tree = decode(body)
+    tree, _ = split(decode(body))
     if not tree:  # no parameters, or the rule captures none
         return None if whole else 0
     has = set(_scalars(tree))

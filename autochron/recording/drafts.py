@@ -18,6 +18,7 @@ from autochron.envelope.exchange import Wire
 from autochron.envelope.paths import drop_paths, read_steps, redact_paths
 from autochron.envelope.redaction import Redactor
 from autochron.envelope.tags import has_tag, opaque_paths
+from autochron.envelope.value_types import split, tells_state, unread_paths
 from autochron.inputs import request_body, request_input, shaped_input
 from autochron.model import (
     Abandoned,
@@ -67,12 +68,13 @@ class Draft:
         prints: what was printed inside, in pieces, each with the number of items that had been handed out.
         items: how many items were handed out.
         states: attributes of the object that was handed out, as they changed, by the number of items before.
+        sends: what was sent or thrown in, by the number of items before it.
         steps: arguments that were changed in place before an item, by the number of items before it.
     """
 
     __slots__ = (
         "arguments", "changed", "end", "ended", "given", "input", "inputs", "items", "opaque", "outcome", "prints",
-        "started", "states", "steps", "streamed", "watch", "wires",
+        "sends", "started", "states", "steps", "streamed", "watch", "wires",
     )  # fmt: skip
 
     def __init__(self, started: int, arguments: tuple[Any, ...]) -> None:
@@ -93,6 +95,7 @@ class Draft:
         self.items = 0
         self.steps: dict[int, bytes] | None = None
         self.states: dict[str, dict[str, bytes]] | None = None
+        self.sends: dict[int, bytes] | None = None
 
     def add_opaque(self, entries: Iterable[str]) -> None:
         """Note parts that can't be rebuilt."""
@@ -243,6 +246,8 @@ class Editor:
             steps.setdefault(at, {})["changed"] = Raw(self._mask(changed, rule)[0])
         if steps:
             found["steps"] = steps
+        if draft.sends:
+            found["sent"] = {at: Raw(self._mask(sent, rule)[0]) for at, sent in draft.sends.items()}
         return found
 
     def _input(self, crossing: Crossing, wires: tuple[Wire, ...] | None) -> bytes:
@@ -445,13 +450,15 @@ def _below(prefix: str, paths: Iterable[str]) -> list[str]:
 
 def by_type(body: bytes, volatile: tuple[str, ...] = ()) -> tuple[str, ...]:
     """List what of an input is compared by its type only; members of a list once, however many there are."""
-    if not has_tag(body, b'$opaque"'):
+    if not has_tag(body, b'$opaque"') and not has_tag(body, b'$unread"'):
         return ()
     if volatile:
         body = drop_paths(body, volatile)
+    tree, types = split(decode(body))
+    opaque = [(path, kind) for path, kind, _ in opaque_paths(tree) if not tells_state(types, path)]
     found = dict.fromkeys(
         f"{IN_INPUT}{'.'.join('*' if part.isdigit() else part for part in path.split('.'))}: {kind}"
-        for path, kind, _ in opaque_paths(decode(body))
+        for path, kind in [*opaque, *unread_paths(types)]
     )
     return tuple(found)[:_MAX_BY_TYPE]
 

@@ -17,7 +17,7 @@ from autochron.crossing.kernel import Crossing
 from autochron.crossing.lanes import CURRENT
 from autochron.envelope import codec, shapes, types
 from autochron.envelope.canonical import canonical, screened_snapshot, snapshot
-from autochron.inputs import LARGE, Inputs, inputs_of, observed
+from autochron.inputs import LARGE, Inputs, inputs_of, observed, sent_form
 from autochron.interrupts import is_interruption
 from autochron.model import Closed, Raised, Returned
 from autochron.recording.changes import NO_LOOKS, STILL, argument_of, below, kind_at, watch
@@ -166,6 +166,18 @@ class Recorder:
         except Exception as error:
             if is_interruption(error):
                 raise  # in the woven generator, which tells of it as of any error
+            self._fault(crossing, error)
+
+    def sent(self, crossing: Crossing, value: Any, thrown: BaseException | None) -> None:
+        """Note what was sent or thrown into a stream that a replay serves."""
+        draft: Draft = crossing.record
+        if crossing.seq not in self._open or crossing.boundary.runs or not draft.streamed:
+            return
+        try:
+            draft.sends = {**(draft.sends or {}), draft.items: sent_form(value, thrown)}
+        except Exception as error:
+            if is_interruption(error):
+                raise
             self._fault(crossing, error)
 
     def printed(self, text: str) -> None:
@@ -433,7 +445,7 @@ class Request:
     def yielded(self, item: Any) -> None:
         """Nothing: a request is no stream."""
 
-    def resumed(self) -> None:
+    def resumed(self, sent: Any = None, thrown: BaseException | None = None) -> None:
         """Nothing: a request is no stream."""
 
 
@@ -452,7 +464,7 @@ class Passing:
     def yielded(self, item: Any) -> None:
         """Nothing: a request is no stream."""
 
-    def resumed(self) -> None:
+    def resumed(self, sent: Any = None, thrown: BaseException | None = None) -> None:
         """Nothing: a request is no stream."""
 
 

@@ -10,6 +10,7 @@ from msgspec.json import decode, encode
 from autochron.envelope import asgi
 from autochron.envelope.compare import first_difference
 from autochron.envelope.paths import drop_paths
+from autochron.envelope.value_types import without_types
 from autochron.inputs import call_input, is_method, masked_call_input
 from autochron.interrupts import is_interruption
 
@@ -27,10 +28,19 @@ class Calls:
     """
 
     def __init__(
-        self, call: Envelope | None, redactor: Redactor, tell: Callable[[Envelope, str, str, str], None]
+        self,
+        call: Envelope | None,
+        redactor: Redactor,
+        tell: Callable[[Envelope, str, str, str], None],
+        *,
+        typed: bool = True,
     ) -> None:
-        """Take the recorded call, and what notes a difference: (call, path, recorded, replayed)."""
+        """Take the recorded call, what notes a difference, and whether the call's input tells types.
+
+        `tell` gets (call, path, recorded, replayed).
+        """
         self.ended: list[BaseException | None] = []
+        self.typed = typed
         self._call = call
         self._redactor = redactor
         self._tell = tell
@@ -85,6 +95,8 @@ class Call:
         request = self._request
         parameter = None if request is None else request.parameter
         given = call_input(self._point, self._arguments, request)
+        if not self._calls.typed:
+            given = without_types(given)
         given, _ = masked_call_input(self._redactor, given, parameter)
         recorded = call.input
         if request is not None:
@@ -99,7 +111,7 @@ class Call:
         call, request = self._recorded, self._request
         if call is None or request is None:
             return
-        before = decode(call.input).get(request.parameter, {}).get("body")
+        before = call.arguments.get(request.parameter, {}).get("body")
         now = decode(self._redactor.mask(request.body()))
         # A call that ends before it has read the body was given it all the same.
         if before is None or now is None or before == now:

@@ -16,6 +16,7 @@ from msgspec.json import decode, encode
 from autochron.envelope.bodies import read_body, restore_body
 from autochron.envelope.compare import MISSING, Excuse, difference_of, first_difference
 from autochron.envelope.exchange import path_of
+from autochron.envelope.value_types import beyond_paths
 from autochron.errors import CodecError
 from autochron.model import (
     Abandoned,
@@ -92,6 +93,11 @@ class Contrasts:
             yield _field("output", first, "printed something else", found)
 
     def _input(self, first: Envelope, second: Envelope, named: list[Difference]) -> Iterator[Difference]:
+        for path in beyond_paths(first.input):
+            message = f"{first.address}: {path or 'its input'} is too large to be compared"
+            yield Difference(
+                kind="not-compared", address=first.address, message=message, severity="notice", path=path
+            )
         if first.input == second.input:
             return
         said = {

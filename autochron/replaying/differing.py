@@ -13,8 +13,10 @@ from collections.abc import Hashable, Iterable, Iterator
 from hashlib import blake2b
 from typing import TypeAlias
 
+from msgspec import structs
 from msgspec.json import encode
 
+from autochron.envelope.value_types import without_types
 from autochron.model import Comparison, Difference, Envelope, Paired, Trace
 from autochron.replaying.aligning import align
 from autochron.replaying.contrasts import Contrasts, Inputs, differences_of_runs, plural
@@ -24,6 +26,9 @@ from autochron.replaying.cursor import DAEMON
 def differ(first: Trace, second: Trace, *, inputs: Inputs = "strict") -> Comparison:
     """Compare two traces."""
     one, other = _Side(first), _Side(second)
+    typed = first.header.typed and second.header.typed
+    if not typed:
+        first, second = _untyped(first), _untyped(second)
     contrasts = Contrasts(inputs)
     # In this order, so that an identifier is known where it is used.
     found = [_told(match, one, other, contrasts) for match in _ordered(_matched(one, other))]
@@ -36,6 +41,12 @@ def differ(first: Trace, second: Trace, *, inputs: Inputs = "strict") -> Compari
         pairs=tuple(found),
         run=run,
     )
+
+
+def _untyped(trace: Trace) -> Trace:
+    """Return a trace with the inputs as older versions wrote them."""
+    envelopes = [structs.replace(each, input=without_types(each.input)) for each in trace.envelopes]
+    return structs.replace(trace, envelopes=tuple(envelopes))
 
 
 class _Side:

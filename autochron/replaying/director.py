@@ -15,7 +15,7 @@ from autochron.envelope import codec, exchange, shapes
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, CodecError, DivergenceError
 from autochron.inputs import observed, request_input, shaped_input
-from autochron.model import VALUE, Divergence, Envelope, Mode, Raised, Replayed, Returned, Severity
+from autochron.model import VALUE, Divergence, Envelope, Mode, Raised, Replayed, Returned, Severity, Streamed
 from autochron.ports import Serving
 from autochron.replaying import comparing
 from autochron.replaying.consequences import NOTHING_LIVE, Consequences
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 _process = _originals.process
 
+_BEYOND = b'"$beyond":'
+"""Stands in an input in which something is too large to be compared."""
+
 
 class Director:
     """A `CrossingHandler` that serves a record but for what its plan says is live."""
@@ -55,7 +58,7 @@ class Director:
         self.plan = plan
         self._is_full = plan.is_full
         self._lock = _originals.RLock()
-        self.given = Given(redactor)
+        self.given = Given(redactor, typed=record.header.typed)
         self.consequences = NOTHING_LIVE if self._is_full else Consequences()
         self.states = States(state_of)
         self.turns = Turns(MAIN)
@@ -75,6 +78,8 @@ class Director:
         self._process = _process[0]
         self._report: Report | None = None
         self._finder = Finder(self.cursor, self.given.input)
+        self._streams: dict[int, Served] = {}
+        """Streams that are being read."""
         self.observer: LiveObserver | None = None
         """Who is told of live crossings as they begin and end; None where nobody looks at what they do."""
 
@@ -120,10 +125,7 @@ class Director:
         if envelope.reenters:  # what it was asked is known with its first request
             serves = mode != "live" and crossing.point.transport
             return self._request(crossing, crossing.point, arguments) if serves else None
-        given = self.given.raw(crossing, arguments)
-        if given != envelope.input:  # else it needs no masking: what was recorded was masked
-            given = self.given.masked(crossing, given)
-            self.teller.compare_input(envelope, given, crossing.rule)
+        given = self._compared(crossing, arguments, envelope)
         if mode != "served":
             if given != envelope.input:
                 crossing.record.met.input = given
@@ -134,7 +136,23 @@ class Director:
             # Nobody may wait for what was recorded inside until this is served: it may be waiting for them.
             if self.turns.close(envelope):
                 self.waiters.wake(self.is_due)
-        return Served(self, crossing, arguments, envelope)
+        return self._serving(crossing, arguments, envelope)
+
+    def _serving(self, crossing: Crossing, arguments: tuple[Any, ...], envelope: Envelope) -> Served:
+        serving = Served(self, crossing, arguments, envelope)
+        if type(envelope.outcome) is Streamed:
+            self._streams[envelope.seq] = serving
+        return serving
+
+    def _compared(self, crossing: Crossing, arguments: tuple[Any, ...], envelope: Envelope) -> bytes:
+        """Compare what a crossing is given with its record; return it, masked."""
+        given = self.given.raw(crossing, arguments)
+        if given != envelope.input:  # else it needs no masking: what was recorded was masked
+            given = self.given.masked(crossing, given)
+            self.teller.compare_input(envelope, given, crossing.rule)
+        if _BEYOND in given:
+            self.teller.not_compared(envelope, given)
+        return given
 
     def _note_served(self, crossing: Crossing, envelope: Envelope, given: bytes) -> None:
         if not self._is_full and envelope.kind == "tool":
@@ -237,6 +255,9 @@ class Director:
         if isinstance(running, Running) and running.mode != "served" and not crossing.boundary.runs:
             running.met.item(item)
 
+    def sent(self, crossing: Crossing, value: Any, thrown: BaseException | None) -> None:
+        """Nothing: what runs is given what is sent; a serving compares."""
+
     def substituted(self, crossing: Crossing, argument: Any) -> Any:
         """Give the argument that was recorded; what is live keeps its own, as it is before the body can change it."""
         running: Running = crossing.record
@@ -301,6 +322,7 @@ class Director:
     def served(self, serving: Served) -> None:
         """Note that a crossing has ended."""
         with self._lock:
+            self._streams.pop(serving.envelope.seq, None)
             self._finish(serving.envelope)
 
     def _finish(self, envelope: Envelope) -> None:
@@ -380,6 +402,7 @@ class Director:
         self.waiters = Waiters()
         self._process = _process[0]
         self._report = report
+        self._streams.clear()
         self.cursor.tell = self._tell
         self.turns = Turns(process_of(lane))
         self.cursor.on_read = self._reading()
@@ -421,11 +444,18 @@ class Director:
                 self.note("extra", envelope.address, message)
         self.cursor.merge(met, closed)
 
+    def end_streams(self) -> None:
+        """Note which streams were not read as far as they were recorded: the process is at its end."""
+        for each in list(self._streams.values()):
+            each.left_open()
+        self._streams.clear()
+
     def finish(self, running: tuple[str, ...] = ()) -> None:
         """Note what did not happen again; another order is a warning where threads share their work.
 
         `running` are the lanes of processes that may still come to it, each with a slash behind.
         """
+        self.end_streams()
         if self.cursor.is_over and not self.divergences:
             return
         for index, each in enumerate(self.divergences):

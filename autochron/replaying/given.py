@@ -16,18 +16,20 @@ if TYPE_CHECKING:
 class Given:
     """Reads inputs, and masks them as they were masked when they were recorded."""
 
-    __slots__ = ("_redactor",)
+    __slots__ = ("_redactor", "_typed")
 
-    def __init__(self, redactor: Redactor) -> None:
+    def __init__(self, redactor: Redactor, *, typed: bool = True) -> None:
+        """Take whether the inputs of the record tell types and state."""
         self._redactor = redactor
+        self._typed = typed
 
     def raw(self, crossing: Crossing, arguments: tuple[Any, ...]) -> bytes:
         """Write the input of a crossing as it is."""
         inputs = crossing.boundary.inputs or inputs_of(crossing)
         names, values = inputs.read(arguments)
         if inputs.large:
-            return inputs.growing(crossing.root.lane).canonical(names, values)
-        raw = canonical(names, values)
+            return inputs.growing(crossing.root.lane).canonical(names, values, typed=self._typed)
+        raw = canonical(names, values, typed=self._typed)
         inputs.large = len(raw) > LARGE
         return raw
 

@@ -13,10 +13,12 @@ from autochron import _originals
 from autochron.crossing.arguments import capture
 from autochron.crossing.iterators import BY_NAME
 from autochron.envelope import codec
-from autochron.errors import CodecError, DivergenceError
+from autochron.errors import AutochronError, CodecError, DivergenceError
+from autochron.inputs import sent_form
 from autochron.model import Abandoned, Closed, Envelope, Raised, Returned, Streamed
 from autochron.replaying.changes import apply_changes
 from autochron.replaying.comparing import error_name, is_of_type
+from autochron.replaying.cursor import DAEMON
 from autochron.replaying.waiting import running_loop
 
 if TYPE_CHECKING:
@@ -38,6 +40,9 @@ _CANCELLED = ("asyncio.exceptions:CancelledError", "concurrent.futures._base:Can
 
 _NOTHING_BESIDE = b"{}"
 
+_BESIDE = (b'"handed":', b'"steps":', b'"sent":')
+"""Facts of a stream in an envelope's `meta`."""
+
 _ROUNDS = 32
 """Turns of an event loop, at most, in which what another crossing's end set off may come to an end."""
 
@@ -45,7 +50,7 @@ _ROUNDS = 32
 class Served:
     """A crossing whose body is not run. It is false, which tells woven code so."""
 
-    __slots__ = ("_arguments", "_beside", "_crossing", "_director", "_given", "envelope")
+    __slots__ = ("_arguments", "_beside", "_crossing", "_director", "_given", "_is_thrown", "envelope")
 
     def __init__(
         self, director: Director, crossing: Crossing, arguments: tuple[Any, ...], envelope: Envelope
@@ -54,6 +59,7 @@ class Served:
         self._crossing = crossing
         self._arguments = arguments
         self._given = 0
+        self._is_thrown = False
         self._beside: dict[str, Any] | None = None
         self.envelope = envelope
 
@@ -101,14 +107,28 @@ class Served:
             self._step(index - 1)
             item = self._decode(body)
             try:
-                yield item
+                sent = yield item
             except GeneratorExit:
                 self._closed(outcome)
                 raise
             except BaseException as error:
+                self._compare_sent(None, error)
                 if index == len(outcome.items) and self._let_through(outcome, error):
                     return error, None
+            else:
+                self._compare_sent(sent, None)
         return self._end()
+
+    def _compare_sent(self, sent: Any, thrown: BaseException | None) -> None:
+        """Compare what the consumer sends or throws in with what it did after as many items."""
+        director, recorded = self._director, self._facts("sent").get(str(self._given))
+        if isinstance(thrown, AutochronError) or not director.record.header.typed:
+            return
+        if sent is None and thrown is None and recorded is None:
+            return
+        then = b"{}" if recorded is None else encode_json(recorded)
+        now = b"{}" if sent is None and thrown is None else director.given.mask(sent_form(sent, thrown))
+        director.teller.compare_sent(self.envelope, self._given, then, now)
 
     def _let_through(self, outcome: Streamed, error: BaseException) -> bool:
         """Tell whether what was thrown in after the last item left the body: it did if the record ends so, or is cut off.
@@ -126,9 +146,13 @@ class Served:
         self._director.served(self)
         return True
 
-    async def step_async(self, _sent: Any = None) -> tuple[bool, BaseException | None, Any]:
+    async def step_async(self, sent: Any = None) -> tuple[bool, BaseException | None, Any]:
         """Give (done, error, item) for an asynchronous generator function."""
         outcome = self.envelope.outcome
+        if self._is_thrown:
+            self._is_thrown = False
+        elif self._given:
+            self._compare_sent(sent, None)
         items = outcome.items if isinstance(outcome, Streamed) else ()
         if self._given < len(items):
             await self.wait_async(whole=False)
@@ -149,6 +173,8 @@ class Served:
         outcome = self.envelope.outcome
         if isinstance(outcome, Streamed):
             if not isinstance(error, GeneratorExit):
+                self._compare_sent(None, error)
+                self._is_thrown = True
                 return self._given == len(outcome.items) and self._let_through(outcome, error)
             self._closed(outcome)
         else:
@@ -171,14 +197,16 @@ class Served:
         return value
 
     async def _async_iterator(self) -> AsyncGenerator[Any, None]:
+        sent: Any = None
         while True:
-            done, error, item = await self.step_async()
+            done, error, item = await self.step_async(sent)
+            sent = None
             if error is not None:
                 raise error
             if done:
                 return
             try:
-                yield item
+                sent = yield item
             except BaseException as thrown:
                 if self.thrown(thrown):
                     raise
@@ -243,7 +271,7 @@ class Served:
         """Give a part of what stands beside the outcome in the record, or an empty object."""
         if self._beside is None:
             meta = self.envelope.meta
-            self._beside = decode_json(meta) if b'"handed":' in meta or b'"steps":' in meta else {}
+            self._beside = decode_json(meta) if any(part in meta for part in _BESIDE) else {}
         return self._beside.get(key, {})
 
     def _step(self, items: int) -> None:
@@ -307,6 +335,22 @@ class Served:
                 "outcome", address, message, envelope=self.envelope, severity=severity, **counts
             )
         self._director.served(self)
+
+    def left_open(self) -> None:
+        """Note at the end of the program that a stream was not read as far as it was recorded."""
+        outcome = self.envelope.outcome
+        if not isinstance(outcome, Streamed) or DAEMON in self.envelope.lane:
+            return
+        given, count, end = self._given, len(outcome.items), outcome.end
+        ended = isinstance(end, Returned | Raised)
+        if given == count and not ended:
+            return
+        address = self.envelope.address
+        was = "to its end" if ended else "and closed" if isinstance(end, Closed) else "and left open"
+        message = f"{address} was read {was} after {count} items when it was recorded, and is now left open after {given}"
+        counts = {"recorded": f"{count} items", "replayed": f"{given} items"}
+        severity: Any = None if given < count else "warning"
+        self._director.note("outcome", address, message, envelope=self.envelope, severity=severity, **counts)
 
     def _ended(self, end: Returned | Raised | Abandoned | Closed) -> tuple[BaseException | None, Any]:
         if isinstance(end, Returned):

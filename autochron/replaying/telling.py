@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from autochron.envelope.compare import first_difference
+from autochron.envelope.value_types import beyond_paths
 from autochron.inputs import OUTCOME
 from autochron.model import Divergence, Returned, Severity
 from autochron.replaying import comparing
@@ -84,6 +86,27 @@ class Teller:
                 "input", envelope.address, message, severity=severity, path=path, recorded=was, replayed=now
             )
         return True
+
+    def not_compared(self, envelope: Envelope, given: bytes) -> None:
+        """Note what of an input is too large to be compared."""
+        for path in beyond_paths(given):
+            what = path or "its input"
+            message = (
+                f"{envelope.address}: {what} is too large to be compared; name what matters with `capture`"
+            )
+            self.note("not-compared", envelope.address, message, severity="notice", path=path)
+
+    def compare_sent(self, envelope: Envelope, items: int, recorded: bytes, replayed: bytes) -> None:
+        """Note that something else is sent or thrown into a stream."""
+        found = None if recorded == replayed else first_difference(recorded, replayed)
+        severity = self._severity_of_input(envelope)
+        if found is None or severity is None:
+            return
+        path, was, now = found
+        message = f"{envelope.address} was sent something else after item {items}: {path} was {was}, now it is {now}"
+        self.note(
+            "input", envelope.address, message, severity=severity, path=path, recorded=was, replayed=now
+        )
 
     def compare_call(self, call: Envelope, path: str, recorded: str, replayed: str) -> None:
         """Note that the function which the trace is of is called with another input than when it was recorded."""

@@ -12,6 +12,7 @@ from msgspec.json import decode, encode
 
 from autochron.envelope.bodies import read_body
 from autochron.envelope.brief import ENOUGH, brief
+from autochron.envelope.value_types import split
 from autochron.model import Envelope, Exchange, Raised, Returned, Streamed
 from autochron.report.text import plural
 
@@ -48,7 +49,7 @@ def _both(envelope: Envelope) -> tuple[str, str]:
 
 
 def _given(envelope: Envelope) -> str:
-    value = _decoded(envelope.input)
+    value = split(_decoded(envelope.input))[0]
     if b'"request"' in envelope.meta and (request := _decoded(envelope.meta).get("request")):
         asked = value.pop(request["parameter"])
         query = f"?{asked['query']}" if asked["query"] else ""

@@ -61,6 +61,12 @@ def _write(
             "  the trace was cut off before its end: exit status and output could not be compared (no-footer)",
             "yellow",
         )
+    if not summary.typed and summary.crossings:
+        page.line(
+            "  an older version recorded the trace: inputs were compared as JSON, without types; record it again to compare"
+            " these, too (no-types)",
+            "yellow",
+        )
     for each in summary.findings[:_FEW]:
         where = f"{each.call} at {each.site}, outside every boundary"
         page.line(f"  not there when it was recorded: {where} ({each.category}; unmarked-call)", "yellow")
@@ -87,6 +93,9 @@ def _write_verdict(
     else:
         same = "as planned" if summary.live else "the same"
         same += "" if summary.complete else " as far as it was recorded"
+        same += (
+            f", except {plural(summary.not_compared, 'value')} not compared" if summary.not_compared else ""
+        )
         page.line(f"autochron: {same}: {what}, exit status {summary.status}", "green")
 
 

@@ -8,6 +8,7 @@ from typing import Any, TextIO
 from msgspec import Raw
 from msgspec.json import decode, encode
 
+from autochron.envelope.value_types import without_types
 from autochron.model import (
     Envelope,
     Footer,
@@ -144,7 +145,7 @@ def _write_envelope(page: Page, envelope: Envelope, indent: str) -> None:
     if envelope.lane != "0":
         facts.append(f"lane {envelope.lane}")
     page.line(f"{indent}{envelope.address}  {envelope.kind}  {', '.join(facts)}", "cyan")
-    page.line(f"{indent}  in   {_short(envelope.input)}")
+    page.line(f"{indent}  in   {_short(without_types(envelope.input))}")
     for exchange in envelope.exchanges:
         answer = str(exchange.status) if exchange.status else "failed"
         tries = f", attempt {exchange.attempts}" if exchange.attempts > 1 else ""

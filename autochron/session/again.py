@@ -8,8 +8,6 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from msgspec.json import decode
-
 from autochron import errors
 from autochron.envelope.brief import brief
 from autochron.errors import InconclusiveError, NotCrossedError, ReproducedError
@@ -162,7 +160,7 @@ def _inconclusive(verdict: Verdict, caller: str) -> str:
 
 def given(envelope: Envelope) -> str:
     """Say what a crossing was given."""
-    value = decode(envelope.input)
+    value = envelope.arguments
     return brief(value, bare=True) if isinstance(value, dict) and value else "nothing"
 
 
@@ -208,7 +206,7 @@ def misfit(root: str, envelope: Envelope) -> str | None:
             continue
         first = min(node.lineno, *(each.lineno for each in node.decorator_list), node.lineno)
         if first == place.line and node.name == qualname.rpartition(".")[2]:
-            return _misfit(node.args, decode(envelope.input), is_method="." in qualname)
+            return _misfit(node.args, envelope.arguments, is_method="." in qualname)
     return None
 
 

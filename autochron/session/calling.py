@@ -54,7 +54,7 @@ def obstacle(header: Header, footer: Footer | None) -> str | None:
             return f"{what} can't be sent again: its body is not kept, for {request['missing']}"
         return None
     scope = decode(call.meta)["arguments"].get("scope")
-    if isinstance(scope, dict) and {"receive", "send"} <= decode(call.input).keys():
+    if isinstance(scope, dict) and {"receive", "send"} <= call.arguments.keys():
         return f"it is no HTTP request but a call of type {scope.get('type')}, which can't be sent again"
     found = next((entry for entry in call.opaque if entry.startswith(f"{ARGUMENTS}.")), None)
     if found is None:
@@ -195,7 +195,7 @@ class _Again:
 
     def send(self, request: dict[str, Any]) -> Any:
         app = self._attribute(request["app"])
-        asked = decode(self._call.input)[request["parameter"]]
+        asked = self._call.arguments[request["parameter"]]
         headers = [(name, value) for name, value in request["headers"] if name.lower() not in _TRANSFER]
         host = next((value for name, value in request["headers"] if name.lower() == "host"), "testserver")
         query = f"?{asked['query']}" if asked["query"] else ""

@@ -31,6 +31,7 @@ def header(rules: Rules, command: Command, name: str | None = None, *, children:
         children=children,
         ambient=bool(rules.ambient or rules.ambients),
         hash_seed=_seed.current(),
+        typed=True,
     )
 
 

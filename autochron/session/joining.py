@@ -125,6 +125,7 @@ class Joining:
             command=Command("block", ""),
             rules=handing.digest,
             children=True,
+            typed=True,
         )
         durability: Any = "sync" if handing.sync else "group"
         joined = Joined(sink, lane, first, handing)

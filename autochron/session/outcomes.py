@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import DecodeError
 from msgspec.json import decode
 
+from autochron.envelope.compare import first_difference
+from autochron.envelope.value_types import split
 from autochron.model import Effect
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ def _lane(then: list[Met], now: list[Met]) -> Effect | None:
         if one.address != other.address:
             return Effect(f"changes the order at {one.address}", one.address, other.address)
         if one.input != other.input:
-            path, was, is_now = _where(_read(one.input), _read(other.input), "")
+            path, was, is_now = _of_inputs(one.input, other.input)
             return Effect(
                 f"changes {one.address} input" + (f" at {path}" if path else ""), _short(was), _short(is_now)
             )
@@ -53,6 +55,15 @@ def _lane(then: list[Met], now: list[Met]) -> Effect | None:
     if len(now) > len(then):
         return Effect(f"{now[len(then)].address} happens", "(nothing)", now[len(then)].address)
     return None
+
+
+def _of_inputs(one: bytes, other: bytes) -> tuple[str, Any, Any]:
+    then, now = split(_read(one))[0], split(_read(other))[0]
+    if (
+        then == now and (found := first_difference(one, other)) is not None
+    ):  # the same as JSON: of other types
+        return found
+    return _where(then, now, "")
 
 
 def _read(data: bytes) -> Any:

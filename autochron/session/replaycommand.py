@@ -56,6 +56,8 @@ class Wanted(NamedTuple):
     swap: tuple[tuple[str, str], ...] = ()
     deny: tuple[str, ...] = ()
     inputs: str | None = None
+    strict: bool = False
+    """Whether a replay fails in which something could not be compared."""
 
 
 NOTHING_LIVE = Wanted()
@@ -128,7 +130,7 @@ def run_replayed(
     capture = Capture()
     footer = record.footer
     served = b"" if footer is None else bodies.restore_body(footer.stdin)
-    ending = _ReplayEnding(replaying, capture, report, told)
+    ending = _ReplayEnding(replaying, capture, report, told, strict=wanted.strict)
     undo = exits.guard(ending.cut_short)
     replaying.before_exec = lambda: ending.cut_short(None)
     capture.start(served)
@@ -193,8 +195,11 @@ class _ReplayEnding:
         capture: Capture,
         report: ReportReplay,
         told: str | None,
+        *,
+        strict: bool = False,
     ) -> None:
         self._replaying = replaying
+        self._strict = strict
         self._told = told
         """The file into which the process that started this one is told."""
         if told is not None:
@@ -224,6 +229,8 @@ class _ReplayEnding:
 
             write_report(self._told, summary, [each for each, _ in replaying.director.replayed()])
         self._report(summary, replaying)
+        if self._strict and summary.not_compared:
+            return 1
         return 0 if summary.same else 1
 
     def cut_short(self, status: int | None) -> None:

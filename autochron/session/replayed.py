@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.json import decode, encode
 
 from autochron.envelope import bodies, codec
+from autochron.envelope.value_types import without_types
 from autochron.errors import CodecError, NotCrossedError, UsageError
 from autochron.model import (
     KINDS,
@@ -57,7 +58,7 @@ class ReplayedCrossing:
         return any(each is value for each in self._given)
 
     def __repr__(self) -> str:
-        return f"<{self.address} {self.kind}, {self.replayed.mode}, given {_short(self.replayed.envelope.input)}>"
+        return f"<{self.address} {self.kind}, {self.replayed.mode}, given {_short(self.replayed.envelope)}>"
 
     @property
     def _envelope(self) -> Envelope:
@@ -106,7 +107,7 @@ class ReplayedCrossing:
     @property
     def input(self) -> Any:
         """What it was given in this replay, as JSON data."""
-        return self._handed(decode(self._envelope.input))
+        return self._handed(self._envelope.arguments)
 
     def _handed(self, value: Any) -> Any:
         self._given = [*self._given[-3:], value]
@@ -196,8 +197,8 @@ def _end_of(envelope: Envelope) -> Returned | Raised | Abandoned | Closed:
     return outcome.end if isinstance(outcome, Streamed) else outcome
 
 
-def _short(body: bytes) -> str:
-    text = body.decode("utf-8", "replace")
+def _short(envelope: Envelope) -> str:
+    text = without_types(envelope.input).decode("utf-8", "replace")
     return text if len(text) <= 160 else f"{text[:159]}…"
 
 
@@ -269,7 +270,7 @@ def _said(name: str, asked: str, named: Crossings) -> str:
     if not named:
         return f"no crossing of {name}"
     # In one line: so pytest shows it.
-    given = "; ".join(f"{each.address} was given {_short(each.replayed.envelope.input)}" for each in named)
+    given = "; ".join(f"{each.address} was given {_short(each.replayed.envelope)}" for each in named)
     return f"no {name}({asked}); {given}"
 
 

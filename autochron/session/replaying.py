@@ -303,7 +303,9 @@ class Replaying(Session):
 
         footer = self.record.footer
         call = None if footer is None else footer.call
-        calls = self.calls = Calls(call, self.redactor, self.director.teller.compare_call)
+        calls = self.calls = Calls(
+            call, self.redactor, self.director.teller.compare_call, typed=self.record.header.typed
+        )
         module, _, called = self.record.header.command.target.rpartition(":")
         file = "" if call is None or module not in MAIN_MODULES else call.site.partition(":")[0]
         project = self.activation.project
@@ -338,6 +340,7 @@ class Replaying(Session):
     def leave(self) -> None:
         """Say in a child process that it has come to its end."""
         if self._report is not None:
+            self.director.end_streams()
             for problem in self.problems:
                 self._report.tell(Told(kind="problem", text=problem))
             for swap in self.swaps:
@@ -467,6 +470,7 @@ class Replaying(Session):
             crossings=len(self.director.log),
             live=self.director.log.live(),
             complete=self.record.footer is not None,
+            typed=self.record.header.typed,
             divergences=divergences,
             problems=(*self.problems, *([versions] if versions else ())),
             findings=() if self.watching is None else self.watching.new(self.record.footer),

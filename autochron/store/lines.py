@@ -29,10 +29,11 @@ from autochron.model import (
 )
 from autochron.store import patches
 
-FORMAT = 2
-"""What is written: 2 knows streams that are objects (`form`), and what they handed out between items (`meta`)."""
+FORMAT = 3
+"""What is written: 2 knows streams that are objects (`form`), and what they handed out between items (`meta`); 3 tells the
+types of inputs (`$types`), and what was sent into streams."""
 
-READ = frozenset({1, FORMAT})
+READ = frozenset({1, 2, FORMAT})
 """What is read."""
 
 BOUNDARIES = 256

@@ -150,9 +150,17 @@ def hand_out(token: Token, item: Any) -> None:
     token.yielded(item)
 
 
-def take_back(token: Token) -> None:
-    """Note that the consumer of a stream came back."""
-    token.resumed()
+def take_back(token: Token, sent: Any) -> None:
+    """Note that the consumer of a stream came back, and what it sent: None where it just reads on."""
+    if sent is None:
+        token.resumed()
+    else:
+        token.resumed(sent)
+
+
+def take_thrown(token: Token, error: BaseException) -> None:
+    """Note that the consumer of a stream came back with an error."""
+    token.resumed(None, error)
 
 
 def serve(serving: Serving) -> tuple[BaseException | None, Any]:

@@ -6,7 +6,7 @@ then right by construction. What is put in:
 - a prologue behind the first RESUME. It reads the gate; where that is closed it pushes None, else it calls `enter`
   with the arguments and pushes what that gives, the token. The token lies at the bottom of the evaluation stack for as
   long as the frame lives: no new local, no new cell.
-- at each return, `leave(token, value)`; around each yielded item, `hand_out(token, item)` and `take_back(token)`;
+- at each return, `leave(token, value)`; around each yielded item, `hand_out(token, item)` and `take_back(token, sent)`;
   outermost in the exception table, `fail(token, error)`. Each is skipped where the token is None.
 - a false token that is not None is a *serving*: the prologue returns, raises or yields what it gives, and the body is
   not run.
@@ -380,7 +380,7 @@ class _Splice:
         return out
 
     def _hand_out(self, old: list[Instruction], depth: int) -> list[Instruction]:
-        """[token, …, item] → `hand_out(token, item)`, the yield itself, `take_back(token)`."""
+        """[token, …, item] → `hand_out(token, item)`, the yield itself, `take_back(token, sent)`."""
         first, after = old[0], old[-1]
         token = depth + 1
         moved = Instruction(first.opcode, first.argument, None, first.location)
@@ -400,7 +400,7 @@ class _Splice:
         on = Instruction(operation("NOP"))
         emit.put("COPY", token)
         emit.jump_if_none(on)
-        emit.call_on(gate.take_back, token)
+        emit.call_on(gate.take_back, token, 1)
         emit.put("POP_TOP")
         emit.place(on)
         self._set_cover_like([*rest, *emit.instructions], first)
@@ -410,13 +410,13 @@ class _Splice:
         return self._replace(first, before) + rest + emit.instructions
 
     def _catch_thrown(self, handed: Instruction, after: Instruction, depth: int) -> None:
-        """Lead what is thrown in at a yield through `take_back` to the handlers of the body."""
+        """Lead what is thrown in at a yield through `take_thrown` to the handlers of the body."""
         emit = self._emitter()
         again = Instruction(operation("RERAISE"), 1)
         token = depth + 3  # [token, …, sent, lasti, error]
         emit.put("COPY", token)
         emit.jump_if_none(again)
-        emit.call_on(gate.take_back, token)
+        emit.call_on(gate.take_thrown, token, 1)
         emit.put("POP_TOP")
         emit.place(again)
         self.tail += emit.instructions

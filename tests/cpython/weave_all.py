@@ -234,7 +234,7 @@ class Crossing:
     def yielded(self, item):
         pass
 
-    def resumed(self):
+    def resumed(self, sent=None, thrown=None):
         pass
 
 

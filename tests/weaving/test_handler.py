@@ -426,7 +426,7 @@ class Broken:
     def yielded(self, item):
         self.tell("yielded")
 
-    def resumed(self):
+    def resumed(self, sent=None, thrown=None):
         self.tell("resumed")
 
 

@@ -46,7 +46,7 @@ class PassingToken:
     def yielded(self, item):
         pass
 
-    def resumed(self):
+    def resumed(self, sent=None, thrown=None):
         pass
 
 
@@ -94,7 +94,7 @@ class LoggingToken:
     def yielded(self, item):
         self.log.append(("yielded", self.name, item))
 
-    def resumed(self):
+    def resumed(self, sent=None, thrown=None):
         self.log.append(("resumed", self.name))
 
 

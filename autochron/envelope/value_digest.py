@@ -1,0 +1,161 @@
+"""A digest of a value, for what is too deep or too large to be written: any depth, no recursion, and never an address.
+
+Equal values have equal digests in every process. A budget of values and bytes decides how much is read, and never time:
+two runs stop at the same place.
+"""
+
+from __future__ import annotations
+
+from _blake2 import blake2b  # not hashlib, which loads OpenSSL
+from collections import deque
+from typing import Any, Final
+
+from autochron.envelope import objects, shapes
+from autochron.envelope import types as names
+
+MAX_BYTES: Final = 64 * 1024 * 1024
+"""Of strings and the like in one value."""
+
+_SCALARS = (str, int, float, complex, bytes, bytearray, range, type(None), type(Ellipsis))
+_FIELDS = frozenset({"pydantic", "struct", "record", "namespace"})
+_MAX_SORTED_DEPTH = 20
+"""Levels of sets in sets, and of keys that are no scalars: each has to be put in order by a digest of its own."""
+
+
+class _Close:
+    """Stands on the stack where a container ends."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: int) -> None:
+        self.key = key
+
+
+class TooLargeError(Exception):
+    """A value has more in it than is read."""
+
+
+class _Budget:
+    __slots__ = ("bytes", "values")
+
+    def __init__(self, values: int) -> None:
+        self.values = values
+        self.bytes = MAX_BYTES
+
+    def spend(self, size: int = 0) -> None:
+        self.values -= 1
+        self.bytes -= size
+        if self.values < 0 or self.bytes < 0:
+            raise TooLargeError
+
+
+def digest_of(value: Any, max_values: int) -> str | None:
+    """Return 32 hexadecimal digits; None where the value has more parts than `max_values`, or is too long."""
+    try:
+        return _digest(value, _Budget(max_values), 0).hex()
+    except TooLargeError:
+        return None
+
+
+def _digest(value: Any, budget: _Budget, level: int) -> bytes:
+    hashed = blake2b(digest_size=16)
+    put = hashed.update
+    stack: list[Any] = [value]
+    open_: set[int] = set()
+    while stack:
+        item = stack.pop()
+        kind = type(item)
+        if kind is _Close:
+            open_.discard(item.key)
+            put(b")")
+            continue
+        if kind in _SCALARS or issubclass(kind, (int, float, str, bytes)):
+            data = _scalar(item)
+            budget.spend(len(data))
+            put(b"%d:" % len(data) + data)
+            if kind in _SCALARS:
+                continue
+        budget.spend()
+        if id(item) in open_:
+            put(b"cycle")
+            continue
+        members = _members(item, kind, budget, level)
+        open_.add(id(item))
+        put(b"(" + names.label(kind).encode("utf-8", "surrogatepass"))
+        stack.append(_Close(id(item)))
+        stack += reversed(members)
+    return hashed.digest()
+
+
+def _scalar(value: Any) -> bytes:
+    kind = type(value)
+    if issubclass(kind, str):
+        return b"str " + str.encode(value, "utf-8", "surrogatepass")
+    if issubclass(kind, (bytes, bytearray)):
+        return kind.__name__.encode() + b" " + bytes(memoryview(value))
+    if issubclass(kind, int):
+        return f"{'bool' if kind is bool else 'int'} {int.__format__(value, 'x')}".encode()
+    if issubclass(kind, float):
+        return f"float {float.__repr__(value)}".encode()
+    return f"{kind.__name__} {value!r}".encode()  # these have no code or address in them
+
+
+def _members(value: Any, kind: type, budget: _Budget, level: int) -> list[Any]:
+    """List what a value holds, in an order that does not depend on hashes."""
+    if issubclass(kind, dict):
+        return _pairs(value, budget, level) + _attributes(value, kind)
+    if issubclass(kind, (list, tuple, deque)):
+        base: Any = list if issubclass(kind, list) else tuple if issubclass(kind, tuple) else deque
+        return [*base.__iter__(value), *_attributes(value, kind)]
+    if issubclass(kind, (set, frozenset)):
+        base = set if issubclass(kind, set) else frozenset
+        return [*_sorted(list(base.__iter__(value)), budget, level), *_attributes(value, kind)]
+    if kind is slice:
+        return [value.start, value.stop, value.step]
+    shape = shapes.kind_of(kind)
+    if shape == "exception":
+        return [list(value.args), *_flat(vars(value)), value.__cause__]
+    if shape == "enum":
+        return [str(value._name_)]
+    if shape in _FIELDS or objects.is_own(kind):
+        return _attributes(value, kind)
+    if shape == "container":
+        return _attributes(value, kind)
+    module = kind.__module__
+    if (
+        module in ("datetime", "decimal", "uuid", "fractions", "zoneinfo")
+        or module.partition(".")[0] == "pathlib"
+    ):
+        return [str(value)]
+    if hasattr(value, "__qualname__"):
+        return [names.label_function(value)]
+    return []
+
+
+def _attributes(value: Any, kind: type) -> list[Any]:
+    if shapes.is_pydantic(kind):
+        held = {**value.__dict__, **(value.__pydantic_extra__ or {})}
+    elif hasattr(kind, "__struct_fields__"):
+        held = {name: getattr(value, name) for name in kind.__struct_fields__}
+    else:
+        held = shapes.attributes(value, shapes.slots_of(kind))
+    derived = objects.derived(kind)
+    return _flat({key: item for key, item in held.items() if key not in derived})
+
+
+def _flat(held: dict[Any, Any]) -> list[Any]:
+    return [part for key in sorted(held, key=str) for part in (str(key), held[key])]
+
+
+def _pairs(value: dict[Any, Any], budget: _Budget, level: int) -> list[Any]:
+    items = dict.items(value)
+    if all(type(key) is str for key, _ in items):
+        return [part for pair in sorted(items, key=lambda pair: pair[0]) for part in pair]
+    held = dict(items)
+    return [part for key in _sorted(list(held), budget, level) for part in (key, held[key])]
+
+
+def _sorted(values: list[Any], budget: _Budget, level: int) -> list[Any]:
+    if level >= _MAX_SORTED_DEPTH:
+        raise TooLargeError
+    return sorted(values, key=lambda item: _digest(item, budget, level + 1))

@@ -1,0 +1,567 @@
+"""The types of an input's values, and the state that JSON has no place for.
+
+The canonical form writes values as JSON, as people would: a `Decimal` as text, a tuple as a list, a closure by its name.
+What that does not tell stands beside it, under `$types`: a tree with the keys of the input, where each value that is no
+plain JSON has its type. So values of different types never compare equal, and an input of plain JSON has no such tree.
+
+A leaf is a type. A node that has more to say is an object, in which `$is` is the type. Every other key that begins with
+`$` is state: `$state` (attributes), `$cells` (of a closure), `$defaults`, `$self` (of a bound method), `$rest` (a digest
+of what is too deep or too large to be written), `$beyond` (what is too large to be compared), `$unread` (what is compared
+by its name only). A key of the program's own that begins with `$` has one `$` more.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import sys
+import types
+from _blake2 import blake2b  # not hashlib, which loads OpenSSL
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator
+from math import isfinite
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from autochron.envelope import arrays, objects, shapes
+from autochron.envelope import types as names
+from autochron.envelope.tags import join
+from autochron.envelope.type_labels import SCALARS, VALUES, label
+from autochron.envelope.value_digest import TooLargeError, digest_of
+
+KEY: Final = "$types"
+"""Where the tree stands in an input."""
+
+BEYOND: Final = "$beyond"
+"""What stands for a value that is not compared: it is too large."""
+
+MAX_DEPTH: Final = 100
+MAX_NODES: Final = 200_000
+"""Values of one argument that are looked at."""
+
+MAX_STATE: Final = 20_000
+"""Values of one piece of state, such as what a closure holds."""
+
+_SMALL_STATE = 500
+"""Values of a piece of state that is written; of a larger one a digest is."""
+
+Tree: TypeAlias = "str | dict[str, Any]"
+
+_PLAIN = frozenset({str, int, bool, type(None)})
+_STR = frozenset({str})
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+def is_plain(values: Iterable[Any], depth: int = MAX_DEPTH) -> bool:
+    """Return whether values are JSON as they stand, with all that they hold.
+
+    At the speed of C in flat containers: this runs at every crossing.
+    """
+    for value in values:
+        kind = type(value)
+        if kind in _PLAIN:
+            continue
+        if kind is float:
+            if not isfinite(value):
+                return False
+        elif kind is dict:
+            if not _STR.issuperset(map(type, value)):
+                return False
+            if not (
+                _PLAIN.issuperset(map(type, value.values()))
+                or (depth and is_plain(value.values(), depth - 1))
+            ):
+                return False
+        elif kind is list:
+            if not (_PLAIN.issuperset(map(type, value)) or (depth and is_plain(value, depth - 1))):
+                return False
+        else:
+            return False
+    return True
+
+
+def types_of(bound: dict[str, Any], walk: Callable[[Any], Any]) -> bytes:
+    """Return the tree of bound arguments as JSON; empty where all is plain.
+
+    Args:
+        bound: parameter to value.
+        walk: turns any value into plain JSON data, as the canonical form has it.
+    """
+    tree: dict[str, Any] = {}
+    for name, value in bound.items():
+        try:
+            tree |= _Walk(walk).members([(name, value)], 0)
+        except TooLargeError:
+            tree[name] = {BEYOND: True}
+    return _encode(tree) if tree else b""
+
+
+def split(tree: Any) -> tuple[Any, Any]:
+    """Return a decoded input without its types, and the types."""
+    if isinstance(tree, dict) and KEY in tree:
+        return {key: value for key, value in tree.items() if key != KEY}, tree[KEY]
+    return tree, {}
+
+
+def without_types(body: bytes) -> bytes:
+    """Return a canonical input as an older format wrote it."""
+    if not body.startswith(b'{"$types":'):
+        return body
+    fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    del fields[KEY]
+    return msgspec.json.encode(fields)
+
+
+def tells_state(types: Any, path: str) -> bool:
+    """Return whether the tree has more than the type of what stands at a path."""
+    for step in path.split(".") if path else ():
+        if not isinstance(types, dict):
+            return False
+        types = types.get(step, types.get("*"))
+    return (
+        isinstance(types, dict)
+        and "$unread" not in types
+        and any(key[:1] == "$" and key != "$is" for key in types)
+    )
+
+
+def unread_paths(types: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield (path, type) of each value that is told apart by its type or its name only, though it has state."""
+    if not isinstance(types, dict):
+        return
+    if "$unread" in types:
+        yield path, str(types["$unread"])
+    for key, tree in types.items():
+        if key[:1] != "$" or key[:2] == "$$":
+            yield from unread_paths(tree, join(path, key.removeprefix("$")))
+
+
+def beyond_paths(body: bytes) -> tuple[str, ...]:
+    """List the paths of the values of a canonical input that are too large to be compared."""
+    if not body.startswith(b'{"$types":') or b'"$beyond":true' not in body:
+        return ()
+    return tuple(_beyond(msgspec.json.decode(body)[KEY], ""))
+
+
+def _beyond(tree: Any, path: str) -> Iterator[str]:
+    if isinstance(tree, dict):
+        if BEYOND in tree:
+            yield path
+        for key, below in tree.items():
+            yield from _beyond(below, join(path, key[1:] if key[:1] == "$" else key))
+    elif isinstance(tree, list):
+        for each in tree:
+            yield from _beyond(each, path)
+
+
+class _Walk:
+    """One walk through the arguments of a call."""
+
+    __slots__ = ("inside_own", "nodes", "open", "walk")
+
+    def __init__(self, walk: Callable[[Any], Any]) -> None:
+        self.walk = walk
+        self.nodes = 0
+        self.open: set[int] = set()
+        self.inside_own = False
+
+    def members(self, items: Iterable[tuple[Any, Any]], depth: int) -> dict[str, Any]:
+        """Return the trees of a container's members, without those that are plain."""
+        found: dict[str, Any] = {}
+        for key, value in items:
+            if type(value) in _PLAIN and (type(value) is not str or value.isascii()):
+                self.nodes += 1
+                continue
+            tree = self.tree(value, depth)
+            if tree is not None:
+                name = key if type(key) is str else str(key)
+                found[f"${name}" if name[:1] == "$" else name] = tree
+        return found
+
+    def tree(self, value: Any, depth: int) -> Tree | None:
+        """Return the tree of one value; None where it is plain."""
+        kind = type(value)
+        self.nodes += 1
+        scalar = SCALARS.get(kind)
+        if scalar is not None:
+            return scalar(value)
+        if self.nodes > MAX_NODES:
+            raise TooLargeError
+        if id(value) in self.open:
+            return None  # the canonical form tells of a cycle
+        if depth >= MAX_DEPTH:
+            return _rest(value)
+        self.open.add(id(value))
+        try:
+            return self._container(value, kind, depth + 1)
+        finally:
+            self.open.discard(id(value))
+
+    def _container(self, value: Any, kind: type, depth: int) -> Tree | None:
+        if kind is list:
+            return self.items(value, depth) or None
+        if kind is dict:
+            return self.mapping(value, depth) or None
+        if kind is tuple:
+            return _node("tuple", self.items(value, depth))
+        if kind is set or kind is frozenset:
+            return _node(kind.__name__, self._set(value, depth))
+        return self._other(value, kind, depth)
+
+    # --- builtin containers
+
+    def items(self, value: Any, depth: int) -> dict[str, Any]:
+        found = self.members(enumerate(value), depth)
+        if len(found) == len(value) > 1:
+            first = next(iter(found.values()))
+            if all(each == first for each in found.values()):
+                return {"*": first}
+        return found
+
+    def mapping(self, value: dict[Any, Any], depth: int) -> dict[str, Any]:
+        pairs = list(dict.items(value))
+        if _STR.issuperset(type(key) for key, _ in pairs):
+            found = self.members(pairs, depth)
+            return {"$is": "dict", **found} if any(key[:1] == "$" for key, _ in pairs) else found
+        # The canonical form writes some keys as text: `1` and `"1"` would be one.
+        keys = [(_encode(self.walk(key)).decode(), key, item) for key, item in pairs]
+        found = {
+            "$is": "dict",
+            "$keys": sorted([text, self.tree(key, depth)] for text, key, _ in keys if type(key) is not str),
+        }
+        if len({str(key) for key, _ in pairs}) < len(pairs):
+            found["$values"] = sorted([text, self.walk(item)] for text, _, item in keys)
+        return found | self.members(
+            ((text if type(key) is not str else key, item) for text, key, item in keys), depth
+        )
+
+    def _set(self, value: Any, depth: int) -> dict[str, Any]:
+        typed = [[self.walk(item), tree] for item in value if (tree := self.tree(item, depth)) is not None]
+        return {"$items": sorted(typed, key=_encode)} if typed else {}
+
+    # --- all else
+
+    def _other(self, value: Any, kind: type, depth: int) -> Tree | None:
+        known = _READERS.get(kind)
+        if known is not None:
+            return _node(label(kind), known(self, value, depth))
+        if kind.__module__ in VALUES:
+            return VALUES[kind.__module__](value)
+        shape = shapes.kind_of(kind)
+        if shape == "enum":
+            return f"{label(kind)}.{value._name_ if value._name_ is not None else value._value_}"
+        if shape == "exception":
+            return _node(label(kind), self._exception(value, depth))
+        if shape in ("pydantic", "struct", "record", "namespace", "namedtuple"):
+            return _node(label(kind), self._fields(value, kind, shape, depth))
+        if shape == "container":
+            return _node(label(kind), self._subclass(value, kind, depth))
+        if issubclass(kind, type) or shape == "http":
+            return None
+        if objects.is_own(kind):
+            return self._own(value, kind, depth)
+        if arrays.shape_of(kind) is not None:
+            return label(kind)
+        return self._library(value, kind, depth)
+
+    def _fields(self, value: Any, kind: type, shape: str, depth: int) -> dict[str, Any]:
+        if shape == "namedtuple":
+            found = self.members(enumerate(tuple.__iter__(value)), depth)
+            return found | self._state(shapes.attributes(value, shapes.slots_of(kind)), depth)
+        if shape == "struct":
+            return self.members(((name, getattr(value, name)) for name in value.__struct_fields__), depth)
+        if shape == "pydantic":
+            extra, private = (
+                value.__pydantic_extra__ or {},
+                getattr(value, "__pydantic_private__", None) or {},
+            )
+            own: dict[str, Any] = {**value.__dict__, **extra, **private}
+            return self.members(_without(own, objects.derived(kind)), depth)
+        if shape == "namespace":
+            return self.members(vars(value).items(), depth)
+        own = dict(_without(shapes.attributes(value, shapes.slots_of(kind)), objects.derived(kind)))
+        own.pop("_sa_instance_state", None)
+        hidden = {name: own.pop(name) for name in list(own) if name[:1] == "_"}
+        return self.members(own.items(), depth) | self._state(hidden, depth)
+
+    def _subclass(self, value: Any, kind: type, depth: int) -> dict[str, Any]:
+        base: Any = shapes.container_base(kind)
+        found: dict[str, Any] = {}
+        if issubclass(kind, dict):
+            found = self.mapping(dict(dict.items(value)), depth)
+        elif issubclass(kind, (list, tuple, deque)):
+            found = self.items(list(base.__iter__(value)), depth)
+        elif issubclass(kind, (set, frozenset)):
+            found = self._set(list(base.__iter__(value)), depth)
+        elif issubclass(kind, float) and not isfinite(value):
+            found = {"$value": float.__repr__(value)}
+        if base is defaultdict and value.default_factory is not None:
+            found["$factory"] = names.label_function(value.default_factory)
+        elif base is deque and value.maxlen is not None:
+            found["$maxlen"] = value.maxlen
+        elif base is OrderedDict:
+            found["$order"] = [self.walk(key) for key in OrderedDict.keys(value)]
+        own = shapes.attributes(value, shapes.slots_of(kind))
+        return found | self._state(dict(_without(own, objects.derived(kind))), depth)
+
+    def _exception(self, value: BaseException, depth: int) -> dict[str, Any]:
+        state = dict(vars(value))
+        for name in _OF_ERRORS:
+            held = getattr(value, name, None) if isinstance(value, _BUILTIN_ERRORS) else None
+            if held is not None:
+                state[name] = held
+        if value.__cause__ is not None:
+            state["__cause__"] = value.__cause__
+        found = self.members([("args", list(value.args))], depth)
+        if isinstance(value, BaseExceptionGroup):
+            state["exceptions"] = list(value.exceptions)
+        return found | self._state(state, depth)
+
+    def _own(self, value: Any, kind: type, depth: int) -> Tree:
+        """Return the tree of a plain object of the user's own, which is written by its attributes unless it is large."""
+        outermost = not self.inside_own
+        if outermost and objects.show(value) == {"$opaque": names.label(kind)}:
+            rest = _rest(value)
+            return {"$is": label(kind), **(rest if isinstance(rest, dict) else {})}
+        self.inside_own = True
+        try:
+            own = _without(shapes.attributes(value, shapes.slots_of(kind)), objects.derived(kind))
+            return _node(label(kind), self.members(own, depth))
+        finally:
+            self.inside_own = not outermost
+
+    def _library(self, value: Any, kind: type, depth: int) -> Tree | None:
+        if issubclass(kind, (types.FunctionType, types.MethodType)):
+            return self.function(value, depth)
+        for base, read in _BASES:
+            if issubclass(kind, base):
+                return _node(label(kind), read(self, value, depth))
+        for module, name, reader in _LAZY:
+            known = getattr(sys.modules.get(module), name, None)
+            if isinstance(known, type) and issubclass(kind, known):
+                return _node(label(kind), reader(self, value, depth))
+        return None  # the canonical form tells its type
+
+    def function(self, value: Any, depth: int) -> Tree | None:
+        """Return what is known of a function beside its name: its closure, its defaults, and what it is bound to."""
+        if isinstance(value, types.MethodType):
+            inner = (
+                self.function(value.__func__, depth)
+                if isinstance(value.__func__, types.FunctionType)
+                else None
+            )
+            held = self.held(value.__self__, depth)
+            return {"$is": "method", "$self": held, **(inner if isinstance(inner, dict) else {})}
+        if not _is_own_code(value):
+            return {"$unread": names.label_function(value)} if value.__closure__ else None
+        found: dict[str, Any] = {}
+        cells: dict[str, Any] = {}
+        for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=False):
+            try:
+                cells[name] = cell.cell_contents
+            except ValueError:
+                continue
+        if cells:
+            found["$cells"] = self.each(cells, depth)
+        defaults = dict(enumerate(value.__defaults__ or ())) | (value.__kwdefaults__ or {})
+        if defaults:
+            found["$defaults"] = self.each({str(key): held for key, held in defaults.items()}, depth)
+        state = {key: held for key, held in vars(value).items() if not _is_of_the_interpreter(key)}
+        return found | self._state(state, depth) or None
+
+    def iterator(self, value: Any, depth: int) -> dict[str, Any]:
+        """Return what a builtin iterator has still to give, without moving it."""
+        reduced = value.__reduce__()
+        return {"$rest": self.each({str(at): held for at, held in enumerate(reduced[1:])}, depth)}
+
+    def generator(self, value: Any, depth: int) -> dict[str, Any]:
+        """Return the locals of a generator: it is told by them where it stands."""
+        frame = (
+            getattr(value, "gi_frame", None)
+            or getattr(value, "ag_frame", None)
+            or getattr(value, "cr_frame", None)
+        )
+        name = {"$name": str(getattr(value, "__qualname__", ""))}
+        if frame is None:
+            return {**name, "$state": "closed"}
+        if not _is_own_file(frame.f_code.co_filename):
+            return {**name, "$unread": label(type(value))}
+        return {**name, "$locals": self.each(dict(frame.f_locals), depth)}
+
+    # --- state
+
+    def held(self, value: Any, depth: int) -> Any:
+        if type(value) in SCALARS:
+            tree = self.tree(value, depth)
+            return [self.walk(value), tree] if tree is not None else [self.walk(value)]
+        digest = digest_of(value, _SMALL_STATE)
+        if digest is None:  # large: it is told apart, and not shown
+            return _rest(value, MAX_STATE)
+        tree = self.tree(value, depth)
+        return [self.walk(value), tree] if tree is not None else [self.walk(value)]
+
+    def each(self, state: dict[str, Any], depth: int) -> dict[str, Any]:
+        return {
+            str(name): self.held(held, depth)
+            for name, held in sorted(state.items(), key=lambda each: str(each[0]))
+        }
+
+    def _state(self, state: dict[str, Any], depth: int) -> dict[str, Any]:
+        return {"$state": self.each(state, depth)} if state else {}
+
+
+# --- the parts -----------------------------------------------------------------------------------------------------
+
+
+def _node(name: str, more: dict[str, Any]) -> Tree:
+    return {"$is": name, **more} if more else name
+
+
+def _without(state: dict[Any, Any], left_out: frozenset[str]) -> Iterator[tuple[Any, Any]]:
+    return ((key, held) for key, held in state.items() if key not in left_out)
+
+
+def _rest(value: Any, most: int = MAX_NODES) -> Tree:
+    """Return a digest for a value that is not written."""
+    digest = digest_of(value, most)
+    return {BEYOND: True} if digest is None else {"$rest": digest}
+
+
+_OF_ERRORS = ("filename", "filename2", "errno", "name", "path", "code", "value", "lineno", "offset", "text")
+_BUILTIN_ERRORS = (OSError, ImportError, SystemExit, StopIteration, SyntaxError, NameError, AttributeError)
+
+
+def _is_own_code(function: types.FunctionType) -> bool:
+    return _is_own_file(function.__code__.co_filename)
+
+
+def _is_own_file(file: str) -> bool:
+    return objects.is_own_file(file)
+
+
+def _is_of_the_interpreter(name: str) -> bool:
+    return name[:2] == "__" or name.startswith("_autochron")
+
+
+def _bytes_of(_walk: _Walk, value: Any, _depth: int) -> dict[str, Any]:
+    return {"$digest": blake2b(bytes(value), digest_size=16).hexdigest()}
+
+
+def _array(_walk: _Walk, value: Any, _depth: int) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "$type": value.typecode,
+        "$digest": blake2b(value.tobytes(), digest_size=16).hexdigest(),
+    }
+    return found | ({"$values": value.tolist()} if len(value) <= 32 and value.typecode not in "uwfd" else {})
+
+
+def _memory(_walk: _Walk, value: Any, _depth: int) -> dict[str, Any]:
+    try:
+        return {"$format": value.format, "$digest": blake2b(value.tobytes(), digest_size=16).hexdigest()}
+    except ValueError:
+        return {"$state": "released"}
+
+
+def _buffer(walk: _Walk, value: Any, _depth: int) -> dict[str, Any]:
+    if value.closed:
+        return {"$state": "closed"}
+    content = value.getvalue()
+    raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+    return {"$position": value.tell(), "$digest": blake2b(raw, digest_size=16).hexdigest()}
+
+
+def _file(_walk: _Walk, value: Any, _depth: int) -> dict[str, Any]:
+    """Return which file is open, how, and how far it was read; nothing is flushed or moved for it."""
+    name, mode = getattr(value, "name", None), getattr(value, "mode", None)
+    found = {"$name": names.relative_file(name) if isinstance(name, str) else "", "$mode": str(mode)}
+    if value.closed:
+        return {**found, "$state": "closed"}
+    try:
+        if value.readable() and not value.writable() and value.seekable():
+            binary = value.buffer if isinstance(value, io.TextIOWrapper) else value
+            found["$position"] = str(binary.tell())
+    except (OSError, ValueError):
+        pass
+    return found
+
+
+def _pattern(walk: _Walk, value: Any, _depth: int) -> dict[str, Any]:
+    return {"$pattern": walk.walk(value.pattern), "$flags": int(value.flags)}
+
+
+def _partial(walk: _Walk, value: Any, depth: int) -> dict[str, Any]:
+    return walk.members(
+        [("$partial", value.func), ("args", list(value.args)), ("keywords", value.keywords)], depth
+    )
+
+
+def _builtin(walk: _Walk, value: Any, depth: int) -> dict[str, Any]:
+    owner = getattr(value, "__self__", None)
+    if owner is None or isinstance(owner, types.ModuleType | type):
+        return {}
+    return {"$self": walk.held(owner, depth)}
+
+
+def _mapping_proxy(walk: _Walk, value: Any, depth: int) -> dict[str, Any]:
+    return walk.mapping(dict(value), depth)
+
+
+def _deque(walk: _Walk, value: Any, depth: int) -> dict[str, Any]:
+    found = walk.items(list(value), depth)
+    return found if value.maxlen is None else {**found, "$maxlen": value.maxlen}
+
+
+def _default(walk: _Walk, value: Any, depth: int) -> dict[str, Any]:
+    found = walk.mapping(dict(value), depth)
+    factory = value.default_factory
+    return found if factory is None else {**found, "$factory": names.label_function(factory)}
+
+
+def _ordered(walk: _Walk, value: Any, depth: int) -> dict[str, Any]:
+    """Return the order of keys, too: two of these are equal only if it is."""
+    return {**walk.mapping(dict(value), depth), "$order": [walk.walk(key) for key in value]}
+
+
+_ITERATORS: tuple[Any, ...] = (
+    *(
+        iter([]),
+        iter(()),
+        iter(""),
+        iter("ä"),
+        iter(b""),
+        iter(bytearray()),
+        iter(set()),
+        iter(range(0)),
+        iter(range(2**70)),
+    ),
+    *(iter({}), iter({}.keys()), iter({}.values()), iter({}.items()), reversed([]), reversed({})),
+    *(enumerate([]), zip(), map(str, []), filter(None, [])),
+)
+"""One of each type that tells by `__reduce__` where it stands."""
+
+_Reader: TypeAlias = Callable[[_Walk, Any, int], dict[str, Any]]
+_READERS: dict[type, _Reader] = {
+    memoryview: _memory,
+    io.StringIO: _buffer,
+    io.BytesIO: _buffer,
+    types.MappingProxyType: _mapping_proxy,
+    deque: _deque,
+    defaultdict: _default,
+    OrderedDict: _ordered,
+    **{type(each): _Walk.iterator for each in _ITERATORS},
+}
+_BASES: tuple[tuple[type, _Reader], ...] = (
+    (types.GeneratorType, _Walk.generator),
+    (types.AsyncGeneratorType, _Walk.generator),
+    (types.CoroutineType, _Walk.generator),
+    (types.BuiltinFunctionType, _builtin),
+    (io.TextIOWrapper, _file),
+    (io.BufferedReader, _file),
+    (io.BufferedWriter, _file),
+    (io.BufferedRandom, _file),
+    (io.FileIO, _file),
+    (functools.partial, _partial),
+)
+_LAZY: tuple[tuple[str, str, _Reader], ...] = (("array", "array", _array), ("re", "Pattern", _pattern))
+"""Of modules that need not be there."""

@@ -1,0 +1,310 @@
+"""A replay says "the same" of what is the same and of nothing else: pairs, one identical, one with a single difference."""
+
+import asyncio
+import copy
+import decimal
+from collections import deque
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs
+
+import autochron
+from autochron.envelope.canonical import canonical
+from autochron.envelope.compare import first_difference
+from autochron.replaying.differing import differ
+from tests.agents.workshop import Block
+from tests.replaying.honest_values import PAIRS, close_all
+
+
+@autochron.boundary("refund", kind="tool")
+def refund(value):
+    """Be a tool that is given the value."""
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    close_all()
+
+
+PLACES = {"alone": lambda value: value, "nested": lambda value: {"order": [0, value]}}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", PAIRS)
+def test_an_input_of_the_same_value_is_the_same_and_of_another_is_not(block, name, place):
+    make, make_other, says = PAIRS[name]
+    put = PLACES[place]
+    _, trace = block.record(lambda: refund(put(make())))
+    _, found = block.replay(trace, lambda: refund(put(make())))
+    assert list(found) == []
+    _, found = block.replay(trace, lambda: refund(put(make_other())), check=False)
+    (divergence,) = found
+    assert (divergence.kind, divergence.severity) == ("input", "error")
+    assert says in divergence.message
+
+
+def test_what_is_too_large_is_said_not_to_be_compared(block):
+    def ask():
+        return refund([(number,) for number in range(250_000)])
+
+    _, trace = block.record(ask)
+    _, found = block.replay(trace, ask)
+    assert [(each.kind, each.severity, each.path) for each in found] == [("not-compared", "notice", "value")]
+
+
+def test_an_older_trace_is_compared_as_json(block):
+    _, trace = block.record(lambda: refund({"sum": decimal.Decimal(1)}))
+    (envelope,) = trace.envelopes
+    older = structs.replace(
+        trace,
+        header=structs.replace(trace.header, typed=False),
+        envelopes=(structs.replace(envelope, input=b'{"value":{"sum":"1"}}'),),
+    )
+    assert list(block.replay(older, lambda: refund({"sum": decimal.Decimal(1)}))[1]) == []
+    assert list(block.replay(older, lambda: refund({"sum": "1"}))[1]) == []
+    (divergence,) = block.replay(older, lambda: refund({"sum": "2"}), check=False)[1]
+    assert divergence.path == "value.sum"
+
+
+def test_two_traces_differ_by_a_type(block):
+    _, first = block.record(lambda: refund(decimal.Decimal(1)))
+    _, second = block.record(lambda: refund("1"))
+    _, third = block.record(lambda: refund(decimal.Decimal(1)))
+    assert differ(first, third).same
+    (difference,) = differ(first, second).pairs[0].differences
+    assert (difference.kind, difference.path, difference.first, difference.second) == (
+        "input",
+        "value",
+        "Decimal",
+        "str",
+    )
+
+
+def test_a_field_that_is_volatile_has_no_type_that_counts(tmp_path):
+    file = tmp_path / "autochron.toml"
+    file.write_text(
+        'version = 1\npacks = []\n[[boundary]]\nname = "pay"\nkind = "tool"\n'
+        f'target = "{__name__}:pay"\nvolatile = ["order.when"]\n',
+        encoding="utf-8",
+    )
+    own = Block(str(file))
+    _, trace = own.record(lambda: pay({"when": (1,), "sum": (1,)}))
+    assert list(own.replay(trace, lambda: pay({"when": [2], "sum": (1,)}))[1]) == []
+    (divergence,) = own.replay(trace, lambda: pay({"when": [2], "sum": [1]}), check=False)[1]
+    assert (divergence.path, divergence.recorded, divergence.replayed) == ("order.sum", "tuple", "list")
+
+
+def pay(order):
+    """Be a tool that a rule weaves."""
+
+
+SCALARS = st.one_of(
+    *(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(),
+        st.text(),
+        st.binary(),
+        st.decimals(),
+        st.dates(),
+    ),
+    *(st.datetimes(), st.timedeltas(), st.uuids(), st.complex_numbers(), st.fractions()),
+)
+KEYS = st.one_of(st.text(), st.integers(), st.booleans(), st.dates(), st.tuples(st.integers()))
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(
+        *(
+            st.lists(inner, max_size=4),
+            st.lists(inner, max_size=4).map(tuple),
+            st.dictionaries(KEYS, inner, max_size=4),
+        ),
+        *(
+            st.sets(st.one_of(st.integers(), st.text(), st.dates()), max_size=4),
+            st.lists(inner, max_size=3).map(deque),
+        ),
+    ),
+    max_leaves=12,
+)
+
+
+def typed(value):
+    """Return a value as text that tells types, as Python sees it; sets and dicts in one order."""
+    kind = type(value).__name__
+    if isinstance(value, dict):
+        pairs = sorted(f"{typed(key)}:{typed(item)}" for key, item in value.items())
+        return f"{kind}{{{','.join(pairs)}}}"
+    if isinstance(value, (list, tuple, deque)):
+        return f"{kind}[{','.join(map(typed, value))}]"
+    if isinstance(value, (set, frozenset)):
+        return f"{kind}[{','.join(sorted(map(typed, value)))}]"
+    return f"{kind} {value!r}"
+
+
+@given(VALUES, VALUES)
+def test_two_values_have_one_text_only_if_they_are_equal_and_of_one_type(one, other):
+    texts = [canonical(("value",), (each,)) for each in (one, other)]
+    assert (texts[0] == texts[1]) == (typed(one) == typed(other))
+    assert (first_difference(*texts) is None) == (typed(one) == typed(other))
+
+
+@given(VALUES)
+def test_a_copy_has_the_same_text(value):
+    copied = copy.deepcopy(value)
+    assert canonical(("value",), (value,)) == canonical(("value",), (copied,))
+
+
+@given(VALUES, st.randoms(use_true_random=False))
+def test_a_value_with_one_change_has_another_text(value, chance):
+    changed = with_one_change(copy.deepcopy(value), chance)
+    texts = [canonical(("value",), (each,)) for each in (value, changed)]
+    assert (first_difference(*texts) is None) == (typed(value) == typed(changed))
+
+
+def with_one_change(value, chance):
+    """Change the type or the content of one part."""
+    if isinstance(value, list) and value and chance.random() < 0.8:
+        at = chance.randrange(len(value))
+        value[at] = with_one_change(value[at], chance)
+        return value
+    if isinstance(value, dict) and value and chance.random() < 0.8:
+        key = chance.choice(list(value))
+        value[key] = with_one_change(value[key], chance)
+        return value
+    as_others = {
+        list: tuple,
+        tuple: list,
+        set: frozenset,
+        dict: list,
+        int: float,
+        bool: int,
+        float: str,
+        bytes: bytearray,
+    }
+    try:
+        return as_others.get(type(value), str)(value)
+    except OverflowError:
+        return None
+
+
+# --- streams -------------------------------------------------------------------------------------------------------
+
+
+@autochron.boundary("count", kind="tool")
+def count(to):
+    """Count, and hear what the consumer says; what is thrown in is an item of its own."""
+    said = None
+    for number in range(to):
+        try:
+            said = yield number, said
+        except ValueError as error:
+            said = str(error)
+
+
+@autochron.boundary("count_async", kind="tool")
+async def count_async(to):
+    """Do the same asynchronously."""
+    said = None
+    for number in range(to):
+        try:
+            said = yield number, said
+        except ValueError as error:
+            said = str(error)
+
+
+def read(items):
+    """Read so many items, and leave the stream open."""
+    stream = count(3)
+    LEFT.append(stream)
+    return [next(stream) for _ in range(items)]
+
+
+LEFT = []
+
+
+def sending(*values):
+    """Send values into a stream."""
+    stream = count(5)
+    given = [next(stream)]
+    for value in values:
+        given.append(stream.throw(value) if isinstance(value, Exception) else stream.send(value))
+    stream.close()
+    return given
+
+
+def sending_async(*values):
+    """Do so to an asynchronous one."""
+
+    async def send():
+        stream = count_async(5)
+        given = [await anext(stream)]
+        for value in values:
+            given.append(
+                await (stream.athrow(value) if isinstance(value, Exception) else stream.asend(value))
+            )
+        await stream.aclose()
+        return given
+
+    return asyncio.run(send())
+
+
+def closed_after(items):
+    """Read so many items, and close the stream."""
+    stream = count(3)
+    given = [next(stream) for _ in range(items)]
+    stream.close()
+    return given
+
+
+def read_on(stream):
+    """Read a stream to its end."""
+    return [item for item in [next(stream, None) for _ in range(4)] if item is not None]
+
+
+STREAMS = {
+    "another value is sent": (lambda: sending(1, 2), lambda: sending(1, 3), "sent was 2, now it is 3"),
+    "a value of another type is sent": (
+        lambda: sending((1,)),
+        lambda: sending([1]),
+        "sent was tuple, now it is list",
+    ),
+    "nothing is sent": (lambda: sending(1), lambda: sending(None), "sent was 1"),
+    "something is sent": (lambda: sending(None), lambda: sending(1), "now it is 1"),
+    "another error is thrown": (
+        lambda: sending(ValueError("a")),
+        lambda: sending(ValueError("b")),
+        'thrown.args.0 was "a", now it is "b"',
+    ),
+    "a value in place of an error": (lambda: sending(ValueError("a")), lambda: sending(1), "thrown"),
+    "another value is sent asynchronously": (
+        lambda: sending_async(1, 2),
+        lambda: sending_async(1, 3),
+        "sent was 2, now it is 3",
+    ),
+    "another error is thrown asynchronously": (
+        lambda: sending_async(ValueError("a")),
+        lambda: sending_async(ValueError("b")),
+        "thrown.args.0",
+    ),
+    "fewer items are read": (lambda: read(2), lambda: read(1), "left open after 1"),
+    "none is read": (lambda: read(1), lambda: read(0), "did not happen"),
+    "it is closed earlier": (lambda: closed_after(2), lambda: closed_after(1), "closed after 1"),
+    "it is left instead of read": (lambda: list(count(3)), lambda: read(2), "left open after 2"),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_stream_is_the_same_only_if_it_is_read_alike(block, name):
+    then, now, says = STREAMS[name]
+    given, trace = block.record(then)
+    again, found = block.replay(trace, then)
+    assert (again, list(found)) == (given, [])
+    _, found = block.replay(trace, now, check=False)
+    errors = [each.message for each in found if each.severity == "error"]
+    assert errors, found
+    assert says in errors[0]
+    LEFT.clear()
