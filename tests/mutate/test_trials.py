@@ -197,7 +197,7 @@ def test_a_child_that_comes_back_is_not_asked(trier):
 @pytest.mark.slow
 def test_what_a_mutant_leaves_behind_is_ended_with_it(trier, tmp_path):
     # A temporary file, for another would be on the scratch copy of the trial.
-    prefix = f"{tmp_path.parent.name}-{tmp_path.name}-"
+    prefix = f"{tmp_path.parents[1].name}-{tmp_path.parent.name}-{tmp_path.name}-"
     left = (
         "import subprocess, tempfile\n"
         f"with tempfile.NamedTemporaryFile('w', prefix={prefix!r}, delete=False) as file:\n"
@@ -213,7 +213,7 @@ def test_what_a_mutant_leaves_behind_is_ended_with_it(trier, tmp_path):
 
 def test_nothing_outlives_its_server(desk, trier, tmp_path):
     """A mutant that ends its server and goes on has nobody who waits for it."""
-    prefix = f"{tmp_path.parent.name}-{tmp_path.name}-"
+    prefix = f"{tmp_path.parents[1].name}-{tmp_path.parent.name}-{tmp_path.name}-"
     text = (
         "import os, signal, tempfile, time\n"
         f"with tempfile.NamedTemporaryFile('w', prefix={prefix!r}, delete=False) as file:\n    file.write(str(os.getpid()))\n"
