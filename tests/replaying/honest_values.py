@@ -24,7 +24,7 @@ import pydantic
 
 class Color(enum.Enum):
     RED = "red"
-    ROUGE = "rouge"
+    PINK = "pink"
 
 
 class Level(enum.IntEnum):
@@ -222,7 +222,7 @@ PAIRS: dict[str, tuple[Callable[[], Any], Callable[[], Any], str]] = {
     "bytes and memory": (lambda: b"ab", lambda: memoryview(b"ab"), "memoryview"),
     "uuid and text": (lambda: uuid.UUID(int=5), lambda: str(uuid.UUID(int=5)), "UUID"),
     "member and value": (lambda: Color.RED, lambda: "red", "RED"),
-    "another member": (lambda: Color.RED, lambda: Color.ROUGE, "rouge"),
+    "another member": (lambda: Color.RED, lambda: Color.PINK, "pink"),
     "number and its member": (lambda: 1, lambda: Level.LOW, "LOW"),
     "flags": (lambda: Access.READ, lambda: Access.READ | Access.WRITE, "3"),
     "true and one": (lambda: True, lambda: 1, "true"),
