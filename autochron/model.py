@@ -189,6 +189,21 @@ class SnapshotRule(Struct, frozen=True):
     place: Place
 
 
+class EffectRule(Struct, frozen=True):
+    """One `[[effect]]` table: an effect outside every boundary that a replay lets be. One of the first three is given."""
+
+    reason: str
+    place: Place
+    program: str | None = None
+    """Its name, or a glob: `git`."""
+    host: str | None = None
+    """`host:port` or a host, or a glob."""
+    path: str | None = None
+    """A file or a glob, from the rules' root: it is not compared."""
+    site: str | None = None
+    """`shop/agent.py:31`, or the file alone."""
+
+
 class SwapRule(Struct, frozen=True):
     """A function in whose place a replay runs another one: it is woven, whether it is a boundary or not."""
 
@@ -264,6 +279,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     """Categories of which every value is recorded that project code asks for itself."""
     ambients: tuple[AmbientRule, ...] = ()
     snapshots: tuple[SnapshotRule, ...] = ()
+    effects: tuple[EffectRule, ...] = ()
     snapshot: bool = True
     """Whether small files and databases of the project are kept before a boundary writes them, without a table."""
     children: bool = True
@@ -505,6 +521,28 @@ UNTESTED = "untested-version"
 """The slug of a library whose version its pack was not tested with: it is woven all the same."""
 
 
+class OutsideEffect(Struct, frozen=True, kw_only=True):
+    """What a program did to the world outside every boundary, by one line of the project."""
+
+    kind: Literal["file", "database", "program", "connection", "signal"]
+    does: str
+    """A verb: `writes`, `removes`, `starts`."""
+    what: str
+    """The path relative to the rules' root, the program or the address."""
+    site: str
+    """The project's line: `agent.py:31`."""
+    function: str = ""
+    """The function around that line, as `module:qualified name`."""
+    digest: str = ""
+    """Of what a file or database held in the end, hex; `absent`, `folder`, or empty where it is not compared."""
+    rough: str = ""
+    """The same without times of day and durations."""
+    reason: str = ""
+    """Why it is not compared."""
+    near: str = ""
+    """The rule that nearly fits the function, and why it does not."""
+
+
 class Footer(Struct, frozen=True, kw_only=True):
     """What was known when a trace ended. A trace without one was cut off."""
 
@@ -538,6 +576,10 @@ class Footer(Struct, frozen=True, kw_only=True):
     """What files and databases held before the run opened them to write."""
     reads: tuple[FileRead, ...] = ()
     """The project's files that were read inside a boundary, and that no snapshot has."""
+    effects: tuple[OutsideEffect, ...] = ()
+    """What the program did to the world outside every boundary."""
+    knows_effects: bool = False
+    """Whether that was looked for."""
     call: Envelope | None = None
     """The call that the trace is of: its bound arguments and its outcome. None for other traces.
 
@@ -646,6 +688,7 @@ class Divergence(Struct, frozen=True, kw_only=True):
         "invented",
         "unwatched",
         "not-compared",
+        "effect",
     ]
     address: str
     message: str
@@ -732,6 +775,10 @@ class ReplaySummary(Struct, frozen=True, kw_only=True):
     """The project's modules that were imported, relative to the rules' root; only for who judges the replay."""
     typed: bool = True
     """Whether the trace tells the types of inputs; without them these are compared as JSON."""
+    effects: int = 0
+    """Files and databases that were changed outside every boundary, on the scratch copy."""
+    allowed: int = 0
+    """Programs, connections, signals and files that rules or `--allow-effects` let be."""
 
     @property
     def not_compared(self) -> int:

@@ -30,6 +30,8 @@ record disagree.
   --no-watch        don't look for non-deterministic calls that were not there when it was recorded
   --allow-unwoven   go on although the model asked for a tool that no boundary is known to cover, which may be run for real.
                     A tool that is covered and that the agent did not call needs no such word
+  --allow-effects   let the program start other programs, reach the network and send signals outside every boundary; files and
+                    SQLite databases that it changes there are on a scratch copy in any case
   --strict          fail (1) also where something was too large to be compared
   --json            the result as JSON, on standard error
   --quiet           no report when all is the same
@@ -38,6 +40,7 @@ record disagree.
 _OPTIONS = {
     "--live": MANY, "--swap": MANY, "--deny": MANY, "--inputs": VALUE,
     "--rules": VALUE, "--store": VALUE, "--no-watch": FLAG, "--allow-unwoven": FLAG, "--strict": FLAG, "--json": FLAG,
+    "--allow-effects": FLAG,
     "--quiet": FLAG, "-q": FLAG, "--help": FLAG, "-h": FLAG,
 }  # fmt: skip
 
@@ -78,6 +81,7 @@ def replay(arguments: list[str]) -> int:
         deny=tuple(each for given in lists.get("--deny", ()) for each in given.split(",")),
         inputs=parsed.values.get("--inputs"),
         strict="--strict" in parsed.flags,
+        allow_effects="--allow-effects" in parsed.flags,
     )
     allow_unwoven = "--allow-unwoven" in parsed.flags
     return run_replayed(options, words[0], program, report, wanted=wanted, allow_unwoven=allow_unwoven)

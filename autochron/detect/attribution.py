@@ -26,6 +26,7 @@ from autochron.detect.drawing import form_of
 from autochron.detect.records import Origin, Record, Through, origin_of
 from autochron.detect.wrappers import wrapping
 from autochron.effects.events import STAND_INS
+from autochron.effects.undisturbed import is_busy
 from autochron.model import CATEGORIES, Tier
 
 _getframe = sys._getframe
@@ -360,7 +361,7 @@ class Attribution:
         known = self._known.get(id(code)) or self._know(frame, code)
         if known.kind is Kind.PROJECT:
             record = self._at(frame, code, known.sites, source)
-        elif known.kind in _STOPPING:
+        elif known.kind in _STOPPING or (known.module in STAND_INS and is_busy()):
             return None
         else:
             found = self._walk(frame, source)

@@ -36,6 +36,11 @@ LISTS = frozenset({"os.listdir", "os.scandir"})
 
 STATE_EVENTS = frozenset({"open", "sqlite3.connect", *CHANGED_PATHS, *LISTS})
 
+TEMPORARY_EVENTS = frozenset({"tempfile.mkstemp", "tempfile.mkdtemp"})
+"""Events that tell of a temporary file or folder, whose name is drawn by chance: it is nobody's."""
+
+SIGNAL_EVENTS = frozenset({"os.kill", "os.killpg"})
+
 STAND_INS = frozenset(
     {
         "autochron.effects.redirected_databases",

@@ -237,6 +237,10 @@ class LiveState:
                     return word
         return None
 
+    def knows_before(self, path: str) -> bool:
+        """Return whether it is known what a path held before the recorded run."""
+        return path in self.scratch.before and path not in self._missing
+
     def covers(self, path: Any, dir_fd: int | None = None) -> bool | None:
         """Return whether a path is in the scratch copy; None for what is nobody's file."""
         with undisturbed():

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple
 from weakref import WeakSet
 
@@ -79,6 +79,8 @@ class Scratch:
         """Whether symbolic links may be others than those on the disk."""
         self.handles: WeakSet[Any] = WeakSet()
         """The file objects by which the program writes here."""
+        self.on_gone: Callable[[str], None] = lambda _: None
+        """Is told of each path that is about to be removed or moved away: no audit event tells of it."""
         self._temporary: set[str] = set()
         self._names: set[str] = set()
         self._absent = frozenset(path for path, found in self.before.items() if found.kind == "absent")
@@ -242,6 +244,7 @@ class Scratch:
 
     def remove(self, path: str) -> None:
         """Note that a path was removed, with all below it."""
+        self.on_gone(path)
         self.has_links |= os.path.islink(path)
         changed = self._files + path
         if is_real_folder(changed):

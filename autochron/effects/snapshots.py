@@ -137,14 +137,13 @@ def states_of(
     missing: list[Snapshot] = []
     for each in snapshots:
         given = os.path.join(root, each.path)
-        if each.kind == "link":
+        if each.kind in {"link", "absent"}:  # a link that is there now is what the run has made
             parent, name = os.path.split(given)
-            found[os.path.join(os.path.realpath(parent), name)] = Before("link", target=each.target)
+            path = os.path.join(os.path.realpath(parent), name)
+            found[path] = Before("link", target=each.target) if each.kind == "link" else Before("absent")
             continue
         path = os.path.realpath(given)
-        if each.kind == "absent":
-            found[path] = Before("absent")
-        elif each.kind == "folder":
+        if each.kind == "folder":
             found[path] = Before("folder", names=frozenset(each.names))
         elif each.kind == "not-kept":
             missing.append(each)

@@ -24,6 +24,7 @@ from autochron.recording.changes import NO_LOOKS, STILL, argument_of, below, kin
 from autochron.recording.drafts import Begun, Draft, Item
 
 if TYPE_CHECKING:
+    from autochron.effects.outside import OutsideEffects
     from autochron.envelope.exchange import Wire
     from autochron.ports import Serving
 
@@ -38,12 +39,16 @@ class Recorder:
         self._problem = problem
         self._open: dict[int, Crossing] = {}
         self.lost = 0
+        self.outside: OutsideEffects | None = None
+        """Who tells what boundaries change from what is changed outside of them; None where nothing was."""
         self._lock = _originals.RLock()
 
     # --- told by the kernel ----------------------------------------------------------------------------------------
 
     def begin(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Serving | None:
         """Note the input."""
+        if self.outside is not None and not self._open:
+            self.outside.crossing_began()
         draft = crossing.record = Draft(_now(), arguments)
         self._open[crossing.seq] = crossing
         try:
@@ -331,6 +336,11 @@ class Recorder:
                 draft.add_opaque(encoded.opaque)
         draft.outcome = Returned(body)
 
+    def _close_one(self, crossing: Crossing) -> None:
+        self._open.pop(crossing.seq, None)
+        if self.outside is not None and not self._open:
+            self.outside.crossing_ended()
+
     def _stream_value(self, draft: Draft, value: Any) -> Returned:
         if value is None:
             return Returned()
@@ -348,7 +358,7 @@ class Recorder:
                 draft.add_opaque(beyond)
         wires = draft.wires
         if wires is None or all(wire.closed for wire in wires):
-            self._open.pop(crossing.seq, None)
+            self._close_one(crossing)
         if draft.input is None and not wires:
             self._note_late(draft)
         if draft.streamed and not wires and draft.inputs is not None and draft.inputs.deferred:
@@ -386,7 +396,7 @@ class Recorder:
         self._fault(crossing, error)
 
     def _fault(self, crossing: Crossing, error: Exception) -> None:
-        self._open.pop(crossing.seq, None)
+        self._close_one(crossing)
         with self._lock:
             self.lost += 1
         self._problem(f"{crossing.address} could not be recorded: {type(error).__name__}: {error} (lost)")

@@ -87,6 +87,10 @@ def _write_verdict(
         what += f", {len(summary.live)} live ({named})"
     elif not errors and not any(each.kind == "child" for each in warnings):
         what += ", none live"
+    if summary.effects:
+        what += f", {plural(summary.effects, 'changed file')} outside every boundary on a scratch copy"
+    if summary.allowed:
+        what += f", {plural(summary.allowed, 'effect')} let be"
     if errors:
         page.line(f"autochron: diverged: {what}, exit status {summary.status}", "bold red")
         page.line(f"  first: {errors[0].message} ({errors[0].kind})", "red")

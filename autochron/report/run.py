@@ -6,7 +6,7 @@ from typing import TextIO
 
 from msgspec.json import encode
 
-from autochron.model import ADDRESS, UNTESTED, Footer, RunSummary, Snapshot, Unwoven
+from autochron.model import ADDRESS, UNTESTED, Footer, OutsideEffect, RunSummary, Snapshot, Unwoven
 from autochron.report.text import Page, plural
 
 _FEW = 8
@@ -69,11 +69,37 @@ def _write(summary: RunSummary, page: Page) -> None:
             for each in footer.connections
         ],
     )
+    _write_effects(footer.effects, page)
     _write_state(footer, page)
     _write_findings(summary, page)
     if missing or footer.lost:
         page.line(f"  lost: {plural(missing or footer.lost, 'crossing')} could not be written (lost)", "red")
     _some(page, list(summary.problems))
+
+
+def _write_effects(effects: tuple[OutsideEffect, ...], page: Page) -> None:
+    """Say what the program did to the world outside every boundary, with the rule that would cover it."""
+    lines = []
+    for each in effects[:_FEW]:
+        again = (
+            "a replay does it on a scratch copy"
+            if each.kind in {"file", "database"}
+            else "a replay refuses it"
+        )
+        lines.append(
+            f"effect outside every boundary: {each.site} {each.does} {each.what}; {again} (outside-effect)"
+        )
+        if each.near:
+            lines.append(f"      {each.near}")
+    for line in lines:
+        page.line(f"  {line}", "yellow")
+    shown = {each.function: None for each in effects if not each.function.endswith((":", ":<module>"))}
+    for function in list(shown)[:_TABLES]:
+        page.line("        [[boundary]]", "dim")
+        page.line('        kind = "tool"', "dim")
+        page.line(f"        define = {encode(function).decode()}", "dim")
+    if len(effects) > _FEW:
+        page.line(f"    … and {len(effects) - _FEW} more", "yellow")
 
 
 def _write_state(footer: Footer, page: Page) -> None:

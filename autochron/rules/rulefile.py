@@ -7,7 +7,7 @@ import stat
 
 from autochron.config import PROJECT_FILE
 from autochron.errors import RuleError
-from autochron.model import CATEGORIES, Category, IgnoreRule, Pack, Rules, SnapshotRule, TraceRule
+from autochron.model import CATEGORIES, Category, EffectRule, IgnoreRule, Pack, Rules, SnapshotRule, TraceRule
 from autochron.rules.ambients import is_ambient, read_ambient, read_categories
 from autochron.rules.boundaries import read_boundaries
 from autochron.rules.nearest import hint
@@ -23,7 +23,7 @@ VERSION = 1
 AUTO = "auto"
 _KEYS = (
     *("version", "root", "packs", "project", "disable", "children", "ambient"),
-    *("boundary", "trace", "ignore", "snapshot"),
+    *("boundary", "trace", "ignore", "snapshot", "effect"),
 )
 
 
@@ -50,6 +50,7 @@ def read_rules(file: str, root: str | None) -> tuple[Rules, tuple[str, ...]]:
         ambient=read_categories(table),
         ambients=tuple(read_ambient(inner) for inner in tables if is_ambient(inner)),
         snapshots=tuple(_snapshot(inner, folder) for inner in _snapshot_tables(table)),
+        effects=tuple(_effect(inner) for inner in table.tables("effect", "[[effect]]")),
         snapshot=table.values.get("snapshot") is not False,
         children=table.flag("children", default=True),
         root=folder,
@@ -166,6 +167,29 @@ def _snapshot(table: Table, folder: str) -> SnapshotRule:
                 "path", f"`path` `{path}` is no file and no folder, so it can't be kept; name a file"
             )
     return SnapshotRule(path, table.place)
+
+
+_EFFECTS = ("program", "host", "path")
+
+
+def _effect(table: Table) -> EffectRule:
+    table.check_keys((*_EFFECTS, "site", "reason"))
+    given = [name for name in _EFFECTS if name in table]
+    if len(given) != 1:
+        said = "has no" if not given else "has more than one of"
+        table.refuse(
+            None,
+            f'[[effect]] {said} `program`, `host` or `path`; write one of them, such as `program = "git"`',
+        )
+    pattern = table.required(given[0], "write a name or a glob")
+    if not pattern.strip("*?/. "):
+        table.refuse(given[0], f"`{given[0]}` `{pattern}` fits everything; name what is meant")
+    return EffectRule(
+        reason=table.required("reason", "say why the replay may let it be"),
+        place=table.place,
+        site=read_site(table) if "site" in table else None,
+        **{given[0]: pattern},
+    )
 
 
 def _ignore(table: Table) -> IgnoreRule:

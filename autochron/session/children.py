@@ -277,6 +277,57 @@ class Numbers:
             return number
 
 
+_ALONE = "S"
+"""The option by which an interpreter does not look for what is installed."""
+
+
+def takes_part(event: str, arguments: tuple[Any, ...]) -> bool:
+    """Return whether a process that is about to start will find its way to us: a fork, or a Python that sees the variable."""
+    if event in {"os.fork", "os.forkpty", network.PROCESS}:
+        return True
+    if event == "os.system":
+        return False  # a shell does what it does itself
+    program, words, environment = _started(event, arguments)
+    if not os.path.basename(network.text_of(program)).startswith(("python", "pypy")) or find_line() is None:
+        return False
+    options = [network.text_of(word) for word in words or ()][1:]
+    for option in options:
+        if option in ("-c", "-m", "-") or not option.startswith("-"):
+            break
+        if not option.startswith("--") and _ALONE in option[1:]:
+            return False
+    return environment is None or any(network.text_of(name) == processes.VARIABLE for name in environment)
+
+
+def spawned_by_fork(event: str) -> tuple[Any, Any, Any] | None:
+    """Return (program, words, environment) of what a fork is about to become, as `os.spawnvp` has it; None for others."""
+    frame: Any = sys._getframe(1) if event == "os.fork" else None
+    for _ in range(_NEAR):
+        if frame is None:
+            return None
+        if frame.f_code.co_name == "_spawnvef" and frame.f_globals.get("__name__") == "os":
+            found = frame.f_locals
+            return found["file"], found["args"], found["env"]
+        frame = frame.f_back
+    return None
+
+
+_NEAR = 8
+"""Frames between a fork and what calls it."""
+
+
+def _started(event: str, arguments: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+    """Return (program, words, environment or None for our own) of an event that starts a program."""
+    if event == "os.spawn":
+        _, program, words, environment = arguments[:4]
+        return program, words, environment
+    if event in {"os.posix_spawn", "os.exec"}:
+        program, words, environment = arguments[:3]
+        return program, words, environment
+    program, words, _, environment = arguments[:4]
+    return program, words, environment
+
+
 def find_line() -> str | None:
     """Find the `.pth` file by which programs that are started find us; None where the installation lacks it."""
     for folder in sys.path:

@@ -10,7 +10,17 @@ from msgspec import Struct
 from autochron.detect.merging import combined
 from autochron.effects.footprints import first_reads, first_snapshots
 from autochron.envelope import bodies
-from autochron.model import BoundaryRule, Child, Connection, FileRead, Finding, Footer, Snapshot, Unwoven
+from autochron.model import (
+    BoundaryRule,
+    Child,
+    Connection,
+    FileRead,
+    Finding,
+    Footer,
+    OutsideEffect,
+    Snapshot,
+    Unwoven,
+)
 from autochron.session.children import Started, strangers
 
 if TYPE_CHECKING:
@@ -37,6 +47,8 @@ class Ending(Struct, frozen=True):
     """None where nobody looked for any."""
     snapshots: tuple[Snapshot, ...] = ()
     reads: tuple[FileRead, ...] = ()
+    effects: tuple[OutsideEffect, ...] = ()
+    knows_effects: bool = False
 
     def footer(
         self,
@@ -72,7 +84,17 @@ class Ending(Struct, frozen=True):
             findings=combined([self.findings or (), *(each.findings for each in footers)]),
             snapshots=snapshots,
             reads=first_reads([self.reads, *(each.reads for each in footers)], snapshots),
+            effects=_each_once([*self.effects, *(effect for each in footers for effect in each.effects)]),
+            knows_effects=self.knows_effects,
         )
+
+
+def _each_once(effects: list[OutsideEffect]) -> tuple[OutsideEffect, ...]:
+    """Return effects of several processes, each of a path once: what it holds in the end is the same for all."""
+    found: dict[tuple[str, str], OutsideEffect] = {}
+    for each in effects:
+        found.setdefault((each.kind, each.what), each)
+    return tuple(found.values())
 
 
 def stranger(place: str) -> str:

@@ -103,8 +103,33 @@ def watch(
     if not _installed:
         _installed = True
         sys.addaudithook(_hook)
+        _tell_of_fork_exec()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=_forget_starting)
+
+
+def _tell_of_fork_exec() -> None:
+    """Tell of processes that are started by what `subprocess` is made on: CPython audits `subprocess.Popen` alone."""
+    try:
+        import _posixsubprocess as module  # lazy: there is none on Windows
+    except ImportError:
+        return
+    original: Any = module.fork_exec
+
+    @functools.wraps(original)
+    def fork_exec(args: Any, executables: Any, *more: Any) -> Any:
+        caller = str(sys._getframe(1).f_globals.get("__name__"))
+        if not caller.startswith(
+            ("autochron.", "multiprocessing.", "subprocess")
+        ):  # these tell of it themselves
+            environment = more[3] if len(more) > 3 else None
+            names = (
+                None if environment is None else {bytes(each).partition(b"=")[0]: b"" for each in environment}
+            )
+            _hook("subprocess.Popen", (next(iter(executables), b""), args, None, names))
+        return original(args, executables, *more)
+
+    module.fork_exec = fork_exec
 
 
 def _forget_starting() -> None:

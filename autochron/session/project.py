@@ -87,6 +87,20 @@ def read_source(path: str) -> bytes | None:
         return None
 
 
+def function_of_project(project: Project) -> tuple[str, str]:
+    """Return the project's line that runs now, and its function as `module:qualified name`; "" where none does."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if project.owns(code.co_filename):
+            module = str(frame.f_globals.get("__name__") or "")
+            if module in ("__main__", "__mp_main__"):
+                module = os.path.splitext(os.path.basename(code.co_filename))[0]
+            return f"{project.name(code.co_filename)}:{frame.f_lineno}", f"{module}:{code.co_qualname}"
+        frame = frame.f_back
+    return "", ""
+
+
 def line_of_project(project: Project, depth: int) -> str | None:
     """Give `file:line` of the innermost frame that is the project's, from the caller's caller outward."""
     frame: FrameType | None = sys._getframe(depth)

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 from autochron import _originals
 from autochron.crossing.kernel import Crossing, Kernel
 from autochron.crossing.lanes import MAIN, Remote, Root
-from autochron.effects.events import STATE_EVENTS
+from autochron.effects.events import LISTS, SIGNAL_EVENTS, STATE_EVENTS, TEMPORARY_EVENTS
 from autochron.effects.undisturbed import is_busy, undisturbed
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError
@@ -26,6 +26,7 @@ from autochron.model import (
     Envelope,
     Footer,
     Header,
+    OutsideEffect,
     RunSummary,
     Unwoven,
 )
@@ -36,6 +37,7 @@ from autochron.session.activation import Activation
 from autochron.session.children import Children, Handing, Numbers, strangers
 from autochron.session.ending import Ending, stranger
 from autochron.session.marking import marked
+from autochron.session.project import function_of_project
 from autochron.session.requests import Requests
 from autochron.session.session import Session
 from autochron.session.tally import Tally
@@ -48,6 +50,7 @@ from autochron.weaving import gate
 if TYPE_CHECKING:
     from autochron.crossing.kernels import Kernels
     from autochron.effects.keeper import StateKeeper
+    from autochron.effects.outside import OutsideEffects
     from autochron.ports import Sink, Store
     from autochron.recording.calls import CallDraft
     from autochron.weaving.gate import Point
@@ -131,6 +134,11 @@ class Recording(Session):
         """Who keeps what files hold that the program is about to write; None as long as it opens none."""
         if self._keeps_state:
             self.watched = STATE_EVENTS
+        self._outside: OutsideEffects | None = None
+        """What the program changes outside every boundary; None as long as it changes nothing."""
+        self._knows_effects = store.url is not None and not is_part
+        if self._knows_effects:
+            self.watched = STATE_EVENTS | TEMPORARY_EVENTS | SIGNAL_EVENTS
         self._noted: dict[Unwoven, None] = {}
         self._words: tuple[int, ...] = ()
         """How much a child process had to say so far."""
@@ -234,6 +242,7 @@ class Recording(Session):
         self.__dict__.pop("tally", None)
         self._footer = None
         self._keeper = None
+        self._outside = None
         self._lane, self._words = root.lane, ()
         self.recorder = Recorder(self.writer.submit, self.problem)
         if self.requests is not None:
@@ -317,8 +326,11 @@ class Recording(Session):
 
     def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Note a connection outside every crossing, and a child process."""
-        if event in STATE_EVENTS:
-            self._keep_state(event, arguments)
+        if event in self.watched:
+            if self._knows_effects and event not in LISTS:
+                self._note_effect(event, arguments)
+            if event in STATE_EVENTS and self._keeps_state:
+                self._keep_state(event, arguments)
             return
         child = network.child_of(event, arguments)
         if child is not None and self.children is not None:
@@ -335,6 +347,38 @@ class Recording(Session):
             if address is not None and event != "socket.getaddrinfo":
                 self.connections[Connection(address, self.place())] = None
 
+    def _note_effect(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Note what is about to be changed outside every boundary."""
+        if is_busy():
+            return
+        if event == "open":
+            path, _, flags = (*arguments, None, 0)[:3]
+            if not (flags or 0) & _WRITES or "__pycache__" in str(path):
+                return
+        try:
+            with undisturbed():
+                inside = self.is_inside()
+                if self._outside is None and not inside:
+                    self._outside = self._make_outside()
+                if self._outside is not None:
+                    self._outside.heard(event, arguments, inside=inside)
+        except Exception as error:  # the program changes what it changes, whatever is wrong with us
+            self.problem(
+                f"an effect outside every boundary is not noted: {type(error).__name__}: {error} (no-effect)"
+            )
+
+    def _make_outside(self) -> OutsideEffects:
+        from autochron.effects.outside import (
+            OutsideEffects,
+        )  # lazy: most programs change nothing outside a boundary
+
+        project, url = self.activation.project, self._store.url or ""
+        made = OutsideEffects(
+            project.name, lambda: function_of_project(project), own=[url.removeprefix("sqlite:///")]
+        )
+        self.recorder.outside = made
+        return made
+
     def _keep_state(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Keep what a file holds that the program is about to write, and note what it reads inside a boundary."""
         if is_busy():
@@ -345,7 +389,7 @@ class Recording(Session):
                 path, _, flags = (*arguments, None, 0)[:3]
                 if not (flags or 0) & _WRITES or "__pycache__" in str(path):
                     return
-            elif event != "sqlite3.connect":
+            elif event in LISTS:
                 return
         part = None if self.requests is None else self.requests.under_way()
         try:
@@ -480,7 +524,21 @@ class Recording(Session):
             None if self.watching is None else self.watching.findings(),
             () if self._keeper is None else self._keeper.snapshots(),
             () if self._keeper is None else self._keeper.reads(),
+            self._effects(),
+            self._knows_effects,
         )
+
+    def _effects(self) -> tuple[OutsideEffect, ...]:
+        """Return what was changed outside every boundary, each with the rule that nearly fits."""
+        if self._outside is None:
+            return ()
+        from autochron.session.near_rules import (
+            near_rule,
+        )  # lazy: most programs change nothing outside a boundary
+
+        rules = self.activation.rules
+        found = self._outside.effects()
+        return tuple(structs.replace(each, near=near_rule(rules, each.function)) for each in found)
 
     def _make_footer(self, ending: Ending) -> Footer:
         unwoven, declined = self._unanswered(ending)

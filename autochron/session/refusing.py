@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from autochron.crossing.lanes import CURRENT, Remote
 from autochron.effects.events import LISTS
+from autochron.effects.outside import is_signal_to_others, is_state
 from autochron.effects.undisturbed import is_busy
-from autochron.errors import DeniedError
+from autochron.errors import DeniedError, NetworkRefusedError
 from autochron.replaying.requests import Running
 from autochron.session import isolation
+from autochron.session.effect_rules import AllowedEffects
 from autochron.session.project import line_of_project
 
 if TYPE_CHECKING:
@@ -51,6 +53,9 @@ class Refusals:
         self._denied = 0
         self.state: LiveState | None = None
         """The scratch copy, where there is one."""
+        self.allowed = AllowedEffects(())
+        self.refuses_all = False
+        """Whether every change past the scratch copy is refused that a line of the project makes."""
 
     def named(self, crossing: Any) -> tuple[str, str]:
         """Return a live crossing's address, and where it stands."""
@@ -80,11 +85,15 @@ class Refusals:
         reached = isolation.changes_of(self._isolation, event, arguments, sys._getframe(3))
         if reached is None:
             return
-        if not live and not state.scratch.written and not state.scratch.before:
+        if not (live or self.refuses_all or state.scratch.written or state.scratch.before):
             return
         paths = isolation.paths_of(event, arguments)
         past = [path for path in paths if state.covers(path) is False]
-        if not past or not (live or any(state.names_state([os.fsdecode(path)]) for path in past)):
+        if not past or not (
+            live
+            or (self.refuses_all and line_of_project(self._project, 3) and any(map(is_state, past)))
+            or any(state.names_state([os.fsdecode(path)]) for path in past)
+        ):
             return
         address, site = self.named(crossing) if live else ("the program", "")
         line = line_of_project(self._project, 3)
@@ -112,6 +121,41 @@ class Refusals:
             " program doesn't see; do it in Python, or have the crossing served"
         )
         self._note_denied(address, f"starts {child}", message)
+        raise DeniedError(message)
+
+    def refuse_connection(self, place: str, address: str) -> None:
+        """Refuse a connection outside everything live, unless a rule lets it be."""
+        if self.allowed.include("host", address, place):
+            return
+        of = "multiprocessing's socket " if f"{os.sep}pymp-" in address else ""
+        message = (
+            f"{place} reaches for {of}{address} outside every live crossing;"
+            " let a rule make the call a boundary, and record again"
+        )
+        self._director.note("network", place, message)
+        raise NetworkRefusedError(message)
+
+    def refuse_program(self, place: str, child: str) -> None:
+        """Refuse a program that would do for real what it did, unless a rule lets it be."""
+        name = child.removeprefix("a child process of ")
+        if self.allowed.include("program", name, place):
+            return
+        message = (
+            f"{place} starts {child} outside every boundary, and a replay does not do that again; let a rule make the call a"
+            f' boundary and record again, or let it be: [[effect]] program = "{name}" with a reason, or --allow-effects'
+        )
+        self._director.note("effect", place, message)
+        raise DeniedError(message)
+
+    def refuse_signal(self, place: str, event: str, arguments: tuple[Any, ...]) -> None:
+        """Refuse a signal to a process that the replay has not started."""
+        if not is_signal_to_others(event, arguments) or self.allowed.include("signal", "", place):
+            return
+        message = (
+            f"{place} sends signal {int(arguments[1])} to process {int(arguments[0])} outside every boundary, and a replay"
+            " does not do that again; let a rule make the call a boundary and record again, or give --allow-effects"
+        )
+        self._director.note("effect", place, message)
         raise DeniedError(message)
 
     def refuse_attached(self, path: str) -> None:

@@ -56,6 +56,7 @@ class Wanted(NamedTuple):
     swap: tuple[tuple[str, str], ...] = ()
     deny: tuple[str, ...] = ()
     inputs: str | None = None
+    allow_effects: bool = False
     strict: bool = False
     """Whether a replay fails in which something could not be compared."""
 
@@ -114,9 +115,10 @@ def run_replayed(
     told = os.environ.pop(REPORT, None)
     scope = StateScope(
         places_of(options, reference, rules),
-        everywhere=not plan.is_full,
+        everywhere=True,
         observes=told is not None,
         folder=os.environ.pop(SCRATCH, None),
+        allows_effects=wanted.allow_effects,
     )
     swaps = swaps_for(wanted.swap, rules)
     rules = with_swaps(rules, swaps)

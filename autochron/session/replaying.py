@@ -7,13 +7,14 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from autochron import _originals
 from autochron.crossing import processes
 from autochron.crossing.lanes import Remote, Root
-from autochron.effects.events import STATE_EVENTS
+from autochron.effects.events import SIGNAL_EVENTS, STATE_EVENTS, TEMPORARY_EVENTS
 from autochron.effects.live_state import LiveState, is_temporary
 from autochron.effects.module_state import ModuleState, project_modules
 from autochron.envelope.redaction import Redactor
-from autochron.errors import NetworkRefusedError, UnwovenToolError
+from autochron.errors import UnwovenToolError
 from autochron.model import VALUE, Evidence, ReplaySummary
 from autochron.replaying.director import Director
 from autochron.replaying.finding import parent_of
@@ -21,9 +22,20 @@ from autochron.replaying.plan import FULL, Plan
 from autochron.replaying.reports import Report, Told, read_lanes
 from autochron.session import databases, isolation, network
 from autochron.session.activation import Activation
-from autochron.session.children import Children, Handing, Started, find_line, strangers
+from autochron.session.children import (
+    UNKNOWN,
+    Children,
+    Handing,
+    Started,
+    find_line,
+    spawned_by_fork,
+    strangers,
+    takes_part,
+)
+from autochron.session.effect_rules import AllowedEffects
 from autochron.session.facts import other_versions
 from autochron.session.refusing import Refusals, innermost, is_live
+from autochron.session.replayed_effects import ReplayedEffects
 from autochron.session.replayfolder import ReplayFolder
 from autochron.session.session import Session
 from autochron.session.swapping import Swap, Swapping
@@ -37,6 +49,7 @@ if TYPE_CHECKING:
     from autochron.effects.open_handles import OpenHandles
     from autochron.effects.snapshots import SnapshotFolder
     from autochron.incident.crashwatch import CrashWatch
+    from autochron.model import Footer
     from autochron.ports import Record
     from autochron.replaying.calls import Calls
     from autochron.weaving.gate import Point
@@ -48,7 +61,17 @@ SHORT = 20_000
 MAIN_MODULES = frozenset({"__main__", "__mp_main__"})
 """What the program's own file is called while it runs, and under another name in a test."""
 
-TEMPORARY_EVENTS = frozenset({"tempfile.mkstemp", "tempfile.mkdtemp"})
+
+_EXEC = "os.exec"
+
+_EFFECTS = STATE_EVENTS | TEMPORARY_EVENTS | SIGNAL_EVENTS
+
+_STATE_EFFECTS = frozenset({"file", "database"})
+
+
+def _has_state(footer: Footer | None) -> bool:
+    """Return whether files or databases were changed outside every boundary in the recorded run."""
+    return footer is not None and any(each.kind in _STATE_EFFECTS for each in footer.effects)
 
 
 class StateScope(NamedTuple):
@@ -59,12 +82,14 @@ class StateScope(NamedTuple):
         everywhere: whether the whole process does, and not only its live crossings.
         observes: whether it is noted what live crossings do to the state of modules.
         folder: the scratch folder; None for one of its own.
+        allows_effects: whether programs, connections and signals outside every boundary are let be.
     """
 
     places: tuple[SnapshotFolder, ...] = ()
     everywhere: bool = False
     observes: bool = False
     folder: str | None = None
+    allows_effects: bool = False
 
 
 IN_PROCESS = StateScope()
@@ -87,6 +112,9 @@ class Serving(NamedTuple):
 
 class Replaying(Session):
     """A session that serves a trace, or to a child process its part of one."""
+
+    _changed_files = 0
+    """How many files and databases were changed outside every boundary."""
 
     def __init__(
         self,
@@ -111,10 +139,13 @@ class Replaying(Session):
         self._refusals = Refusals(self.isolation, self.director, record, activation.project)
         self.state: LiveState | None = None
         """The scratch copy that is worked on; None where nothing is live in a process that is not only a replay's."""
-        if scope.everywhere or not plan.is_full:
-            self.state = self._refusals.state = self._live_state(scope, joined)
-            self.director.observer = self
-            self.watched |= STATE_EVENTS | TEMPORARY_EVENTS
+        self.allowed = self._refusals.allowed = AllowedEffects(
+            activation.rules.effects, everything=scope.allows_effects
+        )
+        self._effects = 0
+        self.outside: ReplayedEffects | None = None
+        """What the program changes outside everything live, where that is compared."""
+        self._set_up_state(scope, joined)
         self._places = scope.places
         self.evidence: tuple[Evidence, ...] = ()
         self._is_discarded = False
@@ -127,6 +158,7 @@ class Replaying(Session):
         """The type of the exception that ended the program."""
         self.calls: Calls | None = None
         """The calls of the function that the trace is of; None where no rule makes traces of calls."""
+        self._process = _originals.getpid()
         self._unwatch: list[Callable[[], None]] = []
         self._joined = joined
         self._folder: ReplayFolder | None = None
@@ -143,10 +175,27 @@ class Replaying(Session):
         self.before_exec: Callable[[], None] | None = None
         """What is done before the process is replaced."""
 
+    def _set_up_state(self, scope: StateScope, joined: Serving | None) -> None:
+        """Make the scratch copy where something may be changed."""
+        record, plan, activation = self.record, self.plan, self.activation
+        if scope.everywhere or not plan.is_full or _has_state(record.footer):
+            self.state = self._refusals.state = self._live_state(scope, joined)
+            self.director.observer = self
+            self.watched |= STATE_EVENTS | TEMPORARY_EVENTS | SIGNAL_EVENTS
+            if plan.is_full:
+                root = activation.rules.root or os.getcwd()
+                self.outside = ReplayedEffects(
+                    self.state, activation.project, record.footer, root, self.allowed
+                )
+                self.state.scratch.on_gone = self.outside.gone
+                self._refusals.refuses_all = scope.everywhere
+        if scope.everywhere:
+            self.watched |= {_EXEC}
+
     def begin(self) -> None:
         """Switch serving on."""
         joined = self._joined
-        invents = self._scope.observes and self._scope.everywhere
+        invents = self._scope.observes and self._scope.everywhere and not self.plan.is_full
         if invents or self.record.header.ambient or self.activation.values is not None:
             values, cursor = self.activation.ambient_values(), self.director.cursor
             cursor.keeps_time = True
@@ -363,8 +412,21 @@ class Replaying(Session):
                 self.director.note("missing", each.old, each.never_called())
         if whole:
             self.director.finish(running)
+            self._compare_effects()
         self._discard()
         return self.director.divergences
+
+    def _compare_effects(self) -> None:
+        """Note what the program did otherwise outside every boundary."""
+        if self.outside is None or self._joined is not None:
+            return
+        has_children = self.children is not None and self.children.has_started
+        found = self.outside.differences(has_children=has_children)
+        self._changed_files = self.outside.count()
+        for each in found:
+            self.director.note(
+                "effect", each.effect.site, each.message, severity=each.severity, path=each.effect.what
+            )
 
     def put_away(self) -> None:
         """Remove what was laid out for child processes of a replay that does not take place here."""
@@ -471,6 +533,8 @@ class Replaying(Session):
             live=self.director.log.live(),
             complete=self.record.footer is not None,
             typed=self.record.header.typed,
+            effects=self._changed_files,
+            allowed=self.allowed.count,
             divergences=divergences,
             problems=(*self.problems, *([versions] if versions else ())),
             findings=() if self.watching is None else self.watching.new(self.record.footer),
@@ -495,38 +559,78 @@ class Replaying(Session):
         return is_live(crossing)
 
     def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Refuse a connection outside what is live, and inside what is denied. A child process is let start, and told of."""
+        """Refuse what reaches out of the process outside what is live, and inside what is denied.
+
+        A child process that takes part is let start.
+        """
         crossing = innermost()
         live = is_live(crossing)
         if event in TEMPORARY_EVENTS:
             self._note_temporary(arguments)
         if live and self.plan.deny:
             self._deny(crossing, event, arguments, sys._getframe(2))
-        if event in STATE_EVENTS:
-            if "files" not in self.plan.deny:
-                self._refusals.guard_state(crossing, event, arguments, live=live)
+        if event in _EFFECTS:
+            self._guard_effect(crossing, event, arguments, live=live)
+            return
+        if event == _EXEC:
+            self._guard_exec(arguments, live=live)
             return
         child = network.child_of(event, arguments)
         if child is not None:
-            if live:
-                takes_part = self.children is not None and find_line() is not None and "python" in child
-                if not takes_part:
-                    self._refusals.guard_words(crossing, event, arguments, child)
-            self._start_child(event, arguments, child, by=self._refusals.named(crossing)[0] if live else None)
-            return
+            self._guard_child(crossing, event, arguments, child, live=live)
+        elif not live and network.is_network(event):
+            address = network.address_of(event, arguments)
+            if address is not None:
+                self._refusals.refuse_connection(self.place(), address)
+
+    def _guard_effect(self, crossing: Any, event: str, arguments: tuple[Any, ...], *, live: bool) -> None:
+        """Refuse changes of files that get past the scratch copy, and signals; note what goes to the copy."""
+        if self.outside is not None and not live:
+            self.outside.heard(event, arguments)
+        if event in SIGNAL_EVENTS:
+            if not live and self._scope.everywhere:
+                self._refusals.refuse_signal(self.place(), event, arguments)
+        elif event in STATE_EVENTS and "files" not in self.plan.deny:
+            self._refusals.guard_state(crossing, event, arguments, live=live)
+
+    def _guard_exec(self, arguments: tuple[Any, ...], *, live: bool) -> None:
+        """Refuse that a forked process becomes another program, as `os.spawnvp` has it."""
+        is_fork = self._joined is not None or _originals.getpid() != self._process
+        if not live and is_fork and not takes_part(_EXEC, arguments) and network.can_run(arguments[0]):
+            name = os.path.basename(network.text_of(arguments[0]))
+            self._refusals.refuse_program(self.place(), f"a child process of {name}")
+
+    def _guard_child(
+        self, crossing: Any, event: str, arguments: tuple[Any, ...], child: str, *, live: bool
+    ) -> None:
+        """Let a process start that takes part, or that something live starts."""
         if live:
-            return
-        address = network.address_of(event, arguments) if network.is_network(event) else None
-        if address is None:
-            return
-        place = self.place()
-        of = "multiprocessing's socket " if f"{os.sep}pymp-" in address else ""
-        message = (
-            f"{place} reaches for {of}{address} outside every live crossing;"
-            " let a rule make the call a boundary, and record again"
-        )
-        self.director.note("network", place, message)
-        raise NetworkRefusedError(message)
+            comes = self.children is not None and find_line() is not None and "python" in child
+            if not comes:
+                self._refusals.guard_words(crossing, event, arguments, child)
+        elif self._scope.everywhere:
+            spawned = spawned_by_fork(event)
+            if spawned is not None:
+                child = f"a child process of {os.path.basename(network.text_of(spawned[0]))}"
+            if self.children is None:
+                self._refusals.refuse_program(self.place(), child)
+                return  # it is let be
+            if not takes_part(*((event, arguments) if spawned is None else ("os.posix_spawn", spawned))):
+                self._start_stranger(event, arguments, child)
+                return
+        self._start_child(event, arguments, child, by=self._refusals.named(crossing)[0] if live else None)
+
+    def _start_stranger(self, event: str, arguments: tuple[Any, ...], child: str) -> None:
+        """Let a program start that starts Python processes which were recorded, such as a shell; refuse every other."""
+        assert self.children is not None  # noqa: S101 - see who calls
+        if self.state is not None:
+            self.state.scratch.is_shared = True
+        lane = self.children.start(event, arguments, child, told_of=False)
+        if lane is not None:
+            self._refuse_stranger(child, lane)
+            if self._is_recorded(lane) or any(f"{lane}/{UNKNOWN}" in each.lane for each in self.record):
+                return
+        self._refusals.refuse_program(self.place(), child)
 
     def _deny(self, crossing: Any, event: str, arguments: tuple[Any, ...], frame: FrameType | None) -> None:
         """Refuse what is denied to a live crossing; it is an error whatever becomes of the exception."""

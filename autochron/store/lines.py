@@ -21,6 +21,7 @@ from autochron.model import (
     Header,
     Kind,
     Outcome,
+    OutsideEffect,
     Raised,
     Returned,
     Snapshot,
@@ -124,6 +125,8 @@ class FooterFields(Struct):
     findings: tuple[Finding, ...] = ()
     snapshots: tuple[Snapshot, ...] = ()
     reads: tuple[FileRead, ...] = ()
+    effects: tuple[OutsideEffect, ...] = ()
+    knows_effects: bool = False
     call: CrossingLine | None = None
 
 
@@ -364,6 +367,8 @@ class LineReader:
             findings=fields.findings,
             snapshots=fields.snapshots,
             reads=fields.reads,
+            effects=fields.effects,
+            knows_effects=fields.knows_effects,
             call=None if fields.call is None else whole._envelope(fields.call),
         )
 

@@ -55,12 +55,17 @@ def test_a_child_process_that_is_not_recorded_is_told_of(how, named, fresh, tmp_
     assert (recorded.status, recorded.stdout) == (0, b"done\n"), recorded.stderr
     assert recorded.stderr.count("(child-process)") == 1
     assert f"not woven: {named}: " in recorded.stderr
+    done = (tmp_path / "ledger.txt").read_text()
     replayed = fresh.run(tmp_path, "replay", "last")
-    assert (replayed.status, replayed.stdout) == (0, b"done\n"), replayed.stderr
-    assert f"{named} was started again for real at agent.py:" in replayed.stderr
-    assert "none live" not in replayed.stderr
-    told = json.loads(fresh.run(tmp_path, "replay", "last", "--json").stderr.splitlines()[-1])
-    assert [(each["kind"], each["severity"]) for each in told["divergences"]] == [("child", "warning")]
+    assert (replayed.status, replayed.stdout) == (1, b""), replayed.stderr
+    assert f"starts {named} outside every boundary, and a replay does not do that again" in replayed.stderr
+    assert (tmp_path / "ledger.txt").read_text() == done
+    allowed = fresh.run(tmp_path, "replay", "last", "--allow-effects", "--json")
+    assert (allowed.status, allowed.stdout) == (0, b"done\n"), allowed.stderr
+    told = json.loads(allowed.stderr.splitlines()[-1])
+    assert (told["divergences"], told["allowed"] > 0) == ([], True)
+    # What is forked of a replay works on its scratch copy.
+    assert (tmp_path / "ledger.txt").read_text() == done * (1 if how == "fork" else 2)
 
 
 def test_a_child_process_inside_a_crossing_is_not_told_of(fresh, tmp_path):
@@ -108,7 +113,7 @@ def test_a_forked_child_that_is_not_recorded_is_not_served_its_parents_records(f
     write(tmp_path, FORKS, "roll")
     recorded = fresh.run(tmp_path, "run", "--no-children", "agent.py", "crosses")
     assert recorded.stdout == b"child 4\n"
-    replayed = fresh.run(tmp_path, "replay", "last")
+    replayed = fresh.run(tmp_path, "replay", "last", "--allow-effects")
     assert replayed.status == 1
     assert replayed.stdout == b"child 1\n"
     assert "was not recorded in a child process" in replayed.stderr

@@ -74,7 +74,7 @@ def plain(folder, **more):
     return ran
 
 
-def check(fresh, folder, lanes, *, known=True, **more):
+def check(fresh, folder, lanes, *, known=True, options=(), **more):
     """Record and replay: what is printed is as without us, each tool is run once, and children have these lanes."""
     alone = plain(folder, **more)
     ran = fresh.run(folder, "run", "agent.py", **more)
@@ -83,10 +83,10 @@ def check(fresh, folder, lanes, *, known=True, **more):
     assert sorted(recorded(folder)) == sorted(lanes)
     assert ("(child-process)" not in ran.stderr) is known, ran.stderr
     done = ledger(folder)
-    replayed = fresh.run(folder, "replay", "last", **more)
+    replayed = fresh.run(folder, "replay", "last", *options, **more)
     assert (replayed.status, replayed.stdout) == (0, ran.stdout), replayed.stderr
     assert f"{len(lanes)} crossing" in replayed.stderr
-    assert ("none live" in replayed.stderr) is known
+    assert ("let be" not in replayed.stderr) is known
     return ran, done
 
 
@@ -202,7 +202,10 @@ def test_a_childs_traceback_is_pythons_own(fresh, tmp_path):
 )
 def test_a_child_that_can_not_be_told_is_a_stranger_and_named(start, fresh, tmp_path):
     lay_out(tmp_path, f"print({start})")
-    ran, done = check(fresh, tmp_path, [], known=False)
+    ran, done = check(fresh, tmp_path, [], known=False, options=["--allow-effects"])
+    refused = fresh.run(tmp_path, "replay", "last")
+    assert refused.status == 1
+    assert "starts a child process of python outside every boundary" in refused.stderr
     assert "not woven: a child process of python" in ran.stderr
     assert (done, ledger(tmp_path)) == (["7"], ["7", "7"])
 
@@ -447,10 +450,11 @@ def test_a_child_that_can_not_be_recorded_runs_as_it_is_and_is_named(fresh, tmp_
 
 
 def test_a_child_whose_rules_are_gone_on_replay_is_not_run_for_real(fresh, tmp_path):
-    source = "if len(sys.argv) > 1:\n    os.remove('autochron.toml')\nprint(subprocess.run([*WORKER, '7']).returncode)"
+    removes = "subprocess.run(['rm', 'autochron.toml'])"
+    source = f"if len(sys.argv) > 1:\n    {removes}\nprint(subprocess.run([*WORKER, '7']).returncode)"
     lay_out(tmp_path, source)
     assert fresh.run(tmp_path, "run", "agent.py").status == 0
-    replayed = fresh.run(tmp_path, "replay", "last", "--", "agent.py", "remove")
+    replayed = fresh.run(tmp_path, "replay", "last", "--allow-effects", "--", "agent.py", "remove")
     assert (replayed.status, replayed.stdout) == (1, b"2\n"), replayed.stderr
     assert "this process can't be served" in replayed.stderr
     assert ledger(tmp_path) == ["7"]

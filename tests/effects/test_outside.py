@@ -1,0 +1,400 @@
+"""Forty ways to run a tool that no rule reaches: a run names each by its line, and a replay does none of them for real."""
+
+import os
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from autochron.store import open_store
+from tests.cli.processes import autochron
+
+RULES = """version = 1
+packs = []
+
+[[boundary]]
+name = "{__name__}"
+kind = "tool"
+define = "tools:*"
+"""
+TOOLS = """
+import sqlite3, subprocess, os, shutil, pathlib
+
+def look_up(item):
+    return {"item": item}
+"""
+MAIN = """
+import tools
+tools.look_up("mug")
+"""
+FILE = 'with open("sent.txt", "a") as file: file.write("sent")  # HERE'
+"""What a tool does in the world."""
+
+
+def function(name="send", indent=""):
+    """Write a function that does it."""
+    return f"{indent}def {name}(*_):\n{indent}    {FILE}\n"
+
+
+WAYS = {
+    # --- functions that a glob skips, or that are made in a way that it does not see
+    "private": (function("_send"), "tools._send()"),
+    "dunder": (function("__send__"), "tools.__send__()"),
+    "nested": (
+        "def make():\n"
+        + function(indent="    ")
+        + "    return send\nsend = make.__wrapped__() if False else None\n",
+        "",
+    ),
+    "in the program": ("", f"{function()}\nsend()"),
+    "at the top level of the program": ("", FILE),
+    "at the top level of a module": ("", "import more"),
+    "a lambda": ("_send = lambda: open('sent.txt', 'a').write('sent')  # HERE\n", "tools._send()"),
+    "made by a factory": (
+        "class _Tools:\n    pass\ndef _make():\n" + function(indent="    ") + "    return send\n",
+        "tools._make()()",
+    ),
+    "a decorator without wraps": (
+        (
+            f"def _logged(inner):\n    def around(*given):\n        {FILE}\n        return inner(*given)\n    return around\n"
+            "def look(item):\n    return item\n"
+        ),
+        "tools._logged(tools.look_up)('mug')",
+    ),
+    "a subclass in another module": (
+        "class Tool:\n    def run(self):\n        return 1\n",
+        "import more_tools\nmore_tools.Own().run()",
+    ),
+    "patched in": ("", f"{function('stand_in')}\ntools.look_up = stand_in\ntools.look_up('mug')"),
+    "made by exec": (
+        "",
+        "scope = {}\nexec(compile(open('source.txt').read(), 'source.py', 'exec'), scope)\nscope['send']()",
+    ),
+    "copied by importlib": (
+        "def _send():\n    return None\n",
+        (
+            "import importlib.util\n"
+            "spec = importlib.util.spec_from_file_location('copy', 'more_tools.py')\n"
+            "copy = importlib.util.module_from_spec(spec)\nspec.loader.exec_module(copy)\ncopy.send()"
+        ),
+    ),
+    "a partial": (function("_send"), "import functools\nfunctools.partial(tools._send, 1)()"),
+    "mapped": (function("_send"), "list(map(tools._send, [1]))"),
+    "called by a library": (function("_send"), "sorted([1, 2], key=lambda each: (tools._send(), each)[1])"),
+    "a static method": ("class Box:\n    @staticmethod\n" + function("_send", "    "), "tools.Box._send()"),
+    "a class method": ("class Box:\n    @classmethod\n" + function("_send", "    "), "tools.Box._send()"),
+    "a property": ("class Box:\n    @property\n" + function("_sent", "    "), "tools.Box()._sent"),
+    "called as an object": ("class Box:\n" + function("__call__", "    "), "tools.Box()()"),
+    "made": ("class Box:\n" + function("__init__", "    "), "tools.Box()"),
+    "let go": ("class Box:\n" + function("__del__", "    "), "box = tools.Box()\ndel box"),
+    "entered": (
+        "class Box:\n"
+        + function("__enter__", "    ")
+        + "    def __exit__(self, *error):\n        return None\n",
+        "with tools.Box():\n    pass",
+    ),
+    "indexed": ("class Box:\n" + function("__getitem__", "    "), "tools.Box()[1]"),
+    "a descriptor": (
+        "class _Field:\n" + function("__get__", "    ") + "class Box:\n    field = _Field()\n",
+        "tools.Box().field",
+    ),
+    "a metaclass": (
+        "class _Meta(type):\n    def __new__(cls, *given):\n        "
+        + FILE
+        + "\n        return super().__new__(cls, *given)\n",
+        "class Own(metaclass=tools._Meta):\n    pass",
+    ),
+    "a subclass is made": (
+        "class Box:\n    def __init_subclass__(cls):\n        " + FILE + "\n",
+        "class Own(tools.Box):\n    pass",
+    ),
+    "in a thread": (
+        function("_send"),
+        "import threading\nthread = threading.Thread(target=tools._send)\nthread.start()\nthread.join()",
+    ),
+    "in a pool": (
+        function("_send"),
+        (
+            "from concurrent.futures import ThreadPoolExecutor\n"
+            "with ThreadPoolExecutor(1) as pool:\n    pool.submit(tools._send).result()"
+        ),
+    ),
+    "in a coroutine": (f"async def _send():\n    {FILE}\n", "import asyncio\nasyncio.run(tools._send())"),
+    "in a callback of a loop": (
+        function("_send"),
+        (
+            "import asyncio\nasync def main():\n    asyncio.get_running_loop().call_soon(tools._send)\n"
+            "    await asyncio.sleep(0)\n"
+            "asyncio.run(main())"
+        ),
+    ),
+    "in a generator": (f"def _send():\n    {FILE}\n    yield 1\n", "list(tools._send())"),
+    "at the end": (function("_send"), "import atexit\natexit.register(tools._send)"),
+    "by a finalizer": (
+        function("_send"),
+        "import weakref\nbox = type('Box', (), {})()\nweakref.finalize(box, tools._send)\ndel box",
+    ),
+    "by a signal": (
+        function("_send"),
+        "import os, signal\nsignal.signal(signal.SIGUSR1, tools._send)\nos.kill(os.getpid(), signal.SIGUSR1)",
+    ),
+    "by a hook of imports": ("", "import sys\nsys.modules.pop('more', None)\n__import__('more')"),
+    # --- what it does, otherwise than by open
+    "by os.open": ("", "import os\nos.close(os.open('sent.txt', os.O_CREAT | os.O_WRONLY))  # HERE"),
+    "by pathlib": ("", "import pathlib\npathlib.Path('sent.txt').write_text('sent')  # HERE"),
+    "by shutil": ("", "import shutil\nshutil.copy('source.txt', 'sent.txt')  # HERE"),
+    "a removal": ("", "import os\nos.remove('old.txt')  # HERE"),
+    "a renaming": ("", "import os\nos.rename('old.txt', 'sent.txt')  # HERE"),
+    "a folder": ("", "import os\nos.mkdir('sent.txt')  # HERE"),
+    "a link": ("", "import os\nos.symlink('old.txt', 'sent.txt')  # HERE"),
+    "a database": (
+        "",
+        (
+            "import sqlite3\ndb = sqlite3.connect('pay.db')  # HERE\n"
+            "db.execute('create table paid (cents)')\ndb.commit()\ndb.close()"
+        ),
+    ),
+}
+BESIDE = {
+    "more.py": FILE + "\n",
+    "more_tools.py": (
+        f"import tools\n{function()}\nclass Own(tools.Tool if hasattr(tools, 'Tool') else object):\n"
+        f"{function('run', '    ')}"
+    ),
+    "source.txt": function(),
+    "old.txt": "old",
+}
+del WAYS["nested"]
+
+
+def lay_out(folder, way):
+    """Write the program, and return the place of the line that is to be named."""
+    tools, main = WAYS[way]
+    (folder / "autochron.toml").write_text(RULES)
+    for name, text in BESIDE.items():
+        (folder / name).write_text(text)
+    (folder / "tools.py").write_text(TOOLS + tools)
+    (folder / "agent.py").write_text(MAIN + main + "\n")
+    places = {
+        f"{name}:{at}"
+        for name in ("agent.py", "tools.py", "more.py", "more_tools.py", "source.txt")
+        for at, line in enumerate((folder / name).read_text().splitlines(), 1)
+        if "# HERE" in line
+    }
+    return {each.replace("source.txt", "source.py") for each in places}
+
+
+def state_of(folder):
+    """Return what the folder holds, without what is ours."""
+    found = {}
+    for each in sorted(folder.iterdir()):
+        if each.name not in (".autochron", "__pycache__"):
+            facts = os.lstat(each)
+            content = (
+                os.readlink(each) if each.is_symlink() else each.read_bytes() if each.is_file() else b"folder"
+            )
+            found[each.name] = (content, facts.st_mtime_ns, facts.st_ino)
+    return found
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_it_is_named_and_not_done_again(tmp_path, way):
+    places = lay_out(tmp_path, way)
+    ran = autochron(tmp_path, "run", "agent.py")
+    assert ran.status == 0, ran.said
+    footer = open_store(str(tmp_path / ".autochron" / "traces.db")).load("last").footer
+    sites = {each.site for each in footer.effects}
+    assert sites, ran.said
+    assert sites <= places, (sites, places)
+    assert all(f"effect outside every boundary: {site} " in ran.said for site in sites)
+    for name, text in BESIDE.items():  # as it was before the run
+        if not (tmp_path / name).exists():
+            (tmp_path / name).write_text(text)
+    before = state_of(tmp_path)
+    time.sleep(0.02)
+    again = autochron(tmp_path, "replay", "last")
+    assert state_of(tmp_path) == before
+    assert again.status == 0, again.said
+    assert "outside every boundary on a scratch copy" in again.said
+
+
+# --- what differs ----------------------------------------------------------------------------------------------------
+
+SAVING = """
+import os, sqlite3, tools
+tools.look_up("mug")
+what = os.environ.get("WHAT", "")
+if what != "none":
+    with open("report.txt", "w") as file:
+        file.write({"other": "other"}.get(what, "report") + {"time": " at 12:00:02"}.get(what, " at 12:00:01"))
+if what == "more":
+    open("more.txt", "w").close()
+db = sqlite3.connect("pay.db")
+if what != "no row":
+    db.execute("create table paid (cents)")
+    db.execute("insert into paid values (?)", (2 if what == "row" else 1,))
+    db.commit()
+db.close()
+if what != "kept":
+    os.remove("old.txt")
+"""
+DIFFERENT = {
+    "other": "report.txt does not hold what it held when it was recorded; it is written at agent.py:",
+    "none": "agent.py:6 writes report.txt no more",
+    "more": "agent.py:9 writes more.txt, which it did not when it was recorded",
+    "row": "pay.db does not hold what it held when it was recorded",
+    "no row": "pay.db",
+    "kept": "old.txt does not hold what it held",
+}
+
+
+@pytest.fixture
+def saving(tmp_path):
+    """Record a program that changes files outside every boundary."""
+    (tmp_path / "autochron.toml").write_text(RULES)
+    (tmp_path / "tools.py").write_text(TOOLS)
+    (tmp_path / "agent.py").write_text(SAVING)
+    (tmp_path / "old.txt").write_text("old")
+    ran = autochron(tmp_path, "run", "agent.py")
+    assert ran.status == 0, ran.said
+    return tmp_path
+
+
+@pytest.mark.parametrize("what", DIFFERENT)
+def test_another_effect_is_a_divergence(saving, what):
+    assert autochron(saving, "replay", "last").status == 0
+    again = autochron(saving, "replay", "last", env={"WHAT": what})
+    assert again.status == 1, again.said
+    assert DIFFERENT[what] in again.said
+    assert "(effect)" in again.said
+
+
+def test_another_time_in_a_file_is_told_and_no_divergence(saving):
+    again = autochron(saving, "replay", "last", env={"WHAT": "time"})
+    assert again.status == 0, again.said
+    assert "report.txt has other times in it than when it was recorded; else it is the same" in again.said
+
+
+def test_a_rule_lets_another_content_be(saving):
+    rules = saving / "autochron.toml"
+    rules.write_text(f'{rules.read_text()}[[effect]]\npath = "report.txt"\nreason = "a draft"\n')
+    again = autochron(saving, "replay", "last", env={"WHAT": "other"})
+    assert again.status == 0, again.said
+    assert "1 effect let be" in again.said
+
+
+def test_what_was_added_to_a_file_that_is_not_here_is_not_compared(tmp_path):
+    (tmp_path / "autochron.toml").write_text(RULES)
+    (tmp_path / "tools.py").write_text(TOOLS)
+    (tmp_path / "agent.py").write_text(f"{MAIN}with open('log.txt', 'a') as file:\n    file.write('more')\n")
+    (tmp_path / "log.txt").write_text("before")
+    assert autochron(tmp_path, "run", "agent.py").status == 0
+    autochron(tmp_path, "traces", "export", "last", "trace.jsonl")
+    shutil.rmtree(tmp_path / ".autochron")
+    (tmp_path / "log.txt").unlink()
+    again = autochron(tmp_path, "replay", "trace.jsonl")
+    assert again.status == 0, again.said
+    assert (
+        "what log.txt holds is not compared: what it held before the recorded run is not here" in again.said
+    )
+
+
+# --- programs, connections and signals -------------------------------------------------------------------------------
+
+PROGRAMS = {
+    "subprocess": "import subprocess\nsubprocess.run(['touch', 'sent.txt'])",
+    "a shell": "import os\nos.system('touch sent.txt')",
+    "a pipe": "import os\nos.popen('touch sent.txt').read()",
+    "spawn": "import os\nos.spawnvp(os.P_WAIT, 'touch', ['touch', 'sent.txt'])",
+    "posix_spawn": (
+        "import os, shutil\nprocess = os.posix_spawn(shutil.which('touch'), ['touch', 'sent.txt'], os.environ)\n"
+        "os.waitpid(process, 0)"
+    ),
+    "a fork": (
+        "import os, shutil\nprocess = os.fork()\nif not process:\n"
+        "    os.execv(shutil.which('touch'), ['touch', 'sent.txt'])\n"
+        "os.waitpid(process, 0)"
+    ),
+    "a coroutine": (
+        "import asyncio\nasync def main():\n    process = await asyncio.create_subprocess_exec('touch', 'sent.txt')\n"
+        "    await process.wait()\nasyncio.run(main())"
+    ),
+    "an isolated Python": (
+        "import subprocess, sys\n"
+        "subprocess.run([sys.executable, '-I', '-S', '-c', \"open('sent.txt', 'w')\"])"
+    ),
+    "a Python without environment": (
+        "import subprocess, sys\nsubprocess.run([sys.executable, '-c', \"open('sent.txt', 'w')\"], env={})"
+    ),
+    "what subprocess is made on": (
+        "import _posixsubprocess, os, shutil\n"
+        "given = [b'touch', b'sent.txt'], (os.fsencode(shutil.which('touch')),), True, (), None, None\n"
+        "errors = os.pipe()\n"
+        "rest = (-1, -1, -1, -1, -1, -1, *errors, True, False, -1, None, None, None, -1, None)\n"
+        "import sys\n"
+        "process = _posixsubprocess.fork_exec(*given, *rest, *(() if sys.version_info >= (3, 14) else (False,)))\n"
+        "os.waitpid(process, 0)"
+    ),
+}
+
+
+def started(folder, source, *options, rules=""):
+    """Record a program, remove what it made, and replay it."""
+    (folder / "autochron.toml").write_text(RULES + rules)
+    (folder / "tools.py").write_text(TOOLS)
+    (folder / "agent.py").write_text(MAIN + source + "\n")
+    ran = autochron(folder, "run", "agent.py")
+    assert ran.status == 0, ran.said
+    assert (folder / "sent.txt").exists()
+    (folder / "sent.txt").unlink()
+    return autochron(folder, "replay", "last", *options)
+
+
+@pytest.mark.parametrize("way", PROGRAMS)
+def test_a_program_is_not_started_again(tmp_path, way):
+    again = started(tmp_path, PROGRAMS[way])
+    assert not (tmp_path / "sent.txt").exists()
+    assert again.status == 1, again.said
+    assert "outside every boundary, and a replay does not do that again" in again.said
+
+
+@pytest.mark.parametrize(
+    ("rules", "options"),
+    [('[[effect]]\nprogram = "touch"\nreason = "harmless"\n', ()), ("", ("--allow-effects",))],
+)
+def test_a_program_is_started_where_that_is_let_be(tmp_path, rules, options):
+    again = started(tmp_path, PROGRAMS["subprocess"], *options, rules=rules)
+    assert (tmp_path / "sent.txt").exists()
+    assert again.status == 0, again.said
+    assert "1 effect let be" in again.said
+
+
+def test_a_signal_to_another_process_is_not_sent_again(tmp_path):
+    other = subprocess.Popen(["sleep", "100"])
+    try:
+        source = f"import os, signal\nos.kill({other.pid}, signal.SIGCONT)\nopen('sent.txt', 'w').close()"
+        again = started(tmp_path, source)
+    finally:
+        other.kill()
+        other.wait()
+    assert again.status == 1, again.said
+    assert "sends signal 18 to process" in again.said
+
+
+@pytest.mark.parametrize(
+    ("rules", "says"),
+    [
+        ('[[effect]]\nprogram = "*"\nreason = "all"\n', "fits everything"),
+        ('[[effect]]\nreason = "all"\n', "has no `program`, `host` or `path`"),
+        ('[[effect]]\nprogram = "git"\n', "reason"),
+        ('[[effect]]\nprogram = "git"\nhost = "a"\nreason = "b"\n', "more than one"),
+    ],
+)
+def test_a_bad_rule_is_refused(tmp_path, rules, says):
+    (tmp_path / "autochron.toml").write_text(f"version = 1\n{rules}")
+    (tmp_path / "agent.py").write_text("")
+    ran = autochron(tmp_path, "run", "agent.py")
+    assert ran.status == 2
+    assert says in ran.said
+    assert "autochron.toml:" in ran.said
