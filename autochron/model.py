@@ -256,6 +256,8 @@ class Pack(Struct, frozen=True):
     environment: tuple[str, ...]
     """Environment variables that change where or what the SDK calls; kept in the trace's header."""
     boundaries: tuple[BoundaryRule, ...]
+    telemetry: tuple[str, ...] = ()
+    """Modules of the library that send what nobody waits for: a replay that refuses them is the same."""
 
 
 class Rules(Struct, frozen=True, kw_only=True):
@@ -374,10 +376,10 @@ class Envelope(Struct, gc=False, frozen=True, kw_only=True):
     changed: bytes | None = None
     """Typed JSON object: the parameters whose value the call changed in place, as they were after it."""
     meta: bytes = b"{}"
-    """JSON object: `model`, `sampling`, `usage`, `sdk`, `tools`, `printed`: what the body wrote to standard output, `steps`:
-    what it wrote and which arguments it had changed after so many items, `sent`: what was sent or thrown in after so many,
-    `handed`: facts about the object that it gave, and `passed`: the site of what it was passed to, where a rule's
-    `argument` is why it was woven."""
+    """JSON object: `model`, `sampling`, `usage`, `sdk`, `tools`, `printed`: what the body wrote to standard output, `prints`:
+    the pieces of that, where others printed in between, `steps`: what it wrote and which arguments it had changed after so
+    many items, `sent`: what was sent or thrown in after so many, `handed`: facts about the object that it gave, and `passed`:
+    the site of what it was passed to, where a rule's `argument` is why it was woven."""
     started: int = 0
     """Nanoseconds since the trace began."""
     duration: int = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Raw
 from msgspec.json import decode, encode
@@ -65,7 +65,8 @@ class Draft:
         given: the argument that is the outcome, as it was when the call began.
         changed: arguments that were changed in place, as they are at the end.
         wires: requests and responses beneath.
-        prints: what was printed inside, in pieces, each with the number of items that had been handed out.
+        prints: what was printed inside, in pieces.
+        are_mixed: whether what others printed stands between them.
         items: how many items were handed out.
         states: attributes of the object that was handed out, as they changed, by the number of items before.
         sends: what was sent or thrown in, by the number of items before it.
@@ -73,7 +74,7 @@ class Draft:
     """
 
     __slots__ = (
-        "arguments", "changed", "end", "ended", "given", "input", "inputs", "items", "opaque", "outcome", "prints",
+        "are_mixed", "arguments", "changed", "end", "ended", "given", "input", "inputs", "items", "opaque", "outcome", "prints",
         "sends", "started", "states", "steps", "streamed", "watch", "wires",
     )  # fmt: skip
 
@@ -91,7 +92,8 @@ class Draft:
         self.given: Returned | None = None
         self.changed: bytes | None = None
         self.wires: list[Wire] | None = None
-        self.prints: list[tuple[int, str]] | None = None
+        self.prints: list[Print] | None = None
+        self.are_mixed = False
         self.items = 0
         self.steps: dict[int, bytes] | None = None
         self.states: dict[str, dict[str, bytes]] | None = None
@@ -128,6 +130,22 @@ class Draft:
     def left_to_exchanges(self) -> bool:
         """Whether the exchanges beneath say all that there is to say."""
         return self.inputs is not None and self.inputs.deferred and bool(self.wires)
+
+
+class Print(NamedTuple):
+    """What was printed at once inside a crossing.
+
+    Attributes:
+        items: how many items it had handed out.
+        text: what was printed.
+        number: the place of the print in the run.
+        latest: the `seq` of the crossing that began last before it.
+    """
+
+    items: int
+    text: str
+    number: int
+    latest: int
 
 
 class Begun:
@@ -234,12 +252,16 @@ class Editor:
                 for at, state in draft.states.items()
             }
         if draft.prints and not draft.streamed:
-            found["printed"] = self._redactor.mask_text("".join(text for _, text in draft.prints))
+            found["printed"] = self._redactor.mask_text("".join(each.text for each in draft.prints))
+            if draft.are_mixed:
+                found["prints"] = [
+                    (each.number, each.latest, self._redactor.mask_text(each.text)) for each in draft.prints
+                ]
         steps: dict[int, dict[str, Any]] = {}
         if draft.streamed and draft.prints:
-            for at, text in draft.prints:
-                step = steps.setdefault(at, {})
-                step["printed"] = step.get("printed", "") + text
+            for each in draft.prints:
+                step = steps.setdefault(each.items, {})
+                step["printed"] = step.get("printed", "") + each.text
             for step in steps.values():
                 step["printed"] = self._redactor.mask_text(step["printed"])
         for at, changed in (draft.steps or {}).items():

@@ -21,7 +21,7 @@ from autochron.inputs import LARGE, Inputs, inputs_of, observed, sent_form
 from autochron.interrupts import is_interruption
 from autochron.model import Closed, Raised, Returned
 from autochron.recording.changes import NO_LOOKS, STILL, argument_of, below, kind_at, watch
-from autochron.recording.drafts import Begun, Draft, Item
+from autochron.recording.drafts import Begun, Draft, Item, Print
 
 if TYPE_CHECKING:
     from autochron.effects.outside import OutsideEffects
@@ -39,6 +39,10 @@ class Recorder:
         self._problem = problem
         self._open: dict[int, Crossing] = {}
         self.lost = 0
+        self._prints = 0
+        """How often anything was printed."""
+        self._latest = 0
+        """The crossing that began last."""
         self.outside: OutsideEffects | None = None
         """Who tells what boundaries change from what is changed outside of them; None where nothing was."""
         self._lock = _originals.RLock()
@@ -51,6 +55,7 @@ class Recorder:
             self.outside.crossing_began()
         draft = crossing.record = Draft(_now(), arguments)
         self._open[crossing.seq] = crossing
+        self._latest = crossing.seq
         try:
             inputs: Inputs | None = crossing.boundary.inputs
             if inputs is None:
@@ -187,6 +192,7 @@ class Recorder:
 
     def printed(self, text: str) -> None:
         """Note what is printed inside crossings that a replay serves: it is printed again with them."""
+        self._prints += 1
         current = CURRENT.get(None)
         crossing = current if type(current) is Crossing else getattr(current, "parent", None)
         while crossing is not None:
@@ -196,7 +202,7 @@ class Recorder:
             if is_open and not crossing.boundary.runs:
                 if draft.prints is None:
                     draft.prints = []
-                draft.prints.append((draft.items, text))
+                draft.prints.append(Print(draft.items, text, self._prints, self._latest))
             crossing = crossing.parent
 
     def substituted(self, crossing: Crossing, argument: Any) -> Any:
@@ -364,7 +370,20 @@ class Recorder:
         if draft.streamed and not wires and draft.inputs is not None and draft.inputs.deferred:
             self._say_late(crossing)
         draft.let_go()
+        if draft.prints:
+            draft.are_mixed = self._are_mixed(crossing, draft.prints)
         self._submit(crossing)
+
+    def _are_mixed(self, crossing: Crossing, prints: list[Print]) -> bool:
+        """Return whether others printed since a crossing's first print, or may do so that run beside it."""
+        if self._prints - prints[0].number + 1 != len(prints):
+            return True
+        around = set()
+        above: Any = crossing
+        while above is not None:
+            around.add(above.seq)
+            above = above.parent
+        return any(seq not in around for seq in list(self._open))
 
     def _begin_stream(self, crossing: Crossing, draft: Draft) -> None:
         draft.streamed = True

@@ -24,6 +24,7 @@ from autochron.replaying.finding import Finder
 from autochron.replaying.given import Given
 from autochron.replaying.met import Log, Met, masked
 from autochron.replaying.plan import FULL, Plan
+from autochron.replaying.printing import Printing
 from autochron.replaying.repeated import Repeated, find_repeated
 from autochron.replaying.reports import Report, Told
 from autochron.replaying.requests import Running, ServedRequest
@@ -78,6 +79,7 @@ class Director:
         self._process = _process[0]
         self._report: Report | None = None
         self._finder = Finder(self.cursor, self.given.input)
+        self.printing = Printing()
         self._streams: dict[int, Served] = {}
         """Streams that are being read."""
         self.observer: LiveObserver | None = None
@@ -139,6 +141,7 @@ class Director:
         return self._serving(crossing, arguments, envelope)
 
     def _serving(self, crossing: Crossing, arguments: tuple[Any, ...], envelope: Envelope) -> Served:
+        self.printing.begin(envelope)
         serving = Served(self, crossing, arguments, envelope)
         if type(envelope.outcome) is Streamed:
             self._streams[envelope.seq] = serving

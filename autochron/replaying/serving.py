@@ -19,6 +19,7 @@ from autochron.model import Abandoned, Closed, Envelope, Raised, Returned, Strea
 from autochron.replaying.changes import apply_changes
 from autochron.replaying.comparing import error_name, is_of_type
 from autochron.replaying.cursor import DAEMON
+from autochron.replaying.printing import MARK as PRINTS
 from autochron.replaying.waiting import running_loop
 
 if TYPE_CHECKING:
@@ -287,7 +288,9 @@ class Served:
         envelope = self.envelope
         if envelope.meta != _NOTHING_BESIDE:
             self._step(items)
-            if b'"printed":' in envelope.meta:
+            if PRINTS in envelope.meta:
+                self._director.printing.end(envelope)
+            elif b'"printed":' in envelope.meta:
                 sys.stdout.write(decode_json(envelope.meta).get("printed", ""))
         if envelope.changed is not None:
             self._change(envelope.changed)
@@ -392,6 +395,20 @@ class Served:
         # Not in an event loop: what is waited for may be another task of the same loop.
         if self._director.turns.parallel and running_loop() is None:
             self._director.wait_for_turn(self.envelope)
+            self._wait_for_printers()
+
+    def _wait_for_printers(self) -> None:
+        """Wait until those have begun that had begun when this crossing printed last: they printed before it."""
+        director = self._director
+        seq = director.printing.last_before(self.envelope)
+        if seq is None or seq == self.envelope.seq:
+            return
+        other = director.record.get(seq)
+        if f"{other.lane}/".startswith(f"{self.envelope.lane}/"):  # inside of it, or after it
+            return
+        deadline = _originals.perf_counter_ns() + int(director.patience * 1e9)
+        while not director.cursor.is_met(other) and _originals.perf_counter_ns() < deadline:
+            _originals.sleep(0.0005)
 
     async def wait_async(self, *, whole: bool = True) -> None:
         """Wait in an event loop until what ended before this crossing has ended; for ever, where it was cancelled."""

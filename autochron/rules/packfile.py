@@ -7,7 +7,7 @@ from autochron.rules.boundaries import read_boundaries
 from autochron.rules.lines import KeyPath
 from autochron.rules.tables import Table, parse_toml
 
-_PACK_KEYS = ("name", "modules", "distribution", "tested", "credentials", "environment")
+_PACK_KEYS = ("name", "modules", "distribution", "tested", "credentials", "environment", "telemetry")
 
 
 def read_pack(name: str, file: str, text: str) -> Pack:
@@ -32,6 +32,7 @@ def read_pack(name: str, file: str, text: str) -> Pack:
         tested=about.texts("tested"),
         credentials=about.texts("credentials"),
         environment=about.texts("environment"),
+        telemetry=about.texts("telemetry"),
         boundaries=tuple(rule for several in rules for rule in several),
     )
 

@@ -134,6 +134,8 @@ class Recording(Session):
         """Who keeps what files hold that the program is about to write; None as long as it opens none."""
         if self._keeps_state:
             self.watched = STATE_EVENTS
+        self._looked_up: set[tuple[str, str]] = set()
+        """Lines that have looked up a name, with the port."""
         self._outside: OutsideEffects | None = None
         """What the program changes outside every boundary; None as long as it changes nothing."""
         self._knows_effects = store.url is not None and not is_part
@@ -344,8 +346,17 @@ class Recording(Session):
             self._noted[Unwoven(child, stranger(self.place()), "child-process")] = None
         elif network.is_network(event):
             address = network.address_of(event, arguments)
-            if address is not None and event != "socket.getaddrinfo":
-                self.connections[Connection(address, self.place())] = None
+            if address is not None:
+                self._note_connection(event, address)
+
+    def _note_connection(self, event: str, address: str) -> None:
+        """Note a connection or a look-up outside every crossing; what a look-up of the same line has named is noted once."""
+        place, port = self.place(), address.rpartition(":")[2]
+        if event == "socket.getaddrinfo":
+            self._looked_up.add((place, port))
+        elif (place, port) in self._looked_up and address[:1].isdigit():
+            return
+        self.connections[Connection(address, place)] = None
 
     def _note_effect(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Note what is about to be changed outside every boundary."""

@@ -13,10 +13,13 @@ from autochron.effects.undisturbed import is_busy
 from autochron.errors import DeniedError, NetworkRefusedError
 from autochron.replaying.requests import Running
 from autochron.session import isolation
+from autochron.session.background import SENDERS, is_telemetry
 from autochron.session.effect_rules import AllowedEffects
 from autochron.session.project import line_of_project
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from autochron.effects.live_state import LiveState
     from autochron.ports import Record
     from autochron.replaying.director import Director
@@ -54,6 +57,9 @@ class Refusals:
         self.state: LiveState | None = None
         """The scratch copy, where there is one."""
         self.allowed = AllowedEffects(())
+        self.telemetry: Callable[[], tuple[str, ...]] = lambda: SENDERS
+        """Names the modules that send telemetry."""
+        self._told: set[str] = set()
         self.refuses_all = False
         """Whether every change past the scratch copy is refused that a line of the project makes."""
 
@@ -127,12 +133,18 @@ class Refusals:
         """Refuse a connection outside everything live, unless a rule lets it be."""
         if self.allowed.include("host", address, place):
             return
+        if is_telemetry(sys._getframe(2), self.telemetry()):
+            message = f"a library that sends telemetry reaches for {address}, which is refused and changes nothing else"
+            if message not in self._told:
+                self._told.add(message)
+                self._director.note("network", place, message, severity="notice")
+            raise NetworkRefusedError(message)
         of = "multiprocessing's socket " if f"{os.sep}pymp-" in address else ""
         message = (
             f"{place} reaches for {of}{address} outside every live crossing;"
             " let a rule make the call a boundary, and record again"
         )
-        self._director.note("network", place, message)
+        self._director.note("network", place, message, path=address)
         raise NetworkRefusedError(message)
 
     def refuse_program(self, place: str, child: str) -> None:

@@ -225,6 +225,7 @@ class _ReplayEnding:
         replaying.uncaught = uncaught
         replaying.broke = self.broke
         compare_ending(replaying, status, self._capture.stdout.data, uncaught)
+        replaying.excuse_refusals()
         summary = replaying.summary(status or 0)
         if self._told is not None:
             from autochron.session.rerunning import write_report  # lazy: only for who asks

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec import structs
+
 from autochron import _originals
 from autochron.crossing import processes
 from autochron.crossing.lanes import Remote, Root
@@ -22,6 +24,7 @@ from autochron.replaying.plan import FULL, Plan
 from autochron.replaying.reports import Report, Told, read_lanes
 from autochron.session import databases, isolation, network
 from autochron.session.activation import Activation
+from autochron.session.background import senders
 from autochron.session.children import (
     UNKNOWN,
     Children,
@@ -137,6 +140,7 @@ class Replaying(Session):
         self.isolation = isolation.Isolation(plan.deny, activation.project)
         self.watched = self.isolation.events
         self._refusals = Refusals(self.isolation, self.director, record, activation.project)
+        self._refusals.telemetry = lambda: senders(activation.rules.packs)
         self.state: LiveState | None = None
         """The scratch copy that is worked on; None where nothing is live in a process that is not only a replay's."""
         self.allowed = self._refusals.allowed = AllowedEffects(
@@ -415,6 +419,24 @@ class Replaying(Session):
             self._compare_effects()
         self._discard()
         return self.director.divergences
+
+    def excuse_refusals(self) -> None:
+        """Take refused connections for notes where the recorded run made them, too, and nothing that is compared differs."""
+        divergences, footer = self.director.divergences, self.record.footer
+        errors = [each for each in divergences if each.severity == "error"]
+        if not errors or footer is None or not self.plan.is_full:
+            return
+        known = {each.address for each in footer.connections}
+        if any(each.kind != "network" or each.path not in known for each in errors):
+            return
+        divergences[:] = [
+            structs.replace(
+                each, severity="notice", message=f"{each.message}; nothing that is compared depended on it"
+            )
+            if each.severity == "error"
+            else each
+            for each in divergences
+        ]
 
     def _compare_effects(self) -> None:
         """Note what the program did otherwise outside every boundary."""

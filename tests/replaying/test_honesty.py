@@ -15,6 +15,7 @@ from autochron.envelope.canonical import canonical
 from autochron.envelope.compare import first_difference
 from autochron.replaying.differing import differ
 from tests.agents.workshop import Block
+from tests.cli import processes
 from tests.replaying.honest_values import PAIRS, close_all
 
 
@@ -308,3 +309,65 @@ def test_a_stream_is_the_same_only_if_it_is_read_alike(block, name):
     assert errors, found
     assert says in errors[0]
     LEFT.clear()
+
+
+# --- prints ----------------------------------------------------------------------------------------------------------
+
+PRINTS = """
+import asyncio, sys, threading
+import tools
+
+
+async def both():
+    print(await asyncio.gather(tools.one("a", 0.01), tools.one("b", 0.03), tools.two("c", 0.005)))
+
+
+def threads():
+    found = [threading.Thread(target=tools.say, args=(name, wait)) for name, wait in (("d", 0.02), ("e", 0.05))]
+    for each in found:
+        each.start()
+    for each in found:
+        each.join()
+
+
+asyncio.run(both())
+if len(sys.argv) > 1:
+    threads()
+print("done")
+"""
+PRINTING = """
+import asyncio, time
+
+async def one(name, wait):
+    print(name, 1)
+    await asyncio.sleep(wait)
+    print(name, 2)
+    await asyncio.sleep(wait)
+    print(name, 3)
+    return name
+
+async def two(name, wait):
+    for number in range(8):
+        print(name, number)
+        await asyncio.sleep(wait)
+    return name
+
+def say(name, wait):
+    print(f"{name} 1\\n", end="")
+    time.sleep(wait)
+    print(f"{name} 2\\n", end="")
+"""
+
+
+@pytest.mark.parametrize("arguments", [(), ("threads",)])
+def test_parallel_tools_print_in_the_order_of_their_prints(tmp_path, arguments):
+    (tmp_path / "autochron.toml").write_text(
+        'version = 1\npacks = []\n[[boundary]]\nname = "{__name__}"\nkind = "tool"\ndefine = "tools:*"\n'
+    )
+    (tmp_path / "tools.py").write_text(PRINTING)
+    (tmp_path / "agent.py").write_text(PRINTS)
+    ran = processes.autochron(tmp_path, "run", "agent.py", *arguments)
+    assert ran.status == 0, ran.said
+    for _ in range(5):
+        again = processes.autochron(tmp_path, "replay", "last")
+        assert (again.status, again.text) == (0, ran.text), again.said
