@@ -189,6 +189,15 @@ class SnapshotRule(Struct, frozen=True):
     place: Place
 
 
+class OutputRule(Struct, frozen=True):
+    """One `[[output]]` table: what of the standard output is not compared."""
+
+    pattern: str
+    """A regular expression: what fits it in a line counts for nothing."""
+    reason: str
+    place: Place
+
+
 class EffectRule(Struct, frozen=True):
     """One `[[effect]]` table: an effect outside every boundary that a replay lets be. One of the first three is given."""
 
@@ -282,6 +291,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     ambients: tuple[AmbientRule, ...] = ()
     snapshots: tuple[SnapshotRule, ...] = ()
     effects: tuple[EffectRule, ...] = ()
+    outputs: tuple[OutputRule, ...] = ()
     snapshot: bool = True
     """Whether small files and databases of the project are kept before a boundary writes them, without a table."""
     children: bool = True

@@ -306,6 +306,11 @@ def digests_of(path: str | None) -> tuple[str, str]:
     )
 
 
+def without_times(text: str) -> str:
+    """Return a text without times of day, moments and durations."""
+    return _TIMES.sub("", text)
+
+
 def _flush(paths: set[str]) -> None:
     """Write what waits in file objects of the program that are still open: their content is about to be compared."""
     for each in gc.get_objects():

@@ -74,8 +74,8 @@ class Draft:
     """
 
     __slots__ = (
-        "are_mixed", "arguments", "changed", "end", "ended", "given", "input", "inputs", "items", "opaque", "outcome", "prints",
-        "sends", "started", "states", "steps", "streamed", "watch", "wires",
+        "are_mixed", "arguments", "changed", "end", "ended", "given", "input", "inputs", "items", "opaque", "outcome",
+        "prints", "sends", "started", "states", "steps", "streamed", "watch", "wires",
     )  # fmt: skip
 
     def __init__(self, started: int, arguments: tuple[Any, ...]) -> None:

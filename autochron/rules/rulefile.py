@@ -7,7 +7,17 @@ import stat
 
 from autochron.config import PROJECT_FILE
 from autochron.errors import RuleError
-from autochron.model import CATEGORIES, Category, EffectRule, IgnoreRule, Pack, Rules, SnapshotRule, TraceRule
+from autochron.model import (
+    CATEGORIES,
+    Category,
+    EffectRule,
+    IgnoreRule,
+    OutputRule,
+    Pack,
+    Rules,
+    SnapshotRule,
+    TraceRule,
+)
 from autochron.rules.ambients import is_ambient, read_ambient, read_categories
 from autochron.rules.boundaries import read_boundaries
 from autochron.rules.nearest import hint
@@ -23,7 +33,7 @@ VERSION = 1
 AUTO = "auto"
 _KEYS = (
     *("version", "root", "packs", "project", "disable", "children", "ambient"),
-    *("boundary", "trace", "ignore", "snapshot", "effect"),
+    *("boundary", "trace", "ignore", "snapshot", "effect", "output"),
 )
 
 
@@ -51,6 +61,7 @@ def read_rules(file: str, root: str | None) -> tuple[Rules, tuple[str, ...]]:
         ambients=tuple(read_ambient(inner) for inner in tables if is_ambient(inner)),
         snapshots=tuple(_snapshot(inner, folder) for inner in _snapshot_tables(table)),
         effects=tuple(_effect(inner) for inner in table.tables("effect", "[[effect]]")),
+        outputs=tuple(_output(inner) for inner in table.tables("output", "[[output]]")),
         snapshot=table.values.get("snapshot") is not False,
         children=table.flag("children", default=True),
         root=folder,
@@ -167,6 +178,26 @@ def _snapshot(table: Table, folder: str) -> SnapshotRule:
                 "path", f"`path` `{path}` is no file and no folder, so it can't be kept; name a file"
             )
     return SnapshotRule(path, table.place)
+
+
+_SAMPLE = "Paid 12.50 EUR to c-1 (ok)."
+
+
+def _output(table: Table) -> OutputRule:
+    import re  # lazy: few rule files have an [[output]]
+
+    table.check_keys(("pattern", "reason"))
+    pattern = table.required("pattern", "write a regular expression, such as `took [0-9.]+ s`")
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        table.refuse("pattern", f"`pattern` `{pattern}` is no regular expression: {error}")
+    if compiled.sub("", _SAMPLE).strip() == "":
+        table.refuse(
+            "pattern",
+            f"`pattern` `{pattern}` fits every line, so nothing would be compared; name what varies",
+        )
+    return OutputRule(pattern, table.required("reason", "say why it may differ"), table.place)
 
 
 _EFFECTS = ("program", "host", "path")

@@ -135,7 +135,7 @@ def run_replayed(
     ending = _ReplayEnding(replaying, capture, report, told, strict=wanted.strict)
     undo = exits.guard(ending.cut_short)
     replaying.before_exec = lambda: ending.cut_short(None)
-    capture.start(served)
+    capture.start(served, _writers_of(replaying))
     replaying.begin()
     if options.watch:
         replaying.watch()
@@ -155,6 +155,16 @@ def run_replayed(
     if told is not None:
         ending.broke = _crash_of(program, activation)
     return ending.finish(status, program.uncaught)
+
+
+def _writers_of(replaying: Replaying) -> Callable[[str], None] | None:
+    """Return what notes who prints what; None where the output follows from what is live."""
+    if not replaying.plan.is_full:
+        return None
+    from autochron.session.output import Writers  # lazy: as above
+
+    replaying.writers = Writers(replaying.activation.project)
+    return replaying.writers.note
 
 
 def _seed_for(recorded: str) -> str:
@@ -273,25 +283,38 @@ def compare_ending(
             replayed=str(status),
         )
     masked = replaying.redactor.mask_outcome(bodies.store_body(stdout, "text/plain"))[0]
-    if masked != footer.stdout:
-        line, recorded, replayed = _first_line(
-            bodies.restore_body(footer.stdout), bodies.restore_body(masked)
+    if masked == footer.stdout:
+        return
+    from autochron.session.output import compare_output  # lazy: where the output is another
+
+    recorded, replayed = bodies.restore_body(footer.stdout), bodies.restore_body(masked)
+    found = compare_output(recorded, replayed, replaying.writers, replaying.activation.rules.outputs)
+    if found.line:
+        by = "" if found.writer is None or not found.writer.site else f", written at {found.writer.site}"
+        remedy = (
+            "; only times differ: record that call, or let it be with an [[output]] pattern"
+            if found.is_time
+            else ""
         )
-        message = f"line {line} of the output was {recorded!r}, now it is {replayed!r}"
+        message = f"line {found.line} of the output was {found.recorded!r}, now it is {found.replayed!r}{by}{remedy}"
         director.note(
-            "output", "standard output", message, severity=severity, recorded=recorded, replayed=replayed
+            "output",
+            "standard output",
+            message,
+            severity=severity,
+            recorded=found.recorded,
+            replayed=found.replayed,
         )
-
-
-def _first_line(recorded: bytes, replayed: bytes) -> tuple[int, str, str]:
-    before = recorded.decode("utf-8", "replace").splitlines()
-    now = replayed.decode("utf-8", "replace").splitlines()
-    for index in range(max(len(before), len(now))):
-        one = before[index] if index < len(before) else "(nothing)"
-        other = now[index] if index < len(now) else "(nothing)"
-        if one != other:
-            return index + 1, one, other
-    return len(before), "(as it is)", "(another line ending)"
+    if found.times:
+        message = (
+            f"{found.times} lines of the output have other times in them, which a library of logs wrote; else they are the"
+            " same"
+        )
+        director.note("output", "standard output", message, severity="notice")
+    if found.ignored:
+        reasons = ", ".join(rule.reason for rule in replaying.activation.rules.outputs)
+        message = f"{found.ignored} lines of the output differ where [[output]] lets them ({reasons})"
+        director.note("output", "standard output", message, severity="notice")
 
 
 def enter_folder(rules: Rules, command: Command) -> None:

@@ -1,0 +1,104 @@
+"""The standard output of a replay: what differs, who wrote it, and what may differ."""
+
+import pytest
+
+from tests.cli.processes import autochron
+
+RULES = """version = 1
+packs = []
+
+[[boundary]]
+name = "{__name__}"
+kind = "tool"
+define = "tools:*"
+"""
+HEAD = (
+    "import logging, os, sys, time\nimport tools\ntools.look_up('mug')\nWHAT = os.environ.get('WHAT', '')\n"
+)
+
+
+def lay_out(folder, source, rules=""):
+    (folder / "autochron.toml").write_text(RULES + rules)
+    (folder / "tools.py").write_text("def look_up(item):\n    return item\n")
+    (folder / "agent.py").write_text(HEAD + source)
+    ran = autochron(folder, "run", "agent.py")
+    assert ran.status == 0, ran.said
+    return ran
+
+
+LOGS = """
+logging.basicConfig(stream=sys.stdout, level="INFO", format="%(asctime)s %(name)s %(message)s")
+logging.info("start %s", WHAT)
+time.sleep(0.002)
+logging.info("it took %.6f seconds", 0.001)
+print("done")
+"""
+
+
+def test_times_that_logging_writes_are_told_and_no_divergence(tmp_path):
+    lay_out(tmp_path, LOGS)
+    for _ in range(5):
+        again = autochron(tmp_path, "replay", "last")
+        assert again.status == 0, again.said
+        assert "2 lines of the output have other times in them" in again.said
+
+
+def test_another_text_in_a_line_of_a_log_is_a_divergence(tmp_path):
+    lay_out(tmp_path, LOGS)
+    again = autochron(tmp_path, "replay", "last", env={"WHAT": "other"})
+    assert again.status == 1, again.said
+    assert "line 1 of the output was" in again.said
+    assert "written at agent.py:7" in again.said
+
+
+def test_times_that_rich_writes_are_told_and_no_divergence(tmp_path):
+    pytest.importorskip("rich")
+    source = (
+        "from rich.console import Console\nconsole = Console()\n"
+        "for each in range(3):\n    console.log('step', each)\n    time.sleep(0.4)\n"
+    )
+    lay_out(tmp_path, source)
+    again = autochron(tmp_path, "replay", "last")
+    assert again.status == 0, again.said
+
+
+TIMED = "print(f'it is {WHAT or 1} and took {time.perf_counter_ns() % 1000} ms')\n"
+
+
+def test_a_time_that_the_program_prints_is_a_divergence_with_its_line(tmp_path):
+    lay_out(tmp_path, TIMED)
+    again = autochron(tmp_path, "replay", "last")
+    assert again.status == 1, again.said
+    assert (
+        "written at agent.py:5; only times differ: record that call, or let it be with an [[output]] pattern"
+        in again.said
+    )
+
+
+def test_a_pattern_lets_a_part_of_a_line_be(tmp_path):
+    lay_out(tmp_path, TIMED, '[[output]]\npattern = "took [0-9]+ ms"\nreason = "a duration"\n')
+    again = autochron(tmp_path, "replay", "last")
+    assert again.status == 0, again.said
+    assert "1 lines of the output differ where [[output]] lets them (a duration)" in again.said
+    other = autochron(tmp_path, "replay", "last", env={"WHAT": "2"})
+    assert other.status == 1, other.said
+
+
+@pytest.mark.parametrize("pattern", [".*", "(?s).+", "[^x]*"])
+def test_a_pattern_that_fits_everything_is_refused(tmp_path, pattern):
+    (tmp_path / "autochron.toml").write_text(
+        f'version = 1\n[[output]]\npattern = "{pattern}"\nreason = "all"\n'
+    )
+    (tmp_path / "agent.py").write_text("")
+    ran = autochron(tmp_path, "run", "agent.py")
+    assert ran.status == 2
+    assert "fits every line, so nothing would be compared" in ran.said
+    assert "autochron.toml:3" in ran.said
+
+
+def test_a_pattern_that_is_none_is_refused(tmp_path):
+    (tmp_path / "autochron.toml").write_text('version = 1\n[[output]]\npattern = "("\nreason = "all"\n')
+    (tmp_path / "agent.py").write_text("")
+    ran = autochron(tmp_path, "run", "agent.py")
+    assert ran.status == 2
+    assert "is no regular expression" in ran.said
