@@ -234,7 +234,9 @@ class _ReplayEnding:
         replaying.finish()
         replaying.uncaught = uncaught
         replaying.broke = self.broke
-        compare_ending(replaying, status, self._capture.stdout.data, uncaught)
+        printed = self._capture.stdout
+        tells_rest = replaying.record.header.typed
+        compare_ending(replaying, status, printed.data_and_rest if tells_rest else printed.data, uncaught)
         replaying.excuse_refusals()
         summary = replaying.summary(status or 0)
         if self._told is not None:

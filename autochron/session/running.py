@@ -206,7 +206,7 @@ class _Ending:
             self._flush_fork(status)
         if self._done or _originals.getpid() != self._process:
             return
-        self.recording.flush(status, self.capture.stdout.data, self.capture.stdin.data)
+        self.recording.flush(status, self.capture.stdout.data_and_rest, self.capture.stdin.data)
         if status == 0 and self._only_failed:
             self.recording.drop()
 
@@ -226,7 +226,7 @@ class _Ending:
         self.capture.stop()
         if self.recording.watching is not None:
             self.recording.watching.end()
-        self.recording.finish(self.status, None, self.capture.stdout.data, self.capture.stdin.data)
+        self.recording.finish(self.status, None, self.capture.stdout.data_and_rest, self.capture.stdin.data)
         summary = self.recording.summary(self._shown)
         if self.status == 0 and self._only_failed:
             summary = structs.replace(

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 LIMIT = 4 << 20
-"""Bytes of a stream that are kept; the rest is let go."""
+"""Bytes of a stream that are kept; of the rest a digest is."""
 
 
 _NEWLINE = "\n"
@@ -51,17 +51,39 @@ class Kept:
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._size = 0
+        self._rest: Any = None
+        self._more = 0
 
     def __call__(self, data: bytes) -> None:
         room = LIMIT - self._size
         if room > 0:
             self._parts.append(data[:room])
             self._size += min(len(data), room)
+        if len(data) > room:
+            self._let_go(data[max(room, 0) :])
+
+    def _let_go(self, data: bytes) -> None:
+        if self._rest is None:
+            from _blake2 import blake2b  # lazy: few programs print so much
+
+            self._rest = blake2b(digest_size=16)
+        self._rest.update(data)
+        self._more += len(data)
 
     @property
     def data(self) -> bytes:
         """All of it, up to the limit."""
         return b"".join(self._parts)
+
+    @property
+    def data_and_rest(self) -> bytes:
+        """The same, and a line that tells the size and the digest of what was let go."""
+        if not self._more:
+            return self.data
+        return (
+            self.data
+            + f"\n… and {self._more:,} bytes more, with the digest {self._rest.hexdigest()}\n".encode()
+        )
 
 
 def listen_to_output(kept: Kept) -> Callable[[], None]:

@@ -102,3 +102,12 @@ def test_a_pattern_that_is_none_is_refused(tmp_path):
     ran = autochron(tmp_path, "run", "agent.py")
     assert ran.status == 2
     assert "is no regular expression" in ran.said
+
+
+def test_what_is_too_long_to_be_kept_is_compared_too(tmp_path):
+    source = "for each in range(50_000):\n    print('x' * 99)\nprint(WHAT)\n"
+    lay_out(tmp_path, source)
+    assert autochron(tmp_path, "replay", "last").status == 0
+    other = autochron(tmp_path, "replay", "last", env={"WHAT": "other"})
+    assert other.status == 1, other.said
+    assert "bytes more, with the digest" in other.said
