@@ -279,7 +279,10 @@ class Cursor:
         return self.window.is_whole and not self._left
 
     def missing(self) -> Iterator[Envelope]:
-        """Give what was recorded and never met, without what lies inside a served crossing or in a daemon's lane."""
+        """Give what was recorded and never met.
+
+        Without what lies inside a served crossing, or at the end of a daemon's lane.
+        """
         if self.is_over:
             return
         for envelope in sorted(self.window.by_seq.values(), key=lambda each: each.seq):
@@ -295,9 +298,14 @@ class Cursor:
     def _is_missing(self, envelope: Envelope) -> bool:
         return (
             envelope.seq not in self._met
-            and DAEMON not in envelope.lane
+            and not (DAEMON in envelope.lane and self._is_tail(envelope))
             and not self._is_inside_closed(envelope)
         )
+
+    def _is_tail(self, envelope: Envelope) -> bool:
+        """Return whether nothing that was met came after an envelope in its lane."""
+        furthest = self._begun.get(envelope.lane)
+        return furthest is None or furthest.seq < envelope.seq
 
     def nearest(self, name: str) -> Envelope | None:
         """Give the first envelope of a name that was not met, or the last one of that name, as far as was read."""

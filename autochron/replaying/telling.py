@@ -175,14 +175,18 @@ class Teller:
 
     # --- what happened, and what did not -----------------------------------------------------------------------------
 
-    def unrecorded(self, address: str, name: str, kind: str, lane: str, nearest: Envelope | None) -> str:
-        """Note a crossing that has no record and can't be served; gives the message."""
+    def unrecorded(
+        self, address: str, name: str, kind: str, lane: str, nearest: Envelope | None, *, is_tail: bool
+    ) -> str:
+        """Note a crossing that has no record and can't be served; gives the message.
+
+        `is_tail`: whether it only goes on with what its lane did, which for a daemon depends on when the program ends.
+        """
         near = "" if nearest is None else f"; the nearest record is {nearest.address} in lane {nearest.lane}"
         message = f"{address} in lane {lane} was not recorded{near}"
         if not self._plan.is_full:
             message += f"; it can't be served: make it live ({name}, or kind:{kind}), or record again"
-        # How far a daemon gets depends on when the program ends.
-        severity: Severity = "warning" if DAEMON in lane else "error"
+        severity: Severity = "warning" if is_tail and DAEMON in lane else "error"
         named = None if nearest is None else nearest.address
         self.note("extra", address, message, nearest=named, severity=severity)
         return message

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from autochron.errors import DivergenceError
 from autochron.model import VALUE
+from autochron.replaying.cursor import DAEMON
 from autochron.replaying.plan import counts_of
 
 if TYPE_CHECKING:
@@ -70,11 +71,18 @@ class Unrecorded:
         self._counts[name] += 1
         return name, self._counts[name]
 
+    def _goes_on(self, lane: str, name: str) -> bool:
+        """Return whether all of a recorded lane was met, and something of a name among it."""
+        found = [each for each in self._record if each.lane == lane]
+        return all(self._cursor.is_met(each) for each in found) and any(each.name == name for each in found)
+
     def refused(self, crossing: Crossing) -> BaseException:
         """Note one that can't be served; give what is raised in its place."""
         nearest = self._cursor.nearest(crossing.name)
+        lane = crossing.root.lane
+        is_tail = DAEMON in lane and self._goes_on(self._cursor.recorded_lane(lane), crossing.name)
         message = self._teller.unrecorded(
-            crossing.address, crossing.name, crossing.rule.kind, crossing.root.lane, nearest
+            crossing.address, crossing.name, crossing.rule.kind, lane, nearest, is_tail=is_tail
         )
         self._refused += 1
         return ReplayStoppedError(message) if self._refused > _ENOUGH else DivergenceError(message)

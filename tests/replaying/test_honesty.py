@@ -1,8 +1,10 @@
 """A replay says "the same" of what is the same and of nothing else: pairs, one identical, one with a single difference."""
 
 import asyncio
+import contextlib
 import copy
 import decimal
+import threading
 from collections import deque
 
 import pytest
@@ -13,6 +15,7 @@ from msgspec import structs
 import autochron
 from autochron.envelope.canonical import canonical
 from autochron.envelope.compare import first_difference
+from autochron.errors import DivergenceError
 from autochron.replaying.differing import differ
 from tests.agents.workshop import Block
 from tests.cli import processes
@@ -371,3 +374,42 @@ def test_parallel_tools_print_in_the_order_of_their_prints(tmp_path, arguments):
     for _ in range(5):
         again = processes.autochron(tmp_path, "replay", "last")
         assert (again.status, again.text) == (0, ran.text), again.said
+
+
+# --- daemons ---------------------------------------------------------------------------------------------------------
+
+
+@autochron.boundary("poll", kind="tool")
+def poll(number):
+    """Poll."""
+
+
+def daemon(*calls):
+    """Make calls in a daemon thread."""
+
+    def work():
+        with contextlib.suppress(DivergenceError):
+            for number, tool in enumerate(calls):
+                tool(number)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join()
+
+
+DAEMONS = {
+    "a tail is missing": ((poll, poll, refund), (poll, poll), []),
+    "it goes on as it did": ((poll, poll), (poll, poll, poll), []),
+    "another input": ((poll, poll, poll), (poll, refund), ["error"]),
+    "one is missing in between": ((poll, refund, poll), (poll, poll), ["error"]),
+    "one is extra": ((poll, poll), (poll, poll, refund), ["error"]),
+}
+
+
+@pytest.mark.parametrize("name", DAEMONS)
+def test_a_daemon_is_compared_but_for_its_end(block, name):
+    then, now, severities = DAEMONS[name]
+    _, trace = block.record(lambda: daemon(*then))
+    assert list(block.replay(trace, lambda: daemon(*then))[1]) == []
+    _, found = block.replay(trace, lambda: daemon(*now), check=False)
+    assert [each.severity for each in found if each.severity == "error"][:1] == severities
