@@ -91,9 +91,12 @@ class Served:
         """Give (error, value) for a coroutine function."""
         try:
             await self.wait_async()
-        except BaseException:  # cancelled or closed, which ends the crossing for those that wait for it
+        except BaseException as error:  # cancelled or closed, which ends the crossing for those that wait for it
             if self._was_cancelled():
                 self._repeat(0)
+            elif self._director.plan.is_full and _is_cancellation(error):
+                # It ended before the recorded run came to cancel it: two tools of a group may fail at once.
+                return self._end()
             self._director.served(self)
             raise
         return self._end()
@@ -469,6 +472,11 @@ class _Steps:
         except BaseException:
             self._has_raised = True
             raise
+
+
+def _is_cancellation(error: BaseException) -> bool:
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and type(error) is asyncio.CancelledError
 
 
 def _is_cancelled(outcome: Any) -> bool:
