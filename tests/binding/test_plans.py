@@ -45,6 +45,9 @@ define = "desk:Till.*"
 name = "gone"
 kind = "tool"
 target = "desk:gone"
+[[effect]]
+path = "parsed"
+reason = "the count of this test"
 """
 COUNT = """
 import ast, sys
@@ -100,7 +103,7 @@ def test_what_was_found_is_not_looked_for_again(run, project):
     assert parsed == 1  # desk.py; agent.py has no word of the rule
     assert run() == (first, 0)
     replayed = autochron(project, "replay", "last")
-    assert (replayed.status, replayed.text) == (0, "3 3\n")
+    assert (replayed.status, replayed.text) == (0, "3 3\n"), replayed.said
 
 
 @pytest.mark.parametrize("damage", [b"", b"autochron-plan-1", b"garbage" * 50, None, "flip", "half"])

@@ -134,7 +134,7 @@ def test_a_program_that_polls_a_clock_for_ever_is_ended(project):
 
 def test_what_can_not_be_tried_is_said_in_a_line(project):
     (project / "agent.py").write_text(
-        "from boundary import send\n\nwith open('runs', 'a+') as file:\n    file.write('x')\n    send(file.tell())\n"
+        "from boundary import send\n\nwith open('/proc/self/stat') as file:\n    send(file.read())\n"
     )
     run(project, "run", "agent.py")
     unstable = run(project, "impact", "last")
