@@ -91,7 +91,9 @@ class Served:
         """Give (error, value) for a coroutine function."""
         try:
             await self.wait_async()
-        except BaseException as error:  # cancelled or closed, which ends the crossing for those that wait for it
+        except (
+            BaseException
+        ) as error:  # cancelled or closed, which ends the crossing for those that wait for it
             if self._was_cancelled():
                 self._repeat(0)
             elif self._director.plan.is_full and _is_cancellation(error):
