@@ -47,7 +47,8 @@ def commands() -> list[str]:
 def test_rules_are_rules(text, tmp_path):
     (tmp_path / "autochron.toml").write_text(text)
     rules = load_rules(tmp_path / "autochron.toml")
-    assert rules.boundaries or rules.ignores or rules.snapshots or (rules.ambient and rules.ambients)
+    tables = rules.boundaries or rules.ignores or rules.snapshots or (rules.effects and rules.outputs)
+    assert tables or (rules.ambient and rules.ambients)
 
 
 @pytest.mark.parametrize("text", blocks("python"))
