@@ -198,12 +198,12 @@ class OutsideEffects:
             return effect
         if effect.kind == "database" and path not in self._outside:  # to open it changes nothing
             return None
-        if effect.site == "?":  # a library's own, such as a cache
+        shown = self._name(path)
+        if effect.site == "?" and os.path.isabs(shown):  # a library's own, such as a cache
             return None
         digest, rough = digests_of(self._now_at(path))
         if digest == ABSENT and path in self._made:  # of the moment
             return None
-        shown = self._name(path)
         if path in self._inside:
             return _with(effect, what=shown, digest="", rough="", reason="a boundary changes it, too")
         if not digest:

@@ -116,6 +116,10 @@ def _write_head(page: Page, header: Header, footer: Footer | None, crossings: in
 def _write_foot(page: Page, footer: Footer | None) -> None:
     for each in footer.snapshots if footer else ():
         page.line(f"before the run: {each.path}  {_kept(each)}")
+    for effect in footer.effects if footer else ():
+        page.line(
+            f"outside every boundary: {effect.site} {effect.does} {effect.what} (outside-effect)", "yellow"
+        )
     for tool in footer.unwoven_tools if footer else ():
         page.line(f"not woven: the model asked for {tool} (unwoven-tool)", "yellow")
     for tool in footer.declined_tools if footer else ():

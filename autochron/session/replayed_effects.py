@@ -89,10 +89,12 @@ class ReplayedEffects:
         """Return what the processes have changed that this one has started."""
         known = set() if self._found is None else self._found.paths()
         by = "a process that it started"
+        names = [self._project.name(path) for path in self._paths() if path not in known]
+        # Others are libraries' own, such as caches.
         return [
-            OutsideEffect(kind="file", does="changes", what=self._project.name(path), site=by)
-            for path in self._paths()
-            if path not in known
+            OutsideEffect(kind="file", does="changes", what=name, site=by)
+            for name in names
+            if not os.path.isabs(name)
         ]
 
     def _real(self, path: str) -> str:

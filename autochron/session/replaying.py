@@ -67,6 +67,7 @@ MAIN_MODULES = frozenset({"__main__", "__mp_main__"})
 
 
 _EXEC = "os.exec"
+_NATIVE = "ctypes.dlopen"
 
 _EFFECTS = STATE_EVENTS | TEMPORARY_EVENTS | SIGNAL_EVENTS
 
@@ -198,7 +199,7 @@ class Replaying(Session):
                 self.state.scratch.on_gone = self.outside.gone
                 self._refusals.refuses_all = scope.everywhere
         if scope.everywhere:
-            self.watched |= {_EXEC}
+            self.watched |= {_EXEC, _NATIVE}
 
     def begin(self) -> None:
         """Switch serving on."""
@@ -450,8 +451,10 @@ class Replaying(Session):
         found = self.outside.differences(has_children=has_children)
         self._changed_files = self.outside.count()
         for each in found:
+            # In a test's own process modules may have been imported before the replay, with what they change.
+            severity = "warning" if each.severity == "error" and not self._scope.everywhere else each.severity
             self.director.note(
-                "effect", each.effect.site, each.message, severity=each.severity, path=each.effect.what
+                "effect", each.effect.site, each.message, severity=severity, path=each.effect.what
             )
 
     def put_away(self) -> None:
@@ -595,6 +598,9 @@ class Replaying(Session):
             self._note_temporary(arguments)
         if live and self.plan.deny:
             self._deny(crossing, event, arguments, sys._getframe(2))
+        if event == _NATIVE:
+            self._note_native()
+            return
         if event in _EFFECTS:
             self._guard_effect(crossing, event, arguments, live=live)
             return
@@ -618,6 +624,22 @@ class Replaying(Session):
                 self._refusals.refuse_signal(self.place(), event, arguments)
         elif event in STATE_EVENTS and "files" not in self.plan.deny:
             self._refusals.guard_state(crossing, event, arguments, live=live)
+
+    def _note_native(self) -> None:
+        """Say once that a line of the project calls into C, where nobody sees what is changed."""
+        frame: Any = sys._getframe(3)
+        while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "ctypes":
+            frame = frame.f_back
+        project = self.activation.project
+        if frame is None or not project.owns(frame.f_code.co_filename):
+            return
+        place = f"{project.name(frame.f_code.co_filename)}:{frame.f_lineno}"
+        if (_NATIVE, place) not in self._strangers:
+            self._strangers.add((_NATIVE, place))
+            message = (
+                f"{place} calls a library of C by ctypes: what that changes is not seen, and happens for real"
+            )
+            self.director.note("unwatched", place, message, severity="warning")
 
     def _guard_exec(self, arguments: tuple[Any, ...], *, live: bool) -> None:
         """Refuse that a forked process becomes another program, as `os.spawnvp` has it."""
