@@ -44,12 +44,14 @@ class Inputs:
         large: whether one was so large that the next is written by `growing`.
     """
 
-    __slots__ = ("_growing", "caught", "changing", "deferred", "large", "read", "whole")
+    __slots__ = ("_growing", "caught", "changing", "deferred", "globals", "large", "read", "whole")
 
     def __init__(self, crossing: Crossing) -> None:
         point, rule = crossing.point, crossing.rule
         caught = point.variadic[1]
         self._growing: dict[str, Growing] = {}
+        self.globals: Any = False
+        """The globals that the definition names; False until they are looked for, None where there are none."""
         self.large = False
         self.caught = -1 if caught is None else point.parameters.index(caught)
         self.deferred = (

@@ -13,9 +13,10 @@ from types import MappingProxyType
 from typing import Any
 
 from autochron.envelope import arrays, codec, objects, shapes
-from autochron.envelope.canonical import snapshot
+from autochron.envelope.canonical import screened_snapshot, snapshot
 from autochron.envelope.types import label
 from autochron.inputs import Reader
+from autochron.recording.named_globals import GLOBAL, MOST_MEMBERS, NamedGlobals
 from autochron.weaving.gate import Point
 
 STILL, VALUE, OPAQUE = range(3)
@@ -133,6 +134,32 @@ def watch(
     return watched
 
 
+def watch_globals(
+    found: NamedGlobals,
+    watched: Watch | None,
+    arguments: tuple[Any, ...],
+    look: Callable[[Any], bytes] = screened_snapshot,
+) -> Watch | None:
+    """Look at the globals that a definition names as well."""
+    space = found.space
+    made = Watch(look) if watched is None else watched
+    for name in found.held:
+        value: Any = space.get(name)
+        kind = kind_at(type(value))
+        kind = kind_of(type(value)) if kind is None else kind
+        if kind == VALUE and not (type(value) in _SIZED and len(value) > MOST_MEMBERS):
+            made.values.append((GLOBAL + name, value, look(value)))
+        elif kind == VALUE:
+            made.large.append((GLOBAL + name, value, len(value)))
+        elif kind == OPAQUE:
+            made.opaque.append((GLOBAL + name, value, _surface(value)))
+    for name in found.stored:
+        made.stored.append((name, space, space.get(name, _NOTHING)))
+    if watched is None:
+        made.arguments = arguments
+    return made
+
+
 class Watch:
     """The arguments of one call that can change, and how they looked before it.
 
@@ -140,9 +167,11 @@ class Watch:
         arguments: all of them, of `**kwargs` a copy: the objects that the caller put in.
         values: (parameter, value, look) of those that are compared whole.
         opaque: (parameter, value, surface) of the others.
+        large: (name, value, length) of containers that are too large to be compared.
+        stored: (name, dictionary, value) of globals that the code assigns.
     """
 
-    __slots__ = ("_left", "_look", "arguments", "opaque", "values")
+    __slots__ = ("_left", "_look", "arguments", "large", "opaque", "stored", "values")
 
     def __init__(self, look: Callable[[Any], bytes]) -> None:
         self._look = look
@@ -150,6 +179,8 @@ class Watch:
         self.arguments: tuple[Any, ...] = ()
         self.values: list[tuple[str, Any, bytes]] = []
         self.opaque: list[tuple[str, Any, dict[str, Any]]] = []
+        self.large: list[tuple[str, Any, int]] = []
+        self.stored: list[tuple[str, dict[str, Any], Any]] = []
 
     def changes_meanwhile(self) -> bytes | None:
         """Give the parameters that were changed so far, where that can be told at little cost."""
@@ -162,9 +193,15 @@ class Watch:
         """Give the parameters that were changed in place, as they are now, and what of that can't be done again."""
         look = self._look
         changed = {name: value for name, value, before in self.values if look(value) != before}
+        beyond = [
+            f"changed.{name}: {label(type(value))}" for name, value, size in self.large if len(value) != size
+        ]
+        for name, space, before in self.stored:
+            now = space.get(name, _NOTHING)
+            if now is not before and now is not _NOTHING:
+                changed[GLOBAL + name] = now
         if not changed and not self.opaque:
-            return None, ()
-        beyond: list[str] = []
+            return None, tuple(beyond)
         for name, value, before in self.opaque:
             now = _surface(value)
             if now != before:

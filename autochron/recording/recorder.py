@@ -20,8 +20,9 @@ from autochron.envelope.canonical import canonical, screened_snapshot, snapshot
 from autochron.inputs import LARGE, Inputs, inputs_of, observed, sent_form
 from autochron.interrupts import is_interruption
 from autochron.model import Closed, Raised, Returned
-from autochron.recording.changes import NO_LOOKS, STILL, argument_of, below, kind_at, watch
+from autochron.recording.changes import NO_LOOKS, STILL, argument_of, below, kind_at, watch, watch_globals
 from autochron.recording.drafts import Begun, Draft, Item, Print
+from autochron.recording.named_globals import named_globals
 
 if TYPE_CHECKING:
     from autochron.effects.outside import OutsideEffects
@@ -74,6 +75,8 @@ class Recorder:
                     draft.input = body = canonical(point.parameters, arguments)
                     inputs.large = len(body) > LARGE
                     draft.watch = watch(point, arguments, inputs.caught, inputs.changing)
+                    if inputs.globals is not None:
+                        self._watch_globals(crossing, draft, inputs)
                     _let_receiver_be(crossing, draft)
         except Exception as error:
             self._failed(crossing, error)
@@ -92,7 +95,18 @@ class Recorder:
             inputs.large = len(body) > LARGE
         look = snapshot if inputs.whole else screened_snapshot
         draft.watch = watch(point, arguments, inputs.caught, inputs.changing, looks, look)
+        if inputs.globals is not None:
+            self._watch_globals(crossing, draft, inputs)
         _let_receiver_be(crossing, draft)
+
+    def _watch_globals(self, crossing: Crossing, draft: Draft, inputs: Inputs) -> None:
+        """Watch the globals that a tool's code names; what they are is found at its first call."""
+        if inputs.globals is False:
+            is_own = crossing.rule.pack is None and crossing.rule.kind != "model" and inputs.changing is None
+            inputs.globals = named_globals(crossing.point) if is_own else None
+            if inputs.globals is None:
+                return
+        draft.watch = watch_globals(inputs.globals, draft.watch, draft.arguments)
 
     def returned(self, crossing: Crossing, value: Any) -> Any:
         """Note the outcome."""

@@ -12,6 +12,9 @@ import msgspec
 from autochron.envelope import codec, shapes
 from autochron.envelope.redaction import MASK
 
+GLOBAL = "global:"
+"""Stands before the name of a global of the module, among what a call changed."""
+
 _KEPT: Any = type("Kept", (), {"__slots__": ()})()
 """In the place of what was never recorded: the caller's own object stays."""
 
@@ -19,13 +22,22 @@ _NONE: Any = object()
 _VALUES = (str, bytes, int, float, complex, frozenset)
 
 
-def apply_changes(body: bytes, arguments: Mapping[str, Any]) -> list[str]:
+def apply_changes(
+    body: bytes, arguments: Mapping[str, Any], space: dict[str, Any] | None = None
+) -> list[str]:
     """Bring the arguments that a record tells of to their recorded state, in place and as deep as they correspond.
 
-    Gives the names of those that could not be. CodecError where the record can't be read.
+    `space` is the dictionary of the module whose globals were changed. Gives the names of those that could not be. CodecError
+    where the record can't be read.
     """
     failed: list[str] = []
     for name, after in codec.decode_partly(body, _KEPT).items():
+        if name.startswith(GLOBAL) and space is not None and "." not in name:
+            held = space.get(name.removeprefix(GLOBAL), _NONE)
+            brought = _brought(held, after, own=True)
+            if brought is not held and brought is not _KEPT:
+                space[name.removeprefix(GLOBAL)] = brought
+            continue
         target = arguments.get(name, _NONE)
         if target is _NONE:
             if not _bring_attribute(name, after, arguments):

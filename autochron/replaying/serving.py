@@ -16,7 +16,7 @@ from autochron.envelope import codec
 from autochron.errors import AutochronError, CodecError, DivergenceError
 from autochron.inputs import sent_form
 from autochron.model import Abandoned, Closed, Envelope, Raised, Returned, Streamed
-from autochron.replaying.changes import apply_changes
+from autochron.replaying.changes import GLOBAL, apply_changes
 from autochron.replaying.comparing import error_name, is_of_type
 from autochron.replaying.cursor import DAEMON
 from autochron.replaying.printing import MARK as PRINTS
@@ -321,7 +321,11 @@ class Served:
         arguments = dict(zip(crossing.point.parameters, self._arguments, strict=False))
         if crossing.rule.changes is not None:
             arguments |= zip(*capture(crossing.rule.changes, crossing.point)(self._arguments), strict=True)
-        failed = apply_changes(changed, arguments)
+        space = None
+        if b'"global:' in changed:
+            space = vars(sys.modules[crossing.point.module])
+            arguments |= {f"{GLOBAL}{name}": value for name, value in space.items()}
+        failed = apply_changes(changed, arguments, space)
         if failed:
             address, names = self.envelope.address, ", ".join(failed)
             message = f"{address} changed {names} when it was recorded, which can't be done again; record the program again"

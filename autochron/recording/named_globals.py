@@ -1,0 +1,105 @@
+"""Globals of its module that a tool's code names and may change: a call that is served changes them again.
+
+Only a function of the project's own, and only what its own code names: containers, objects of the program's own classes, and
+what it declares `global`. What functions that it calls change is not seen.
+"""
+
+from __future__ import annotations
+
+import opcode
+import sys
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final
+
+from autochron.envelope import objects, shapes
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from autochron.weaving.gate import Point
+
+GLOBAL: Final = "global:"
+"""Stands before the name of a global among what a call changed."""
+
+MOST_MEMBERS: Final = 1_000
+"""Members of a container that are compared at each call; of a larger one the length is."""
+
+_CONTAINERS = frozenset({dict, list, set, bytearray})
+
+
+class NamedGlobals:
+    """The globals that one definition names.
+
+    Attributes:
+        space: the module's own dictionary.
+        held: names of containers and objects.
+        stored: names that the code assigns.
+    """
+
+    __slots__ = ("held", "space", "stored")
+
+    def __init__(self, space: dict[str, Any], held: tuple[str, ...], stored: tuple[str, ...]) -> None:
+        self.space = space
+        self.held = held
+        self.stored = stored
+
+
+def named_globals(point: Point) -> NamedGlobals | None:
+    """Return the globals that a definition of the project names and may change; None where there are none."""
+    module = sys.modules.get(point.module)
+    if module is None or not objects.is_own_file(point.file):
+        return None
+    function = _find(vars(module), point.qualname)
+    code, space = getattr(function, "__code__", None), getattr(function, "__globals__", None)
+    if code is None or not isinstance(space, dict) or not objects.is_own_file(code.co_filename):
+        return None
+    stored = _stored(code)
+    held = tuple(
+        name
+        for name in code.co_names
+        if name not in stored and name in space and not name.startswith("__") and _may_change(space[name])
+    )
+    return NamedGlobals(space, held, stored) if held or stored else None
+
+
+def _find(space: Any, qualname: str) -> Any:
+    """Walk a qualified name through dictionaries, and through what wraps a function; None where it leads nowhere."""
+    found: Any = None
+    for part in qualname.split("."):
+        found = space.get(part) if hasattr(space, "get") else None
+        space = vars(found) if isinstance(found, type) else {}
+    for _ in range(8):
+        inner = getattr(found, "__func__", None) or getattr(found, "__wrapped__", None)
+        if inner is None:
+            break
+        found = inner
+    return found
+
+
+def _may_change(value: Any) -> bool:
+    kind = type(value)
+    if kind in _CONTAINERS:
+        return True
+    if isinstance(value, type) or callable(value):
+        return False
+    shape = shapes.kind_of(kind)
+    if shape == "container":
+        return issubclass(kind, (dict, list, set, deque))
+    return shape in {"record", "pydantic", "namespace"} or (shape == "none" and objects.is_own(kind))
+
+
+def _stored(code: CodeType) -> tuple[str, ...]:
+    """List the globals that a code object assigns or deletes."""
+    found: dict[str, None] = {}
+    extended = 0
+    units = code.co_code
+    for at in range(0, len(units), 2):
+        operation, argument = units[at], units[at + 1] | extended
+        extended = argument << 8 if operation == _EXTENDED else 0
+        if operation in _STORES:
+            found[code.co_names[argument]] = None
+    return tuple(found)
+
+
+_EXTENDED = opcode.opmap["EXTENDED_ARG"]
+_STORES = frozenset({opcode.opmap["STORE_GLOBAL"], opcode.opmap["DELETE_GLOBAL"]})

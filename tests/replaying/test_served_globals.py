@@ -1,0 +1,108 @@
+"""A tool that is served changes the globals of its module that its code names, as it did when it ran."""
+
+import pytest
+
+from tests.cli.processes import autochron
+
+RULES = """version = 1
+packs = []
+
+[[boundary]]
+name = "{__name__}"
+kind = "tool"
+define = "tools:*"
+"""
+TOOLS = {
+    "a dictionary": (
+        "ORDERS = {}\ndef act(n):\n    ORDERS[n] = [n]\n    return len(ORDERS)\n",
+        "tools.ORDERS",
+    ),
+    "a list that another holds": (
+        "LOG = []\nclass Box:\n    held = LOG\ndef act(n):\n    LOG.append(n)\n",
+        "tools.Box.held",
+    ),
+    "a set": ("SEEN = set()\ndef act(n):\n    SEEN.add(n)\n", "sorted(tools.SEEN)"),
+    "a counter": ("TOTAL = 0\ndef act(n):\n    global TOTAL\n    TOTAL += n\n", "tools.TOTAL"),
+    "a name that was not there": ("def act(n):\n    global LAST\n    LAST = {'n': n}\n", "tools.LAST"),
+    "a dataclass": (
+        (
+            "import dataclasses\n@dataclasses.dataclass\nclass Store:\n    total: int = 0\nSTORE = Store()\n"
+            "def act(n):\n    STORE.total += n\n"
+        ),
+        "tools.STORE.total",
+    ),
+    "an object": (
+        (
+            "class Store:\n    def __init__(self):\n        self.paid = {}\n        self.total = 0\nSTORE = Store()\n"
+            "def act(n):\n    STORE.paid[n] = True\n    STORE.total += n\n"
+        ),
+        "tools.STORE.paid, tools.STORE.total",
+    ),
+    "a deque": (
+        "import collections\nLAST = collections.deque(maxlen=2)\ndef act(n):\n    LAST.append(n)\n",
+        "list(tools.LAST)",
+    ),
+    "a coroutine": ("ORDERS = {}\nasync def act(n):\n    ORDERS[n] = n\n", "tools.ORDERS"),
+    "a generator": (
+        "ORDERS = []\ndef act(n):\n    for each in range(n):\n        ORDERS.append(each)\n        yield each\n",
+        "tools.ORDERS",
+    ),
+    "a method": (
+        "ORDERS = {}\nclass Desk:\n    def act(self, n):\n        ORDERS[n] = n\nact = Desk().act\n",
+        "tools.ORDERS",
+    ),
+    "what fails": (
+        "ORDERS = []\ndef act(n):\n    ORDERS.append(n)\n    raise ValueError(n)\n",
+        "tools.ORDERS",
+    ),
+}
+AGENT = """
+import asyncio, inspect, tools
+
+for number in (1, 2, 3):
+    try:
+        found = tools.act(number)
+        if inspect.isawaitable(found):
+            asyncio.run(found)
+        elif inspect.isgenerator(found):
+            print(list(found), {shown})
+    except ValueError as error:
+        print(error)
+    print({shown})
+"""
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_served_tool_changes_its_globals(tmp_path, name):
+    tools, shown = TOOLS[name]
+    rules = (
+        RULES + '[[boundary]]\nname = "act"\nkind = "tool"\ndefine = "tools:Desk.*"\n'
+        if name == "a method"
+        else RULES
+    )
+    (tmp_path / "autochron.toml").write_text(rules)
+    (tmp_path / "tools.py").write_text(tools)
+    (tmp_path / "agent.py").write_text(AGENT.replace("{shown}", shown))
+    ran = autochron(tmp_path, "run", "agent.py")
+    assert ran.status == 0, ran.said
+    again = autochron(tmp_path, "replay", "last")
+    assert (again.status, again.text) == (0, ran.text), again.said
+
+
+def test_a_global_that_is_too_large_is_told_when_it_changes(tmp_path):
+    (tmp_path / "autochron.toml").write_text(RULES)
+    (tmp_path / "tools.py").write_text(
+        "ORDERS = dict.fromkeys(range(5000))\ndef act(n):\n    ORDERS[-n] = n\n"
+    )
+    (tmp_path / "agent.py").write_text("import tools\ntools.act(1)\n")
+    ran = autochron(tmp_path, "run", "agent.py")
+    assert "not rebuilt on replay: act: changed.global:ORDERS: builtins:dict (opaque)" in ran.said
+
+
+def test_what_a_tool_only_reads_is_not_recorded(tmp_path):
+    (tmp_path / "autochron.toml").write_text(RULES)
+    (tmp_path / "tools.py").write_text("ORDERS = {'a': 1}\ndef act(n):\n    return ORDERS['a'] + n\n")
+    (tmp_path / "agent.py").write_text("import tools\nprint(tools.act(1))\n")
+    autochron(tmp_path, "run", "agent.py")
+    shown = autochron(tmp_path, "traces", "show", "last", "--json")
+    assert "global:" not in shown.text
