@@ -333,6 +333,7 @@ class Kernel:
         counts = current.counts
         within = counts[name] = counts.get(name, 0) + 1
         crossing = Crossing(self.handler, point, boundary, name, occurrence(), seq, current, within)
+        crossing.root.begun = seq
         BUSY.add(ident)
         try:
             serving = self.handler.begin(crossing, arguments)

@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable
 from contextvars import Context, ContextVar
 from typing import TYPE_CHECKING, Any, TypeAlias
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 from autochron import _originals
 
@@ -45,7 +45,9 @@ class Root:
     depends on when the program ends.
     """
 
-    __slots__ = ("collapses", "counts", "kernel", "lane", "parent", "quiet", "root", "spawned")
+    __slots__ = (
+        "begun", "causes", "collapses", "counts", "kernel", "lane", "parent", "quiet", "root", "spawned",
+    )  # fmt: skip
 
     def __init__(
         self, kernel: object, lane: str, parent: Crossing | Remote | None = None, *, quiet: bool = False
@@ -58,6 +60,10 @@ class Root:
         self.spawned: dict[str, int] = {}
         self.collapses = parent is not None and parent.collapses
         self.quiet = quiet
+        self.begun = 0
+        """The crossing that began last in it, by its number."""
+        self.causes: tuple[int, ...] = ()
+        """Crossings of other lanes without which its next one would not begin: what it was started after, or waited for."""
 
     def is_under(self, other: Root) -> bool:
         """Tell whether this is another lane, or one that was started from it."""
@@ -112,7 +118,23 @@ def spawn(current: Any, label: str) -> Root:
     spawned = current.root.spawned
     nth = spawned[label] = spawned.get(label, 0) + 1
     parent = current.parent if current is current.root else current
-    return Root(current.root.kernel, f"{current.root.lane}/{label}.{nth}", parent)
+    root = Root(current.root.kernel, f"{current.root.lane}/{label}.{nth}", parent)
+    root.causes = (current.root.begun,) if current.root.begun else current.root.causes
+    return root
+
+
+_lanes_of: WeakKeyDictionary[Any, Root] = WeakKeyDictionary()
+"""The lanes of threads, and of what pools were given."""
+
+
+def _waited_for(current_of: Current | None, awaited: Any) -> None:
+    """Note that what runs now waited for a thread or for a result of a pool: its next crossing comes after those of it."""
+    root = _lanes_of.get(awaited)
+    if root is None or current_of is None:
+        return
+    own = current_of().root
+    if root.kernel is own.kernel:
+        own.causes += (root.begun,) if root.begun else root.causes
 
 
 def label_of(target: object) -> str:
@@ -225,6 +247,7 @@ class LaneHooks:
         """Put the hooks on: on threads now, on pools and event loops now or when they are imported."""
         self._put(_originals.Thread, "start", _thread_start)
         self._put(_originals.Thread, "_bootstrap_inner", _thread_run)
+        self._put(_originals.Thread, "join", _thread_join)
         for name in ("concurrent.futures.thread", "asyncio.base_events", "uvloop", "trio._core._run"):
             if name in sys.modules:
                 self.imported(name)
@@ -234,6 +257,7 @@ class LaneHooks:
         """Put the hooks on a module that has just been imported."""
         if module == "concurrent.futures.thread":
             self._put(sys.modules[module].ThreadPoolExecutor, "submit", _submit)
+            self._put(sys.modules["concurrent.futures._base"].Future, "result", _future_result)
         elif module == "asyncio.base_events":
             self._put(sys.modules[module].BaseEventLoop, "create_task", _create_task)
         elif module == "uvloop":
@@ -269,7 +293,9 @@ def _thread_start(original: Any, carried: Callable[[], Current | None]) -> Any:
             if is_context_run(target):
                 target = functools.partial(target, *thread._args)  # noqa: SLF001 - what the context is to run
             label = label_of(target)
-            setattr(thread, _ROOT_ATTRIBUTE, spawn(current, f"~{label}" if thread.daemon else label))
+            root = spawn(current, f"~{label}" if thread.daemon else label)
+            setattr(thread, _ROOT_ATTRIBUTE, root)
+            _lanes_of[thread] = root
         original(thread)
 
     return start
@@ -287,6 +313,26 @@ def _thread_run(original: Any, _carried: Callable[[], Current | None]) -> Any:
     return _bootstrap_inner
 
 
+def _thread_join(original: Any, carried: Callable[[], Current | None]) -> Any:
+    def join(thread: Any, timeout: float | None = None) -> None:
+        original(thread, timeout)
+        if thread in _lanes_of and not thread.is_alive():
+            _waited_for(carried(), thread)
+
+    return join
+
+
+def _future_result(original: Any, carried: Callable[[], Current | None]) -> Any:
+    def result(future: Any, timeout: float | None = None) -> Any:
+        try:
+            return original(future, timeout)
+        finally:
+            if future in _lanes_of and future.done():
+                _waited_for(carried(), future)
+
+    return result
+
+
 def _submit(original: Any, carried: Callable[[], Current | None]) -> Any:
     def submit(pool: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         current_of = carried()
@@ -296,7 +342,9 @@ def _submit(original: Any, carried: Callable[[], Current | None]) -> Any:
         # The worker thread that this may start is the pool's own business: whether one is started depends on timing.
         token = CURRENT.set(QUIET)
         try:
-            return original(pool, _InLane(fn, root), *args, **kwargs)
+            future = original(pool, _InLane(fn, root), *args, **kwargs)
+            _lanes_of[future] = root
+            return future
         finally:
             CURRENT.reset(token)
 

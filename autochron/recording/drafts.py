@@ -69,13 +69,14 @@ class Draft:
         are_mixed: whether what others printed stands between them.
         items: how many items were handed out.
         states: attributes of the object that was handed out, as they changed, by the number of items before.
+        after: crossings of other lanes that had to begin before it: it was started by them, or waited for them.
         sends: what was sent or thrown in, by the number of items before it.
         steps: arguments that were changed in place before an item, by the number of items before it.
     """
 
     __slots__ = (
-        "are_mixed", "arguments", "changed", "end", "ended", "given", "input", "inputs", "items", "opaque", "outcome",
-        "prints", "sends", "started", "states", "steps", "streamed", "watch", "wires",
+        "after", "are_mixed", "arguments", "changed", "end", "ended", "given", "input", "inputs", "items", "opaque",
+        "outcome", "prints", "sends", "started", "states", "steps", "streamed", "watch", "wires",
     )  # fmt: skip
 
     def __init__(self, started: int, arguments: tuple[Any, ...]) -> None:
@@ -98,6 +99,7 @@ class Draft:
         self.steps: dict[int, bytes] | None = None
         self.states: dict[str, dict[str, bytes]] | None = None
         self.sends: dict[int, bytes] | None = None
+        self.after: tuple[int, ...] = ()
 
     def add_opaque(self, entries: Iterable[str]) -> None:
         """Note parts that can't be rebuilt."""
@@ -218,6 +220,8 @@ class Editor:
         )
         if crossing.point.passer is not None:
             meta = encode({**decode(meta), "passed": self._site(crossing.point.passer)})
+        if draft.after:
+            meta = encode({**decode(meta), "after": draft.after})
         if not reenters and (more := self._beside(crossing, draft, rule)):
             meta = encode({**decode(meta), **more})
         return Envelope(

@@ -57,6 +57,8 @@ class Recorder:
         draft = crossing.record = Draft(_now(), arguments)
         self._open[crossing.seq] = crossing
         self._latest = crossing.seq
+        if crossing.root.causes:
+            draft.after, crossing.root.causes = crossing.root.causes, ()
         try:
             inputs: Inputs | None = crossing.boundary.inputs
             if inputs is None:

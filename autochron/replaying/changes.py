@@ -32,6 +32,8 @@ def apply_changes(
     """
     failed: list[str] = []
     for name, after in codec.decode_partly(body, _KEPT).items():
+        if name.startswith(GLOBAL) and space is None:
+            continue
         if name.startswith(GLOBAL) and space is not None and "." not in name:
             held = space.get(name.removeprefix(GLOBAL), _NONE)
             brought = _brought(held, after, own=True)

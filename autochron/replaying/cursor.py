@@ -302,6 +302,10 @@ class Cursor:
             and not self._is_inside_closed(envelope)
         )
 
+    def is_due(self, envelope: Envelope) -> bool:
+        """Return whether an envelope was not met and may still be: it lies inside nothing that was served."""
+        return envelope.seq not in self._met and not self._is_inside_closed(envelope)
+
     def _is_tail(self, envelope: Envelope) -> bool:
         """Return whether nothing that was met came after an envelope in its lane."""
         furthest = self._begun.get(envelope.lane)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import structs
+from msgspec.json import decode
 
 from autochron import _originals
 from autochron.crossing import streams
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from autochron.ports import LiveObserver, Record
 
 _process = _originals.process
+
+_AFTER = b'"after":'
+"""Stands in the meta of an envelope that others of other lanes had to come before."""
 
 _BEYOND = b'"$beyond":'
 """Stands in an input in which something is too large to be compared."""
@@ -124,6 +128,8 @@ class Director:
                 self._report.tell(Told(kind="crossed", seq=envelope.seq, lane=crossing.root.lane))
         if earlier is not None:
             self.teller.order(envelope, earlier)
+        if _AFTER in envelope.meta:
+            self._compare_causes(envelope)
         if envelope.reenters:  # what it was asked is known with its first request
             serves = mode != "live" and crossing.point.transport
             return self._request(crossing, crossing.point, arguments) if serves else None
@@ -146,6 +152,16 @@ class Director:
         if type(envelope.outcome) is Streamed:
             self._streams[envelope.seq] = serving
         return serving
+
+    def _compare_causes(self, envelope: Envelope) -> None:
+        """Note what a crossing waited for when it was recorded, and comes before now."""
+        for seq in decode(envelope.meta)["after"]:
+            other = self.cursor.get(seq) if 0 < seq <= self.record.size else None
+            # Lanes that were started alike are told apart by input, and share out their work in any order.
+            if other is None or _kin(other.lane) == _kin(envelope.lane):
+                continue
+            if self.cursor.is_due(other):
+                self.teller.order(envelope, other)
 
     def _compared(self, crossing: Crossing, arguments: tuple[Any, ...], envelope: Envelope) -> bytes:
         """Compare what a crossing is given with its record; return it, masked."""
@@ -582,3 +598,8 @@ class Director:
         """Give the crossings as they were in the replay, and what more is kept of each."""
         with self._lock:
             return list(self.log.replayed(self.given.mask))
+
+
+def _kin(lane: str) -> str:
+    """Return a lane's name without its last number: lanes that were started alike share it."""
+    return lane.rpartition(".")[0]

@@ -322,7 +322,8 @@ class Served:
         if crossing.rule.changes is not None:
             arguments |= zip(*capture(crossing.rule.changes, crossing.point)(self._arguments), strict=True)
         space = None
-        if b'"global:' in changed:
+        # Beside something live the recorded state of a global would undo what that did to it.
+        if b'"global:' in changed and self._director.plan.is_full:
             space = vars(sys.modules[crossing.point.module])
             arguments |= {f"{GLOBAL}{name}": value for name, value in space.items()}
         failed = apply_changes(changed, arguments, space)

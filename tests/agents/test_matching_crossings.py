@@ -4,6 +4,7 @@ import asyncio
 import random
 import threading
 import time
+from collections import UserList
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ import pytest
 import autochron
 from autochron.errors import DivergenceError
 
-ran = []
+ran = UserList()  # not a list, which a served tool would change again
 
 
 @autochron.boundary

@@ -15,9 +15,10 @@ import random
 import re
 import time
 from dataclasses import dataclass, field
-from types import SimpleNamespace
+from types import ModuleType
 
-NOW = SimpleNamespace(number=0, ran=[])
+NOW = ModuleType("now")  # nothing that a served tool would change again
+NOW.number, NOW.ran = 0, []
 
 EXCLUDED = (
     *(

@@ -6,6 +6,7 @@ import copy
 import decimal
 import threading
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -413,3 +414,63 @@ def test_a_daemon_is_compared_but_for_its_end(block, name):
     assert list(block.replay(trace, lambda: daemon(*then))[1]) == []
     _, found = block.replay(trace, lambda: daemon(*now), check=False)
     assert [each.severity for each in found if each.severity == "error"][:1] == severities
+
+
+# --- order across lanes ----------------------------------------------------------------------------------------------
+
+
+@autochron.boundary("check", kind="tool")
+def check(number):
+    """Check."""
+
+
+def in_thread(function):
+    """Call it in a thread, and wait for that."""
+    thread = threading.Thread(target=function, args=(1,))
+    thread.start()
+    thread.join()
+
+
+def in_pool(function):
+    """Call it in a pool, and wait for its result."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(function, 1).result()
+
+
+def without_waiting(first, then):
+    """Call one in a thread, and the other beside it."""
+    thread = threading.Thread(target=first, args=(1,))
+    thread.start()
+    then(1)
+    thread.join()
+
+
+def started_after(first, then):
+    """Call one, and then start a thread that calls the other."""
+    first(1)
+    in_thread(then)
+
+
+ORDERS = {
+    "a join": (lambda: (in_thread(check), refund(1)), lambda: (refund(1), in_thread(check))),
+    "a result": (lambda: (in_pool(check), refund(1)), lambda: (refund(1), in_pool(check))),
+    "a start": (lambda: started_after(check, refund), lambda: (in_thread(refund), check(1))),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_an_order_that_had_a_cause_is_compared_across_lanes(block, name):
+    then, now = ORDERS[name]
+    _, trace = block.record(then)
+    for _ in range(5):
+        assert list(block.replay(trace, then)[1]) == []
+    _, found = block.replay(trace, now, check=False)
+    (divergence,) = found
+    assert (divergence.kind, divergence.severity) == ("reordered", "error")
+    assert "came before" in divergence.message
+
+
+def test_an_order_that_was_a_race_is_not_compared(block):
+    _, trace = block.record(lambda: without_waiting(check, refund))
+    for _ in range(10):
+        assert list(block.replay(trace, lambda: without_waiting(check, refund))[1]) == []
