@@ -10,7 +10,7 @@ import gc
 import io
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from autochron import _originals
 from autochron._late import late
@@ -38,7 +38,7 @@ _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _KERNEL = ("/dev/", "/proc/", "/sys/")
 _OF_TOOLS = late(
     r"/(\.autochron|\.git|\.hg|\.svn|\.?venv[^/]*|\.tox|\.nox|node_modules|site-packages|__pycache__|"
-    r"\.(pytest|mypy|ruff|hypothesis)(_cache)?)(/|$)|\.py[co]$"
+    r"\.(pytest|mypy|ruff|hypothesis)(_cache)?|\.coverage[^/]*)(/|$)|\.py[co]$"
 )
 _WORDS = {
     "open": "writes",
@@ -332,11 +332,14 @@ def _flush(paths: set[str]) -> None:
 # --- compared ------------------------------------------------------------------------------------------------------------
 
 
+Severity: TypeAlias = Literal["error", "notice"]
+
+
 class Difference(NamedTuple):
     """One thing in which the effects of a replay are others."""
 
     effect: OutsideEffect
-    severity: Literal["error", "notice"]
+    severity: Severity
     """`notice` where only times differ, or nothing could be compared."""
     message: str
 
@@ -359,6 +362,8 @@ def differences(
         if effect.kind not in _STATE:
             continue
         what, digest, rough = effect.what, *digests(effect.what)
+        # Nobody's line: a library's, or a program's that a child was given as text.
+        grave: Severity = "error" if effect.site != "?" else "notice"
         if not effect.digest or not digest:
             reason = effect.reason or "what it held before the recorded run is not here"
             found.append(Difference(effect, "notice", f"what {what} holds is not compared: {reason}"))
@@ -369,16 +374,17 @@ def differences(
             found.append(Difference(effect, "notice", message))
         elif digest == ABSENT:
             message = f"{effect.site} {effect.does} {what} no more, as it did when it was recorded"
-            found.append(Difference(effect, "error", message))
+            found.append(Difference(effect, grave, message))
         else:
             message = (
                 f"{what} does not hold what it held when it was recorded; it is written at {effect.site}"
             )
-            found.append(Difference(effect, "error", message))
+            found.append(Difference(effect, grave, message))
     for effect in now:
         if effect.kind in _STATE and effect.what not in known:
+            grave = "error" if effect.site != "?" else "notice"
             message = f"{effect.site} {effect.does} {effect.what}, which it did not when it was recorded"
-            found.append(Difference(effect, "error", message))
+            found.append(Difference(effect, grave, message))
     return found
 
 

@@ -93,7 +93,9 @@ def _write_effects(effects: tuple[OutsideEffect, ...], page: Page) -> None:
             lines.append(f"      {each.near}")
     for line in lines:
         page.line(f"  {line}", "yellow")
-    shown = {each.function: None for each in effects if not each.function.endswith((":", ":<module>"))}
+    shown = {
+        each.function: None for each in effects if each.function and not each.function.endswith(":<module>")
+    }
     for function in list(shown)[:_TABLES]:
         page.line("        [[boundary]]", "dim")
         page.line('        kind = "tool"', "dim")

@@ -43,9 +43,14 @@ def digest(rules: Rules, packs: Iterable[tuple[str, str]]) -> str:
 def digest_text(text: str) -> str:
     """Give SHA-256 in hex over the lines of a pack that are neither blank nor comments.
 
-    Not over its parsed rules: a pack that waits for its library is not parsed.
+    Without what names senders of telemetry, which changes nothing that is recorded. Not over its parsed rules: a pack that
+    waits for its library is not parsed.
     """
-    lines = [line for each in text.splitlines() if (line := each.strip()) and line[0] != "#"]
+    lines = [
+        line
+        for each in text.splitlines()
+        if (line := each.strip()) and line[0] != "#" and not line.startswith("telemetry =")
+    ]
     text_digest: str = sha256("\n".join(lines).encode()).hexdigest()
     return text_digest
 

@@ -71,7 +71,7 @@ def test_what_a_version_decides_is_a_divergence_that_says_so(folder):
         file.write("    print(openai.__version__)\n")
     replayed = autochron(folder, "replay", "openai_2_python_3.11.jsonl")
     assert replayed.status == 1
-    assert f"now it is '{openai.__version__}' (output)" in replayed.said
+    assert f"now it is '{openai.__version__}', written at agent.py:" in replayed.said
     assert "it was recorded with openai 2.54.0" in replayed.said
     assert f"and here is openai {openai.__version__}" in replayed.said
     assert "what differs may come of that (other-versions)" in replayed.said
