@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from autochron import _originals
 from autochron.crossing import streams
 from autochron.crossing.adapters import PLAIN, adapt
@@ -32,7 +34,7 @@ BUSY: set[int] = set()
 """Threads in which a handler is at work: what it calls of the program, such as a property, crosses nothing."""
 
 
-class Crossing:
+class Crossing(Struct, eq=False):
     """One execution of a boundary, while it is open. It is the token that woven code holds.
 
     Attributes:
@@ -51,41 +53,24 @@ class Crossing:
         record: what the handler keeps with it.
     """
 
-    __slots__ = (
-        "_counts", "boundary", "collapses", "done", "form", "handed", "handler", "is_stepping",
-        "name", "nth", "parent", "point",
-        "previous", "record", "root", "rule", "seq", "within",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        handler: CrossingHandler,
-        point: Point,
-        boundary: _Boundary,
-        name: str,
-        nth: int,
-        seq: int,
-        current: Any,
-        within: int,
-    ) -> None:
-        self.handler = handler
-        self.point = point
-        self.boundary = boundary
-        self.rule = boundary.rule
-        self.name = name
-        self.nth = nth
-        self.seq = seq
-        self.previous = current
-        self.root = root = current.root
-        self.parent = root.parent if current is root else current
-        self.within = within
-        self.done = False
-        self.collapses = boundary.collapses
-        self._counts: dict[str, int] | None = None
-        self.record: Any = None
-        self.form: Form = "value"
-        self.handed: dict[str, Any] | None = None
-        self.is_stepping = False
+    handler: CrossingHandler
+    point: Point
+    boundary: _Boundary
+    rule: BoundaryRule
+    name: str
+    nth: int
+    seq: int
+    previous: Any
+    root: Root
+    parent: Any
+    within: int
+    collapses: bool
+    done: bool = False
+    _counts: dict[str, int] | None = None
+    record: Any = None
+    form: Form = "value"
+    handed: dict[str, Any] | None = None
+    is_stepping: bool = False
 
     @property
     def counts(self) -> dict[str, int]:
@@ -332,8 +317,22 @@ class Kernel:
             return None
         counts = current.counts
         within = counts[name] = counts.get(name, 0) + 1
-        crossing = Crossing(self.handler, point, boundary, name, occurrence(), seq, current, within)
-        crossing.root.begun = seq
+        root = current.root
+        root.begun = seq
+        crossing = Crossing(
+            self.handler,
+            point,
+            boundary,
+            boundary.rule,
+            name,
+            occurrence(),
+            seq,
+            current,
+            root,
+            root.parent if current is root else current,
+            within,
+            boundary.collapses,
+        )
         BUSY.add(ident)
         try:
             serving = self.handler.begin(crossing, arguments)

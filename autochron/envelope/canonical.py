@@ -18,8 +18,10 @@ from typing import Any
 
 import msgspec
 
-from autochron.envelope import arrays, bodies, objects, shapes, value_types
+from autochron.envelope import arrays, bodies, objects, shapes
 from autochron.envelope import types as names
+from autochron.envelope.tags import has_tag
+from autochron.envelope.value_types import is_plain, types_of
 from autochron.interrupts import is_interruption
 
 _FUNCTIONS = (
@@ -146,17 +148,17 @@ def canonical(parameters: Sequence[str], values: Sequence[Any], *, typed: bool =
     """
     bound = {}
     index = 0
-    is_finite = True
     for value in values:  # by hand: `dict(zip(…))` takes twice as long for the few that there are
-        if type(value) is float and not isfinite(value):
-            is_finite = False
         bound[parameters[index]] = value
         index += 1  # noqa: SIM113 - see above
     try:
-        if is_finite:
+        if is_plain(values):  # then there is nothing that msgspec must not see, either
+            body = encode_sorted(bound)
+            return _with_tree(bound, body) if typed and has_tag(body) else body
+        if not any(type(value) is float and not isfinite(value) for value in values):
             _screen(bound)
             body = encode_sorted(bound)
-            return with_types(bound, body) if typed else body
+            return _with_tree(bound, body) if typed else body
     except Exception as error:
         if is_interruption(error):
             raise
@@ -164,20 +166,17 @@ def canonical(parameters: Sequence[str], values: Sequence[Any], *, typed: bool =
     return _with_tree(bound, body) if typed else body
 
 
-_TAG = b'"$'
-
-
 def with_types(bound: dict[str, Any], body: bytes) -> bytes:
     """Add to the text of arguments the types that it does not tell."""
     # A string that begins like a tag is rare, and may be a key that forges one.
-    if _TAG not in body and value_types.is_plain(bound.values()):
+    if not has_tag(body) and is_plain(bound.values()):
         return body
     return _with_tree(bound, body)
 
 
 def _with_tree(bound: dict[str, Any], body: bytes) -> bytes:
     try:
-        tree = value_types.types_of(bound, _walk_anew)
+        tree = types_of(bound, _walk_anew)
     except Exception as error:
         if is_interruption(error):
             raise

@@ -89,7 +89,8 @@ def _client(distributed: Any, scheduler: str | None, workers: int, stack: ExitSt
         cluster = distributed.LocalCluster(
             n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL"
         )
-        return distributed.Client(stack.enter_context(cluster))
+        stack.callback(_close, cluster)
+        return distributed.Client(cluster)
     try:
         return distributed.Client(scheduler, timeout=10)
     except (OSError, ValueError) as error:  # a time-out is an OSError
@@ -97,6 +98,12 @@ def _client(distributed: Any, scheduler: str | None, workers: int, stack: ExitSt
             f"--scheduler {scheduler}: there is no Dask scheduler ({error}); name it as tcp://HOST:PORT, or leave"
             " --scheduler out for a cluster of this machine"
         ) from error
+
+
+def _close(cluster: Any) -> None:
+    """Close a cluster of this machine; workers that Dask gives up waiting for end with this process."""
+    with suppress(Exception):  # it would stand in the place of what the work gave or raised
+        cluster.close()
 
 
 def _result(distributed: Any, future: Any, folder: str) -> Any:

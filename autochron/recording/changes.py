@@ -150,11 +150,10 @@ def watch_globals(
         if kind == VALUE and not (type(value) in _SIZED and len(value) > MOST_MEMBERS):
             made.values.append((GLOBAL + name, value, look(value)))
         elif kind == VALUE:
-            made.large.append((GLOBAL + name, value, len(value)))
+            made.large += ((GLOBAL + name, value, len(value)),)
         elif kind == OPAQUE:
             made.opaque.append((GLOBAL + name, value, _surface(value)))
-    for name in found.stored:
-        made.stored.append((name, space, space.get(name, _NOTHING)))
+    made.stored = tuple((name, space, space.get(name, _NOTHING)) for name in found.stored)
     if watched is None:
         made.arguments = arguments
     return made
@@ -179,8 +178,8 @@ class Watch:
         self.arguments: tuple[Any, ...] = ()
         self.values: list[tuple[str, Any, bytes]] = []
         self.opaque: list[tuple[str, Any, dict[str, Any]]] = []
-        self.large: list[tuple[str, Any, int]] = []
-        self.stored: list[tuple[str, dict[str, Any], Any]] = []
+        self.large: tuple[tuple[str, Any, int], ...] = ()
+        self.stored: tuple[tuple[str, dict[str, Any], Any], ...] = ()
 
     def changes_meanwhile(self) -> bytes | None:
         """Give the parameters that were changed so far, where that can be told at little cost."""
@@ -193,13 +192,9 @@ class Watch:
         """Give the parameters that were changed in place, as they are now, and what of that can't be done again."""
         look = self._look
         changed = {name: value for name, value, before in self.values if look(value) != before}
-        beyond = [
-            f"changed.{name}: {label(type(value))}" for name, value, size in self.large if len(value) != size
-        ]
-        for name, space, before in self.stored:
-            now = space.get(name, _NOTHING)
-            if now is not before and now is not _NOTHING:
-                changed[GLOBAL + name] = now
+        beyond: list[str] = []
+        if self.large or self.stored:
+            beyond = self._changed_globals(changed)
         if not changed and not self.opaque:
             return None, tuple(beyond)
         for name, value, before in self.opaque:
@@ -213,6 +208,16 @@ class Watch:
             return None, tuple(beyond)
         encoded = codec.encode(changed)
         return encoded.body, (*below("changed", encoded.opaque), *beyond)
+
+    def _changed_globals(self, changed: dict[str, Any]) -> list[str]:
+        """Add the globals that were assigned anew, and return what of large ones can't be done again."""
+        for name, space, before in self.stored:
+            now = space.get(name, _NOTHING)
+            if now is not before and now is not _NOTHING:
+                changed[GLOBAL + name] = now
+        return [
+            f"changed.{name}: {label(type(value))}" for name, value, size in self.large if len(value) != size
+        ]
 
 
 def below(prefix: str, opaque: tuple[str, ...]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 from msgspec.json import decode, encode
 
 from autochron.envelope import bodies, exchange
@@ -46,7 +46,7 @@ IN_INPUT = "(input)."
 _MAX_BY_TYPE = 20
 
 
-class Draft:
+class Draft(Struct, eq=False):
     """What the recorder notes of a crossing, in its `record`.
 
     The crossing with its draft is what waits for the writer, who reads what no one changes any more, or a copy. It may be
@@ -74,32 +74,26 @@ class Draft:
         steps: arguments that were changed in place before an item, by the number of items before it.
     """
 
-    __slots__ = (
-        "after", "are_mixed", "arguments", "changed", "end", "ended", "given", "input", "inputs", "items", "opaque",
-        "outcome", "prints", "sends", "started", "states", "steps", "streamed", "watch", "wires",
-    )  # fmt: skip
-
-    def __init__(self, started: int, arguments: tuple[Any, ...]) -> None:
-        self.started = started
-        self.ended = started
-        self.arguments = arguments
-        self.inputs: Inputs | None = None
-        self.input: bytes | None = None
-        self.watch: Watch | None = None
-        self.opaque: dict[str, None] | None = None
-        self.streamed = False
-        self.outcome: Returned | Raised | None = None
-        self.end: Returned | Raised | Abandoned | Closed | None = None
-        self.given: Returned | None = None
-        self.changed: bytes | None = None
-        self.wires: list[Wire] | None = None
-        self.prints: list[Print] | None = None
-        self.are_mixed = False
-        self.items = 0
-        self.steps: dict[int, bytes] | None = None
-        self.states: dict[str, dict[str, bytes]] | None = None
-        self.sends: dict[int, bytes] | None = None
-        self.after: tuple[int, ...] = ()
+    started: int
+    arguments: tuple[Any, ...]
+    ended: int = 0
+    inputs: Inputs | None = None
+    input: bytes | None = None
+    watch: Watch | None = None
+    opaque: dict[str, None] | None = None
+    streamed: bool = False
+    outcome: Returned | Raised | None = None
+    end: Returned | Raised | Abandoned | Closed | None = None
+    given: Returned | None = None
+    changed: bytes | None = None
+    wires: list[Wire] | None = None
+    prints: list[Print] | None = None
+    are_mixed: bool = False
+    items: int = 0
+    steps: dict[int, bytes] | None = None
+    states: dict[str, dict[str, bytes]] | None = None
+    sends: dict[int, bytes] | None = None
+    after: tuple[int, ...] = ()
 
     def add_opaque(self, entries: Iterable[str]) -> None:
         """Note parts that can't be rebuilt."""

@@ -27,7 +27,9 @@ from autochron.recording.named_globals import named_globals
 if TYPE_CHECKING:
     from autochron.effects.outside import OutsideEffects
     from autochron.envelope.exchange import Wire
+    from autochron.model import BoundaryRule
     from autochron.ports import Serving
+    from autochron.recording.changes import Watch
 
 _now = _originals.perf_counter_ns
 
@@ -79,7 +81,8 @@ class Recorder:
                     draft.watch = watch(point, arguments, inputs.caught, inputs.changing)
                     if inputs.globals is not None:
                         self._watch_globals(crossing, draft, inputs)
-                    _let_receiver_be(crossing, draft)
+                    if draft.watch is not None:
+                        _let_receiver_be(crossing.rule, draft.watch)
         except Exception as error:
             self._failed(crossing, error)
         return None
@@ -99,7 +102,8 @@ class Recorder:
         draft.watch = watch(point, arguments, inputs.caught, inputs.changing, looks, look)
         if inputs.globals is not None:
             self._watch_globals(crossing, draft, inputs)
-        _let_receiver_be(crossing, draft)
+        if draft.watch is not None:
+            _let_receiver_be(crossing.rule, draft.watch)
 
     def _watch_globals(self, crossing: Crossing, draft: Draft, inputs: Inputs) -> None:
         """Watch the globals that a tool's code names; what they are is found at its first call."""
@@ -380,12 +384,14 @@ class Recorder:
                 draft.add_opaque(beyond)
         wires = draft.wires
         if wires is None or all(wire.closed for wire in wires):
-            self._close_one(crossing)
+            self._open.pop(crossing.seq, None)  # as `_close_one` does
+            if self.outside is not None and not self._open:
+                self.outside.crossing_ended()
         if draft.input is None and not wires:
             self._note_late(draft)
         if draft.streamed and not wires and draft.inputs is not None and draft.inputs.deferred:
             self._say_late(crossing)
-        draft.let_go()
+        draft.arguments, draft.watch = (), None  # as `let_go` does
         if draft.prints:
             draft.are_mixed = self._are_mixed(crossing, draft.prints)
         self._submit(crossing)
@@ -441,10 +447,9 @@ def _is_sending(wire: Wire) -> bool:
     return not wire.status and not wire.closed and wire.error is None
 
 
-def _let_receiver_be(crossing: Crossing, draft: Draft) -> None:
+def _let_receiver_be(rule: BoundaryRule, watched: Watch) -> None:
     """Look no longer at a library's session, of which a pack says that it is no input: other tasks change it meanwhile."""
-    rule, watched = crossing.rule, draft.watch
-    if watched is not None and watched.opaque and rule.pack is not None and rule.capture:
+    if watched.opaque and rule.pack is not None and rule.capture:
         watched.opaque = [each for each in watched.opaque if each[0] != "self"]
 
 

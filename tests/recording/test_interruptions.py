@@ -80,7 +80,8 @@ def caught(call, *arguments):
 PLACES = [
     (double, recorder, "watch"),
     (double, recorder, "argument_of"),
-    (double, canonical, "_screen"),
+    (double, canonical, "is_plain"),
+    (lambda value: double((value,)), canonical, "_screen"),
     (double, codec, "Writer"),
     (fail, codec, "Writer"),
     (lambda value: list(count(value)), codec, "Writer"),
