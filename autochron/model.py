@@ -555,6 +555,16 @@ class OutsideEffect(Struct, frozen=True, kw_only=True):
     """The rule that nearly fits the function, and why it does not."""
 
 
+class Unprinted(Struct, frozen=True, array_like=True):
+    """Lines of standard output that were written past Python's streams: by `os.write`, C code or a child process."""
+
+    line: int
+    """The first, counted from 0."""
+    count: int
+    during: tuple[int, ...] = ()
+    """Crossings of tools that ran meanwhile, by their `seq`."""
+
+
 class Footer(Struct, frozen=True, kw_only=True):
     """What was known when a trace ended. A trace without one was cut off."""
 
@@ -564,8 +574,14 @@ class Footer(Struct, frozen=True, kw_only=True):
     """Type of the exception that ended the program or the block."""
     stdout: bytes = b"null"
     """Stored body of what the program printed, masked."""
+    said: bool = False
+    """Whether `stdout` is all that was written to the descriptor, by whomever; else by Python's streams and `os.write`."""
+    unprinted: tuple[Unprinted, ...] = ()
+    """Lines of that which Python's streams did not print."""
     stdin: bytes = b"null"
     """Stored body of what the program read from standard input."""
+    stdin_kind: str = ""
+    """What standard input was: `file`, `pipe`, `terminal` or empty."""
     unwoven_tools: tuple[str, ...] = ()
     """Tools that the model asked for, that never crossed, and that no boundary is known to cover."""
     declined_tools: tuple[str, ...] = ()

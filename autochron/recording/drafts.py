@@ -72,6 +72,7 @@ class Draft(Struct, eq=False):
         after: crossings of other lanes that had to begin before it: it was started by them, or waited for them.
         sends: what was sent or thrown in, by the number of items before it.
         steps: arguments that were changed in place before an item, by the number of items before it.
+        position: how much had been written to standard output's descriptor when it began; -1 where that is not known.
     """
 
     started: int
@@ -94,6 +95,7 @@ class Draft(Struct, eq=False):
     states: dict[str, dict[str, bytes]] | None = None
     sends: dict[int, bytes] | None = None
     after: tuple[int, ...] = ()
+    position: int = -1
 
     def add_opaque(self, entries: Iterable[str]) -> None:
         """Note parts that can't be rebuilt."""
@@ -136,12 +138,14 @@ class Print(NamedTuple):
         text: what was printed.
         number: the place of the print in the run.
         latest: the `seq` of the crossing that began last before it.
+        is_written: whether `os.write` wrote it, past Python's stream.
     """
 
     items: int
     text: str
     number: int
     latest: int
+    is_written: bool = False
 
 
 class Begun:
@@ -251,9 +255,10 @@ class Editor:
             }
         if draft.prints and not draft.streamed:
             found["printed"] = self._redactor.mask_text("".join(each.text for each in draft.prints))
-            if draft.are_mixed:
+            if draft.are_mixed or any(each.is_written for each in draft.prints):
                 found["prints"] = [
-                    (each.number, each.latest, self._redactor.mask_text(each.text)) for each in draft.prints
+                    (each.number, each.latest, self._redactor.mask_text(each.text), each.is_written)
+                    for each in draft.prints
                 ]
         steps: dict[int, dict[str, Any]] = {}
         if draft.streamed and draft.prints:

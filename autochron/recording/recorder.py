@@ -48,6 +48,10 @@ class Recorder:
         """The crossing that began last."""
         self.outside: OutsideEffects | None = None
         """Who tells what boundaries change from what is changed outside of them; None where nothing was."""
+        self.position: Callable[[], int] | None = None
+        """Tells how much was written to the descriptor of standard output so far; None where that is not known."""
+        self.said_during: list[tuple[int, int, int]] = []
+        """From where to where that grew while a tool ran, with its `seq`."""
         self._lock = _originals.RLock()
 
     # --- told by the kernel ----------------------------------------------------------------------------------------
@@ -59,6 +63,8 @@ class Recorder:
         draft = crossing.record = Draft(_now(), arguments)
         self._open[crossing.seq] = crossing
         self._latest = crossing.seq
+        if self.position is not None and crossing.rule.kind != "model":
+            draft.position = self.position()
         if crossing.root.causes:
             draft.after, crossing.root.causes = crossing.root.causes, ()
         try:
@@ -210,7 +216,7 @@ class Recorder:
                 raise
             self._fault(crossing, error)
 
-    def printed(self, text: str) -> None:
+    def printed(self, text: str, *, is_written: bool = False) -> None:
         """Note what is printed inside crossings that a replay serves: it is printed again with them."""
         self._prints += 1
         current = CURRENT.get(None)
@@ -222,7 +228,7 @@ class Recorder:
             if is_open and not crossing.boundary.runs:
                 if draft.prints is None:
                     draft.prints = []
-                draft.prints.append(Print(draft.items, text, self._prints, self._latest))
+                draft.prints.append(Print(draft.items, text, self._prints, self._latest, is_written))
             crossing = crossing.parent
 
     def substituted(self, crossing: Crossing, argument: Any) -> Any:
@@ -394,6 +400,10 @@ class Recorder:
         draft.arguments, draft.watch = (), None  # as `let_go` does
         if draft.prints:
             draft.are_mixed = self._are_mixed(crossing, draft.prints)
+        if draft.position >= 0 and self.position is not None and not draft.streamed:
+            now = self.position()
+            if now != draft.position:
+                self.said_during.append((draft.position, now, crossing.seq))
         self._submit(crossing)
 
     def _are_mixed(self, crossing: Crossing, prints: list[Print]) -> bool:

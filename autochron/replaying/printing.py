@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,16 +14,26 @@ from autochron import _originals
 if TYPE_CHECKING:
     from autochron.model import Envelope
 
+_OUTPUT = 1
+
 MARK = b'"prints":'
 """Stands in the `meta` of an envelope whose prints have an order among those of others."""
 
 
 class Piece(NamedTuple):
-    """One print: its number in the run, the crossing that began last before it, and what it says."""
+    """One print: its number in the run, the crossing that began last before it, what it says, and whether by `os.write`."""
 
     number: int
     after: int
     text: str
+    is_written: bool = False
+
+    def repeat(self) -> None:
+        """Print it again."""
+        if self.is_written:
+            os.write(_OUTPUT, self.text.encode())
+        else:
+            sys.stdout.write(self.text)
 
 
 class Printing:
@@ -63,4 +74,4 @@ class Printing:
                 due += [each for each in pieces if is_due(each)]
                 self._waiting[seq] = [each for each in pieces if not is_due(each)]
             for piece in sorted(due):
-                sys.stdout.write(piece.text)
+                piece.repeat()

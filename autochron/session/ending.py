@@ -19,12 +19,26 @@ from autochron.model import (
     Footer,
     OutsideEffect,
     Snapshot,
+    Unprinted,
     Unwoven,
 )
 from autochron.session.children import Started, strangers
 
 if TYPE_CHECKING:
     from autochron.envelope.redaction import Redactor
+
+
+class Said(Struct, frozen=True):
+    """What a program wrote to standard output and read from standard input; see `Footer`."""
+
+    stdout: bytes = b""
+    stdin: bytes = b""
+    is_whole: bool = False
+    unprinted: tuple[Unprinted, ...] = ()
+    stdin_kind: str = ""
+
+
+NOTHING_SAID = Said()
 
 
 class Ending(Struct, frozen=True):
@@ -35,8 +49,7 @@ class Ending(Struct, frozen=True):
 
     status: int | None
     error: str | None
-    stdout: bytes
-    stdin: bytes
+    said: Said
     ledger: tuple[Unwoven, ...]
     unmatched: list[tuple[BoundaryRule, str]]
     started: tuple[Started, ...]
@@ -62,12 +75,17 @@ class Ending(Struct, frozen=True):
         """Make the footer; `come` are the child processes that were recorded."""
         footers = [child.end.footer for child in come if child.end is not None]
         snapshots = first_snapshots([self.snapshots, *(each.snapshots for each in footers)])
+        said = self.said
+        stdout = redactor.mask_outcome(bodies.store_body(said.stdout, "text/plain"))[0]
         matched = {rule for child in come if child.end is not None for rule in child.end.matched}
         return Footer(
             status=self.status,
             error=self.error,
-            stdout=redactor.mask_outcome(bodies.store_body(self.stdout, "text/plain"))[0],
-            stdin=redactor.mask_outcome(bodies.store_body(self.stdin, "text/plain"))[0],
+            stdout=stdout,
+            said=said.is_whole,
+            unprinted=said.unprinted if _has_lines_of(stdout, said.stdout) else (),
+            stdin=redactor.mask_outcome(bodies.store_body(said.stdin, "text/plain"))[0],
+            stdin_kind=said.stdin_kind,
             unwoven_tools=unwoven_tools,
             declined_tools=declined_tools,
             connections=tuple(connections),
@@ -87,6 +105,11 @@ class Ending(Struct, frozen=True):
             effects=_each_once([*self.effects, *(effect for each in footers for effect in each.effects)]),
             knows_effects=self.knows_effects,
         )
+
+
+def _has_lines_of(masked: bytes, stdout: bytes) -> bool:
+    """Return whether masking has left the lines where they were: a key of several lines becomes one."""
+    return bodies.restore_body(masked).count(b"\n") == stdout.count(b"\n")
 
 
 def _each_once(effects: list[OutsideEffect]) -> tuple[OutsideEffect, ...]:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import sys
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autochron.effects.outside import without_times
+from autochron.envelope import bodies
+from autochron.session.descriptors import foreign_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from autochron.model import OutputRule
+    from autochron.model import Envelope, Footer, OutputRule, Severity
+    from autochron.replaying.director import Director
+    from autochron.session.ending import Said
     from autochron.session.project import Project
+    from autochron.session.replaying import Replaying
+    from autochron.session.running import Capture
 
 MOST = 100_000
 """Prints whose writer is noted."""
@@ -41,9 +47,14 @@ class Writers:
         self._project = project
         self._lines = 0
         self._found: list[Writer] = []
+        self._past: dict[str, str] = {}
+        """From a line that `os.write` wrote to who did."""
 
-    def note(self, text: str) -> None:
-        """Take in that something was printed; called by the stream's `write`."""
+    def note(self, text: str, *, is_written: bool = False) -> None:
+        """Take in that something was printed; called by the stream's `write`, or for `os.write`."""
+        if is_written:
+            self._note_written(text)
+            return
         self._lines += text.count("\n")
         if len(self._found) >= MOST:
             return
@@ -59,6 +70,19 @@ class Writers:
             library = library or (name if name in CLOCKS else "")
             frame = frame.f_back
         self._found.append(Writer(self._lines, "", library))
+
+    def _note_written(self, text: str) -> None:
+        frame: Any = sys._getframe(3)
+        while frame is not None and not self._project.owns(frame.f_code.co_filename):
+            frame = frame.f_back
+        if frame is not None and len(self._past) < MOST:
+            site = f"{self._project.name(frame.f_code.co_filename)}:{frame.f_lineno}"
+            self._past |= dict.fromkeys(text.splitlines(), site)
+
+    def past(self, line: str) -> Writer | None:
+        """Return who wrote a line by `os.write`; None where that is not known."""
+        site = self._past.get(line.rstrip("\r\n"))
+        return None if site is None else Writer(0, site, "")
 
     def of(self, line: int) -> Writer | None:
         """Return who ended a line, counted from 0; None where that is not known."""
@@ -78,6 +102,7 @@ class OutputDifference(NamedTuple):
         is_time: whether only times differ in it.
         times: lines that libraries of `CLOCKS` wrote and in which only times differ.
         ignored: lines that `[[output]]` lets be.
+        missing: optional lines that are not there.
     """
 
     line: int = 0
@@ -87,21 +112,37 @@ class OutputDifference(NamedTuple):
     is_time: bool = False
     times: int = 0
     ignored: int = 0
+    missing: int = 0
 
 
 def compare_output(
-    recorded: bytes, replayed: bytes, writers: Writers | None, rules: Sequence[OutputRule]
+    recorded: bytes,
+    replayed: bytes,
+    writer_of: Callable[[int, str], Writer | None],
+    rules: Sequence[OutputRule],
+    optional: Collection[int] = (),
 ) -> OutputDifference:
-    """Compare two outputs line by line."""
-    before = recorded.decode("utf-8", "replace").splitlines(keepends=True)
-    now = replayed.decode("utf-8", "replace").splitlines(keepends=True)
-    times = ignored = 0
+    """Compare two outputs line by line.
+
+    Args:
+        recorded, replayed: both.
+        writer_of: returns who wrote a line of the replayed one, by its number from 0 and its text.
+        rules: what may differ.
+        optional: lines of the recorded one that need not be in the other, by their numbers from 0.
+    """
+    before = _lines(recorded)
+    now = _lines(replayed)
+    times = ignored = missing = at = index = 0
     patterns = _compiled(rules)
-    for index in range(max(len(before), len(now))):
-        one = before[index] if index < len(before) else None
+    while at < len(before) or index < len(now):
+        one = before[at] if at < len(before) else None
         other = now[index] if index < len(now) else None
         if one != other:
-            writer = None if writers is None or other is None else writers.of(index)
+            if at in optional:
+                at += 1
+                missing += 1
+                continue
+            writer = None if other is None else writer_of(index, other)
             is_time = one is not None and other is not None and without_times(one) == without_times(other)
             if one is not None and other is not None and _without(patterns, one) == _without(patterns, other):
                 ignored += 1
@@ -111,8 +152,113 @@ def compare_output(
                 was, is_now = ("(nothing)" if each is None else each.rstrip("\r\n") for each in (one, other))
                 if was == is_now:
                     was, is_now = "(as it is)", "(another line ending)"
-                return OutputDifference(index + 1, was, is_now, writer, is_time, times, ignored)
-    return OutputDifference(times=times, ignored=ignored)
+                return OutputDifference(at + 1, was, is_now, writer, is_time, times, ignored, missing)
+        at += 1
+        index += 1
+    return OutputDifference(times=times, ignored=ignored, missing=missing)
+
+
+def _lines(output: bytes) -> list[str]:
+    return output.decode("utf-8", "replace").splitlines(keepends=True)
+
+
+def compare_said(
+    replaying: Replaying, footer: Footer, capture: Capture, said: Said, severity: Severity
+) -> None:
+    """Note where a replayed program's output is not as it was."""
+    director = replaying.director
+    replayed, optional = said.stdout, set[int]()
+    if footer.said:
+        unheard = not said.is_whole  # then all that Python's streams did not print is
+        served = set[int]() if unheard else {each.seq for each in _served(director)}
+        optional = {
+            line
+            for each in footer.unprinted
+            if unheard or not served.isdisjoint(each.during)
+            for line in range(each.line, each.line + each.count)
+        }
+        if unheard:
+            replayed = capture.printed
+    else:
+        replayed = capture.stdout.data_and_rest if replaying.record.header.typed else capture.printed
+    masked = replaying.redactor.mask_outcome(bodies.store_body(replayed, "text/plain"))[0]
+    if replaying.record.header.typed and not (footer.said and said.is_whole):
+        place = "when it was recorded" if not footer.said else "now"
+        message = (
+            f"standard output was a terminal {place}, or the same as standard error: only what Python's streams and os.write"
+            " write is compared"
+        )
+        director.note("output", "standard output", message, severity="notice")
+    if masked == footer.stdout:
+        return
+    recorded, now = bodies.restore_body(footer.stdout), bodies.restore_body(masked)
+    find = _finder(replaying.writers, now, capture.printed)
+    found = compare_output(recorded, now, find, replaying.activation.rules.outputs, optional)
+    _note_difference(director, found, severity)
+    for message in _remarks(found, replaying, is_whole=footer.said and said.is_whole):
+        director.note("output", "standard output", message, severity="notice")
+
+
+def _remarks(found: OutputDifference, replaying: Replaying, *, is_whole: bool) -> Iterator[str]:
+    """Say what differs and counts for nothing."""
+    if found.times:
+        yield f"output lines in which only times differ, written by a library of logs: {found.times}"
+    if found.ignored:
+        reasons = ", ".join(rule.reason for rule in replaying.activation.rules.outputs)
+        yield f"output lines that [[output]] lets differ: {found.ignored} ({reasons})"
+    if found.missing and is_whole:
+        yield (
+            f"output lines that are not written again: {found.missing}; they were written past Python's streams, as by a"
+            " child process, while tools ran that are served now"
+        )
+
+
+def _note_difference(director: Director, found: OutputDifference, severity: Severity) -> None:
+    if not found.line:
+        return
+    by = "" if found.writer is None or not found.writer.site else f", written at {found.writer.site}"
+    remedy = (
+        "; only times differ: record that call, or let it be with an [[output]] pattern"
+        if found.is_time
+        else ""
+    )
+    message = (
+        f"line {found.line} of the output was {found.recorded!r}, now it is {found.replayed!r}{by}{remedy}"
+    )
+    director.note(
+        "output",
+        "standard output",
+        message,
+        severity=severity,
+        recorded=found.recorded,
+        replayed=found.replayed,
+    )
+
+
+def _served(director: Director) -> Iterator[Envelope]:
+    """Return the recorded crossings that were served."""
+    return (
+        each.recorded for each, _ in director.replayed() if each.mode != "live" and each.recorded is not None
+    )
+
+
+def _finder(writers: Writers | None, said: bytes, printed: bytes) -> Callable[[int, str], Writer | None]:
+    """Return what finds who wrote a line of what was said."""
+    if writers is None:
+        return lambda _line, _text: None
+    foreign: list[int] | None = None
+
+    def find(line: int, text: str) -> Writer | None:
+        nonlocal foreign
+        if foreign is None:
+            lines = said.splitlines(keepends=True)
+            foreign = foreign_lines(lines, printed.splitlines(keepends=True)) or []
+        before = bisect_left(foreign, line)
+        if foreign[before : before + 1] == [line]:
+            return writers.past(text)
+        return writers.of(line - before)
+
+    return find
 
 
 def _bare(line: str | None) -> str | None:

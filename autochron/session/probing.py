@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from autochron import _originals
 from autochron.detect.lines import hash_of
-from autochron.envelope import bodies
 from autochron.envelope.redaction import Redactor
 from autochron.model import Finding
 from autochron.replaying.plan import FULL
@@ -167,7 +166,8 @@ class Probe:
 
         exits.guard(cut_short)
         replaying.before_exec = lambda: cut_short(None)
-        capture.start(b"" if footer is None else bodies.restore_body(footer.stdin))
+        capture.serve_recorded(footer)
+        capture.start()
         replaying.begin()
         replaying.watch()
         status = program.run(weave_into(activation, program))  # type: ignore[arg-type]

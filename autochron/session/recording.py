@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, structs
@@ -35,7 +36,7 @@ from autochron.recording.recorder import Recorder
 from autochron.session import exits, facts, network
 from autochron.session.activation import Activation
 from autochron.session.children import Children, Handing, Numbers, strangers
-from autochron.session.ending import Ending, stranger
+from autochron.session.ending import NOTHING_SAID, Ending, Said, stranger
 from autochron.session.marking import marked
 from autochron.session.project import function_of_project
 from autochron.session.requests import Requests
@@ -81,7 +82,13 @@ class Joined(Struct, frozen=True):
 
 
 class Recording(Session):
-    """A session that records into a store, or a child process's part in one."""
+    """A session that records into a store, or a child process's part in one.
+
+    Attributes:
+        unseen: from the paths of standard streams that are not known at their descriptors to what they are.
+    """
+
+    unseen: Mapping[Any, str] = MappingProxyType({})
 
     def __init__(
         self,
@@ -224,7 +231,7 @@ class Recording(Session):
 
     def close_part(self, error: str | None) -> None:
         """Close the trace of a call."""
-        self._close(None, error, b"", b"")
+        self._close(None, error, NOTHING_SAID)
 
     def _reserve(self) -> int:
         """Take another run of seqs from the store."""
@@ -264,9 +271,9 @@ class Recording(Session):
             exits.guard(self.flush, signals=False)
             atexit.register(self.flush, None)
 
-    def printed(self, text: str) -> None:
-        """Note what is printed; a forked process has another recorder."""
-        self.recorder.printed(text)
+    def printed(self, text: str, *, is_written: bool = False) -> None:
+        """Note what is printed, or written by `os.write`; a forked process has another recorder."""
+        self.recorder.printed(text, is_written=is_written)
 
     def take_no_time(self) -> None:
         """Let nothing wait from now on: who started this process may kill it as soon as it has what it asked for."""
@@ -285,16 +292,14 @@ class Recording(Session):
         self.flush(None)
         self.leave_parent()
 
-    def finish(
-        self, status: int | None, error: str | None, stdout: bytes = b"", stdin: bytes = b""
-    ) -> Footer:
+    def finish(self, status: int | None, error: str | None, said: Said = NOTHING_SAID) -> Footer:
         """Switch recording off, write the last word and give it."""
-        self.end(status, error, stdout, stdin)
+        self.end(status, error, said)
         footer = self.footer
         assert footer is not None  # noqa: S101 - it is written
         return footer
 
-    def end(self, status: int | None, error: str | None, stdout: bytes = b"", stdin: bytes = b"") -> None:
+    def end(self, status: int | None, error: str | None, said: Said = NOTHING_SAID) -> None:
         """Switch recording off, and have the last word written; in memory that waits for a reader."""
         global _recording  # noqa: PLW0603 - forks belong to the process
         _recording = None
@@ -302,13 +307,13 @@ class Recording(Session):
             self.stop()
         if self.requests is not None:
             self.requests.finish()
-        self._close(status, error, stdout, stdin)
+        self._close(status, error, said)
 
-    def _close(self, status: int | None, error: str | None, stdout: bytes, stdin: bytes) -> None:
+    def _close(self, status: int | None, error: str | None, said: Said) -> None:
         for address in self.recorder.close():
             reason = "it had not ended when the run did, so it is not in the trace"
             self._noted[Unwoven(address, reason, "open")] = None
-        self.writer.end(self._end_with(status, error, stdout, stdin))
+        self.writer.end(self._end_with(status, error, said))
 
     @property
     def footer(self) -> Footer | None:
@@ -317,13 +322,13 @@ class Recording(Session):
             self.writer.flush()
         return self._footer
 
-    def flush(self, status: int | None, stdout: bytes = b"", stdin: bytes = b"") -> None:
+    def flush(self, status: int | None, said: Said = NOTHING_SAID) -> None:
         """Write all that waits, and the last word in case it is the last."""
         if self.requests is not None:
             self.requests.flush()
         self.recorder.hand_over()
         self.writer.flush()
-        self.writer.submit(self._end_with(status, None, stdout, stdin))
+        self.writer.submit(self._end_with(status, None, said))
         self.writer.flush()
 
     def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -364,6 +369,9 @@ class Recording(Session):
             return
         if event == "open":
             path, _, flags = (*arguments, None, 0)[:3]
+            if self.unseen and path in self.unseen:
+                self._note_unseen(self.unseen[path])
+                return
             if not (flags or 0) & _WRITES or "__pycache__" in str(path):
                 return
         try:
@@ -377,6 +385,10 @@ class Recording(Session):
             self.problem(
                 f"an effect outside every boundary is not noted: {type(error).__name__}: {error} (no-effect)"
             )
+
+    def _note_unseen(self, stream: str) -> None:
+        reason = f"opened anew at {self.place()}: what passes there is not recorded"
+        self._noted[Unwoven(stream, reason, "unseen-stream")] = None
 
     def _make_outside(self) -> OutsideEffects:
         from autochron.effects.outside import (
@@ -516,7 +528,7 @@ class Recording(Session):
         except Exception:  # the writer tells of the store
             return []
 
-    def _end_with(self, status: int | None, error: str | None, stdout: bytes, stdin: bytes) -> Ending:
+    def _end_with(self, status: int | None, error: str | None, said: Said) -> Ending:
         """Note what is known now; the footer is made when all crossings are prepared."""
         rules = self.activation.rules
         had = self._had
@@ -524,8 +536,7 @@ class Recording(Session):
         return Ending(
             status,
             error,
-            stdout,
-            stdin,
+            said,
             tuple(entry for entry in self._ledger() if entry not in had) if had else self._ledger(),
             self.activation.planner.unmatched() if is_whole else [],
             () if self.children is None else tuple(self.children.started),
@@ -643,7 +654,7 @@ class Recording(Session):
         if words == self._words:
             return envelope
         self._words = words
-        parting = self._parting(self._make_footer(self._end_with(None, None, b"", b"")))
+        parting = self._parting(self._make_footer(self._end_with(None, None, NOTHING_SAID)))
 
         def put(sink: Sink) -> None:
             sink.put(envelope)
@@ -656,7 +667,7 @@ class Recording(Session):
         """Give what a child process has to say at its end; a fork that did nothing says nothing."""
         tally = self.tally
         end = ChildEnd(
-            footer=structs.replace(footer, stdout=b"null", stdin=b"null"),
+            footer=structs.replace(footer, stdout=b"null", stdin=b"null", unprinted=()),
             opaque=tuple(tally.opaque),
             by_type=tuple(tally.by_type),
             masked=tuple(tally.masked),

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from autochron import _originals, _seed
 from autochron.config import default_store, find_rule_file
 from autochron.effects.snapshots import SnapshotFolder
-from autochron.envelope import bodies
 from autochron.envelope.redaction import Redactor
 from autochron.errors import UsageError
 from autochron.model import Command, ReplaySummary, Rules, Severity
@@ -34,6 +33,7 @@ from autochron.store import open_store
 if TYPE_CHECKING:
     from autochron.ports import Record
     from autochron.replaying.plan import Selector
+    from autochron.session.ending import Said
 
 REPORT = "AUTOCHRON_REPLAY_REPORT"
 """Names the file into which a replay that another process has started writes what became of it."""
@@ -128,14 +128,14 @@ def run_replayed(
     redactor = Redactor()
     set_environment(record, plan)
     activation = activate(rules, program.own, aliases={"__main__": program.aliases})
-    replaying = Replaying(activation, record, redactor, plan, swaps=swaps, scope=scope)
     capture = Capture()
-    footer = record.footer
-    served = b"" if footer is None else bodies.restore_body(footer.stdin)
+    capture.hold()
+    replaying = Replaying(activation, record, redactor, plan, swaps=swaps, scope=scope)
     ending = _ReplayEnding(replaying, capture, report, told, strict=wanted.strict)
     undo = exits.guard(ending.cut_short)
     replaying.before_exec = lambda: ending.cut_short(None)
-    capture.start(served, _writers_of(replaying))
+    capture.serve_recorded(record.footer)
+    capture.start(_writers_of(replaying))
     replaying.begin()
     if options.watch:
         replaying.watch()
@@ -157,7 +157,7 @@ def run_replayed(
     return ending.finish(status, program.uncaught)
 
 
-def _writers_of(replaying: Replaying) -> Callable[[str], None] | None:
+def _writers_of(replaying: Replaying) -> Callable[..., None] | None:
     """Return what notes who prints what; None where the output follows from what is live."""
     if not replaying.plan.is_full:
         return None
@@ -234,9 +234,9 @@ class _ReplayEnding:
         replaying.finish()
         replaying.uncaught = uncaught
         replaying.broke = self.broke
-        printed = self._capture.stdout
-        tells_rest = replaying.record.header.typed
-        compare_ending(replaying, status, printed.data_and_rest if tells_rest else printed.data, uncaught)
+        said = self._capture.said()
+        self._capture.let_go()
+        compare_ending(replaying, status, self._capture, said, uncaught)
         replaying.excuse_refusals()
         summary = replaying.summary(status or 0)
         if self._told is not None:
@@ -263,7 +263,7 @@ class _ReplayEnding:
 
 
 def compare_ending(
-    replaying: Replaying, status: int | None, stdout: bytes, uncaught: str | None = None
+    replaying: Replaying, status: int | None, capture: Capture, said: Said, uncaught: str | None = None
 ) -> None:
     """Note where exit status or output are not as they were."""
     footer = replaying.record.footer
@@ -284,39 +284,9 @@ def compare_ending(
             recorded=str(footer.status),
             replayed=str(status),
         )
-    masked = replaying.redactor.mask_outcome(bodies.store_body(stdout, "text/plain"))[0]
-    if masked == footer.stdout:
-        return
-    from autochron.session.output import compare_output  # lazy: where the output is another
+    from autochron.session.output import compare_said  # lazy: with the end of a program
 
-    recorded, replayed = bodies.restore_body(footer.stdout), bodies.restore_body(masked)
-    found = compare_output(recorded, replayed, replaying.writers, replaying.activation.rules.outputs)
-    if found.line:
-        by = "" if found.writer is None or not found.writer.site else f", written at {found.writer.site}"
-        remedy = (
-            "; only times differ: record that call, or let it be with an [[output]] pattern"
-            if found.is_time
-            else ""
-        )
-        message = f"line {found.line} of the output was {found.recorded!r}, now it is {found.replayed!r}{by}{remedy}"
-        director.note(
-            "output",
-            "standard output",
-            message,
-            severity=severity,
-            recorded=found.recorded,
-            replayed=found.replayed,
-        )
-    if found.times:
-        message = (
-            f"{found.times} lines of the output have other times in them, which a library of logs wrote; else they are the"
-            " same"
-        )
-        director.note("output", "standard output", message, severity="notice")
-    if found.ignored:
-        reasons = ", ".join(rule.reason for rule in replaying.activation.rules.outputs)
-        message = f"{found.ignored} lines of the output differ where [[output]] lets them ({reasons})"
-        director.note("output", "standard output", message, severity="notice")
+    compare_said(replaying, footer, capture, said, severity)
 
 
 def enter_folder(rules: Rules, command: Command) -> None:

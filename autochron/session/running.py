@@ -5,18 +5,31 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
 from autochron import _originals
 from autochron.config import default_store, find_rule_file
+from autochron.envelope import bodies
 from autochron.envelope.redaction import Redactor
 from autochron.errors import RuleError, StoreError
-from autochron.model import Command, Rules, RunSummary
+from autochron.model import Command, Footer, Rules, RunSummary
 from autochron.rules import load_rules
 from autochron.session import exits, facts, streams
 from autochron.session.activation import Activation, activate, deactivate
+from autochron.session.descriptors import (
+    INPUT,
+    OUTPUT,
+    InputDescriptor,
+    OutputDescriptor,
+    note_reads,
+    note_writes,
+    paths_of,
+    serve_input,
+    unprinted,
+)
+from autochron.session.ending import Said
 from autochron.session.program import Program, end_process, end_with
 from autochron.session.progress import shown_on
 from autochron.session.recording import Recording
@@ -60,20 +73,73 @@ class Capture:
     """What a program reads and prints, while it is recorded or replayed."""
 
     def __init__(self) -> None:
+        self.output = OutputDescriptor()
         self.stdout = streams.Kept()
-        self.stdin = streams.Kept()
+        """What Python's streams and `os.write` wrote, in the order of the calls."""
+        self._printed = streams.Kept()
+        """What Python's streams wrote."""
+        self._input = InputDescriptor()
+        self._stdin = streams.Kept()
         self._undo: list[Callable[[], None]] = []
 
-    def start(self, served: bytes | None = None, printed: Callable[[str], None] | None = None) -> None:
-        """Listen to the streams; with `served`, that is what the program reads. `printed` is told of each print."""
+    def hold(self) -> None:
+        """Begin with what needs a process of its own, before any thread is started."""
+        self.output.start()
+
+    def start(self, printed: Callable[..., None] | None = None) -> None:
+        """Listen to the streams. `printed` is told of each print, and with `is_written` of what `os.write` writes."""
         if printed is not None:
             self._undo.append(streams.listen_to_prints(printed))
-        self._undo.append(streams.listen_to_output(self.stdout))
-        if served is None:
-            self._undo.append(streams.listen_to_stdin(self.stdin))
-            self._undo.append(streams.listen_to_input(self.stdin, self.stdout))
-        else:
-            self._undo.append(streams.serve_stdin(served))
+        self._undo.append(streams.listen_to_output(self._note))
+
+        def written(data: bytes) -> None:
+            self.stdout(data)
+            if printed is not None:
+                printed(data.decode("utf-8", "replace"), is_written=True)
+
+        self._undo.append(note_writes(written))
+
+    def listen(self) -> None:
+        """Note what the program reads."""
+        self._input.start()
+        self._undo.append(streams.listen_to_stdin(self._stdin))
+        self._undo.append(streams.listen_to_input(self._stdin, self.stdout))
+        self._undo.append(note_reads(self._stdin))
+
+    def serve_recorded(self, footer: Footer | None) -> None:
+        """Let the program read what the recorded one read."""
+        data, kind = (b"", "") if footer is None else (bodies.restore_body(footer.stdin), footer.stdin_kind)
+        self._undo.append(serve_input(data, kind) or streams.serve_stdin(data))
+
+    def _note(self, data: bytes) -> None:
+        self.stdout(data)
+        self._printed(data)
+
+    @property
+    def printed(self) -> bytes:
+        """What Python's streams wrote."""
+        return self._printed.data
+
+    @property
+    def unseen(self) -> dict[str | int, str]:
+        """From the paths of streams that are not known at their descriptors to what they are."""
+        found: dict[str | int, str] = {}
+        if not self.output.kind:
+            found |= dict.fromkeys(paths_of(OUTPUT), "standard output") | {"/dev/tty": "the terminal"}
+        if self._input.kind != "file":
+            found |= dict.fromkeys(paths_of(INPUT), "standard input")
+        return found
+
+    def said(self, during: Sequence[tuple[int, int, int]] = ()) -> Said:
+        """Return what the program wrote and read so far; `during` is as in `unprinted`."""
+        kind = self._input.kind
+        stdin = self._input.read(self._stdin.data)
+        whole = self.output.said()
+        if whole is None:
+            return Said(self.stdout.data_and_rest, stdin, stdin_kind=kind)
+        return Said(
+            whole, stdin, is_whole=True, unprinted=unprinted(whole, self.printed, during), stdin_kind=kind
+        )
 
     def stop(self) -> None:
         """Have noted what waits. What can't be written stays, for Python to say so when it ends."""
@@ -83,6 +149,10 @@ class Capture:
             pass
         while self._undo:
             self._undo.pop()()
+
+    def let_go(self) -> None:
+        """Leave the descriptors as they were."""
+        self.output.stop()
 
 
 def weave_into(activation: Activation, program: Program) -> Callable[..., object]:
@@ -128,9 +198,12 @@ def run_recorded(
     activation = activate(rules, program.own, aliases={"__main__": program.aliases})
     activation.hook.progress = None if options.quiet else shown_on(sys.stderr)
     header = facts.header(rules, command, name, children=rules.children and store.url is not None)
+    capture = Capture()
+    capture.hold()
     try:
         recording = Recording(activation, store, header, redactor)
     except StoreError:
+        capture.let_go()
         deactivate()
         raise
     recording.is_guarded = True
@@ -139,7 +212,6 @@ def run_recorded(
             f"masked in the command line, so a replay gives the program the mask: argument {', '.join(masked)}; give them "
             "again with `replay TRACE -- PROGRAM ARG …` (masked)"
         )
-    capture = Capture()
     state = _Ending(recording, capture, shown, report, only_failed=only_failed)
     state.impacts = impacts
     if only_failed:
@@ -148,7 +220,11 @@ def run_recorded(
     atexit.register(state.finish)
     undo = exits.guard(state.flush)
     state.undo = undo
-    capture.start(printed=recording.printed)
+    capture.start(recording.printed)
+    capture.listen()
+    recording.unseen = capture.unseen
+    if capture.output.kind:
+        recording.recorder.position = capture.output.position
     recording.begin()
     if options.watch:
         recording.watch()
@@ -206,7 +282,7 @@ class _Ending:
             self._flush_fork(status)
         if self._done or _originals.getpid() != self._process:
             return
-        self.recording.flush(status, self.capture.stdout.data_and_rest, self.capture.stdin.data)
+        self.recording.flush(status, self.capture.said(self.recording.recorder.said_during))
         if status == 0 and self._only_failed:
             self.recording.drop()
 
@@ -226,7 +302,9 @@ class _Ending:
         self.capture.stop()
         if self.recording.watching is not None:
             self.recording.watching.end()
-        self.recording.finish(self.status, None, self.capture.stdout.data_and_rest, self.capture.stdin.data)
+        said = self.capture.said(self.recording.recorder.said_during)
+        self.capture.let_go()
+        self.recording.finish(self.status, None, said)
         summary = self.recording.summary(self._shown)
         if self.status == 0 and self._only_failed:
             summary = structs.replace(

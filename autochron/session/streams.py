@@ -86,7 +86,7 @@ class Kept:
         )
 
 
-def listen_to_output(kept: Kept) -> Callable[[], None]:
+def listen_to_output(kept: Callable[[bytes], None]) -> Callable[[], None]:
     """Note what the program prints; gives the undo. Nothing is done where `sys.stdout` is not an ordinary stream."""
     stream = sys.stdout
     if type(stream) is not io.TextIOWrapper or sys.__stdout__ is not stream:

@@ -1,0 +1,244 @@
+"""A process that stands between a program and the pipe of its standard output, and keeps what passes.
+
+So what is written past Python's streams is known, too: by `os.write`, by C code, by children that inherit the descriptor.
+The program still has a pipe, of the same size. The relay is no child of the program (it was forked twice), hears no signal
+of its terminal or its group, and ends when nobody can write any more. Where the reader of the pipe goes, the relay goes, and
+the program is told as it would be without it.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import mmap
+import os
+import select
+import signal
+import struct
+import sys
+from fcntl import ioctl
+from termios import FIONREAD
+from typing import Any, Final
+
+from autochron import _originals
+from autochron.session.descriptors import hidden
+from autochron.session.streams import LIMIT
+
+_TURN: Final = struct.Struct("=Q")
+"""In the memory that is shared, first: a count that is odd while the relay reads and keeps."""
+
+_STATE: Final = struct.Struct("=QQQ32s")
+"""Then: whether it is handing on, the bytes that came, those that were let go, and the digest of these."""
+
+_HEAD: Final = _TURN.size + _STATE.size
+
+_COUNT: Final = bytes(4)
+_CHUNK: Final = 65_536
+_PAUSE: Final = 0.000_2
+"""Seconds between two looks at whether all has passed."""
+
+
+class OutputRelay:
+    """The relay as the program's process sees it.
+
+    Attributes:
+        own: descriptors that a child process is not to inherit: of the pipe, and of the one that leads to the relay.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        """Start the relay for a descriptor that is a pipe, and let the descriptor lead to it.
+
+        Raises:
+            OSError: there can be none; the descriptor is as it was.
+        """
+        self._descriptor = descriptor
+        self.own: tuple[int, ...] = ()
+        self._memory = mmap.mmap(-1, _HEAD + LIMIT)
+        read_end, write_end = os.pipe()
+        try:
+            self._pipe = hidden(descriptor)
+            self._source = hidden(write_end)  # the program may let the descriptor lead elsewhere
+            self.own = (self._pipe, self._source)
+            _same_size(self._pipe, write_end)
+            _fork_twice(lambda: _Relay(read_end, self._pipe, self._memory).run(), (read_end, self._pipe))
+            os.dup2(write_end, descriptor, inheritable=os.get_inheritable(descriptor))
+        except OSError:
+            self._close()
+            raise
+        finally:
+            os.close(read_end)
+            os.close(write_end)
+
+    def position(self) -> int:
+        """Return how many bytes were written so far, those on their way with them."""
+        memory = self._memory
+        while True:
+            before = _TURN.unpack_from(memory)
+            passed = _STATE.unpack_from(memory, _TURN.size)[1]
+            waiting = _waiting(self._source)
+            if _TURN.unpack_from(memory) == before and not before[0] % 2:
+                return int(passed) + waiting
+            if self._has_gone():
+                return int(passed)
+            _originals.sleep(0)
+
+    def drain(self) -> None:
+        """Wait until all that was written so far is in the pipe: as long as the program itself would wait for its reader."""
+        while not self._has_gone():
+            # In this order: what waits no more is being read, and what is read no more is being handed on.
+            if not (_waiting(self._source) or self._is_reading() or self._is_handing_on()):
+                return
+            _originals.sleep(_PAUSE)
+
+    def said(self) -> tuple[bytes, int, str]:
+        """Return what passed, up to the limit, how many bytes were let go, and the digest of these."""
+        _, passed, more, digest = _STATE.unpack_from(self._memory, _TURN.size)
+        kept = bytes(self._memory[_HEAD : _HEAD + passed - more])
+        return kept, more, digest.decode() if more else ""
+
+    def stop(self) -> None:
+        """Let the descriptor be the pipe again; the relay goes when the last writer has gone."""
+        try:
+            self.drain()
+            if os.path.samestat(os.fstat(self._descriptor), os.fstat(self._source)):
+                os.dup2(self._pipe, self._descriptor, inheritable=os.get_inheritable(self._descriptor))
+        finally:
+            self._close()
+
+    def _close(self) -> None:
+        for each in self.own:
+            try:
+                os.close(each)
+            except OSError:
+                pass
+        self.own = ()
+
+    def _is_reading(self) -> bool:
+        return bool(_TURN.unpack_from(self._memory)[0] % 2)
+
+    def _is_handing_on(self) -> bool:
+        return bool(_STATE.unpack_from(self._memory, _TURN.size)[0])
+
+    def _has_gone(self) -> bool:
+        poll = select.poll()
+        try:
+            poll.register(self._source, 0)
+            return bool(poll.poll(0))  # an error: nobody reads
+        except OSError:
+            return True
+
+
+class _Relay:
+    """The relay's own side."""
+
+    def __init__(self, source: int, sink: int, memory: mmap.mmap) -> None:
+        self._source = source
+        self._sink = sink
+        self._memory = memory
+        self._turns = self._passed = self._more = 0
+        self._rest: Any = None
+
+    def run(self) -> None:
+        """Hand on all that comes, until nobody writes or nobody reads."""
+        poll = select.poll()
+        poll.register(self._source, select.POLLIN)
+        while True:
+            poll.poll()
+            self._turn()  # before it is read: what neither waits nor is at work has been handed on
+            data = os.read(self._source, _CHUNK)
+            if not data:
+                return
+            self._keep(data)
+            self._tell(is_busy=True)
+            self._turn()
+            self._hand_on(data)
+            self._tell(is_busy=False)
+
+    def _keep(self, data: bytes) -> None:
+        room = max(LIMIT - self._passed, 0)
+        start = _HEAD + min(self._passed, LIMIT)
+        kept, rest = data[:room], data[room:]
+        self._memory[start : start + len(kept)] = kept
+        self._passed += len(data)
+        if rest:
+            if self._rest is None:
+                from _blake2 import blake2b  # lazy: few programs print so much
+
+                self._rest = blake2b(digest_size=16)
+            self._rest.update(rest)
+            self._more += len(rest)
+
+    def _turn(self) -> None:
+        self._turns += 1
+        _TURN.pack_into(self._memory, 0, self._turns)
+
+    def _tell(self, *, is_busy: bool) -> None:
+        digest = b"" if self._rest is None else self._rest.hexdigest().encode()
+        _STATE.pack_into(self._memory, _TURN.size, is_busy, self._passed, self._more, digest)
+
+    def _hand_on(self, data: bytes) -> None:
+        left = memoryview(data)
+        while left:
+            try:
+                left = left[os.write(self._sink, left) :]
+            except BlockingIOError:  # whoever started us reads and writes it without waiting
+                ready = select.poll()
+                ready.register(self._sink, select.POLLOUT)
+                ready.poll()
+
+
+def _waiting(descriptor: int) -> int:
+    """Return how many bytes are in a pipe."""
+    return int.from_bytes(ioctl(descriptor, FIONREAD, _COUNT), sys.byteorder)
+
+
+def _same_size(one: int, other: int) -> None:
+    try:
+        size = fcntl.fcntl(one, fcntl.F_GETPIPE_SZ)
+        fcntl.fcntl(other, fcntl.F_SETPIPE_SZ, size)
+    except (OSError, AttributeError):
+        pass
+
+
+def _fork_twice(work: Any, keep: tuple[int, ...]) -> None:
+    """Have work done by a process that is no child of this one, with none of its descriptors but some."""
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, _DEAF) if hasattr(signal, "pthread_sigmask") else set()
+    try:
+        child = os.fork()
+        if not child:
+            _in_between(work, keep)
+        _, status = os.waitpid(child, 0)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+    if status:
+        raise OSError(errno.EAGAIN, "the process that relays standard output could not be started")
+
+
+_DEAF: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+def _in_between(work: Any, keep: tuple[int, ...]) -> None:
+    status = 1
+    try:
+        os.setsid()
+        if os.fork():
+            status = 0
+        else:
+            for number in _DEAF:
+                signal.signal(number, signal.SIG_IGN)
+            signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+            os.chdir("/")
+            _close_others(keep)
+            work()
+    except BaseException:  # noqa: S110 - a copy of the program has nobody to tell
+        pass
+    finally:
+        _originals.immediate_exit(status)
+
+
+def _close_others(keep: tuple[int, ...]) -> None:
+    start = 0
+    for each in sorted(keep):
+        os.closerange(start, each)
+        start = each + 1
+    os.closerange(start, min(os.sysconf("SC_OPEN_MAX") if hasattr(os, "sysconf") else 4_096, 1 << 20))

@@ -1,0 +1,249 @@
+"""Standard output and input at their descriptors: what passes there is recorded, compared and served, whoever reads and writes."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.processes import ROOT
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="descriptors are known on Linux")
+
+RULES = 'version = 1\npacks = []\n\n[[boundary]]\nname = "{__name__}"\nkind = "tool"\ndefine = "tools:*"\n'
+HEAD = (
+    "import os, subprocess, sys\nimport tools\nWHAT = os.environ.get('WHAT', 'one')\ntools.look_up('mug')\n"
+)
+
+ALLOWED = '[[effect]]\nkind = "program"\nwhat = "*"\nsite = "*"\nreason = "it prints"\n'
+
+WAYS = {
+    "os_write": "os.write(1, f'{WHAT}\\n'.encode())",
+    "written_by_a_copy": "os.write(os.dup(1), f'{WHAT}\\n'.encode())",
+    "opened_by_number": "with open(1, 'w', closefd=False) as file:\n    file.write(f'{WHAT}\\n')",
+    "opened_by_name": "with open('/dev/stdout', 'a') as file:\n    file.write(f'{WHAT}\\n')",
+    "wrapped_anew": "import io\nsys.stdout = io.TextIOWrapper(io.FileIO(1, 'w', closefd=False))\nprint(WHAT, flush=True)",
+    "from_c": "import ctypes\nctypes.CDLL(None).puts(WHAT.encode())\nctypes.CDLL(None).fflush(None)",
+    "from_a_fork": "if not os.fork():\n    os.write(1, WHAT.encode() + b'\\n')\n    os._exit(0)\nos.wait()",
+    "by_writev": "os.writev(1, [WHAT.encode(), b'\\n'])",
+    "by_posix": "import posix\nposix.write(1, WHAT.encode() + b'\\n')",
+    "half_a_line_each": "sys.stdout.flush()\nos.write(1, WHAT.encode())\nprint(' and the rest')",
+    "by_a_python_child": 'subprocess.run([sys.executable, \'-c\', \'import os; os.write(1, b"child " + os.environb.get(b"WHAT", b""))\'])',
+}
+KINDS = ("pipe", "file")
+
+
+def lay_out(folder, source, tool="    return item\n"):
+    (folder / "autochron.toml").write_text(RULES)
+    (folder / "tools.py").write_text(f"import os, subprocess, sys\n\ndef look_up(item):\n{tool}")
+    (folder / "agent.py").write_text(HEAD + source + "\nprint('end', flush=True)\n")
+
+
+def ran(folder, *arguments, kind="pipe", given=b"", status=0, **env):
+    """Run a command with its output in a pipe or a file; return what it said on standard output and on standard error."""
+    words = [sys.executable, "-m", "autochron", *arguments]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), **env}
+    with open(folder / "said.txt", "w+b") as file:
+        done = subprocess.run(
+            words,
+            cwd=folder,
+            env=environ,
+            input=given,
+            stdout=subprocess.PIPE if kind == "pipe" else file,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+        file.seek(0)
+        said = done.stdout if kind == "pipe" else file.read()
+    assert done.returncode == status, (said, done.stderr)
+    return said, done.stderr.decode()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_written_past_python_is_compared(tmp_path, way, kind):
+    if kind == "file" and way == "opened_by_name":
+        pytest.skip("two ends of one file overwrite each other")
+    lay_out(tmp_path, WAYS[way])
+    said, _ = ran(tmp_path, "run", "agent.py", kind=kind)
+    assert b"one" in said or b"child" in said
+    assert ran(tmp_path, "replay", "last", kind=kind)[1].startswith("autochron: the same")
+    _, other = ran(tmp_path, "replay", "last", kind=kind, status=1, WHAT="two")
+    assert "of the output was" in other
+    assert "two" in other
+
+
+def test_the_line_that_wrote_it_is_named(tmp_path):
+    lay_out(tmp_path, WAYS["os_write"])
+    ran(tmp_path, "run", "agent.py")
+    _, other = ran(tmp_path, "replay", "last", status=1, WHAT="two")
+    assert "line 1 of the output was 'one', now it is 'two', written at agent.py:5" in other
+
+
+def test_what_a_served_tool_wrote_is_written_again(tmp_path):
+    lay_out(tmp_path, "print('after')", "    os.write(1, b'raw\\n')\n    return item\n")
+    assert ran(tmp_path, "run", "agent.py")[0] == b"raw\nafter\nend\n"
+    said, report = ran(tmp_path, "replay", "last")
+    assert report.startswith("autochron: the same")
+    assert said.startswith(b"raw\nafter\nend\n")
+
+
+def test_what_a_child_of_a_served_tool_wrote_is_told(tmp_path):
+    lay_out(tmp_path, "print('after')", "    subprocess.run(['echo', 'child'])\n    return item\n")
+    assert ran(tmp_path, "run", "agent.py")[0] == b"child\nafter\nend\n"
+    said, report = ran(tmp_path, "replay", "last")
+    assert report.startswith("autochron: the same")
+    assert "output lines that are not written again: 1;" in report
+    assert said.startswith(b"after\nend\n")
+
+
+SHOWN = "import stat\nsys.stderr.write(f'{sys.stdout.isatty()} {stat.S_IFMT(os.fstat(1).st_mode)} {os.isatty(1)}\\n')\n"
+
+
+@pytest.mark.parametrize(("kind", "mode"), [("pipe", stat.S_IFIFO), ("file", stat.S_IFREG)])
+def test_the_descriptor_keeps_its_kind(tmp_path, kind, mode):
+    lay_out(tmp_path, SHOWN)
+    assert f"False {mode} False" in ran(tmp_path, "run", "agent.py", kind=kind)[1]
+    assert f"False {mode} False" in ran(tmp_path, "replay", "last", kind=kind)[1]
+
+
+def test_a_program_may_let_the_descriptor_lead_elsewhere(tmp_path):
+    source = "print('first', flush=True)\nos.dup2(os.open('log.txt', os.O_WRONLY | os.O_CREAT), 1)\n"
+    lay_out(tmp_path, source)
+    said, _ = ran(tmp_path, "run", "agent.py")
+    assert said == b"first\n"
+    assert (tmp_path / "log.txt").read_text() == "end\n"
+    assert "autochron: the same" in ran(tmp_path, "replay", "last", status=0)[1]
+
+
+def test_a_daemon_lets_the_reader_go(tmp_path):
+    source = (
+        "if not os.fork():\n    import time\n    os.setsid()\n    null = os.open(os.devnull, os.O_RDWR)\n"
+        "    for each in range(3):\n        os.dup2(null, each)\n    time.sleep(20)\n    os._exit(0)\n"
+    )
+    lay_out(tmp_path, source)
+    assert ran(tmp_path, "run", "agent.py")[0] == b"end\n"  # within 20 seconds, or it would hang
+
+
+def test_the_programs_descriptors_have_the_numbers_that_they_would_have(tmp_path):
+    lay_out(tmp_path, "print(os.dup(0) < 20)")
+    assert ran(tmp_path, "run", "agent.py")[0] == b"True\nend\n"
+
+
+def test_the_relay_is_no_child_of_the_program(tmp_path):
+    source = "try:\n    os.waitpid(-1, os.WNOHANG)\nexcept ChildProcessError:\n    print('none')\n"
+    lay_out(tmp_path, source)
+    assert ran(tmp_path, "run", "agent.py")[0] == b"none\nend\n"
+
+
+def test_a_reader_that_goes_ends_the_program_as_ever(tmp_path):
+    lay_out(tmp_path, "import time\nfor each in range(100_000):\n    print('x' * 100, flush=True)\n")
+    words = [sys.executable, "-m", "autochron", "run", "agent.py"]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    program = subprocess.Popen(
+        words, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    program.stdout.read(1_000)
+    program.stdout.close()
+    said = program.stderr.read().decode()
+    program.stderr.close()
+    assert program.wait(60) in {1, 120}
+    assert "BrokenPipeError" in said
+
+
+def test_all_has_passed_when_the_program_ends(tmp_path):
+    lay_out(tmp_path, "for each in range(5_000):\n    os.write(1, b'x' * 1_000 + b'\\n')\n")
+    both = subprocess.run(
+        f"({sys.executable} -m autochron run agent.py 2>/dev/null; echo after) | tail -c 10",
+        shell=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    assert both.stdout == b"end\nafter\n"
+
+
+def test_a_killed_program_loses_nothing_that_it_wrote(tmp_path):
+    lay_out(tmp_path, "import signal\nos.write(1, b'last words\\n')\nos.kill(os.getpid(), signal.SIGKILL)\n")
+    said, _ = ran(tmp_path, "run", "agent.py", status=-signal.SIGKILL)
+    assert said == b"last words\n"
+
+
+def test_output_and_errors_in_one_pipe_keep_their_order(tmp_path):
+    lay_out(tmp_path, "for each in range(200):\n    os.write(1 + each % 2, f'{each}\\n'.encode())\n")
+    both = subprocess.run(
+        [sys.executable, "-m", "autochron", "run", "agent.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=60,
+        check=True,
+    )
+    assert [line for line in both.stdout.splitlines() if line.isdigit()] == [b"%d" % n for n in range(200)]
+    _, report = ran(tmp_path, "replay", "last")
+    assert "autochron: the same" in report
+    assert (
+        "or the same as standard error: only what Python's streams and os.write write is compared" in report
+    )
+
+
+READS = {
+    "os_read": "print(os.read(0, 100))",
+    "opened_by_number": "with open(0, closefd=False) as file:\n    print(file.read())",
+    "closed_after_it": "with open(0) as file:\n    print(file.read())",
+    "by_a_child": "subprocess.run([sys.executable, '-c', 'print(input())'])",
+    "by_the_stream": "print(sys.stdin.read())",
+    "line_by_line": "for line in sys.stdin:\n    print(line)",
+    "from_the_buffer": "print(sys.stdin.buffer.read())",
+    "asyncio": """
+import asyncio
+async def main():
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    print(await reader.read())
+asyncio.run(main())""",
+}
+
+
+def given(folder, how, *arguments, status=0, text="yes\nno\n"):
+    (folder / "input.txt").write_text(text)
+    words = [sys.executable, "-m", "autochron", *arguments]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with open(folder / "input.txt", "rb") as file:
+        fed = {"stdin": file} if how == "file" else {"input": text.encode()}
+        done = subprocess.run(
+            words, cwd=folder, env=environ, capture_output=True, timeout=60, check=False, **fed
+        )
+    assert done.returncode == status, done.stderr
+    return done.stdout, done.stderr.decode()
+
+
+@pytest.mark.parametrize("how", ["file", "pipe"])
+@pytest.mark.parametrize("way", READS)
+def test_standard_input_is_served_at_the_descriptor(tmp_path, way, how):
+    lay_out(tmp_path, READS[way])
+    if (way, how) == ("asyncio", "file"):
+        pytest.skip("asyncio reads no files")
+    said, report = given(tmp_path, how, "run", "agent.py")
+    assert b"yes" in said
+    if how == "pipe" and way in {"opened_by_number", "closed_after_it", "by_a_child"}:
+        what = "not woven: standard input: opened anew at agent.py:5" if way != "by_a_child" else "autochron"
+        assert what in report
+        return
+    said, report = given(tmp_path, "pipe", "replay", "last", text="other")
+    assert report.startswith("autochron: the same")
+    assert b"yes" in said
+
+
+def test_what_is_too_long_for_a_pipe_is_served(tmp_path):
+    lay_out(tmp_path, "print(len(os.read(0, 10)) + len(sys.stdin.read()))")
+    text = "x" * 2_500_000
+    assert given(tmp_path, "pipe", "run", "agent.py", text=text)[0] == b"2500000\nend\n"
+    assert given(tmp_path, "pipe", "replay", "last", text="")[1].startswith("autochron: the same")
