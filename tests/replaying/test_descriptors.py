@@ -1,4 +1,4 @@
-"""Standard output and input at their descriptors: what passes there is recorded, compared and served, whoever reads and writes."""
+"""Standard output and input at their descriptors, whoever reads and writes there."""
 
 import os
 import signal
@@ -15,6 +15,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="descriptors are
 RULES = 'version = 1\npacks = []\n\n[[boundary]]\nname = "{__name__}"\nkind = "tool"\ndefine = "tools:*"\n'
 HEAD = (
     "import os, subprocess, sys\nimport tools\nWHAT = os.environ.get('WHAT', 'one')\ntools.look_up('mug')\n"
+    'CHILD = \'import os; os.write(1, b"child " + os.environb.get(b"WHAT", b""))\'\n'
 )
 
 ALLOWED = '[[effect]]\nkind = "program"\nwhat = "*"\nsite = "*"\nreason = "it prints"\n'
@@ -30,7 +31,7 @@ WAYS = {
     "by_writev": "os.writev(1, [WHAT.encode(), b'\\n'])",
     "by_posix": "import posix\nposix.write(1, WHAT.encode() + b'\\n')",
     "half_a_line_each": "sys.stdout.flush()\nos.write(1, WHAT.encode())\nprint(' and the rest')",
-    "by_a_python_child": 'subprocess.run([sys.executable, \'-c\', \'import os; os.write(1, b"child " + os.environb.get(b"WHAT", b""))\'])',
+    "by_a_python_child": "subprocess.run([sys.executable, '-c', CHILD])",
 }
 KINDS = ("pipe", "file")
 
