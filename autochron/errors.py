@@ -30,6 +30,12 @@ class UsageError(AutochronError):
     slug = "usage"
 
 
+class MaskKeyError(AutochronError):
+    """The file of the user's key for digests of masked values holds none."""
+
+    slug = "bad-mask-key"
+
+
 class RuleError(AutochronError):
     """A rule file can't be read or means nothing."""
 

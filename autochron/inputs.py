@@ -14,7 +14,7 @@ from autochron.envelope import bodies, codec, exchange
 from autochron.envelope.canonical import canonical
 from autochron.envelope.exchange import Wire
 from autochron.envelope.growing import Growing
-from autochron.envelope.paths import keep_paths, redact_paths
+from autochron.envelope.paths import drop_paths, keep_paths, redact_paths
 from autochron.model import BoundaryRule
 
 if TYPE_CHECKING:
@@ -141,6 +141,17 @@ def shaped_input(body: bytes, rule: BoundaryRule, *, from_wire: bool) -> bytes:
     if rule.capture and from_wire:
         body = keep_paths(body, rule.capture)
     return redact_paths(body, rule.redact) if rule.redact else body
+
+
+def comparable_pair(raw: bytes, masked: bytes, rule: BoundaryRule, *, from_wire: bool) -> tuple[bytes, bytes]:
+    """Return an input as it is and as it is masked, both with only what a replay compares."""
+    if rule.capture and from_wire:
+        raw = keep_paths(raw, rule.capture)  # the other was kept when it was shaped
+    return (
+        (drop_paths(raw, rule.volatile), drop_paths(masked, rule.volatile))
+        if rule.volatile
+        else (raw, masked)
+    )
 
 
 OUTCOME = "outcome"

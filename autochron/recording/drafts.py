@@ -19,7 +19,7 @@ from autochron.envelope.paths import drop_paths, read_steps, redact_paths
 from autochron.envelope.redaction import Redactor
 from autochron.envelope.tags import has_tag, opaque_paths
 from autochron.envelope.value_types import split, tells_state, unread_paths
-from autochron.inputs import request_body, request_input, shaped_input
+from autochron.inputs import comparable_pair, request_body, request_input, shaped_input
 from autochron.model import (
     Abandoned,
     BoundaryRule,
@@ -37,6 +37,7 @@ from autochron.rules.paths import Step, parse_path
 
 if TYPE_CHECKING:
     from autochron.crossing.kernel import Crossing
+    from autochron.envelope.mask_key import MaskKey
     from autochron.inputs import Inputs
     from autochron.recording.changes import Watch
     from autochron.weaving.gate import Point
@@ -168,11 +169,22 @@ class Item:
         self.body = body
 
 
+def _no_key() -> MaskKey | None:
+    return None
+
+
 class Editor:
     """Makes envelopes of drafts, one trace at a time; used on the writer's thread only."""
 
-    def __init__(self, redactor: Redactor, site: Callable[[Point], str], began: int) -> None:
+    def __init__(
+        self,
+        redactor: Redactor,
+        site: Callable[[Point], str],
+        began: int,
+        mask_key: Callable[[], MaskKey | None] = _no_key,
+    ) -> None:
         self._redactor = redactor
+        self._mask_key = mask_key
         self._site = site
         self._began = began
         self.asking = Asking()
@@ -198,7 +210,7 @@ class Editor:
         from_wire = (
             draft.input is None or reenters
         )  # also of a stream that handed out items before it sent a request
-        body = self._input(crossing, wires if from_wire else None)
+        raw, body = self._input(crossing, wires if from_wire else None)
         request = request_body(body, wires[0]) if from_wire and wires else None
         parent = None if crossing.parent is None else crossing.parent.seq
         site = self._site(crossing.point)
@@ -218,6 +230,8 @@ class Editor:
         )
         if crossing.point.passer is not None:
             meta = encode({**decode(meta), "passed": self._site(crossing.point.passer)})
+        if raw is not body and (digests := self._digests(raw, body, rule, from_wire=from_wire)):
+            meta = encode({**decode(meta), "masked": digests})
         if draft.after:
             meta = encode({**decode(meta), "after": draft.after})
         if not reenters and (more := self._beside(crossing, draft, rule)):
@@ -275,11 +289,21 @@ class Editor:
             found["sent"] = {at: Raw(self._mask(sent, rule)[0]) for at, sent in draft.sends.items()}
         return found
 
-    def _input(self, crossing: Crossing, wires: tuple[Wire, ...] | None) -> bytes:
-        """Give the input as it is kept: of the first request; with None as it was noted."""
+    def _digests(
+        self, raw: bytes, masked: bytes, rule: BoundaryRule, *, from_wire: bool
+    ) -> dict[str, Any] | None:
+        """Return the digests of what is masked in an input, and by which key."""
+        if raw == masked:
+            return None
+        key = self._mask_key()
+        found = None if key is None else key.digests(*comparable_pair(raw, masked, rule, from_wire=from_wire))
+        return {"key": key.id, "digests": found} if key is not None and found else None
+
+    def _input(self, crossing: Crossing, wires: tuple[Wire, ...] | None) -> tuple[bytes, bytes]:
+        """Return the input as it is, and as it is kept: of the first request; with None as it was noted."""
         raw = crossing.record.input if wires is None else request_input(wires[0]) if wires else b"{}"
         masked = self._redactor.mask_input((crossing.name, crossing.root.lane), raw)
-        return shaped_input(masked, crossing.rule, from_wire=wires is not None)
+        return raw, shaped_input(masked, crossing.rule, from_wire=wires is not None)
 
     def _outcome(self, draft: Draft, rule: BoundaryRule, masked_paths: list[str]) -> Outcome:
         if draft.streamed:

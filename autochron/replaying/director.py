@@ -31,7 +31,7 @@ from autochron.replaying.reports import Report, Told
 from autochron.replaying.requests import Running, ServedRequest
 from autochron.replaying.serving import LEAST_PATIENCE, LIVE_PATIENCE, PATIENCE, VALUE_PATIENCE, Served
 from autochron.replaying.states import States, stateless
-from autochron.replaying.telling import Teller
+from autochron.replaying.telling import MASKED, Teller
 from autochron.replaying.unrecorded import Unrecorded
 from autochron.replaying.waiting import Waiters
 
@@ -165,10 +165,12 @@ class Director:
 
     def _compared(self, crossing: Crossing, arguments: tuple[Any, ...], envelope: Envelope) -> bytes:
         """Compare what a crossing is given with its record; return it, masked."""
-        given = self.given.raw(crossing, arguments)
+        given = raw = self.given.raw(crossing, arguments)
         if given != envelope.input:  # else it needs no masking: what was recorded was masked
-            given = self.given.masked(crossing, given)
+            given = self.given.masked(crossing, raw)
             self.teller.compare_input(envelope, given, crossing.rule)
+        if MASKED in envelope.meta:
+            self.teller.compare_masked(envelope, self.given, (raw, given), crossing.rule)
         if _BEYOND in given:
             self.teller.not_compared(envelope, given)
         return given
@@ -571,10 +573,12 @@ class Director:
             return
         running.compared = True
         envelope = running.envelope
-        given = request_input(wire)
+        given = raw = request_input(wire)
         if envelope is None or given != envelope.input:
-            given = self.given.masked(crossing, given)
+            given = self.given.masked(crossing, raw)
             given = shaped_input(given, crossing.rule, from_wire=True)
+        if envelope is not None and MASKED in envelope.meta:
+            self.teller.compare_masked(envelope, self.given, (raw, given), crossing.rule, from_wire=True)
         if envelope is None or not envelope.reenters:
             running.met.input = given
             return
@@ -593,6 +597,8 @@ class Director:
         if envelope is not None and outcome is not None and outcome != envelope.outcome:
             outcome, live = masked(outcome, self.given.mask), running.mode == "live"
             self.teller.compare_live(envelope, outcome, crossing.rule, live=live)
+            if live and outcome == envelope.outcome:
+                self.teller.masked_outcome(envelope)
 
     def replayed(self) -> list[tuple[Replayed, Met | None]]:
         """Give the crossings as they were in the replay, and what more is kept of each."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.json import decode
+
 from autochron.envelope.compare import first_difference
+from autochron.envelope.patterns import MASK as _MASK
 from autochron.envelope.value_types import beyond_paths
-from autochron.inputs import OUTCOME
+from autochron.inputs import OUTCOME, comparable_pair
 from autochron.model import Divergence, Returned, Severity
 from autochron.replaying import comparing
 from autochron.replaying.cursor import DAEMON
@@ -19,8 +22,14 @@ if TYPE_CHECKING:
     from autochron.model import BoundaryRule, Envelope, Outcome
     from autochron.ports import Record
     from autochron.replaying.consequences import Consequences
+    from autochron.replaying.given import Given
     from autochron.replaying.plan import Plan
     from autochron.replaying.reports import Report
+
+MASKED = b'"masked":'
+"""Stands in the `meta` of an envelope whose input has digests of what is masked."""
+
+MASK = _MASK.encode()
 
 _NAMED = 4
 """Served tools that a hint names."""
@@ -95,6 +104,57 @@ class Teller:
                 f"{envelope.address}: {what} is too large to be compared; name what matters with `capture`"
             )
             self.note("not-compared", envelope.address, message, severity="notice", path=path)
+
+    def compare_masked(
+        self,
+        envelope: Envelope,
+        given: Given,
+        pair: tuple[bytes, bytes],
+        rule: BoundaryRule,
+        *,
+        from_wire: bool = False,
+    ) -> None:
+        """Compare what is masked in an input by its digests, where the user's key is the one that they were made with.
+
+        `pair` is the input as it is now, and as it is masked.
+        """
+        told = decode(envelope.meta).get("masked")
+        if not isinstance(told, dict):
+            return
+        severity = self._severity_of_input(envelope)
+        key = given.mask_key(told["key"])
+        now = {} if key is None else key.digests(*comparable_pair(*pair, rule, from_wire=from_wire))
+        for path, digest in told["digests"].items():
+            if key is None:
+                self._masked_unknown(envelope, path, given.why_no_key or "")
+            elif not (digest and now.get(path, MASK not in pair[0])):
+                self._masked_unknown(
+                    envelope,
+                    path,
+                    "a mask that was served stands there: make the crossing live that it is from",
+                )
+            elif path in now and now[path] != digest and severity is not None:
+                message = (
+                    f"{envelope.address} was given another input: {path}, which is masked, is another one now"
+                )
+                self.note(
+                    "input",
+                    envelope.address,
+                    message,
+                    severity=severity,
+                    path=path,
+                    recorded="[masked]",
+                    replayed="[masked], another one",
+                )
+
+    def masked_outcome(self, envelope: Envelope) -> None:
+        """Note what is masked in what a live crossing gave, and is the same where it is not."""
+        for path in envelope.masked:
+            self._masked_unknown(envelope, f"its outcome's {path}", "digests are kept of inputs only")
+
+    def _masked_unknown(self, envelope: Envelope, path: str, why: str) -> None:
+        message = f"{envelope.address}: {path} is masked and not compared: {why}"
+        self.note("not-compared", envelope.address, message, severity="notice", path=path)
 
     def compare_sent(self, envelope: Envelope, items: int, recorded: bytes, replayed: bytes) -> None:
         """Note that something else is sent or thrown into a stream."""

@@ -17,7 +17,7 @@ from autochron.crossing.lanes import MAIN, Remote, Root
 from autochron.effects.events import LISTS, SIGNAL_EVENTS, STATE_EVENTS, TEMPORARY_EVENTS
 from autochron.effects.undisturbed import is_busy, undisturbed
 from autochron.envelope.redaction import Redactor
-from autochron.errors import AutochronError
+from autochron.errors import AutochronError, MaskKeyError
 from autochron.interrupts import is_interruption
 from autochron.model import (
     ADDRESS,
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from autochron.crossing.kernels import Kernels
     from autochron.effects.keeper import StateKeeper
     from autochron.effects.outside import OutsideEffects
+    from autochron.envelope.mask_key import MaskKey
     from autochron.ports import Sink, Store
     from autochron.recording.calls import CallDraft
     from autochron.weaving.gate import Point
@@ -157,7 +158,17 @@ class Recording(Session):
     @cached_property
     def tally(self) -> Tally:
         """What the crossings came to; made by who prepares the first one, which in memory may be never."""
-        return Tally(self.activation.project, self._redactor, self._began)
+        return Tally(self.activation.project, self._redactor, self._began, self._mask_key)
+
+    def _mask_key(self) -> MaskKey | None:
+        from autochron.envelope.mask_key import mask_key  # lazy: few inputs are masked
+
+        try:
+            with undisturbed():
+                return mask_key(create=self._store.url is not None)
+        except MaskKeyError as error:
+            self.problem(str(error))
+            return None
 
     def begin(self) -> None:
         """Switch recording on."""

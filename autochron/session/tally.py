@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from autochron.crossing.kernel import Crossing
 from autochron.envelope.redaction import Redactor
@@ -11,6 +13,9 @@ from autochron.recording.asking import Unanswered
 from autochron.recording.drafts import IN_INPUT, Editor, Item
 from autochron.session.project import Project
 from autochron.weaving.gate import Point
+
+if TYPE_CHECKING:
+    from autochron.envelope.mask_key import MaskKey
 
 _ADDRESS = re.compile(rb"\bat 0x[0-9a-f]{6,16}\b")
 """As Python shows an object of which no class says otherwise: `<agent.Order object at 0x7f3c9c0d1e50>`."""
@@ -27,7 +32,13 @@ class Tally:
         addresses: names of crossings whose input had an address in memory in it, with the first one.
     """
 
-    def __init__(self, project: Project, redactor: Redactor, began: int) -> None:
+    def __init__(
+        self,
+        project: Project,
+        redactor: Redactor,
+        began: int,
+        mask_key: Callable[[], MaskKey | None] | None = None,
+    ) -> None:
         self.counts: dict[str, int] = {}
         self.opaque: dict[str, None] = {}
         self.by_type: dict[str, None] = {}
@@ -35,7 +46,7 @@ class Tally:
         self.addresses: dict[str, str] = {}
         self._project = project
         self._sites: dict[Point, str] = {}
-        self._editor = Editor(redactor, self.site, began)
+        self._editor = Editor(redactor, self.site, began, mask_key or (lambda: None))
 
     def envelope(self, crossing: Crossing, *, begun: bool = False) -> Envelope:
         """Make the envelope of a crossing; with `begun`, of a stream that is to be put again when it ends."""

@@ -1,0 +1,164 @@
+"""Masked values of inputs: another secret is another input, told by a digest whose key lies with the user."""
+
+import json
+import os
+import stat
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autochron.envelope.mask_key import MaskKey, mask_key
+from autochron.envelope.redaction import Redactor
+from autochron.errors import MaskKeyError
+from tests.cli.processes import autochron
+
+RULES = 'version = 1\npacks = []\n\n[[boundary]]\nname = "{__name__}"\nkind = "tool"\ndefine = "tools:*"\n'
+SECRET = "sk-proj-4kQ9wZ7vTn2LxRb8YcJ5mHs1"
+OTHER = "sk-proj-9aB3dE5fG7hJ1kL2mN4pQ6rS"
+TOOLS = "def log_in(user, password):\n    return f'{user} is in'\n\ndef fetch(header):\n    return 'page'\n"
+AGENT = (
+    "import os\nimport tools\nprint(tools.log_in('ann', os.environ.get('PASS', 'first-secret-1')))\n"
+    f"print(tools.fetch(f\"Authorization: Bearer {{os.environ.get('TOKEN', '{SECRET}')}}\"))\n"
+)
+
+
+def lay_out(folder, agent=AGENT, tools=TOOLS):
+    (folder / "autochron.toml").write_text(RULES)
+    (folder / "tools.py").write_text(tools)
+    (folder / "agent.py").write_text(agent)
+
+
+def exported(folder):
+    assert autochron(folder, "traces", "export", "last", "t.jsonl").status == 0
+    return (folder / "t.jsonl").read_text()
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return {"XDG_CONFIG_HOME": str(tmp_path / "settings")}
+
+
+def test_the_same_secrets_are_the_same_and_no_trace_has_them(tmp_path, settings):
+    lay_out(tmp_path)
+    assert autochron(tmp_path, "run", "agent.py", env=settings).status == 0
+    again = autochron(tmp_path, "replay", "last", "--strict", env=settings)
+    assert again.said.startswith("autochron: the same: 2 crossings"), again.said
+    written = exported(tmp_path)
+    assert "first-secret-1" not in written
+    assert SECRET not in written
+
+
+@pytest.mark.parametrize(
+    ("changed", "path"), [({"PASS": "second-secret-2"}, "password"), ({"TOKEN": OTHER}, "header")]
+)
+def test_another_secret_is_another_input(tmp_path, settings, changed, path):
+    lay_out(tmp_path)
+    autochron(tmp_path, "run", "agent.py", env=settings)
+    again = autochron(tmp_path, "replay", "last", env={**settings, **changed})
+    assert again.status == 1, again.said
+    assert f"was given another input: {path}, which is masked, is another one now (input)" in again.said
+
+
+def test_without_the_key_what_is_masked_is_counted(tmp_path, settings):
+    lay_out(tmp_path)
+    autochron(tmp_path, "run", "agent.py", env=settings)
+    elsewhere = {"XDG_CONFIG_HOME": str(tmp_path / "other")}
+    again = autochron(tmp_path, "replay", "last", env=elsewhere)
+    assert again.status == 0
+    assert "the same, except 2 values not compared" in again.said, again.said
+    assert "log_in[1]: password is masked and not compared" in again.said
+    assert "there is no key here; copy that machine's" in again.said
+    assert autochron(tmp_path, "replay", "last", "--strict", env=elsewhere).status == 1
+    assert not (tmp_path / "other").exists()
+
+
+def test_another_key_is_named(tmp_path, settings):
+    lay_out(tmp_path)
+    autochron(tmp_path, "run", "agent.py", env=settings)
+    other = {"AUTOCHRON_MASK_KEY": "another"}
+    again = autochron(tmp_path, "replay", "last", env=other)
+    assert "and the key here is" in again.said, again.said
+    assert "the same, except 2 values not compared" in again.said
+
+
+def test_a_key_of_the_environment_serves_two_machines(tmp_path):
+    lay_out(tmp_path)
+    env = {"AUTOCHRON_MASK_KEY": "shared in CI"}
+    autochron(tmp_path, "run", "agent.py", env=env)
+    assert autochron(tmp_path, "replay", "last", "--strict", env=env).status == 0
+    assert autochron(tmp_path, "replay", "last", env={**env, "PASS": "second-secret-2"}).status == 1
+
+
+def test_a_file_that_holds_no_key_is_named(tmp_path, settings):
+    lay_out(tmp_path)
+    autochron(tmp_path, "run", "agent.py", env=settings)
+    (tmp_path / "settings" / "autochron" / "mask.key").write_text("secret")
+    again = autochron(tmp_path, "replay", "last", env=settings)
+    assert "mask.key:1: this is no key of 64 hexadecimal digits" in again.said, again.said
+    assert "bad-mask-key" in again.said
+    ran = autochron(tmp_path, "run", "agent.py", env=settings)
+    assert ran.status == 0
+    assert "bad-mask-key" in ran.said
+
+
+def test_the_key_is_the_users_alone(tmp_path, settings):
+    lay_out(tmp_path)
+    autochron(tmp_path, "run", "agent.py", env=settings)
+    file = tmp_path / "settings" / "autochron" / "mask.key"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert file.read_text().strip() not in exported(tmp_path)
+
+
+def test_a_run_that_masks_nothing_makes_no_key(tmp_path, settings):
+    lay_out(tmp_path, agent="import tools\nprint(tools.fetch('page'))\n")
+    autochron(tmp_path, "run", "agent.py", env=settings)
+    assert not (tmp_path / "settings").exists()
+
+
+def test_a_mask_that_a_tool_served_is_counted(tmp_path, settings):
+    tools = f"def make():\n    return {{'token': '{SECRET}'}}\n\ndef use(token):\n    return len(token)\n"
+    lay_out(tmp_path, "import tools\nprint(tools.use(tools.make()['token']))\n", tools)
+    autochron(tmp_path, "run", "agent.py", env=settings)
+    again = autochron(tmp_path, "replay", "last", env=settings)
+    assert "the same, except 1 value not compared" in again.said, again.said
+    assert "use[1]: token is masked and not compared: a mask that was served stands there" in again.said
+
+
+def test_a_settings_folder_that_can_not_be_written_changes_nothing(tmp_path):
+    lay_out(tmp_path)
+    (tmp_path / "file").write_text("")
+    env = {"XDG_CONFIG_HOME": str(tmp_path / "file")}
+    assert autochron(tmp_path, "run", "agent.py", env=env).status == 0
+    again = autochron(tmp_path, "replay", "last", env=env)
+    assert again.said.startswith("autochron: the same"), again.said
+
+
+KEY = MaskKey("0", bytes(32))
+REDACTOR = Redactor()
+SECRETS = st.text("abcdefghijklmnopqrstuvwxyz0123456789", min_size=12, max_size=30)
+TREES = st.recursive(
+    st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(TREES, SECRETS, SECRETS)
+def test_digests_differ_where_secrets_do(tree, one, other):
+    def digests(secret):
+        raw = json.dumps({"rest": tree, "password": secret}).encode()
+        return KEY.digests(raw, REDACTOR.mask(raw))
+
+    assert (digests(one) == digests(other)) == (one == other)
+    assert "password" in digests(one)
+
+
+def test_the_file_is_read_as_it_was_written(tmp_path, monkeypatch):
+    monkeypatch.setitem(os.environ, "XDG_CONFIG_HOME", str(tmp_path))
+    assert mask_key(create=False) is None
+    made = mask_key(create=True)
+    assert mask_key(create=False) == made == mask_key(create=True)
+    (tmp_path / "autochron" / "mask.key").write_text("x" * 64)
+    with pytest.raises(MaskKeyError, match=r"mask\.key:1: this is no key"):
+        mask_key(create=True)
