@@ -11,14 +11,17 @@ everything on as it is while no handler is in force.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import sys
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextvars import Context, ContextVar
+from types import BuiltinMethodType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeAlias
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary, WeakSet, ref
 
 from autochron import _originals
 
@@ -46,7 +49,7 @@ class Root:
     """
 
     __slots__ = (
-        "begun", "causes", "collapses", "counts", "kernel", "lane", "parent", "quiet", "root", "spawned",
+        "awaited", "begun", "causes", "collapses", "counts", "kernel", "lane", "parent", "quiet", "root", "spawned", "task",
     )  # fmt: skip
 
     def __init__(
@@ -64,6 +67,37 @@ class Root:
         """The crossing that began last in it, by its number."""
         self.causes: tuple[int, ...] = ()
         """Crossings of other lanes without which its next one would not begin: what it was started after, or waited for."""
+        self.awaited: tuple[Root, ...] = ()
+        """Lanes of tasks that it is waiting for, or was until now."""
+        self.task: Any = None
+        """A weak reference to its task of asyncio, if it is one's."""
+
+    def latest(self) -> tuple[int, ...]:
+        """Return what has begun before what waits for this lane goes on: its last crossing, and what it waited for."""
+        found: dict[int, None] = {}
+        seen: list[Root] = []
+        waiting = [self]
+        while waiting:
+            root = waiting.pop()
+            seen.append(root)
+            if root.begun:
+                found[root.begun] = None
+            found |= dict.fromkeys(root.causes)
+            waiting += [each for each in root.awaited if each not in seen]
+        return tuple(found)
+
+    def take_causes(self) -> tuple[int, ...]:
+        """Return what its next crossing comes after; the one after that no more does."""
+        found = dict.fromkeys(self.causes)
+        for each in self.awaited:
+            found |= dict.fromkeys(each.latest())
+        self.causes, self.awaited = (), ()
+        found.pop(self.begun, None)
+        return tuple(found)
+
+    def add_causes(self, seqs: tuple[int, ...]) -> None:
+        """Note crossings without which its next one would not begin."""
+        self.causes = tuple({**dict.fromkeys(self.causes), **dict.fromkeys(seqs)})[-_MOST_CAUSES:]
 
     def is_under(self, other: Root) -> bool:
         """Tell whether this is another lane, or one that was started from it."""
@@ -119,12 +153,15 @@ def spawn(current: Any, label: str) -> Root:
     nth = spawned[label] = spawned.get(label, 0) + 1
     parent = current.parent if current is current.root else current
     root = Root(current.root.kernel, f"{current.root.lane}/{label}.{nth}", parent)
-    root.causes = (current.root.begun,) if current.root.begun else current.root.causes
+    root.causes = current.root.latest()
     return root
 
 
 _lanes_of: WeakKeyDictionary[Any, Root] = WeakKeyDictionary()
-"""The lanes of threads, and of what pools were given."""
+"""The lanes of threads, of tasks, and of what pools were given."""
+
+_last_of: WeakKeyDictionary[Any, Root] = WeakKeyDictionary()
+"""The lane of what a pool with one worker was given last."""
 
 
 def _waited_for(current_of: Current | None, awaited: Any) -> None:
@@ -134,7 +171,68 @@ def _waited_for(current_of: Current | None, awaited: Any) -> None:
         return
     own = current_of().root
     if root.kernel is own.kernel:
-        own.causes += (root.begun,) if root.begun else root.causes
+        own.add_causes(root.latest())
+
+
+def note_waiting(root: Root) -> None:
+    """Note which tasks wait for the one of a lane: their next crossings come after those of it."""
+    task = root.task()
+    for each in () if task is None else _waiting_for(task):
+        other = _lanes_of.get(each)
+        if other is not None and other is not root and root not in other.awaited:
+            other.awaited += (root,)
+
+
+def _waiting_for(task: Any) -> Iterator[Any]:
+    """Yield the tasks of asyncio that wait for one: by `await`, or through `gather`, `wait`, a time limit or a group."""
+    seen, waiting = {id(task)}, [task]
+    while waiting and len(seen) < _MOST_WAITING:
+        for entry in getattr(waiting.pop(), "_callbacks", None) or ():
+            for each in _told(entry[0]):
+                if id(each) not in seen:
+                    seen.add(id(each))
+                    waiting.append(each)
+                    if hasattr(type(each), "get_coro"):
+                        yield each
+
+
+def _told(callback: Any) -> Iterator[Any]:
+    """Yield the tasks and futures that a callback of a future tells of its end."""
+    kind = type(callback)
+    if kind is FunctionType:  # of gather, wait and shield
+        for cell in callback.__closure__ or ():
+            if _is_filled(cell) and _is_future(cell.cell_contents):
+                yield cell.cell_contents
+    elif kind is functools.partial:  # of a time limit
+        yield from filter(_is_future, callback.args)
+    elif kind in _BOUND:
+        owner = callback.__self__
+        if _is_future(owner):  # it is woken up by what it awaits
+            yield owner
+        elif type(owner).__module__ == "asyncio.taskgroups":
+            yield owner._parent_task  # noqa: SLF001 - the one that waits for its group
+
+
+_BOUND = (MethodType, BuiltinMethodType)
+
+
+def _is_future(value: Any) -> bool:
+    """Return whether this is one of asyncio's, by its type: an object of the program's may do anything when it is asked."""
+    return hasattr(type(value), "_asyncio_future_blocking")
+
+
+_MOST_WAITING = 100
+"""Futures between two tasks that are looked at."""
+
+_MOST_CAUSES = 100
+"""Crossings of which it is kept that one of another lane comes after them: the last ones."""
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
 
 
 def label_of(target: object) -> str:
@@ -154,13 +252,18 @@ def is_context_run(function: object) -> bool:
 class _InLane:
     """A callable that runs in a lane."""
 
-    __slots__ = ("_function", "_root")
+    __slots__ = ("_before", "_function", "_root")
 
-    def __init__(self, function: Callable[..., Any], root: Root) -> None:
+    def __init__(self, function: Callable[..., Any], root: Root, before: Root | None = None) -> None:
         self._function = function
         self._root = root
+        self._before = before
+        """The lane of what the only worker of a pool did before it."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._before is not None:
+            self._root.add_causes(self._before.latest())
+            self._before = None
         token = CURRENT.set(self._root)
         held, HELD.root = HELD.root, self._root
         try:
@@ -237,6 +340,16 @@ class MethodHook:
             delattr(self._owner, self._name)
 
 
+_HOOKED = (
+    "concurrent.futures.thread",
+    "asyncio.base_events",
+    "uvloop",
+    "trio._core._run",
+    "queue",
+    "asyncio.queues",
+)
+
+
 class LaneHooks:
     """The hooks that carry lanes into threads, pools and tasks: `install()` returns their undo."""
 
@@ -248,7 +361,7 @@ class LaneHooks:
         self._put(_originals.Thread, "start", _thread_start)
         self._put(_originals.Thread, "_bootstrap_inner", _thread_run)
         self._put(_originals.Thread, "join", _thread_join)
-        for name in ("concurrent.futures.thread", "asyncio.base_events", "uvloop", "trio._core._run"):
+        for name in _HOOKED:
             if name in sys.modules:
                 self.imported(name)
         return self.uninstall
@@ -260,6 +373,12 @@ class LaneHooks:
             self._put(sys.modules["concurrent.futures._base"].Future, "result", _future_result)
         elif module == "asyncio.base_events":
             self._put(sys.modules[module].BaseEventLoop, "create_task", _create_task)
+        elif module == "queue":
+            self._put(sys.modules[module].Queue, "put", _put_into)
+            self._put(sys.modules[module].Queue, "get", _get_from)
+        elif module == "asyncio.queues":
+            self._put(sys.modules[module].Queue, "put_nowait", _put_into)
+            self._put(sys.modules[module].Queue, "get_nowait", _get_from)
         elif module == "uvloop":
             self._put(sys.modules[module].Loop, "create_task", _create_task)
         elif module == "trio._core._run" and hasattr(sys.modules[module].Runner, "spawn_impl"):
@@ -342,7 +461,10 @@ def _submit(original: Any, carried: Callable[[], Current | None]) -> Any:
         # The worker thread that this may start is the pool's own business: whether one is started depends on timing.
         token = CURRENT.set(QUIET)
         try:
-            future = original(pool, _InLane(fn, root), *args, **kwargs)
+            before = _last_of.get(pool) if getattr(pool, "_max_workers", 0) == 1 else None
+            future = original(pool, _InLane(fn, root, before), *args, **kwargs)
+            if getattr(pool, "_max_workers", 0) == 1:
+                _last_of[pool] = root
             _lanes_of[future] = root
             return future
         finally:
@@ -351,18 +473,107 @@ def _submit(original: Any, carried: Callable[[], Current | None]) -> Any:
     return submit
 
 
+class _Feed:
+    """What one lane puts into a queue for another: each item comes after what its producer had crossed.
+
+    With several producers or consumers it depends on timing who meets whom, and there is no such order.
+    """
+
+    __slots__ = ("_lanes", "_waiting")
+
+    def __init__(self) -> None:
+        self._lanes: tuple[set[str], set[str]] = (set(), set())
+        self._waiting: deque[tuple[int, ...]] = deque(maxlen=100_000)
+
+    def put(self, root: Root) -> tuple[int, ...]:
+        self._lanes[0].add(root.lane)
+        causes = (root.begun, *root.causes)
+        self._waiting.append(causes)
+        return causes
+
+    def take_back(self, causes: tuple[int, ...]) -> None:
+        with contextlib.suppress(ValueError):
+            self._waiting.remove(causes)
+
+    def got(self, root: Root) -> None:
+        self._lanes[1].add(root.lane)
+        causes = self._waiting.popleft() if self._waiting else ()
+        if all(len(each) == 1 for each in self._lanes) and self._lanes[0] != self._lanes[1]:
+            root.add_causes(tuple(filter(None, causes)))
+
+
+_feeds: WeakKeyDictionary[Any, _Feed] = WeakKeyDictionary()
+
+
+def _feed_of(queue: Any, current_of: Current | None) -> tuple[_Feed, Root] | None:
+    """Return what is known of a queue that gives its items in order, with the lane that asks; None for any other."""
+    if current_of is None or type(queue).__name__ != "Queue":
+        return None
+    root = current_of().root
+    return None if root.quiet else (_feeds.setdefault(queue, _Feed()), root)
+
+
+def _put_into(original: Any, carried: Callable[[], Current | None]) -> Any:
+    def put(queue: Any, item: Any, *args: Any, **kwargs: Any) -> Any:
+        found = _feed_of(queue, carried())
+        if found is None:
+            return original(queue, item, *args, **kwargs)
+        feed, root = found
+        causes = feed.put(root)  # before the consumer can have it
+        try:
+            return original(queue, item, *args, **kwargs)
+        except BaseException:
+            feed.take_back(causes)
+            raise
+
+    return put
+
+
+def _get_from(original: Any, carried: Callable[[], Current | None]) -> Any:
+    def get(queue: Any, *args: Any, **kwargs: Any) -> Any:
+        item = original(queue, *args, **kwargs)
+        found = _feed_of(queue, carried())
+        if found is not None:
+            feed, root = found
+            feed.got(root)
+        return item
+
+    return get
+
+
 def _create_task(original: Any, carried: Callable[[], Current | None]) -> Any:
     def create_task(loop: Any, coro: Any, **kwargs: Any) -> Any:
         current_of = carried()
-        if current_of is None or kwargs.get("context") is not None:  # a caller's own context is not ours
+        if current_of is None:
             return original(loop, coro, **kwargs)
-        token = CURRENT.set(spawn(current_of(), label_of(coro)))
+        context = kwargs.get("context")
+        if (
+            context is not None
+        ):  # a caller's own context is not ours: it goes on in the lane that stands there
+            task = original(loop, coro, **kwargs)
+            current = context.get(CURRENT)
+            _know_lane(task, current_of().root if current is None else current.root)
+            return task
+        root = spawn(current_of(), label_of(coro))
+        token = CURRENT.set(root)
         try:
-            return original(loop, coro, **kwargs)
+            task = original(loop, coro, **kwargs)
         finally:
             CURRENT.reset(token)
+        if _know_lane(task, root):
+            root.task = ref(task)
+        return task
 
     return create_task
+
+
+def _know_lane(task: Any, root: Root) -> bool:
+    """Note the lane of a task; return False for what a factory of the program's made that can't be noted."""
+    try:
+        _lanes_of[task] = root
+    except TypeError:
+        return False
+    return True
 
 
 def _spawn_impl(original: Any, carried: Callable[[], Current | None]) -> Any:

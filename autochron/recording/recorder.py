@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from autochron import _originals
 from autochron.crossing import streams
 from autochron.crossing.kernel import Crossing
-from autochron.crossing.lanes import CURRENT
+from autochron.crossing.lanes import CURRENT, Root, note_waiting
 from autochron.envelope import codec, shapes, types
 from autochron.envelope.canonical import canonical, screened_snapshot, snapshot
 from autochron.inputs import LARGE, Inputs, inputs_of, observed, sent_form
@@ -65,8 +65,9 @@ class Recorder:
         self._latest = crossing.seq
         if self.position is not None and crossing.rule.kind != "model":
             draft.position = self.position()
-        if crossing.root.causes:
-            draft.after, crossing.root.causes = crossing.root.causes, ()
+        root = crossing.root
+        if root.causes or root.awaited or root.task is not None:
+            _note_order(root, draft)
         try:
             inputs: Inputs | None = crossing.boundary.inputs
             if inputs is None:
@@ -383,6 +384,8 @@ class Recorder:
 
     def _finish(self, crossing: Crossing, draft: Draft) -> None:
         """Hand over what has ended; again when the bodies beneath were read, if they still are."""
+        if crossing.root.task is not None:
+            note_waiting(crossing.root)
         watched = draft.watch
         if watched is not None:
             draft.changed, beyond = watched.changes()
@@ -451,6 +454,12 @@ class Recorder:
         with self._lock:
             self.lost += 1
         self._problem(f"{crossing.address} could not be recorded: {type(error).__name__}: {error} (lost)")
+
+
+def _note_order(root: Root, draft: Draft) -> None:
+    draft.after = root.take_causes()
+    if root.task is not None:
+        note_waiting(root)
 
 
 def _is_sending(wire: Wire) -> bool:

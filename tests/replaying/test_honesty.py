@@ -4,7 +4,9 @@ import asyncio
 import contextlib
 import copy
 import decimal
+import queue
 import threading
+import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 
@@ -451,7 +453,134 @@ def started_after(first, then):
     in_thread(then)
 
 
+@autochron.boundary("look", kind="tool")
+async def look(number):
+    """Look, and let others run meanwhile."""
+    await asyncio.sleep(0)
+
+
+async def look_later(number):
+    """Let others run, and look."""
+    await asyncio.sleep(0.001)
+    await look(number)
+
+
+async def look_in_a_task():
+    """Look in a task of a task."""
+    await asyncio.create_task(look_later(1))
+
+
+async def in_group():
+    """Look in a task of a group."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(look_later(1))
+
+
+WAITS = {
+    "await of a task": lambda: _await(asyncio.create_task(look_later(1))),
+    "a task of a task": lambda: _await(asyncio.create_task(look_in_a_task())),
+    "gather": lambda: asyncio.gather(look_later(1), asyncio.sleep(0)),
+    "gather of gathers": lambda: asyncio.gather(asyncio.gather(look_later(1)), asyncio.sleep(0)),
+    "wait": lambda: asyncio.wait([asyncio.create_task(look_later(1))]),
+    "a time limit": lambda: asyncio.wait_for(asyncio.create_task(look_later(1)), 5),
+    "a shield": lambda: asyncio.shield(asyncio.create_task(look_later(1))),
+    "a group": in_group,
+}
+
+
+async def _await(task):
+    await task
+
+
+def awaiting(wait, *, is_first):
+    """Wait for a task that looks, and refund after or before that."""
+
+    async def main():
+        if not is_first:
+            refund(1)
+        await wait()
+        if is_first:
+            refund(1)
+
+    asyncio.run(main())
+
+
+def handed(make, put_first):
+    """Hand an item from one thread to another: the one checks, the other refunds, each before or after the hand-over."""
+    items = make()
+
+    def produce():
+        if put_first:
+            items.put(1)
+        check(1)
+        if not put_first:
+            items.put(1)
+
+    def consume():
+        if put_first:
+            refund(1)
+        items.get()
+        if not put_first:
+            refund(1)
+
+    threads = [threading.Thread(target=each) for each in (produce, consume)]
+    for each in threads[::-1]:
+        each.start()
+        time.sleep(0.005 if put_first else 0)
+    for each in threads:
+        each.join()
+
+
+def handed_in_a_loop(*, put_first):
+    """Do so between two tasks."""
+
+    async def main():
+        items = asyncio.Queue(1)
+
+        async def produce():
+            if put_first:
+                await asyncio.sleep(0.002)
+            check(1)
+            await items.put(1)
+
+        async def consume():
+            if put_first:
+                refund(1)
+            await items.get()
+            if not put_first:
+                refund(1)
+
+        tasks = [asyncio.create_task(consume()), asyncio.create_task(produce())]
+        await asyncio.gather(*tasks)
+
+    asyncio.run(main())
+
+
+def pooled(*functions):
+    """Have the only worker of a pool call functions."""
+    with ThreadPoolExecutor(1) as pool:
+        for each in functions:
+            pool.submit(each, 1)
+
+
 ORDERS = {
+    **{
+        name: (
+            lambda wait=wait: awaiting(wait, is_first=True),
+            lambda wait=wait: awaiting(wait, is_first=False),
+        )
+        for name, wait in WAITS.items()
+    },
+    "a queue": (lambda: handed(queue.Queue, put_first=False), lambda: handed(queue.Queue, put_first=True)),
+    "a bounded queue": (
+        lambda: handed(lambda: queue.Queue(1), put_first=False),
+        lambda: handed(lambda: queue.Queue(1), put_first=True),
+    ),
+    "a queue of asyncio": (
+        lambda: handed_in_a_loop(put_first=False),
+        lambda: handed_in_a_loop(put_first=True),
+    ),
+    "the only worker of a pool": (lambda: pooled(check, refund), lambda: pooled(refund, check)),
     "a join": (lambda: (in_thread(check), refund(1)), lambda: (refund(1), in_thread(check))),
     "a result": (lambda: (in_pool(check), refund(1)), lambda: (refund(1), in_pool(check))),
     "a start": (lambda: started_after(check, refund), lambda: (in_thread(refund), check(1))),
