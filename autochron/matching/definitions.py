@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from types import CodeType
 from typing import Literal, TypeAlias
 
@@ -26,6 +26,45 @@ def definitions(code: CodeType) -> Iterator[tuple[str, CodeType]]:
             if _is_function(constant, code):
                 yield constant.co_qualname, constant
             yield from definitions(constant)
+
+
+def lambdas(code: CodeType, names: Container[str]) -> Iterator[tuple[str, CodeType]]:
+    """Give (qualified name, code) of each lambda that is assigned to one of some names, by the name that it has there."""
+    inner = [each for each in code.co_consts if isinstance(each, CodeType)]
+    if any(each.co_name == "<lambda>" for each in inner):
+        yield from _assigned(code, names)
+    for each in inner:
+        yield from lambdas(each, names)
+
+
+def _assigned(code: CodeType, names: Container[str]) -> Iterator[tuple[str, CodeType]]:
+    held = (*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars)
+    if not any(name in names for name in held):
+        return
+    import dis  # lazy: few rules name what a lambda is assigned to
+
+    made: CodeType | None = None
+    for step in dis.get_instructions(code):
+        if step.opname == "LOAD_CONST" and isinstance(step.argval, CodeType):
+            made = step.argval if step.argval.co_name == "<lambda>" else None
+        elif made is not None and step.opname in _STORING:
+            if step.argval in names:
+                yield _inside(code, step.argval), made
+            made = None
+        elif step.opname not in _MAKING:
+            made = None
+
+
+_MAKING = frozenset({"MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE", "COPY", "CACHE"})
+_STORING = frozenset({"STORE_NAME", "STORE_GLOBAL", "STORE_FAST", "STORE_DEREF"})
+
+
+def _inside(code: CodeType, name: str) -> str:
+    """Return the qualified name of what a module, a class or a function binds to a name."""
+    if code.co_name == "<module>":
+        return name
+    between = ".<locals>." if code.co_flags & _FUNCTION == _FUNCTION else "."
+    return f"{code.co_qualname}{between}{name}"
 
 
 def shape_of(code: CodeType) -> Shape:

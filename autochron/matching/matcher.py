@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from itertools import pairwise
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import compress, pairwise
 from types import CodeType
 from typing import TypeAlias
 
 from msgspec import Struct
 
 from autochron.errors import RuleError
-from autochron.matching.definitions import Shape, definitions, shape_of
+from autochron.matching.definitions import Shape, definitions, lambdas, shape_of
 from autochron.matching.sites import CallRule, CallSite, call_rule, may_be_in
 from autochron.model import (
     BoundaryRule,
@@ -40,6 +41,8 @@ class Match(Struct, frozen=True):
     firstlineno: int
     """`co_firstlineno`: with `qualname` it tells which code object is meant."""
     shape: Shape
+    code_name: str = ""
+    """`co_qualname` where that is another: of a lambda, which is called by the name that it is assigned to."""
 
 
 class TraceMatch(Struct, frozen=True):
@@ -175,6 +178,9 @@ class Matcher:
         known_as = next((name for name in modules if name != "__main__"), module)
         decorated, ledger = _decorated(asked.decorated, known_as, code, source)
         names = {name for name, _, _ in known}
+        named, twins = _named_lambdas(asked, code)
+        names |= {name for name, _ in named}
+        ledger = (*ledger, *(_two_lambdas(name, each, module) for name, each in twins))
         calls, unread = _calls(asked.calls, known_as, code, source)
         return Found(
             matches=tuple(
@@ -182,6 +188,18 @@ class Matcher:
                 for name, line, shape in known
                 for rule in _ranked(
                     _candidates(asked, name, decorated.get((_last(name), line), _NONE)), f"{module}:{name}"
+                )
+            )
+            + tuple(
+                Match(rule, name, each.co_firstlineno, shape_of(each), each.co_qualname)
+                for name, each in named
+                for rule in _ranked(
+                    [
+                        rule
+                        for rule in _candidates(asked, name, _NONE)
+                        if _last_named(rule.selector) == _last(name)
+                    ],
+                    f"{module}:{name}",
                 )
             ),
             traces=tuple(
@@ -392,6 +410,48 @@ def _may_use(rule: BoundaryRule, code: CodeType) -> bool:
     return last in code.co_names or any(
         _may_use(rule, constant) for constant in code.co_consts if isinstance(constant, CodeType)
     )
+
+
+def _named_lambdas(
+    asked: _Asked, code: CodeType
+) -> tuple[list[tuple[str, CodeType]], list[tuple[str, CodeType]]]:
+    """Give the lambdas that rules name, and those of them that share their line with another.
+
+    Only what is spelled out: `shop.tools:*` means no lambda.
+    """
+    rules = (*asked.targets, *(pattern.rule for pattern in asked.patterns))
+    names = {_last_named(rule.selector) for rule in rules} - {""}
+    if not names:
+        return [], []
+    found = list(lambdas(code, names))
+    places = Counter((each.co_qualname, each.co_firstlineno) for each in _all_lambdas(code)) if found else {}
+    is_alone = [places[each.co_qualname, each.co_firstlineno] == 1 for _, each in found]
+    return list(compress(found, is_alone)), [
+        each for each, alone in zip(found, is_alone, strict=True) if not alone
+    ]
+
+
+def _all_lambdas(code: CodeType) -> Iterator[CodeType]:
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            if each.co_name == "<lambda>":
+                yield each
+            yield from _all_lambdas(each)
+
+
+def _two_lambdas(name: str, code: CodeType, module: str) -> Unwoven:
+    reason = (
+        f"line {code.co_firstlineno} has another lambda as well; put each in a line of its own, or use `def`"
+    )
+    return Unwoven(f"{module}:{name}", reason, "not-woven")
+
+
+def _last_named(selector: object) -> str:
+    """Return the last name of what a selector means; empty where it spells none out."""
+    if isinstance(selector, Target):
+        return _last(selector.qualname)
+    last = _last(selector.qualnames) if isinstance(selector, Define) else ""
+    return "" if "*" in last else last
 
 
 def _last(qualname: str) -> str:

@@ -98,6 +98,7 @@ def _write_effects(effects: tuple[OutsideEffect, ...], page: Page) -> None:
     }
     for function in list(shown)[:_TABLES]:
         page.line("        [[boundary]]", "dim")
+        page.line('        name = "{__name__}"', "dim")
         page.line('        kind = "tool"', "dim")
         page.line(f"        define = {encode(function).decode()}", "dim")
     if len(effects) > _FEW:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from types import FunctionType, ModuleType
+from typing import Any
+
 from autochron.model import Define, Rules, Target
 from autochron.rules import dotted_glob
 
@@ -36,10 +40,20 @@ def _against_define(selector: Define, module: str, qualname: str) -> str | None:
             return None if not selector.qualnames.strip("*.") else f"it is defined in {module}"
         if any(dotted_glob(each).fits(qualname) for each in selector.exclude):
             return "`exclude` names it"
+        if _is_lambda(module, qualname):
+            return f"a glob skips lambdas; write `{qualname}` in its place"
         return "what ran is another object than the module's own: it was made by exec, copied or put in later"
     if not fits_module:
         return None
     return _shape(qualname) or f"it is not named {selector.qualnames}"
+
+
+def _is_lambda(module: str, qualname: str) -> bool:
+    """Return whether a name of a module that is loaded stands for a lambda."""
+    found: Any = sys.modules.get(module) or sys.modules.get("__main__")
+    for part in qualname.split("."):
+        found = vars(found).get(part) if isinstance(found, ModuleType | type) else None
+    return isinstance(found, FunctionType) and found.__name__ == "<lambda>"
 
 
 def _against_name(wanted: str, qualname: str) -> str | None:
@@ -53,7 +67,7 @@ def _shape(qualname: str) -> str | None:
     parts = qualname.split(".")
     name = parts[-1]
     if "<lambda>" in parts:
-        return "a rule names no lambda; give it a name by `def`"
+        return "a rule names a lambda by what it is assigned to; give it a name by `def`"
     if qualname == "<module>":
         return "it is a module's own code; put it in a function"
     if "<locals>" in parts:

@@ -51,6 +51,8 @@ class OutputRelay:
         Raises:
             OSError: there can be none; the descriptor is as it was.
         """
+        if _is_unread(descriptor):
+            raise BrokenPipeError
         self._descriptor = descriptor
         self.own: tuple[int, ...] = ()
         self._memory = mmap.mmap(-1, _HEAD + LIMIT)
@@ -120,10 +122,8 @@ class OutputRelay:
         return bool(_STATE.unpack_from(self._memory, _TURN.size)[0])
 
     def _has_gone(self) -> bool:
-        poll = select.poll()
         try:
-            poll.register(self._source, 0)
-            return bool(poll.poll(0))  # an error: nobody reads
+            return _is_unread(self._source)
         except OSError:
             return True
 
@@ -139,11 +139,11 @@ class _Relay:
         self._rest: Any = None
 
     def run(self) -> None:
-        """Hand on all that comes, until nobody writes or nobody reads."""
+        """Hand on all that comes, until nobody writes or nobody reads: then the program is told when it next writes."""
         poll = select.poll()
         poll.register(self._source, select.POLLIN)
-        while True:
-            poll.poll()
+        poll.register(self._sink, 0)
+        while all(found != self._sink for found, _ in poll.poll()):
             self._turn()  # before it is read: what neither waits nor is at work has been handed on
             data = os.read(self._source, _CHUNK)
             if not data:
@@ -185,6 +185,13 @@ class _Relay:
                 ready = select.poll()
                 ready.register(self._sink, select.POLLOUT)
                 ready.poll()
+
+
+def _is_unread(descriptor: int) -> bool:
+    """Return whether nobody reads what is written into a pipe any more."""
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return bool(poll.poll(0))
 
 
 def _waiting(descriptor: int) -> int:

@@ -13,7 +13,7 @@ from autochron.envelope.doors import DOORS, door_of
 from autochron.matching import Matcher
 from autochron.matching.matcher import NOTHING, Absent, Found
 from autochron.matching.sites import CallSite
-from autochron.model import BoundaryRule, Call, Decorated, Http, Rules, SwapRule, Target, TraceRule
+from autochron.model import BoundaryRule, Call, Decorated, Define, Http, Rules, SwapRule, Target, TraceRule
 from autochron.rules import pack_index, with_imported
 from autochron.session.marks import agreeing, mark_of
 from autochron.session.passing import Passing
@@ -113,11 +113,20 @@ class RulePlanner:
         self._decorators |= found.decorators
         self._found[module] = found
         rules: dict[tuple[str, int], list[BoundaryRule]] = {}
+        names: dict[tuple[str, int], str] = {}
         for match in found.matches:
-            rules.setdefault((match.qualname, match.firstlineno), []).append(match.rule)
+            place = (match.code_name or match.qualname, match.firstlineno)
+            rules.setdefault(place, []).append(match.rule)
+            if match.code_name:
+                names[place] = match.qualname
         for rule in _rules_of(found):
             self._count(rule.id)
-        marks = {place: self._mark(tuple(each), f"{module}:{place[0]}") for place, each in rules.items()}
+        marks = {
+            place: self._mark(tuple(each), f"{module}:{names.get(place, place[0])}")
+            for place, each in rules.items()
+        }
+        for place, name in names.items():
+            marks[place].name = name
         for each in found.traces:
             place = (each.qualname, each.firstlineno)
             mark = marks.setdefault(place, Mark(()))
@@ -315,6 +324,8 @@ class RulePlanner:
             return self._why_no_call(rule)
         near = _nearest_decorator(selector, self._decorators) if isinstance(selector, Decorated) else None
         why = "it fits no definition in the project's modules that were imported"
+        if isinstance(selector, Define) and "*" not in selector.qualnames:
+            return f"{why}; write the name that it has now, or remove the rule"
         return f"{why}; the nearest decorator is {near}" if near else why
 
     def _why_no_call(self, rule: BoundaryRule) -> str:

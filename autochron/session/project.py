@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from functools import lru_cache
-from types import FrameType
+from types import FrameType, FunctionType
+from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -96,9 +97,23 @@ def function_of_project(project: Project) -> tuple[str, str]:
             module = str(frame.f_globals.get("__name__") or "")
             if module in ("__main__", "__mp_main__"):
                 module = os.path.splitext(os.path.basename(code.co_filename))[0]
-            return f"{project.name(code.co_filename)}:{frame.f_lineno}", f"{module}:{code.co_qualname}"
+            name = _name_of_lambda(frame) if code.co_name == "<lambda>" else code.co_qualname
+            return f"{project.name(code.co_filename)}:{frame.f_lineno}", f"{module}:{name}"
         frame = frame.f_back
     return "", ""
+
+
+def _name_of_lambda(frame: FrameType) -> str:
+    """Return the qualified name that a lambda is assigned to, in its module or class; its code's own where there is none."""
+    *around, _ = frame.f_code.co_qualname.split(".")
+    space: Any = frame.f_globals
+    for part in around:
+        found = space.get(part)
+        space = vars(found) if isinstance(found, type) else {}
+    for name, value in list(space.items()):
+        if type(value) is FunctionType and value.__code__ is frame.f_code:
+            return ".".join((*around, name))
+    return frame.f_code.co_qualname
 
 
 def line_of_project(project: Project, depth: int) -> str | None:

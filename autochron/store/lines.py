@@ -26,6 +26,7 @@ from autochron.model import (
     Returned,
     Snapshot,
     Streamed,
+    Unprinted,
     Unwoven,
 )
 from autochron.store import patches
@@ -112,7 +113,10 @@ class FooterFields(Struct):
     status: int | None = None
     error: str | None = None
     stdout: Raw = NULL
+    said: bool = False
+    unprinted: tuple[Unprinted, ...] = ()
     stdin: Raw = NULL
+    stdin_kind: str = ""
     unwoven_tools: tuple[str, ...] = ()
     declined_tools: tuple[str, ...] = ()
     connections: tuple[Connection, ...] = ()
@@ -354,7 +358,10 @@ class LineReader:
             status=fields.status,
             error=fields.error,
             stdout=self._body(fields.stdout),
+            said=fields.said,
+            unprinted=fields.unprinted,
             stdin=self._body(fields.stdin),
+            stdin_kind=fields.stdin_kind,
             unwoven_tools=fields.unwoven_tools,
             declined_tools=fields.declined_tools,
             connections=fields.connections,

@@ -23,7 +23,7 @@ class Mark:
     function was passed to.
     """
 
-    __slots__ = ("needed", "passer", "replaced", "rules", "trace", "transport")
+    __slots__ = ("name", "needed", "passer", "replaced", "rules", "trace", "transport")
 
     def __init__(
         self,
@@ -38,6 +38,8 @@ class Mark:
         self.replaced = replaced
         self.needed = needed
         self.passer: Point | None = None
+        self.name = ""
+        """The qualified name where the code's is another: of a lambda, the name that it is assigned to."""
         self.trace = False
         """Whether each call of it has a trace of its own."""
 
@@ -69,7 +71,7 @@ def point_of(code: CodeType, module: str, mark: Mark) -> Point:
     parameters, variadic = parameter_names(code)
     point = Point(
         module,
-        code.co_qualname,
+        mark.name or code.co_qualname,
         parameters,
         function_kind(code),
         variadic=variadic,

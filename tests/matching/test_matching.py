@@ -261,3 +261,57 @@ def test_source_is_asked_for_only_where_it_is_needed():
 def test_nearest():
     assert nearest(["Desk.sell", "refund"], "refnd") == "refund"
     assert nearest(["Desk.sell"], "zzz") is None
+
+
+LAMBDAS = """
+double = lambda value: value * 2
+typed: object = lambda value: value
+one = lambda: 1; two = lambda: 2
+kept = wrap(lambda value: value)
+table = {"triple": lambda value: value * 3}
+class Desk:
+    sell = lambda self: self
+def make():
+    inner = lambda: 1
+    return inner
+if double:
+    either = lambda: 1
+else:
+    either = lambda: 2
+async_default = lambda value, *, more=1: value
+"""
+
+
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        (Define("shop.tools", "double"), [("double", 2)]),
+        (Target("shop.tools", "double"), [("double", 2)]),
+        (Define("shop.*", "typed"), [("typed", 3)]),
+        (Define("shop.tools", "Desk.sell"), [("Desk.sell", 8)]),
+        (Define("shop.tools", "make.<locals>.inner"), [("make.<locals>.inner", 10)]),
+        (Target("shop.tools", "make.<locals>.inner"), [("make.<locals>.inner", 10)]),
+        (Define("shop.tools", "either"), [("either", 13), ("either", 15)]),
+        (Define("shop.tools", "async_default"), [("async_default", 16)]),
+        (Define("shop.tools", "*"), [("make", 9)]),
+        (Define("shop.tools", "d*"), []),
+        (Define("shop.tools", "kept"), []),
+        (Define("shop.tools", "triple"), []),
+        (Define("shop.tools", "one"), []),
+    ],
+    ids=str,
+)
+def test_lambdas_are_named_by_what_they_are_assigned_to(selector, expected):
+    code, source = compiled(LAMBDAS)
+    matches = match_definitions(rules(rule(selector)), "shop.tools", True, code, source)
+    assert [(each.qualname, each.firstlineno) for each in matches] == expected
+
+
+def test_two_lambdas_in_one_line_are_told():
+    code, source = compiled(LAMBDAS)
+    found = Matcher(rules(rule(Target("shop.tools", "two")))).find(
+        "shop.tools", code, source, is_project=True
+    )
+    assert [each.reason for each in found.ledger] == [
+        "line 4 has another lambda as well; put each in a line of its own, or use `def`"
+    ]

@@ -5,9 +5,10 @@ import pytest
 from tests.agents.workshop import Block
 
 
-@pytest.fixture
-def block(tmp_path):
+@pytest.fixture(scope="session")
+def block(tmp_path_factory):
     """Give `record` and `replay` around functions of a test, without any rule."""
-    file = tmp_path / "autochron.toml"
+    # One for all: to make other rules known takes longer than most tests, where a test before has loaded large libraries.
+    file = tmp_path_factory.mktemp("rules") / "autochron.toml"
     file.write_text("version = 1\npacks = []\n", encoding="utf-8")
     return Block(str(file))

@@ -81,7 +81,7 @@ def test_the_line_that_wrote_it_is_named(tmp_path):
     lay_out(tmp_path, WAYS["os_write"])
     ran(tmp_path, "run", "agent.py")
     _, other = ran(tmp_path, "replay", "last", status=1, WHAT="two")
-    assert "line 1 of the output was 'one', now it is 'two', written at agent.py:5" in other
+    assert "line 1 of the output was 'one', now it is 'two', written at agent.py:6" in other
 
 
 def test_what_a_served_tool_wrote_is_written_again(tmp_path):
@@ -235,7 +235,7 @@ def test_standard_input_is_served_at_the_descriptor(tmp_path, way, how):
     said, report = given(tmp_path, how, "run", "agent.py")
     assert b"yes" in said
     if how == "pipe" and way in {"opened_by_number", "closed_after_it", "by_a_child"}:
-        what = "not woven: standard input: opened anew at agent.py:5" if way != "by_a_child" else "autochron"
+        what = "not woven: standard input: opened anew at agent.py:6" if way != "by_a_child" else "autochron"
         assert what in report
         return
     said, report = given(tmp_path, "pipe", "replay", "last", text="other")

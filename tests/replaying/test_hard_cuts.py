@@ -48,6 +48,14 @@ class Shop:
         return self
 
 
+@pytest.fixture
+def block(tmp_path):
+    """Give `record` and `replay` with the project in the test's own folder, where its candidates are."""
+    file = tmp_path / "autochron.toml"
+    file.write_text("version = 1\npacks = []\n", encoding="utf-8")
+    return Block(str(file))
+
+
 @pytest.fixture(autouse=True)
 def nothing_ran():
     ran.clear()
