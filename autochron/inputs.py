@@ -51,7 +51,7 @@ class Inputs:
         caught = point.variadic[1]
         self._growing: dict[str, Growing] = {}
         self.globals: Any = False
-        """The globals that the definition names; False until they are looked for, None where there are none."""
+        """The globals and cells that the definition names; False until they are looked for, None where there are none."""
         self.large = False
         self.caught = -1 if caught is None else point.parameters.index(caught)
         self.deferred = (

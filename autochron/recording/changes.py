@@ -16,7 +16,8 @@ from autochron.envelope import arrays, codec, objects, shapes
 from autochron.envelope.canonical import screened_snapshot, snapshot
 from autochron.envelope.types import label
 from autochron.inputs import Reader
-from autochron.recording.named_globals import GLOBAL, MOST_MEMBERS, NamedGlobals
+from autochron.recording.named_globals import MOST_MEMBERS, NamedGlobals, may_change
+from autochron.weaving.cells import CELL
 from autochron.weaving.gate import Point
 
 STILL, VALUE, OPAQUE = range(3)
@@ -140,20 +141,22 @@ def watch_globals(
     arguments: tuple[Any, ...],
     look: Callable[[Any], bytes] = screened_snapshot,
 ) -> Watch | None:
-    """Look at the globals that a definition names as well."""
-    space = found.space
+    """Look at the globals or cells that a definition names as well."""
+    space, prefix = found.space, found.prefix
     made = Watch(look) if watched is None else watched
     for name in found.held:
         value: Any = space.get(name)
+        if prefix is CELL and not may_change(value):
+            continue
         kind = kind_at(type(value))
         kind = kind_of(type(value)) if kind is None else kind
         if kind == VALUE and not (type(value) in _SIZED and len(value) > MOST_MEMBERS):
-            made.values.append((GLOBAL + name, value, look(value)))
+            made.values.append((prefix + name, value, look(value)))
         elif kind == VALUE:
-            made.large += ((GLOBAL + name, value, len(value)),)
+            made.large += ((prefix + name, value, len(value)),)
         elif kind == OPAQUE:
-            made.opaque.append((GLOBAL + name, value, _surface(value)))
-    made.stored = tuple((name, space, space.get(name, _NOTHING)) for name in found.stored)
+            made.opaque.append((prefix + name, value, _surface(value)))
+    made.stored += tuple((prefix + name, space, space.get(name, _NOTHING)) for name in found.stored)
     if watched is None:
         made.arguments = arguments
     return made
@@ -167,7 +170,7 @@ class Watch:
         values: (parameter, value, look) of those that are compared whole.
         opaque: (parameter, value, surface) of the others.
         large: (name, value, length) of containers that are too large to be compared.
-        stored: (name, dictionary, value) of globals that the code assigns.
+        stored: (name, where it stands, value) of globals and cells that the code assigns.
     """
 
     __slots__ = ("_left", "_look", "arguments", "large", "opaque", "stored", "values")
@@ -179,7 +182,7 @@ class Watch:
         self.values: list[tuple[str, Any, bytes]] = []
         self.opaque: list[tuple[str, Any, dict[str, Any]]] = []
         self.large: tuple[tuple[str, Any, int], ...] = ()
-        self.stored: tuple[tuple[str, dict[str, Any], Any], ...] = ()
+        self.stored: tuple[tuple[str, Any, Any], ...] = ()
 
     def changes_meanwhile(self) -> bytes | None:
         """Give the parameters that were changed so far, where that can be told at little cost."""
@@ -212,9 +215,9 @@ class Watch:
     def _changed_globals(self, changed: dict[str, Any]) -> list[str]:
         """Add the globals that were assigned anew, and return what of large ones can't be done again."""
         for name, space, before in self.stored:
-            now = space.get(name, _NOTHING)
+            now = space.get(name.partition(":")[2], _NOTHING)
             if now is not before and now is not _NOTHING:
-                changed[GLOBAL + name] = now
+                changed[name] = now
         return [
             f"changed.{name}: {label(type(value))}" for name, value, size in self.large if len(value) != size
         ]

@@ -1,4 +1,6 @@
-"""Globals of its module that a tool's code names and may change: a call that is served changes them again.
+"""Globals of its module, and variables of enclosing functions, that a tool's code names and may change.
+
+A call that is served changes them again.
 
 Only a function of the project's own, and only what its own code names: containers, objects of the program's own classes, and
 what it declares `global`. What functions that it calls change is not seen.
@@ -12,6 +14,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from autochron.envelope import objects, shapes
+from autochron.weaving.cells import CELL, Cells, frame_of, named_cells
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -28,20 +31,35 @@ _CONTAINERS = frozenset({dict, list, set, bytearray})
 
 
 class NamedGlobals:
-    """The globals that one definition names.
+    """The globals, or the variables of enclosing functions, that one definition names.
 
     Attributes:
-        space: the module's own dictionary.
+        space: the module's own dictionary, or the cells of the call.
         held: names of containers and objects.
         stored: names that the code assigns.
+        prefix: stands before each name among what a call changed.
     """
 
-    __slots__ = ("held", "space", "stored")
+    __slots__ = ("held", "prefix", "space", "stored")
 
-    def __init__(self, space: dict[str, Any], held: tuple[str, ...], stored: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        space: dict[str, Any] | Cells,
+        held: tuple[str, ...],
+        stored: tuple[str, ...],
+        prefix: str = GLOBAL,
+    ) -> None:
         self.space = space
         self.held = held
         self.stored = stored
+        self.prefix = prefix
+
+
+def named_cells_of(point: Point) -> NamedGlobals | None:
+    """Return the variables of enclosing functions that a call under way of the project's names; None where there are none."""
+    frame = frame_of(point) if objects.is_own_file(point.file) else None
+    held, stored = ((), ()) if frame is None else named_cells(frame.f_code)
+    return NamedGlobals(Cells(point), held, stored, CELL) if held or stored else None
 
 
 def named_globals(point: Point) -> NamedGlobals | None:
@@ -57,7 +75,7 @@ def named_globals(point: Point) -> NamedGlobals | None:
     held = tuple(
         name
         for name in code.co_names
-        if name not in stored and name in space and not name.startswith("__") and _may_change(space[name])
+        if name not in stored and name in space and not name.startswith("__") and may_change(space[name])
     )
     return NamedGlobals(space, held, stored) if held or stored else None
 
@@ -76,7 +94,8 @@ def _find(space: Any, qualname: str) -> Any:
     return found
 
 
-def _may_change(value: Any) -> bool:
+def may_change(value: Any) -> bool:
+    """Return whether this is a container or an object whose changes are told."""
     kind = type(value)
     if kind in _CONTAINERS:
         return True

@@ -22,7 +22,7 @@ from autochron.interrupts import is_interruption
 from autochron.model import Closed, Raised, Returned
 from autochron.recording.changes import NO_LOOKS, STILL, argument_of, below, kind_at, watch, watch_globals
 from autochron.recording.drafts import Begun, Draft, Item, Print
-from autochron.recording.named_globals import named_globals
+from autochron.recording.named_globals import named_cells_of, named_globals
 
 if TYPE_CHECKING:
     from autochron.effects.outside import OutsideEffects
@@ -116,10 +116,13 @@ class Recorder:
         """Watch the globals that a tool's code names; what they are is found at its first call."""
         if inputs.globals is False:
             is_own = crossing.rule.pack is None and crossing.rule.kind != "model" and inputs.changing is None
-            inputs.globals = named_globals(crossing.point) if is_own else None
+            point = crossing.point
+            found = (named_globals(point), named_cells_of(point)) if is_own else ()
+            inputs.globals = tuple(filter(None, found)) or None
             if inputs.globals is None:
                 return
-        draft.watch = watch_globals(inputs.globals, draft.watch, draft.arguments)
+        for each in inputs.globals:
+            draft.watch = watch_globals(each, draft.watch, draft.arguments)
 
     def returned(self, crossing: Crossing, value: Any) -> Any:
         """Note the outcome."""

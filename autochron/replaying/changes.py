@@ -11,6 +11,7 @@ import msgspec
 
 from autochron.envelope import codec, shapes
 from autochron.envelope.redaction import MASK
+from autochron.weaving.cells import CELL
 
 GLOBAL = "global:"
 """Stands before the name of a global of the module, among what a call changed."""
@@ -19,26 +20,25 @@ _KEPT: Any = type("Kept", (), {"__slots__": ()})()
 """In the place of what was never recorded: the caller's own object stays."""
 
 _NONE: Any = object()
+_NO_SPACES: Mapping[str, Any] = {}
 _VALUES = (str, bytes, int, float, complex, frozenset)
 
 
 def apply_changes(
-    body: bytes, arguments: Mapping[str, Any], space: dict[str, Any] | None = None
+    body: bytes, arguments: Mapping[str, Any], spaces: Mapping[str, Any] = _NO_SPACES
 ) -> list[str]:
     """Bring the arguments that a record tells of to their recorded state, in place and as deep as they correspond.
 
-    `space` is the dictionary of the module whose globals were changed. Gives the names of those that could not be. CodecError
-    where the record can't be read.
+    `spaces` has what stands for the module's globals and for the cells of the call, by what stands before their names; where
+    it lacks one, those are left. Gives the names of those that could not be. CodecError where the record can't be read.
     """
     failed: list[str] = []
     for name, after in codec.decode_partly(body, _KEPT).items():
-        if name.startswith(GLOBAL) and space is None:
+        prefix = next((each for each in (GLOBAL, CELL) if name.startswith(each)), None)
+        if prefix is not None and prefix not in spaces:
             continue
-        if name.startswith(GLOBAL) and space is not None and "." not in name:
-            held = space.get(name.removeprefix(GLOBAL), _NONE)
-            brought = _brought(held, after, own=True)
-            if brought is not held and brought is not _KEPT:
-                space[name.removeprefix(GLOBAL)] = brought
+        if prefix is not None and "." not in name:
+            _bring_name(spaces[prefix], name.removeprefix(prefix), after)
             continue
         target = arguments.get(name, _NONE)
         if target is _NONE:
@@ -50,6 +50,13 @@ def apply_changes(
         if brought is not target and not isinstance(target, tuple) and not _equal(brought, target):
             failed.append(name)
     return failed
+
+
+def _bring_name(space: Any, name: str, after: Any) -> None:
+    held = space.get(name, _NONE)
+    brought = _brought(held, after, own=True)
+    if brought is not held and brought is not _KEPT:
+        space[name] = brought
 
 
 def _bring_attribute(path: str, after: Any, arguments: Mapping[str, Any]) -> bool:

@@ -12,6 +12,7 @@ from msgspec.json import encode as encode_json
 from autochron import _originals
 from autochron.crossing.arguments import capture
 from autochron.crossing.iterators import BY_NAME
+from autochron.effects.undisturbed import undisturbed
 from autochron.envelope import codec
 from autochron.errors import AutochronError, CodecError, DivergenceError
 from autochron.inputs import sent_form
@@ -21,6 +22,7 @@ from autochron.replaying.comparing import error_name, is_of_type
 from autochron.replaying.cursor import DAEMON
 from autochron.replaying.printing import MARK as PRINTS
 from autochron.replaying.waiting import running_loop
+from autochron.weaving.cells import CELL, Cells, frame_of
 
 if TYPE_CHECKING:
     from autochron.crossing.kernel import Crossing
@@ -321,12 +323,19 @@ class Served:
         arguments = dict(zip(crossing.point.parameters, self._arguments, strict=False))
         if crossing.rule.changes is not None:
             arguments |= zip(*capture(crossing.rule.changes, crossing.point)(self._arguments), strict=True)
-        space = None
+        spaces: dict[str, Any] = {}
         # Beside something live the recorded state of a global would undo what that did to it.
         if b'"global:' in changed and self._director.plan.is_full:
-            space = vars(sys.modules[crossing.point.module])
-            arguments |= {f"{GLOBAL}{name}": value for name, value in space.items()}
-        failed = apply_changes(changed, arguments, space)
+            spaces[GLOBAL] = vars(sys.modules[crossing.point.module])
+            arguments |= {f"{GLOBAL}{name}": value for name, value in spaces[GLOBAL].items()}
+        if b'"cell:' in changed and self._director.plan.is_full:
+            frame = frame_of(crossing.point)
+            spaces[CELL] = Cells(crossing.point)
+            arguments |= (
+                {} if frame is None else {f"{CELL}{name}": held for name, held in frame.f_locals.items()}
+            )
+        with undisturbed():
+            failed = apply_changes(changed, arguments, spaces)
         if failed:
             address, names = self.envelope.address, ", ".join(failed)
             message = f"{address} changed {names} when it was recorded, which can't be done again; record the program again"

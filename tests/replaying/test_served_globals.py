@@ -1,4 +1,4 @@
-"""A tool that is served changes the globals of its module that its code names, as it did when it ran."""
+"""A tool that is served changes the globals and the variables of enclosing functions that its code names."""
 
 import pytest
 
@@ -51,6 +51,49 @@ TOOLS = {
         "ORDERS = {}\nclass Desk:\n    def act(self, n):\n        ORDERS[n] = n\nact = Desk().act\n",
         "tools.ORDERS",
     ),
+    "a counter of a factory": (
+        (
+            "def make():\n    n = 0\n    def act(by):\n        nonlocal n\n        n += by\n        return n\n"
+            "    return act, lambda: n\nact, now = make()\n"
+        ),
+        "tools.now()",
+    ),
+    "a list of a factory": (
+        (
+            "def make():\n    done = []\n    def act(each):\n        done.append(each)\n    return act, lambda: done\n"
+            "act, now = make()\n"
+        ),
+        "tools.now()",
+    ),
+    "an object of a factory": (
+        (
+            "class Desk:\n    paid = 0\ndef make():\n    desk = Desk()\n    def act(each):\n        desk.paid += each\n"
+            "    return act, lambda: desk.paid\nact, now = make()\n"
+        ),
+        "tools.now()",
+    ),
+    "a coroutine of a factory": (
+        (
+            "def make():\n    n = 0\n    async def act(by):\n        nonlocal n\n        n += by\n"
+            "    return act, lambda: n\nact, now = make()\n"
+        ),
+        "tools.now()",
+    ),
+    "a generator of a factory": (
+        (
+            "def make():\n    n = 0\n    def act(by):\n        nonlocal n\n        for each in range(by):\n            n += 1\n"
+            "            yield n\n    return act, lambda: n\nact, now = make()\n"
+        ),
+        "tools.now()",
+    ),
+    "two of one factory": (
+        (
+            "def make(n):\n    def act(by):\n        nonlocal n\n        n += by\n        return n\n"
+            "    return act, lambda: n\nfirst, one = make(10)\nsecond, other = make(20)\n"
+            "def act(by):\n    return first(by), second(by + 1)\n"
+        ),
+        "tools.one(), tools.other()",
+    ),
     "what fails": (
         "ORDERS = []\ndef act(n):\n    ORDERS.append(n)\n    raise ValueError(n)\n",
         "tools.ORDERS",
@@ -78,6 +121,8 @@ def test_a_served_tool_changes_its_globals(tmp_path, name):
     rules = (
         RULES + '[[boundary]]\nname = "act"\nkind = "tool"\ndefine = "tools:Desk.*"\n'
         if name == "a method"
+        else RULES.replace("tools:*", "tools:make.<locals>.act")
+        if "factory" in name
         else RULES
     )
     (tmp_path / "autochron.toml").write_text(rules)

@@ -1,0 +1,84 @@
+"""Cells of a woven function's closure, by way of its frame while a handler is told of a call."""
+
+from __future__ import annotations
+
+import opcode
+import sys
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from autochron.weaving.gate import Point
+
+CELL: Final = "cell:"
+"""Stands before the name of a variable of an enclosing function, among what a call changed."""
+
+
+class Cells:
+    """The variables of enclosing functions that the innermost call of a definition sees, by name.
+
+    Of use only where the definition's own code has called us, directly or not.
+    """
+
+    __slots__ = ("_point",)
+
+    def __init__(self, point: Point) -> None:
+        self._point = point
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return what a variable holds; the default where there is none, or no such call."""
+        frame = frame_of(self._point)
+        return default if frame is None else frame.f_locals.get(name, default)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        frame = frame_of(self._point)
+        if frame is not None:
+            frame.f_locals[name] = value
+            if sys.version_info < (3, 13):
+                _write_back(frame)
+
+
+def frame_of(point: Point) -> FrameType | None:
+    """Return the innermost frame of a definition that has called us."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename == point.file and code.co_firstlineno == point.line and _is_of(code, point):
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def _is_of(code: CodeType, point: Point) -> bool:
+    return code.co_qualname == point.qualname or code.co_name == "<lambda>"
+
+
+def _write_back(frame: FrameType) -> None:
+    """Have a frame take over what was written into its `f_locals`; from 3.13 on it does by itself."""
+    import ctypes  # lazy: for what assigns such a variable
+
+    ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
+
+
+def named_cells(code: CodeType) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the variables of enclosing functions that a function only reads, and those that it assigns."""
+    names = [name for name in code.co_freevars if name != "__class__"]
+    if not names:
+        return (), ()
+    stored = {name for name in _assigned(code) if name in names}
+    return tuple(name for name in names if name not in stored), tuple(
+        name for name in names if name in stored
+    )
+
+
+def _assigned(code: CodeType) -> set[str]:
+    import dis  # lazy: few tools have a closure
+
+    return {
+        str(step.argval)
+        for step in dis.get_instructions(code)
+        if step.opcode in _STORES and step.argval is not None
+    }
+
+
+_STORES = frozenset({opcode.opmap["STORE_DEREF"], opcode.opmap["DELETE_DEREF"]})
