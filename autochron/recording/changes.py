@@ -184,6 +184,13 @@ class Watch:
         self.large: tuple[tuple[str, Any, int], ...] = ()
         self.stored: tuple[tuple[str, Any, Any], ...] = ()
 
+    def names(self) -> dict[int, str]:
+        """Return the parameters by the `id` of their values."""
+        found = {id(value): name for name, value, _ in self.values}
+        for name, value, _ in self.opaque:
+            found[id(value)] = name
+        return found
+
     def changes_meanwhile(self) -> bytes | None:
         """Give the parameters that were changed so far, where that can be told at little cost."""
         if self._left <= 0:

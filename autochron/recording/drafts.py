@@ -73,6 +73,7 @@ class Draft(Struct, eq=False):
         after: crossings of other lanes that had to begin before it: it was started by them, or waited for them.
         sends: what was sent or thrown in, by the number of items before it.
         steps: arguments that were changed in place before an item, by the number of items before it.
+        aliases: where in the outcome an argument stands, and which.
         position: how much had been written to standard output's descriptor when it began; -1 where that is not known.
     """
 
@@ -97,6 +98,7 @@ class Draft(Struct, eq=False):
     sends: dict[int, bytes] | None = None
     after: tuple[int, ...] = ()
     position: int = -1
+    aliases: list[tuple[list[str | int], str]] | None = None
 
     def add_opaque(self, entries: Iterable[str]) -> None:
         """Note parts that can't be rebuilt."""
@@ -274,6 +276,8 @@ class Editor:
                     (each.number, each.latest, self._redactor.mask_text(each.text), each.is_written)
                     for each in draft.prints
                 ]
+        if draft.aliases:
+            found["aliases"] = draft.aliases
         steps: dict[int, dict[str, Any]] = {}
         if draft.streamed and draft.prints:
             for each in draft.prints:

@@ -20,6 +20,7 @@ from autochron.envelope.canonical import canonical, screened_snapshot, snapshot
 from autochron.inputs import LARGE, Inputs, inputs_of, observed, sent_form
 from autochron.interrupts import is_interruption
 from autochron.model import Closed, Raised, Returned
+from autochron.recording.aliases import aliases_in, without_aliases
 from autochron.recording.changes import NO_LOOKS, STILL, argument_of, below, kind_at, watch, watch_globals
 from autochron.recording.drafts import Begun, Draft, Item, Print
 from autochron.recording.named_globals import named_cells_of, named_globals
@@ -364,12 +365,16 @@ class Recorder:
             if name is not None:
                 draft.outcome = Returned(argument=name)
                 return
+        if (
+            draft.watch is not None and crossing.rule.kind != "model"
+        ):  # what a model gives is never an argument of its call
+            draft.aliases = aliases_in(value, draft.watch.names())
         body = codec.encode_plain(value)
         if body is None:
             encoded = codec.encode_tagged(value)
             body = encoded.body
             if encoded.opaque:
-                draft.add_opaque(encoded.opaque)
+                draft.add_opaque(without_aliases(encoded.opaque, draft.aliases or ()))
         draft.outcome = Returned(body)
 
     def _close_one(self, crossing: Crossing) -> None:

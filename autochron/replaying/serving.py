@@ -43,8 +43,11 @@ _CANCELLED = ("asyncio.exceptions:CancelledError", "concurrent.futures._base:Can
 
 _NOTHING_BESIDE = b"{}"
 
-_BESIDE = (b'"handed":', b'"steps":', b'"sent":')
-"""Facts of a stream in an envelope's `meta`."""
+ALIASES = b'"aliases":'
+"""Stands in the `meta` of an envelope in whose outcome arguments stand."""
+
+_BESIDE = (b'"handed":', b'"steps":', b'"sent":', ALIASES)
+"""Facts of an outcome in an envelope's `meta`."""
 
 _ROUNDS = 32
 """Turns of an event loop, at most, in which what another crossing's end set off may come to an end."""
@@ -378,12 +381,22 @@ class Served:
         if isinstance(end, Returned):
             if end.argument is not None:
                 return None, self._argument(end.argument)
-            return None, codec.decode(end.value)
+            return None, self._value(end.value)
         if isinstance(end, Raised):
             return codec.decode(end.error), None
         count = len(self.envelope.outcome.items) if isinstance(self.envelope.outcome, Streamed) else 0
         how = "closed" if isinstance(end, Closed) else "abandoned"
         return self.read_further(f"{how} after {count} items"), None
+
+    def _value(self, body: bytes) -> Any:
+        """Return what was recorded, with the caller's own objects where arguments stood in it."""
+        aliases = self._facts("aliases") if ALIASES in self.envelope.meta else ()
+        if not aliases:
+            return codec.decode(body)
+        found = codec.decode_without(body, [path for path, _ in aliases])
+        for path, name in aliases:
+            found = _with(found, path, self._argument(name))
+        return found
 
     def read_further(self, recorded: str) -> DivergenceError:
         """Give the error for reading what is not on record, having noted it."""
@@ -506,3 +519,15 @@ async def _let_others_go(asyncio: Any) -> None:
         await asyncio.sleep(0)
         if not ready:
             return
+
+
+def _with(value: Any, path: list[str | int], member: Any) -> Any:
+    """Return a value with another member at a path: itself, but for tuples on the way."""
+    if not path:
+        return member
+    key: Any = path[0]
+    held = _with(value[key], path[1:], member)
+    if isinstance(value, tuple):
+        return tuple.__new__(type(value), (*value[:key], held, *value[key + 1 :]))
+    value[key] = held
+    return value

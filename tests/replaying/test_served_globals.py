@@ -81,8 +81,8 @@ TOOLS = {
     ),
     "a generator of a factory": (
         (
-            "def make():\n    n = 0\n    def act(by):\n        nonlocal n\n        for each in range(by):\n            n += 1\n"
-            "            yield n\n    return act, lambda: n\nact, now = make()\n"
+            "def make():\n    n = 0\n    def act(by):\n        nonlocal n\n        for each in range(by):\n"
+            "            n += 1\n            yield n\n    return act, lambda: n\nact, now = make()\n"
         ),
         "tools.now()",
     ),
@@ -151,3 +151,49 @@ def test_what_a_tool_only_reads_is_not_recorded(tmp_path):
     autochron(tmp_path, "run", "agent.py")
     shown = autochron(tmp_path, "traces", "show", "last", "--json")
     assert "global:" not in shown.text
+
+
+ALIASES = {
+    "in a dictionary": ("def act(item):\n    return {'same': item}\n", "found['same'].append(9)"),
+    "in a list of dictionaries": (
+        "def act(item):\n    return [1, {'a': {'b': item}}]\n",
+        "found[1]['a']['b'].append(9)",
+    ),
+    "in a tuple": ("def act(item):\n    return 1, (2, item)\n", "found[1][1].append(9)"),
+    "twice": ("def act(item):\n    return item, item\n", "(found[0].append(9), found[1].append(8))"),
+    "after it was changed": (
+        "def act(item):\n    item.append(5)\n    return {'same': item}\n",
+        "found['same'].append(9)",
+    ),
+    "beside a tuple": (
+        "def act(item):\n    return {'same': item, 'pair': (1, 2)}\n",
+        "found['same'].append(9)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ALIASES)
+def test_an_argument_in_an_outcome_stays_one_object(tmp_path, name):
+    tools, use = ALIASES[name]
+    (tmp_path / "autochron.toml").write_text(RULES)
+    (tmp_path / "tools.py").write_text(tools)
+    (tmp_path / "agent.py").write_text(
+        f"import tools\nitem = [1]\nfound = tools.act(item)\n{use}\nprint(item, found)\n"
+    )
+    ran = autochron(tmp_path, "run", "agent.py")
+    assert "9]" in ran.text or "9, 8]" in ran.text
+    again = autochron(tmp_path, "replay", "last")
+    assert (again.status, again.text) == (0, ran.text), again.said
+
+
+def test_an_object_that_is_no_value_comes_back_where_it_stood(tmp_path):
+    (tmp_path / "autochron.toml").write_text(RULES)
+    (tmp_path / "tools.py").write_text("def act(item):\n    return item, 1\n")
+    source = (
+        "import socket, tools\nitem = socket.socket()\nfound, _ = tools.act(item)\nprint(found is item)\n"
+    )
+    (tmp_path / "agent.py").write_text(source)
+    ran = autochron(tmp_path, "run", "agent.py")
+    assert "(opaque)" not in ran.said
+    again = autochron(tmp_path, "replay", "last")
+    assert (again.status, again.text) == (0, "True\n"), again.said
