@@ -25,7 +25,7 @@ from autochron.model import (
     TraceRule,
     Unwoven,
 )
-from autochron.rules.globs import DottedGlob, dotted_glob
+from autochron.rules.globs import DERIVED, DottedGlob, dotted_glob, split_derived
 from autochron.rules.nearest import nearest
 
 Text: TypeAlias = str | bytes | None
@@ -87,6 +87,10 @@ class _Pattern(Struct, frozen=True):
     modules: DottedGlob
     qualnames: DottedGlob
     exclude: tuple[DottedGlob, ...]
+    base: str = ""
+    """The dotted name of the class whose derived classes are meant as well."""
+    methods: DottedGlob | None = None
+    """What is meant of these."""
 
     def fits(self, qualname: str) -> bool:
         return self.qualnames.fits(qualname) and not any(glob.fits(qualname) for glob in self.exclude)
@@ -100,6 +104,7 @@ class _Asked(Struct, frozen=True):
     patterns: tuple[_Pattern, ...]
     decorated: tuple[BoundaryRule, ...]
     calls: tuple[CallRule, ...]
+    deriving: tuple[_Pattern, ...] = ()
 
 
 _NOBODY = _Asked((), (), (), (), ())
@@ -116,6 +121,9 @@ class Matcher:
         self._anywhere: list[_Pattern] = []
         self._decorated: list[BoundaryRule] = []
         self._calls: list[CallRule] = []
+        self._deriving: list[_Pattern] = []
+        self.derived: dict[str, set[str]] = {}
+        """The classes that rules name with a `+`, each with those that derive from it, as far as was learnt."""
         for rule in (*rules.boundaries, *(rule for pack in rules.packs for rule in pack.boundaries)):
             self._add(rule)
         marking: list[TraceRule | SwapRule] = [*rules.traces, *rules.swaps]
@@ -128,12 +136,18 @@ class Matcher:
             case Target(module=module):
                 self._targets.setdefault(module, []).append(rule)
             case Define(modules=modules, qualnames=qualnames, exclude=exclude):
+                parts = split_derived(qualnames)
                 pattern = _Pattern(
                     rule,
                     dotted_glob(modules),
-                    dotted_glob(qualnames, careful=True),
+                    dotted_glob(qualnames.replace(DERIVED, ".", 1), careful=True),
                     tuple(dotted_glob(glob) for glob in exclude),
+                    "" if parts is None else f"{modules}.{parts[0]}",
+                    None if parts is None else dotted_glob(parts[1], careful=True),
                 )
+                if parts is not None:
+                    self._deriving.append(pattern)
+                    self.derived[pattern.base] = {pattern.base}
                 head = modules.partition(".")[0]
                 where = self._anywhere if "*" in head else self._heads.setdefault(head, [])
                 where.append(pattern)
@@ -148,7 +162,7 @@ class Matcher:
         """Tell whether a module needs a look at all; about 0.3 µs."""
         if module in self._targets or module in self._traces or self._pack_decorated:
             return True
-        if is_project and (self._decorated or self._anywhere or self._calls):
+        if is_project and (self._decorated or self._anywhere or self._calls or self._deriving):
             return True
         return bool(self._anywhere) or module.partition(".")[0] in self._heads
 
@@ -182,12 +196,17 @@ class Matcher:
         names |= {name for name, _ in named}
         ledger = (*ledger, *(_two_lambdas(name, each, module) for name, each in twins))
         calls, unread = _calls(asked.calls, known_as, code, source)
+        methods = self._methods(asked, known_as, code, source)
         return Found(
             matches=tuple(
                 Match(rule, name, line, shape)
                 for name, line, shape in known
                 for rule in _ranked(
-                    _candidates(asked, name, decorated.get((_last(name), line), _NONE)), f"{module}:{name}"
+                    [
+                        *_candidates(asked, name, decorated.get((_last(name), line), _NONE)),
+                        *_of_derived(methods, name),
+                    ],
+                    f"{module}:{name}",
                 )
             )
             + tuple(
@@ -229,7 +248,41 @@ class Matcher:
             ),
             decorated=tuple(rule for rule in self._decorated if is_project or rule.pack),
             calls=tuple(rule for rule in self._calls if is_project and any(map(rule.concerns, modules))),
+            deriving=tuple(self._deriving) if is_project else (),
         )
+
+    def learn(self, module: str, text: str, *, is_package: bool) -> bool:
+        """Learn of a module's classes that derive from those that rules name with a `+`; tell whether any is new."""
+        is_new = False
+        for known in self.derived.values():
+            found = {dotted for _, dotted in _derived(module, text, known, is_package=is_package)}
+            is_new = is_new or not found <= known
+            known.update(found)
+        return is_new
+
+    def _methods(
+        self, asked: _Asked, module: str, code: CodeType, source: SourceText
+    ) -> dict[str, list[_Pattern]]:
+        """Give the classes of a module that derive from named ones, each with the patterns that mean it."""
+        text = _text(source) if asked.deriving else None
+        found: dict[str, list[_Pattern]] = {}
+        for pattern in asked.deriving if text is not None else ():
+            known = self.derived[pattern.base]
+            for qualname, _ in _derived(module, text or "", known, is_package=_is_package(code)):
+                found.setdefault(qualname, []).append(pattern)
+        return found
+
+
+def _derived(module: str, text: str, known: set[str], *, is_package: bool) -> list[tuple[str, str]]:
+    # Here and not above: `ast` is only needed where a rule names a class that others derive from.
+    from autochron.matching import deriving
+
+    if not deriving.mentions(text, known):
+        return []
+    try:
+        return list(deriving.derived(text, module, known, is_package=is_package))
+    except (SyntaxError, ValueError, RecursionError):
+        return []
 
 
 _last_matcher: tuple[Rules, Matcher] | None = None
@@ -263,6 +316,15 @@ def _candidates(asked: _Asked, qualname: str, decorators: frozenset[str]) -> lis
         ),
         *(pattern.rule for pattern in asked.patterns if pattern.fits(qualname)),
     ]
+
+
+def _of_derived(methods: Mapping[str, list[_Pattern]], qualname: str) -> Iterator[BoundaryRule]:
+    """Give the rules that mean a method because its class derives from one that they name."""
+    owner, _, name = qualname.rpartition(".")
+    for pattern in methods.get(owner, ()):
+        excluded = any(glob.fits(qualname) for glob in pattern.exclude)
+        if pattern.methods is not None and pattern.methods.fits(name) and not excluded:
+            yield pattern.rule
 
 
 def _ranked(rules: list[BoundaryRule], definition: str) -> list[BoundaryRule]:

@@ -126,12 +126,14 @@ class Names(ast.NodeVisitor):
         module: the module's own scope.
         functions: each function with the scope that it is defined in.
         calls: each call with the scope that it is made in.
+        classes: each class with the scope that it is defined in.
     """
 
     def __init__(self, tree: ast.Module, module: str, *, is_package: bool) -> None:
         self.module = Scope(module, None)
         self.functions: list[tuple[Function, Scope]] = []
         self.calls: list[tuple[ast.Call, Scope]] = []
+        self.classes: list[tuple[ast.ClassDef, Scope]] = []
         self._package = module if is_package else module.rpartition(".")[0]
         self._scope = self.module
         for statement in tree.body:
@@ -162,6 +164,7 @@ class Names(ast.NodeVisitor):
         """Go into a class."""
         scope = self._scope
         scope.bind(node.name, f"{scope.prefix}.{node.name}", "definition")
+        self.classes.append((node, scope))
         for outside in (*node.decorator_list, *node.bases, *(each.value for each in node.keywords)):
             self.visit(outside)
         qualname = scope.qualname_of(node.name)

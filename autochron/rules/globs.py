@@ -98,12 +98,29 @@ def _spelled_out(pattern: str, component: str) -> bool:
     return not component.startswith("_") or pattern.startswith("_")
 
 
+DERIVED = "+."
+"""Behind the name of a class: those that derive from it are meant as well."""
+
+
+def split_derived(qualnames: str) -> tuple[str, str] | None:
+    """Split `Base+.name glob` into the class and the name glob; None where it has no `+`."""
+    base, plus, rest = qualnames.partition(DERIVED)
+    return (base, rest) if plus else None
+
+
 def split_globs(text: str) -> tuple[str, str]:
     """Split `module glob:name glob`."""
     modules, colon, qualnames = text.partition(":")
     if not colon or ":" in qualnames:
         raise ValueError("is not of the form module glob:name glob, such as `shop.tools:*`")
-    for glob, what in ((modules, "module glob"), (qualnames, "name glob")):
+    if qualnames.endswith("+"):
+        raise ValueError(
+            f"names no method of the classes that derive from `{qualnames[:-1]}`; write `{qualnames}.*`"
+        )
+    parts = split_derived(qualnames)
+    if parts is not None and ("*" in modules or "*" in parts[0]):
+        raise ValueError("has a `*` before its `+`; name the class that others derive from in full")
+    for glob, what in ((modules, "module glob"), (qualnames.replace(DERIVED, ".", 1), "name glob")):
         error = dotted_glob_error(glob)
         if error:
             raise ValueError(f"has a {what} that {error}")

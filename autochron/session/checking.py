@@ -12,8 +12,8 @@ from autochron.detect.ignoring import ignored
 from autochron.detect.lines import hash_of
 from autochron.detect.scan import Seen, scan
 from autochron.errors import UsageError
-from autochron.matching import Matcher
 from autochron.model import Category, Checked, Finding, Rules, Site, Unread
+from autochron.session.derived_classes import matcher_for
 from autochron.session.project import Project, module_names, read_source
 from autochron.session.survey import compiled, python_files
 
@@ -69,7 +69,7 @@ class _Work:
         self._rules = rules
         self._project = project
         self._cache = cache
-        self._matcher = Matcher(rules)
+        self._matcher = matcher_for(rules, project)
         self.findings: list[Finding] = []
         self.unread: list[Unread] = []
         self.read: set[str] = set()

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from autochron.envelope.doors import DOORS, door_of
 from autochron.errors import UnwovenToolError
-from autochron.matching import Matcher
 from autochron.matching.sites import CallSite, label_of
 from autochron.model import Define, Http, Rules, Target
 from autochron.replaying.plan import Plan
 from autochron.rules import with_imported
 from autochron.rules.globs import dotted_glob
 from autochron.session.activation import Activation
+from autochron.session.derived_classes import matcher_for
 from autochron.session.project import Project, module_names, read_source
 from autochron.session.survey import compiled
 from autochron.weaving.ledger import Ledger
@@ -120,7 +120,10 @@ def _woven_names(root: str, place: str, rules: Rules) -> set[str] | None:
     if code is None:
         return set() if source is None else None  # a syntax error is Python's to tell
     name, *aliases = (*module_names(path), *_dotted(place), *_named_nowhere(root, rules))
-    found = Matcher(rules).find(name, code, source, is_project=True, aliases=(*aliases, "__main__"))
+    project = Project(rules.project or (root,), root)
+    found = matcher_for(rules, project).find(
+        name, code, source, is_project=True, aliases=(*aliases, "__main__")
+    )
     return {match.qualname for match in found.matches} | _bound_labels(code, found.calls)
 
 

@@ -58,7 +58,7 @@ def _is_lambda(module: str, qualname: str) -> bool:
 
 def _against_name(wanted: str, qualname: str) -> str | None:
     if wanted.rpartition(".")[2] == qualname.rpartition(".")[2] and wanted != qualname:
-        return "it is another definition of that name, as in a subclass"
+        return "it is another definition of that name; of derived classes it is `define` with a `+`: `Base+.name`"
     return None
 
 

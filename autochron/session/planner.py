@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from autochron.crossing.processes import MODULES as PROCESS_MODULES
 from autochron.envelope.doors import DOORS, door_of
-from autochron.matching import Matcher
 from autochron.matching.matcher import NOTHING, Absent, Found
 from autochron.matching.sites import CallSite
 from autochron.model import BoundaryRule, Call, Decorated, Define, Http, Rules, SwapRule, Target, TraceRule
 from autochron.rules import pack_index, with_imported
+from autochron.session.derived_classes import matcher_for
 from autochron.session.marks import agreeing, mark_of
 from autochron.session.passing import Passing
 from autochron.session.project import Project, read_source
@@ -75,7 +75,7 @@ class RulePlanner:
             for rule in (*rules.boundaries, *(rule for pack in rules.packs for rule in pack.boundaries))
             if isinstance(rule.selector, Http)
         )
-        self._matcher = Matcher(rules)
+        self._matcher = matcher_for(rules, project)
 
     # --- asked by the hook -----------------------------------------------------------------------------------------
 
@@ -85,7 +85,7 @@ class RulePlanner:
         if top in self._waiting:
             del self._waiting[top]
             self.rules = with_imported(self.rules, module)
-            self._matcher = Matcher(self.rules)
+            self._matcher = matcher_for(self.rules, self.project)
         if module in DOORS or module in _SPAWNING or module in self.watched:
             return True
         if self._http and module in _OTHER_CLIENTS:
@@ -148,7 +148,8 @@ class RulePlanner:
         """Give what besides rules and source decides what a module's places are."""
         packs = tuple(pack.name for pack in self.rules.packs)
         main = self.aliases.get("__main__", ())  # what checks name there
-        return (packs, self.aliases.get(module, ()), main, self.project.owns(file))
+        derived = tuple((base, *sorted(known)) for base, known in sorted(self._matcher.derived.items()))
+        return (packs, self.aliases.get(module, ()), main, self.project.owns(file), *derived)
 
     def rules_in_order(self) -> Sequence[BoundaryRule]:
         """Give all rules in force, in an order that is the same in every process."""

@@ -9,10 +9,11 @@ from functools import cache
 from importlib.machinery import SourceFileLoader
 from types import CodeType
 
-from autochron.matching import Matcher, definitions
+from autochron.matching import definitions
 from autochron.matching.sites import label_of
 from autochron.model import BoundaryRule, Fit, Http, Rules, Surveyed, Target
 from autochron.rules import load_pack, pack_index
+from autochron.session.derived_classes import matcher_for
 from autochron.session.project import Project, module_names, read_source
 
 Crossed = Mapping[tuple[str, str], int]
@@ -26,7 +27,7 @@ def survey(rules: Rules, folder: str, crossed: Crossed | None = None) -> list[Su
     packs = tuple(load_pack(name, rules.disable) for name in names)
     every = (*rules.boundaries, *(rule for pack in packs for rule in pack.boundaries))
     fits: dict[tuple[str, str], list[Fit]] = {}
-    matcher = Matcher(rules)
+    matcher = matcher_for(rules, project)
     for path in python_files(rules.project or (os.path.abspath(folder),)):
         if project.owns(path) and (code := compiled(path)) is not None:
             names_of = module_names(path)
