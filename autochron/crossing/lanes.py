@@ -160,6 +160,9 @@ def spawn(current: Any, label: str) -> Root:
 _lanes_of: WeakKeyDictionary[Any, Root] = WeakKeyDictionary()
 """The lanes of threads, of tasks, and of what pools were given."""
 
+_given_to: WeakKeyDictionary[Any, deque[Root]] = WeakKeyDictionary()
+"""The lanes of what a pool was given last."""
+
 _last_of: WeakKeyDictionary[Any, Root] = WeakKeyDictionary()
 """The lane of what a pool with one worker was given last."""
 
@@ -371,6 +374,7 @@ class LaneHooks:
         if module == "concurrent.futures.thread":
             self._put(sys.modules[module].ThreadPoolExecutor, "submit", _submit)
             self._put(sys.modules["concurrent.futures._base"].Future, "result", _future_result)
+            self._put(sys.modules[module].ThreadPoolExecutor, "shutdown", _shutdown)
         elif module == "asyncio.base_events":
             self._put(sys.modules[module].BaseEventLoop, "create_task", _create_task)
         elif module == "queue":
@@ -452,6 +456,21 @@ def _future_result(original: Any, carried: Callable[[], Current | None]) -> Any:
     return result
 
 
+def _shutdown(original: Any, carried: Callable[[], Current | None]) -> Any:
+    def shutdown(pool: Any, *args: Any, **kwargs: Any) -> None:
+        original(pool, *args, **kwargs)
+        current_of = carried()
+        waits = kwargs.get("wait", args[0] if args else True)
+        given = _given_to.pop(pool, ())
+        if current_of is not None and waits:
+            own = current_of().root
+            for root in given:
+                if root.kernel is own.kernel:
+                    own.add_causes(root.latest())
+
+    return shutdown
+
+
 def _submit(original: Any, carried: Callable[[], Current | None]) -> Any:
     def submit(pool: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         current_of = carried()
@@ -463,6 +482,7 @@ def _submit(original: Any, carried: Callable[[], Current | None]) -> Any:
         try:
             before = _last_of.get(pool) if getattr(pool, "_max_workers", 0) == 1 else None
             future = original(pool, _InLane(fn, root, before), *args, **kwargs)
+            _given_to.setdefault(pool, deque(maxlen=_MOST_CAUSES)).append(root)
             if getattr(pool, "_max_workers", 0) == 1:
                 _last_of[pool] = root
             _lanes_of[future] = root

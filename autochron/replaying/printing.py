@@ -31,7 +31,7 @@ class Piece(NamedTuple):
     def repeat(self) -> None:
         """Print it again."""
         if self.is_written:
-            os.write(_OUTPUT, self.text.encode())
+            os.write(_OUTPUT, self.text.encode("latin-1"))
         else:
             sys.stdout.write(self.text)
 

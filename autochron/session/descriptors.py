@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from autochron import _originals
+from autochron.effects.undisturbed import undisturbed
 from autochron.model import Unprinted
 from autochron.session.streams import LIMIT
 
@@ -243,6 +244,14 @@ def note_writes(note: Callable[[bytes], None]) -> Callable[[], None]:
             os.write = original
 
     return undo
+
+
+def flush_c() -> None:
+    """Have the streams of C write what waits in them, as they would at the end of the process."""
+    import ctypes  # lazy: the program has it already
+
+    with undisturbed():
+        ctypes.CDLL(None).fflush(None)
 
 
 # --- standard input

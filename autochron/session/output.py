@@ -63,7 +63,7 @@ class Writers:
         while frame is not None:
             code = frame.f_code
             if self._project.owns(code.co_filename):
-                site = f"{self._project.name(code.co_filename)}:{frame.f_lineno}"
+                site = f"{self._project.name(code.co_filename)}:{frame.f_lineno or code.co_firstlineno}"
                 self._found.append(Writer(self._lines, site, library))
                 return
             name = str(frame.f_globals.get("__name__")).partition(".")[0]
@@ -77,7 +77,8 @@ class Writers:
             frame = frame.f_back
         if frame is not None and len(self._past) < MOST:
             site = f"{self._project.name(frame.f_code.co_filename)}:{frame.f_lineno}"
-            self._past |= dict.fromkeys(text.splitlines(), site)
+            lines = text.encode("latin-1").decode("utf-8", "surrogateescape").splitlines()
+            self._past |= dict.fromkeys(lines, site)
 
     def past(self, line: str) -> Writer | None:
         """Return who wrote a line by `os.write`; None where that is not known."""
@@ -121,6 +122,7 @@ def compare_output(
     writer_of: Callable[[int, str], Writer | None],
     rules: Sequence[OutputRule],
     optional: Collection[int] = (),
+    foreign: Collection[int] | None = None,
 ) -> OutputDifference:
     """Compare two outputs line by line.
 
@@ -129,6 +131,7 @@ def compare_output(
         writer_of: returns who wrote a line of the replayed one, by its number from 0 and its text.
         rules: what may differ.
         optional: lines of the recorded one that need not be in the other, by their numbers from 0.
+        foreign: lines of the replayed one that Python's streams did not print; None where that is not known.
     """
     before = _lines(recorded)
     now = _lines(replayed)
@@ -137,11 +140,13 @@ def compare_output(
     while at < len(before) or index < len(now):
         one = before[at] if at < len(before) else None
         other = now[index] if index < len(now) else None
+        # What was written past Python's streams is not what the program prints itself now.
+        is_optional = at in optional
+        if is_optional and (one != other or (foreign is not None and index not in foreign)):
+            at += 1
+            missing += 1
+            continue
         if one != other:
-            if at in optional:
-                at += 1
-                missing += 1
-                continue
             writer = None if other is None else writer_of(index, other)
             is_time = one is not None and other is not None and without_times(one) == without_times(other)
             if one is not None and other is not None and _without(patterns, one) == _without(patterns, other):
@@ -149,7 +154,7 @@ def compare_output(
             elif writer is not None and writer.library and _bare(one) == _bare(other):
                 times += 1
             else:
-                was, is_now = ("(nothing)" if each is None else each.rstrip("\r\n") for each in (one, other))
+                was, is_now = ("(nothing)" if each is None else _shown(each) for each in (one, other))
                 if was == is_now:
                     was, is_now = "(as it is)", "(another line ending)"
                 return OutputDifference(at + 1, was, is_now, writer, is_time, times, ignored, missing)
@@ -159,7 +164,12 @@ def compare_output(
 
 
 def _lines(output: bytes) -> list[str]:
-    return output.decode("utf-8", "replace").splitlines(keepends=True)
+    return output.decode("utf-8", "surrogateescape").splitlines(keepends=True)
+
+
+def _shown(line: str) -> str:
+    """Return a line without its end, and with what is no text written out."""
+    return line.rstrip("\r\n").encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def compare_said(
@@ -189,11 +199,17 @@ def compare_said(
             " write is compared"
         )
         director.note("output", "standard output", message, severity="notice")
-    if masked == footer.stdout:
+    if masked == footer.stdout and not optional:
         return
     recorded, now = bodies.restore_body(footer.stdout), bodies.restore_body(masked)
     find = _finder(replaying.writers, now, capture.printed)
-    found = compare_output(recorded, now, find, replaying.activation.rules.outputs, optional)
+    lines = now.splitlines(keepends=True)
+    foreign = (
+        foreign_lines(lines, capture.printed.splitlines(keepends=True))
+        if optional and said.is_whole
+        else None
+    )
+    found = compare_output(recorded, now, find, replaying.activation.rules.outputs, optional, foreign)
     _note_difference(director, found, severity)
     for message in _remarks(found, replaying, is_whole=footer.said and said.is_whole):
         director.note("output", "standard output", message, severity="notice")
@@ -208,8 +224,8 @@ def _remarks(found: OutputDifference, replaying: Replaying, *, is_whole: bool) -
         yield f"output lines that [[output]] lets differ: {found.ignored} ({reasons})"
     if found.missing and is_whole:
         yield (
-            f"output lines that are not written again: {found.missing}; they were written past Python's streams, as by a"
-            " child process, while tools ran that are served now"
+            f"output lines that are not written again: {found.missing}; they were written past Python's streams, by a"
+            " child process or another thread, while tools ran that are served now"
         )
 
 

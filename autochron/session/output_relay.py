@@ -56,7 +56,7 @@ class OutputRelay:
         self._descriptor = descriptor
         self.own: tuple[int, ...] = ()
         self._memory = mmap.mmap(-1, _HEAD + LIMIT)
-        read_end, write_end = os.pipe()
+        read_end, write_end = _hidden_pipe()
         try:
             self._pipe = hidden(descriptor)
             self._source = hidden(write_end)  # the program may let the descriptor lead elsewhere
@@ -185,6 +185,16 @@ class _Relay:
                 ready = select.poll()
                 ready.register(self._sink, select.POLLOUT)
                 ready.poll()
+
+
+def _hidden_pipe() -> tuple[int, int]:
+    """Return a pipe whose ends take no number of a standard stream that is closed."""
+    ends = os.pipe()
+    try:
+        return hidden(ends[0]), hidden(ends[1])
+    finally:
+        for each in ends:
+            os.close(each)
 
 
 def _is_unread(descriptor: int) -> bool:

@@ -30,11 +30,13 @@ _SPAWNING = frozenset(
         "asyncio.base_events",
         "uvloop",
         "trio._core._run",
+        "queue",
+        "asyncio.queues",
         "multiprocessing.process",
         *PROCESS_MODULES,
     }
 )
-"""Modules whose pools and event loops carry lanes on, or whose processes are told of."""
+"""Modules whose pools, event loops and queues carry lanes on, or whose processes are told of."""
 
 _OTHER_CLIENTS = ("requests", "urllib3")
 

@@ -222,13 +222,14 @@ class _ReplayEnding:
         self.broke: str | None = None
         """How the program crashed, where no refusal ended it."""
 
-    def finish(self, status: int | None, uncaught: str | None = None) -> int:
+    def finish(self, status: int | None, uncaught: str | None = None, *, flushes: bool = True) -> int:
         """Compare and tell; return 0 where all was the same, else 1. None is the status of what exec replaced.
 
-        `uncaught` is the type of the exception that ended the program, if one did.
+        `uncaught` is the type of the exception that ended the program, if one did; `flushes` tells whether what waits in
+        standard output is written at that end.
         """
         replaying = self._replaying
-        self._capture.stop()
+        self._capture.stop(flushes=flushes)
         if replaying.watching is not None:
             replaying.watching.end()
         replaying.finish()
@@ -253,7 +254,7 @@ class _ReplayEnding:
         if _originals.getpid() != self._process:
             self._replaying.leave()
             return
-        result = self.finish(status)
+        result = self.finish(status, flushes=False)
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()

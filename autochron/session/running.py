@@ -23,6 +23,7 @@ from autochron.session.descriptors import (
     OUTPUT,
     InputDescriptor,
     OutputDescriptor,
+    flush_c,
     note_reads,
     note_writes,
     paths_of,
@@ -95,7 +96,7 @@ class Capture:
         def written(data: bytes) -> None:
             self.stdout(data)
             if printed is not None:
-                printed(data.decode("utf-8", "replace"), is_written=True)
+                printed(data.decode("latin-1"), is_written=True)  # byte by byte: it may be no text
 
         self._undo.append(note_writes(written))
 
@@ -141,10 +142,13 @@ class Capture:
             whole, stdin, is_whole=True, unprinted=unprinted(whole, self.printed, during), stdin_kind=kind
         )
 
-    def stop(self) -> None:
-        """Have noted what waits. What can't be written stays, for Python to say so when it ends."""
+    def stop(self, *, flushes: bool = True) -> None:
+        """Have noted what waits, unless the process ends without; what can't be written stays, for Python to say so."""
         try:
-            sys.stdout.flush()
+            if flushes:
+                sys.stdout.flush()
+                if "_ctypes" in sys.modules:
+                    flush_c()
         except Exception:  # noqa: S110 - see above
             pass
         while self._undo:

@@ -63,6 +63,59 @@ def ran(folder, *arguments, kind="pipe", given=b"", status=0, **env):
     return said, done.stderr.decode()
 
 
+BINARY = {
+    "the_buffer": "sys.stdout.buffer.write(b'\\0' + (b'\\xff' if WHAT == 'one' else b'\\xfe') + b'end\\n')",
+    "os_write": "os.write(1, b'\\x89PNG' + (b'\\x80' if WHAT == 'one' else b'\\x81') + b'\\n')",
+}
+
+
+@pytest.mark.parametrize("way", BINARY)
+def test_bytes_that_are_no_text_are_compared(tmp_path, way):
+    lay_out(tmp_path, BINARY[way])
+    ran(tmp_path, "run", "agent.py")
+    assert "autochron: the same" in ran(tmp_path, "replay", "last")[1]
+    assert "of the output was" in ran(tmp_path, "replay", "last", status=1, WHAT="two")[1]
+
+
+def test_bytes_that_a_served_tool_wrote_are_written_again(tmp_path):
+    lay_out(tmp_path, "", "    os.write(1, b'\\xff\\xfe\\n')\n    return item\n")
+    assert ran(tmp_path, "run", "agent.py")[0] == b"\xff\xfe\nend\n"
+    assert ran(tmp_path, "replay", "last")[0].startswith(b"\xff\xfe\nend\n")
+
+
+def test_what_a_child_wrote_is_not_what_the_program_prints(tmp_path):
+    source = "if WHAT == 'two':\n    print('done', flush=True)\n"
+    lay_out(tmp_path, source, "    subprocess.run(['echo', 'done'])\n    return item\n")
+    ran(tmp_path, "run", "agent.py")
+    assert "autochron: the same" in ran(tmp_path, "replay", "last")[1]
+    assert "now it is 'done'" in ran(tmp_path, "replay", "last", status=1, WHAT="two")[1]
+
+
+def test_what_an_early_end_loses_is_lost_again(tmp_path):
+    lay_out(tmp_path, "print('first', flush=True)\nprint('lost')\nos._exit(5)\n")
+    said, _ = ran(tmp_path, "run", "agent.py", status=5)
+    assert said == b"first\n"
+    assert "autochron: the same" in ran(tmp_path, "replay", "last")[1]
+
+
+def test_what_waits_in_the_streams_of_c_is_compared(tmp_path):
+    lay_out(tmp_path, "import ctypes\nctypes.CDLL(None).printf(b'c says %s\\n', WHAT.encode())")
+    assert ran(tmp_path, "run", "agent.py")[0] == b"end\nc says one\n"
+    assert "autochron: the same" in ran(tmp_path, "replay", "last")[1]
+    assert "'c says two'" in ran(tmp_path, "replay", "last", status=1, WHAT="two")[1]
+
+
+def test_a_program_without_standard_input(tmp_path):
+    lay_out(tmp_path, "")
+    words = f"{sys.executable} -u -m autochron run agent.py <&- | cat"
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    done = subprocess.run(
+        words, shell=True, cwd=tmp_path, env=environ, capture_output=True, timeout=60, check=True
+    )
+    assert done.stdout == b"end\n", done.stderr
+    assert "autochron: the same" in ran(tmp_path, "replay", "last")[1]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("way", WAYS)
 def test_what_is_written_past_python_is_compared(tmp_path, way, kind):

@@ -556,6 +556,12 @@ def handed_in_a_loop(*, put_first):
     asyncio.run(main())
 
 
+def in_block(function):
+    """Call it in a pool whose block waits for it."""
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(function, 1)
+
+
 def pooled(*functions):
     """Have the only worker of a pool call functions."""
     with ThreadPoolExecutor(1) as pool:
@@ -582,6 +588,10 @@ ORDERS = {
     ),
     "the only worker of a pool": (lambda: pooled(check, refund), lambda: pooled(refund, check)),
     "a join": (lambda: (in_thread(check), refund(1)), lambda: (refund(1), in_thread(check))),
+    "the block of a pool": (
+        lambda: (in_block(check), refund(1)),
+        lambda: (refund(1), in_block(check)),
+    ),
     "a result": (lambda: (in_pool(check), refund(1)), lambda: (refund(1), in_pool(check))),
     "a start": (lambda: started_after(check, refund), lambda: (in_thread(refund), check(1))),
 }
