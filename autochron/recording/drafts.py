@@ -74,6 +74,8 @@ class Draft(Struct, eq=False):
         sends: what was sent or thrown in, by the number of items before it.
         steps: arguments that were changed in place before an item, by the number of items before it.
         aliases: where in the outcome an argument stands, and which.
+        taken: how much of standard input was taken inside, and by what.
+        undo: ends what listens to a stream that stood in the place of standard output.
         position: how much had been written to standard output's descriptor when it began; -1 where that is not known.
     """
 
@@ -98,6 +100,8 @@ class Draft(Struct, eq=False):
     sends: dict[int, bytes] | None = None
     after: tuple[int, ...] = ()
     position: int = -1
+    taken: list[tuple[str, int]] | None = None
+    undo: Callable[[], None] | None = None
     aliases: list[tuple[list[str | int], str]] | None = None
 
     def add_opaque(self, entries: Iterable[str]) -> None:
@@ -276,8 +280,9 @@ class Editor:
                     (each.number, each.latest, self._redactor.mask_text(each.text), each.is_written)
                     for each in draft.prints
                 ]
-        if draft.aliases:
-            found["aliases"] = draft.aliases
+        found |= {
+            name: value for name, value in (("aliases", draft.aliases), ("taken", draft.taken)) if value
+        }
         steps: dict[int, dict[str, Any]] = {}
         if draft.streamed and draft.prints:
             for each in draft.prints:

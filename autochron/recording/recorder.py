@@ -8,7 +8,7 @@ counted as lost.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from autochron import _originals
@@ -49,6 +49,10 @@ class Recorder:
         """The crossing that began last."""
         self.outside: OutsideEffects | None = None
         """Who tells what boundaries change from what is changed outside of them; None where nothing was."""
+        self.heard = id(sys.stdout)
+        """The stream whose prints are told, where any are; by its `id`, for who holds it keeps Python from flushing it."""
+        self.listen: Callable[[], Callable[[], None]] | None = None
+        """Has prints into the stream that stands in its place told, too; gives the undo."""
         self.position: Callable[[], int] | None = None
         """Tells how much was written to the descriptor of standard output so far; None where that is not known."""
         self.said_during: list[tuple[int, int, int]] = []
@@ -64,8 +68,8 @@ class Recorder:
         draft = crossing.record = Draft(_now(), arguments)
         self._open[crossing.seq] = crossing
         self._latest = crossing.seq
-        if self.position is not None and crossing.rule.kind != "model":
-            draft.position = self.position()
+        if self.position is not None or id(sys.stdout) != self.heard:
+            self._attend_to_output(crossing, draft)
         root = crossing.root
         if root.causes or root.awaited or root.task is not None:
             _note_order(root, draft)
@@ -94,6 +98,12 @@ class Recorder:
         except Exception as error:
             self._failed(crossing, error)
         return None
+
+    def _attend_to_output(self, crossing: Crossing, draft: Draft) -> None:
+        if self.position is not None and crossing.rule.kind != "model":
+            draft.position = self.position()
+        if self.listen is not None and id(sys.stdout) != self.heard:
+            draft.undo = self.listen()
 
     def _note_arguments(self, crossing: Crossing, draft: Draft, inputs: Inputs) -> None:
         """Note those that are the input, and watch all."""
@@ -224,16 +234,25 @@ class Recorder:
     def printed(self, text: str, *, is_written: bool = False) -> None:
         """Note what is printed inside crossings that a replay serves: it is printed again with them."""
         self._prints += 1
+        for draft in self._drafts_around():
+            if draft.prints is None:
+                draft.prints = []
+            draft.prints.append(Print(draft.items, text, self._prints, self._latest, is_written))
+
+    def taken(self, kind: str, count: int) -> None:
+        """Note how much is taken from standard input inside crossings: where one is served, as much is taken again."""
+        for draft in self._drafts_around():
+            draft.taken = [*(draft.taken or ()), (kind, count)]
+
+    def _drafts_around(self) -> Iterator[Draft]:
+        """Yield the drafts of the open crossings around what runs now, but for those whose bodies run on replay."""
         current = CURRENT.get(None)
         crossing = current if type(current) is Crossing else getattr(current, "parent", None)
         while crossing is not None:
             draft = crossing.record
-            is_open = type(draft) is Draft and not crossing.done
-            # Also in one that is left to its exchanges: it may come to have none.
-            if is_open and not crossing.boundary.runs:
-                if draft.prints is None:
-                    draft.prints = []
-                draft.prints.append(Print(draft.items, text, self._prints, self._latest, is_written))
+            # Also of one that is left to its exchanges: it may come to have none.
+            if type(draft) is Draft and not crossing.done and not crossing.boundary.runs:
+                yield draft
             crossing = crossing.parent
 
     def substituted(self, crossing: Crossing, argument: Any) -> Any:
@@ -409,6 +428,9 @@ class Recorder:
         if draft.streamed and not wires and draft.inputs is not None and draft.inputs.deferred:
             self._say_late(crossing)
         draft.arguments, draft.watch = (), None  # as `let_go` does
+        if draft.undo is not None:
+            draft.undo()
+            draft.undo = None
         if draft.prints:
             draft.are_mixed = self._are_mixed(crossing, draft.prints)
         if draft.position >= 0 and self.position is not None and not draft.streamed:

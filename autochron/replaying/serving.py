@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import AsyncGenerator, Generator
 from typing import TYPE_CHECKING, Any
@@ -46,7 +47,10 @@ _NOTHING_BESIDE = b"{}"
 ALIASES = b'"aliases":'
 """Stands in the `meta` of an envelope in whose outcome arguments stand."""
 
-_BESIDE = (b'"handed":', b'"steps":', b'"sent":', ALIASES)
+TAKEN = b'"taken":'
+"""Stands in the `meta` of an envelope inside of which standard input was read."""
+
+_BESIDE = (b'"handed":', b'"steps":', b'"sent":', ALIASES, TAKEN)
 """Facts of an outcome in an envelope's `meta`."""
 
 _ROUNDS = 32
@@ -298,6 +302,8 @@ class Served:
         envelope = self.envelope
         if envelope.meta != _NOTHING_BESIDE:
             self._step(items)
+            if TAKEN in envelope.meta:
+                _take(self._facts("taken"))
             if PRINTS in envelope.meta:
                 self._director.printing.end(envelope)
             elif b'"printed":' in envelope.meta:
@@ -531,3 +537,19 @@ def _with(value: Any, path: list[str | int], member: Any) -> Any:
         return tuple.__new__(type(value), (*value[:key], held, *value[key + 1 :]))
     value[key] = held
     return value
+
+
+def _take(parts: list[tuple[str, int]]) -> None:
+    """Take from standard input what the body took: the next reader gets what comes after it."""
+    for kind, count in parts:
+        try:
+            if kind == "text":
+                sys.stdin.read(count)
+            elif kind == "bytes":
+                sys.stdin.buffer.read(count)
+            else:
+                left = count
+                while left and (data := os.read(0, left)):
+                    left -= len(data)
+        except (OSError, ValueError, AttributeError):  # the program has closed or replaced it
+            return

@@ -112,6 +112,7 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
         if self._watch:
             self._recording.watch()
         self._listens = streams.listen_to_prints(self._recording.printed, any_stream=True)
+        self._recording.hear()
         return self
 
     def __exit__(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from types import MappingProxyType
@@ -41,6 +42,7 @@ from autochron.session.marking import marked
 from autochron.session.project import function_of_project
 from autochron.session.requests import Requests
 from autochron.session.session import Session
+from autochron.session.streams import listen_to_prints
 from autochron.session.tally import Tally
 from autochron.store.keeping import Keeper
 from autochron.store.memory import MemorySink
@@ -285,6 +287,15 @@ class Recording(Session):
     def printed(self, text: str, *, is_written: bool = False) -> None:
         """Note what is printed, or written by `os.write`; a forked process has another recorder."""
         self.recorder.printed(text, is_written=is_written)
+
+    def hear(self) -> None:
+        """Have told what is printed inside crossings also where another stream stands in the place of standard output."""
+        self.recorder.heard = id(sys.stdout)
+        self.recorder.listen = lambda: listen_to_prints(self.printed, any_stream=True)
+
+    def taken(self, kind: str, count: int) -> None:
+        """Note how much is taken from standard input."""
+        self.recorder.taken(kind, count)
 
     def take_no_time(self) -> None:
         """Let nothing wait from now on: who started this process may kill it as soon as it has what it asked for."""

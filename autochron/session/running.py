@@ -100,12 +100,17 @@ class Capture:
 
         self._undo.append(note_writes(written))
 
-    def listen(self) -> None:
-        """Note what the program reads."""
+    def listen(self, taken: streams.Taken) -> None:
+        """Note what the program reads, and tell how much it takes."""
         self._input.start()
-        self._undo.append(streams.listen_to_stdin(self._stdin))
-        self._undo.append(streams.listen_to_input(self._stdin, self.stdout))
-        self._undo.append(note_reads(self._stdin))
+        self._undo.append(streams.listen_to_stdin(self._stdin, taken))
+        self._undo.append(streams.listen_to_input(self._stdin, self.stdout, taken))
+
+        def read(data: bytes) -> None:
+            self._stdin(data)
+            taken("descriptor", len(data))
+
+        self._undo.append(note_reads(read))
 
     def serve_recorded(self, footer: Footer | None) -> None:
         """Let the program read what the recorded one read."""
@@ -225,7 +230,8 @@ def run_recorded(
     undo = exits.guard(state.flush)
     state.undo = undo
     capture.start(recording.printed)
-    capture.listen()
+    capture.listen(recording.taken)
+    recording.hear()
     recording.unseen = capture.unseen
     if capture.output.kind:
         recording.recorder.position = capture.output.position

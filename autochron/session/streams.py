@@ -130,8 +130,15 @@ def listen_to_prints(note: Callable[[str], None], *, any_stream: bool = False) -
     return lambda: vars(stream).pop("write", None)
 
 
-def listen_to_stdin(kept: Kept) -> Callable[[], None]:
-    """Note what the program reads; gives the undo. Nothing is done where `sys.stdin` is not an ordinary stream."""
+Taken = Callable[[str, int], None]
+"""Told how much the program takes from standard input: `text` and characters, or `bytes` and bytes."""
+
+
+def listen_to_stdin(kept: Kept, taken: Taken) -> Callable[[], None]:
+    """Note what is read from standard input, and how much of it is taken; gives the undo.
+
+    Nothing is done where `sys.stdin` is not an ordinary stream. How much a loop over its lines takes is not seen.
+    """
     stream = sys.stdin
     if type(stream) is not io.TextIOWrapper or sys.__stdin__ is not stream:
         return _nothing
@@ -142,10 +149,50 @@ def listen_to_stdin(kept: Kept) -> Callable[[], None]:
         return _nothing
     sys.stdin = sys.__stdin__ = made  # type: ignore[misc]
     _replaced.append(stream)
+    undo_taking = _listen_to_taking(made, taken)
 
     def undo() -> None:
+        undo_taking()
         for method in ("readinto", "readall"):
             vars(raw).pop(method, None)
+
+    return undo
+
+
+_TAKING = ("read", "readline", "readlines")
+
+
+def _listen_to_taking(stream: io.TextIOWrapper, taken: Taken) -> Callable[[], None]:
+    """Tell how much is read by the methods of a stream, and by those of its buffer that it does not call itself."""
+    is_inside = [False]
+
+    def listening(owner: Any, name: str, kind: str) -> Callable[..., Any]:
+        original = getattr(owner, name)
+
+        def read(*args: Any) -> Any:
+            if is_inside[0]:
+                return original(*args)
+            is_inside[0] = True
+            try:
+                data = original(*args)
+            finally:
+                is_inside[0] = False
+            count = sum(map(len, data)) if isinstance(data, list) else len(data or "")
+            if count:
+                taken(kind, count)
+            return data
+
+        read.__name__ = read.__qualname__ = name
+        return read
+
+    both: list[tuple[Any, str]] = [(stream, "text"), (stream.buffer, "bytes")]
+    for owner, kind in both:
+        vars(owner).update({name: listening(owner, name, kind) for name in _TAKING})
+
+    def undo() -> None:
+        for owner, _ in both:
+            for name in _TAKING:
+                vars(owner).pop(name, None)
 
     return undo
 
@@ -198,7 +245,7 @@ def serve_stdin(data: bytes) -> Callable[[], None]:
     return undo
 
 
-def listen_to_input(kept_in: Kept, kept_out: Kept) -> Callable[[], None]:
+def listen_to_input(kept_in: Kept, kept_out: Kept, taken: Taken) -> Callable[[], None]:
     """Note what `input()` gets at a terminal: there it reads and prompts past `sys.stdin` and `sys.stdout`."""
     original = builtins.input
     if sys.stdin is None or not _is_terminal():
@@ -208,6 +255,7 @@ def listen_to_input(kept_in: Kept, kept_out: Kept) -> Callable[[], None]:
         line = original(prompt)
         kept_out(str(prompt).encode())
         kept_in(f"{line}\n".encode())
+        taken("text", len(line) + 1)
         return line
 
     noting.__name__ = noting.__qualname__ = "input"

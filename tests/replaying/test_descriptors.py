@@ -301,3 +301,40 @@ def test_what_is_too_long_for_a_pipe_is_served(tmp_path):
     text = "x" * 2_500_000
     assert given(tmp_path, "pipe", "run", "agent.py", text=text)[0] == b"2500000\nend\n"
     assert given(tmp_path, "pipe", "replay", "last", text="")[1].startswith("autochron: the same")
+
+
+ASKS = {
+    "input": "    return input('ok? ')\n",
+    "readline": "    return sys.stdin.readline()\n",
+    "read": "    return sys.stdin.read(6)\n",
+    "readlines": "    return sys.stdin.readlines(2)\n",
+    "the_buffer": "    return sys.stdin.buffer.readline()\n",
+    "os_read": "    return os.read(0, 6)\n",
+}
+
+
+@pytest.mark.parametrize("how", ["file", "pipe"])
+@pytest.mark.parametrize("way", ASKS)
+def test_what_a_served_tool_read_is_not_read_again(tmp_path, way, how):
+    rest = "print(os.read(0, 6))" if way == "os_read" else "print(sys.stdin.buffer.readline())"
+    rest = "print(input('more? '))" if way in {"input", "readline", "read", "readlines"} else rest
+    lay_out(tmp_path, f"print(tools.look_up('again'))\n{rest}", ASKS[way])
+    text = "line1\nline2\nline3\nline4\n"
+    said, _ = given(tmp_path, how, "run", "agent.py", text=text)
+    assert b"line3" in said
+    again, report = given(tmp_path, "pipe", "replay", "last", text="other")
+    assert "autochron: the same" in report
+    assert again.startswith(said)
+
+
+def test_what_a_tool_prints_into_another_stream_is_printed_there_again(tmp_path):
+    source = (
+        "import contextlib, io\nheld = io.StringIO()\nwith contextlib.redirect_stdout(held):\n"
+        "    tools.look_up('again')\n    print('beside')\nprint(repr(held.getvalue()), vars(held))"
+    )
+    lay_out(tmp_path, source, "    print('inside', item)\n    return item\n")
+    said, _ = ran(tmp_path, "run", "agent.py")
+    assert said.splitlines()[1] == b"'inside again\\nbeside\\n' {}"
+    again, report = ran(tmp_path, "replay", "last")
+    assert "autochron: the same" in report
+    assert again.startswith(said)
