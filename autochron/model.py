@@ -565,6 +565,13 @@ class Unprinted(Struct, frozen=True, array_like=True):
     """Crossings of tools that ran meanwhile, by their `seq`."""
 
 
+class Secrets(Struct, frozen=True, array_like=True):
+    """Digests of the lines of standard output that are masked, in their order, and the key that they were made with."""
+
+    key: str
+    digests: tuple[str, ...]
+
+
 class Footer(Struct, frozen=True, kw_only=True):
     """What was known when a trace ended. A trace without one was cut off."""
 
@@ -578,6 +585,7 @@ class Footer(Struct, frozen=True, kw_only=True):
     """Whether `stdout` is all that was written to the descriptor, by whomever; else by Python's streams and `os.write`."""
     unprinted: tuple[Unprinted, ...] = ()
     """Lines of that which Python's streams did not print."""
+    secrets: Secrets | None = None
     stdin: bytes = b"null"
     """Stored body of what the program read from standard input."""
     stdin_kind: str = ""

@@ -270,16 +270,17 @@ def is_signal_to_others(event: str, arguments: tuple[Any, ...]) -> bool:
 
 
 def _descends(process: int) -> bool:
-    """Return whether a process was started by this one, or by one that it has started."""
+    """Return whether a process was started by this one, or by one that it has started; or is gone, and hears nothing."""
+    above = process
     with undisturbed():
-        while process > 1:
-            if process == _originals.getpid():
+        while above > 1:
+            if above == _originals.getpid():
                 return True
             try:
-                with open(f"/proc/{process}/stat", "rb") as file:
-                    process = int(file.read().rpartition(b")")[2].split()[1])
+                with open(f"/proc/{above}/stat", "rb") as file:
+                    above = int(file.read().rpartition(b")")[2].split()[1])
             except OSError:
-                return False
+                return not os.path.exists(f"/proc/{process}") and os.path.exists("/proc/self")
     return False
 
 

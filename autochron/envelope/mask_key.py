@@ -45,6 +45,21 @@ class MaskKey(Struct, frozen=True):
             self._walk(decode(raw), decode(masked), "", found)
         return found
 
+    def line_digests(self, raw: bytes, masked: bytes) -> list[str]:
+        """Return a digest of each line that is masked, in their order; an empty one where it has a mask in it already.
+
+        Where masking has made one line of several, all counts as one.
+        """
+        lines, others = raw.splitlines(), masked.splitlines()
+        if len(lines) != len(others):
+            lines, others = [raw], [masked]
+        mask = MASK.encode()
+        return [
+            "" if mask in line else blake2b(line, key=self.secret, digest_size=12).hexdigest()
+            for line, other in zip(lines, others, strict=True)
+            if line != other or mask in line
+        ]
+
     def _walk(self, raw: Any, masked: Any, path: str, found: dict[str, str]) -> None:
         if raw == masked:
             return

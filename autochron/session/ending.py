@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -18,6 +18,7 @@ from autochron.model import (
     Finding,
     Footer,
     OutsideEffect,
+    Secrets,
     Snapshot,
     Unprinted,
     Unwoven,
@@ -25,6 +26,7 @@ from autochron.model import (
 from autochron.session.children import Started, strangers
 
 if TYPE_CHECKING:
+    from autochron.envelope.mask_key import MaskKey
     from autochron.envelope.redaction import Redactor
 
 
@@ -36,6 +38,7 @@ class Said(Struct, frozen=True):
     is_whole: bool = False
     unprinted: tuple[Unprinted, ...] = ()
     stdin_kind: str = ""
+    is_stdin_cut: bool = False
 
 
 NOTHING_SAID = Said()
@@ -71,12 +74,14 @@ class Ending(Struct, frozen=True):
         declined_tools: tuple[str, ...],
         connections: Iterable[Connection],
         lost: int,
+        mask_key: Callable[[], MaskKey | None],
     ) -> Footer:
         """Make the footer; `come` are the child processes that were recorded."""
         footers = [child.end.footer for child in come if child.end is not None]
         snapshots = first_snapshots([self.snapshots, *(each.snapshots for each in footers)])
         said = self.said
         stdout = redactor.mask_outcome(bodies.store_body(said.stdout, "text/plain"))[0]
+        stdin = redactor.mask_outcome(bodies.store_body(said.stdin, "text/plain"))[0]
         matched = {rule for child in come if child.end is not None for rule in child.end.matched}
         return Footer(
             status=self.status,
@@ -84,13 +89,15 @@ class Ending(Struct, frozen=True):
             stdout=stdout,
             said=said.is_whole,
             unprinted=said.unprinted if _has_lines_of(stdout, said.stdout) else (),
-            stdin=redactor.mask_outcome(bodies.store_body(said.stdin, "text/plain"))[0],
+            secrets=_secrets(said.stdout, stdout, mask_key),
+            stdin=stdin,
             stdin_kind=said.stdin_kind,
             unwoven_tools=unwoven_tools,
             declined_tools=declined_tools,
             connections=tuple(connections),
             ledger=(
                 *self.ledger,
+                *_not_served(said, stdin),
                 *_strangers(self.started, {child.lane for child in come}),
                 *(_unmatched(rule, why) for rule, why in self.unmatched if rule.id not in matched),
             ),
@@ -104,6 +111,24 @@ class Ending(Struct, frozen=True):
             reads=first_reads([self.reads, *(each.reads for each in footers)], snapshots),
             effects=_each_once([*self.effects, *(effect for each in footers for effect in each.effects)]),
             knows_effects=self.knows_effects,
+        )
+
+
+def _secrets(stdout: bytes, stored: bytes, mask_key: Callable[[], MaskKey | None]) -> Secrets | None:
+    masked = bodies.restore_body(stored)
+    key = None if masked == stdout else mask_key()
+    return None if key is None else Secrets(key.id, tuple(key.line_digests(stdout, masked)))
+
+
+def _not_served(said: Said, stdin: bytes) -> Iterator[Unwoven]:
+    """Say what of standard input a replay does not give the program."""
+    if bodies.restore_body(stdin) != said.stdin:
+        yield Unwoven(
+            "standard input", "a secret in it is masked, so a replay gives the program the mask", "masked"
+        )
+    if said.is_stdin_cut:
+        yield Unwoven(
+            "standard input", "more was read than is kept, so a replay gives the first 4 MB of it", "cut"
         )
 
 

@@ -12,7 +12,7 @@ from autochron.envelope import bodies
 from autochron.session.descriptors import foreign_lines
 
 if TYPE_CHECKING:
-    from autochron.model import Envelope, Footer, OutputRule, Severity
+    from autochron.model import Envelope, Footer, OutputRule, Secrets, Severity
     from autochron.replaying.director import Director
     from autochron.session.ending import Said
     from autochron.session.project import Project
@@ -192,6 +192,8 @@ def compare_said(
     else:
         replayed = capture.stdout.data_and_rest if replaying.record.header.typed else capture.printed
     masked = replaying.redactor.mask_outcome(bodies.store_body(replayed, "text/plain"))[0]
+    if footer.secrets is not None:
+        _compare_secrets(director, footer.secrets, replayed, bodies.restore_body(masked), severity)
     if replaying.record.header.typed and not (footer.said and said.is_whole):
         place = "when it was recorded" if not footer.said else "now"
         message = (
@@ -213,6 +215,34 @@ def compare_said(
     _note_difference(director, found, severity)
     for message in _remarks(found, replaying, is_whole=footer.said and said.is_whole):
         director.note("output", "standard output", message, severity="notice")
+
+
+def _compare_secrets(
+    director: Director, secrets: Secrets, raw: bytes, masked: bytes, severity: Severity
+) -> None:
+    """Note lines of the output in which something else is masked now."""
+    key = director.given.mask_key(secrets.key)
+    if key is None:
+        for _ in secrets.digests[:_MOST_NOTED]:
+            message = f"a line of the output is masked and not compared: {director.given.why_no_key}"
+            director.note("not-compared", "standard output", message, severity="notice")
+        return
+    now = key.line_digests(raw, masked)
+    if len(now) != len(secrets.digests):
+        return  # then the lines themselves differ
+    for number, (one, other) in enumerate(zip(secrets.digests, now, strict=True), 1):
+        if not (one and other):
+            message = (
+                f"masked line {number} of the output is not compared: a mask that was served stands in it; make the crossing"
+                " live that it is from"
+            )
+            director.note("not-compared", "standard output", message, severity="notice")
+        elif one != other:
+            message = f"masked line {number} of the output has another secret in it now"
+            director.note("output", "standard output", message, severity=severity)
+
+
+_MOST_NOTED = 100
 
 
 def _remarks(found: OutputDifference, replaying: Replaying, *, is_whole: bool) -> Iterator[str]:

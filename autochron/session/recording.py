@@ -592,7 +592,9 @@ class Recording(Session):
                 " name the place under `volatile`"
             )
             ending = structs.replace(ending, ledger=(*ending.ledger, Unwoven(name, reason, ADDRESS)))
-        footer = ending.footer(self._redactor, self._come(), unwoven, declined, self.connections, self.lost)
+        footer = ending.footer(
+            self._redactor, self._come(), unwoven, declined, self.connections, self.lost, self._mask_key
+        )
         if self.call is not None:
             try:
                 call = self.call.envelope(self._redactor, self.tally.site, self._began)
@@ -689,7 +691,7 @@ class Recording(Session):
         """Give what a child process has to say at its end; a fork that did nothing says nothing."""
         tally = self.tally
         end = ChildEnd(
-            footer=structs.replace(footer, stdout=b"null", stdin=b"null", unprinted=()),
+            footer=structs.replace(footer, stdout=b"null", stdin=b"null", unprinted=(), secrets=None),
             opaque=tuple(tally.opaque),
             by_type=tuple(tally.by_type),
             masked=tuple(tally.masked),

@@ -134,6 +134,8 @@ class Capture:
             found |= dict.fromkeys(paths_of(OUTPUT), "standard output") | {"/dev/tty": "the terminal"}
         if self._input.kind != "file":
             found |= dict.fromkeys(paths_of(INPUT), "standard input")
+        else:  # by its path it is another file, from its start; by its number it is the same
+            found |= dict.fromkeys(paths_of(INPUT)[1:], "standard input")
         return found
 
     def said(self, during: Sequence[tuple[int, int, int]] = ()) -> Said:
@@ -141,11 +143,11 @@ class Capture:
         kind = self._input.kind
         stdin = self._input.read(self._stdin.data)
         whole = self.output.said()
+        found = Said(self.stdout.data_and_rest, stdin, stdin_kind=kind, is_stdin_cut=self._stdin.is_cut)
         if whole is None:
-            return Said(self.stdout.data_and_rest, stdin, stdin_kind=kind)
-        return Said(
-            whole, stdin, is_whole=True, unprinted=unprinted(whole, self.printed, during), stdin_kind=kind
-        )
+            return found
+        foreign = unprinted(whole, self.printed, during)
+        return structs.replace(found, stdout=whole, is_whole=True, unprinted=foreign)
 
     def stop(self, *, flushes: bool = True) -> None:
         """Have noted what waits, unless the process ends without; what can't be written stays, for Python to say so."""

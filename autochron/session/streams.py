@@ -71,6 +71,11 @@ class Kept:
         self._more += len(data)
 
     @property
+    def is_cut(self) -> bool:
+        """Whether some was let go."""
+        return bool(self._more)
+
+    @property
     def data(self) -> bytes:
         """All of it, up to the limit."""
         return b"".join(self._parts)

@@ -24,6 +24,7 @@ from autochron.model import (
     OutsideEffect,
     Raised,
     Returned,
+    Secrets,
     Snapshot,
     Streamed,
     Unprinted,
@@ -115,6 +116,7 @@ class FooterFields(Struct):
     stdout: Raw = NULL
     said: bool = False
     unprinted: tuple[Unprinted, ...] = ()
+    secrets: Secrets | None = None
     stdin: Raw = NULL
     stdin_kind: str = ""
     unwoven_tools: tuple[str, ...] = ()
@@ -360,6 +362,7 @@ class LineReader:
             stdout=self._body(fields.stdout),
             said=fields.said,
             unprinted=fields.unprinted,
+            secrets=fields.secrets,
             stdin=self._body(fields.stdin),
             stdin_kind=fields.stdin_kind,
             unwoven_tools=fields.unwoven_tools,

@@ -20,6 +20,8 @@ HEAD = (
 
 ALLOWED = '[[effect]]\nkind = "program"\nwhat = "*"\nsite = "*"\nreason = "it prints"\n'
 
+PLAIN = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+
 WAYS = {
     "os_write": "os.write(1, f'{WHAT}\\n'.encode())",
     "written_by_a_copy": "os.write(os.dup(1), f'{WHAT}\\n'.encode())",
@@ -45,7 +47,7 @@ def lay_out(folder, source, tool="    return item\n"):
 def ran(folder, *arguments, kind="pipe", given=b"", status=0, **env):
     """Run a command with its output in a pipe or a file; return what it said on standard output and on standard error."""
     words = [sys.executable, "-m", "autochron", *arguments]
-    environ = {**os.environ, "PYTHONPATH": str(ROOT), **env}
+    environ = {**PLAIN, "PYTHONPATH": str(ROOT), **env}
     with open(folder / "said.txt", "w+b") as file:
         done = subprocess.run(
             words,
@@ -108,7 +110,7 @@ def test_what_waits_in_the_streams_of_c_is_compared(tmp_path):
 def test_a_program_without_standard_input(tmp_path):
     lay_out(tmp_path, "")
     words = f"{sys.executable} -u -m autochron run agent.py <&- | cat"
-    environ = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    environ = {**PLAIN, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
     done = subprocess.run(
         words, shell=True, cwd=tmp_path, env=environ, capture_output=True, timeout=60, check=True
     )
@@ -196,7 +198,7 @@ def test_the_relay_is_no_child_of_the_program(tmp_path):
 def test_a_reader_that_goes_ends_the_program_as_ever(tmp_path):
     lay_out(tmp_path, "import time\nfor each in range(100_000):\n    print('x' * 100, flush=True)\n")
     words = [sys.executable, "-m", "autochron", "run", "agent.py"]
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environ = {**PLAIN, "PYTHONPATH": str(ROOT)}
     program = subprocess.Popen(
         words, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -214,7 +216,7 @@ def test_all_has_passed_when_the_program_ends(tmp_path):
         f"({sys.executable} -m autochron run agent.py 2>/dev/null; echo after) | tail -c 10",
         shell=True,
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**PLAIN, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         timeout=60,
         check=True,
@@ -233,7 +235,7 @@ def test_output_and_errors_in_one_pipe_keep_their_order(tmp_path):
     both = subprocess.run(
         [sys.executable, "-m", "autochron", "run", "agent.py"],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**PLAIN, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         timeout=60,
@@ -269,7 +271,7 @@ asyncio.run(main())""",
 def given(folder, how, *arguments, status=0, text="yes\nno\n"):
     (folder / "input.txt").write_text(text)
     words = [sys.executable, "-m", "autochron", *arguments]
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environ = {**PLAIN, "PYTHONPATH": str(ROOT)}
     with open(folder / "input.txt", "rb") as file:
         fed = {"stdin": file} if how == "file" else {"input": text.encode()}
         done = subprocess.run(

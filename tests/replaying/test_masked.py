@@ -125,6 +125,48 @@ def test_a_mask_that_a_tool_served_is_counted(tmp_path, settings):
     assert "use[1]: token is masked and not compared: a mask that was served stands there" in again.said
 
 
+SAYS = "import os, tools\ntools.fetch('page')\nprint('token:', os.environ.get('TOKEN', '{SECRET}'))\nprint('end')\n"
+
+
+def test_another_secret_in_the_output_is_another_output(tmp_path, settings):
+    lay_out(tmp_path, agent=SAYS.replace("{SECRET}", SECRET))
+    ran = autochron(tmp_path, "run", "agent.py", env=settings)
+    assert SECRET in ran.text
+    assert SECRET not in exported(tmp_path)
+    assert autochron(tmp_path, "replay", "last", "--strict", env=settings).status == 0
+    again = autochron(tmp_path, "replay", "last", env={**settings, "TOKEN": OTHER})
+    assert again.status == 1, again.said
+    assert "masked line 1 of the output has another secret in it now" in again.said
+    elsewhere = autochron(tmp_path, "replay", "last", env={"XDG_CONFIG_HOME": str(tmp_path / "other")})
+    assert "the same, except 1 value not compared" in elsewhere.said, elsewhere.said
+
+
+def test_a_secret_that_a_served_tool_printed_is_counted(tmp_path, settings):
+    tools = f"def make():\n    print('{SECRET}')\n"
+    lay_out(tmp_path, "import tools\ntools.make()\n", tools)
+    autochron(tmp_path, "run", "agent.py", env=settings)
+    again = autochron(tmp_path, "replay", "last", env=settings)
+    assert "the same, except 1 value not compared" in again.said, again.said
+
+
+def test_a_secret_of_standard_input_is_told(tmp_path, settings):
+    lay_out(tmp_path, "import tools\ntools.fetch('page')\nprint(len(input()))\n")
+    ran = autochron(tmp_path, "run", "agent.py", env=settings, stdin=f"{SECRET}\n".encode())
+    assert (
+        "standard input: a secret in it is masked, so a replay gives the program the mask (masked)"
+        in ran.said
+    )
+
+
+def test_standard_input_that_is_too_long_is_told(tmp_path, settings):
+    lay_out(tmp_path, "import sys, tools\ntools.fetch('page')\nprint(len(sys.stdin.buffer.read()))\n")
+    ran = autochron(tmp_path, "run", "agent.py", env=settings, stdin=b"x" * 5_000_000)
+    assert ran.text == "5000000\n"
+    assert (
+        "standard input: more was read than is kept, so a replay gives the first 4 MB of it (cut)" in ran.said
+    )
+
+
 def test_a_settings_folder_that_can_not_be_written_changes_nothing(tmp_path):
     lay_out(tmp_path)
     (tmp_path / "file").write_text("")
