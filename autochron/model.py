@@ -296,6 +296,8 @@ class Rules(Struct, frozen=True, kw_only=True):
     """Whether small files and databases of the project are kept before a boundary writes them, without a table."""
     children: bool = True
     """Whether the processes that the program starts are recorded with it."""
+    stderr: bool = False
+    """Whether standard error is kept and compared as well."""
     root: str = ""
     """The folder of the rule file, absolute; the working folder where there is none."""
     file: str | None = None
@@ -586,6 +588,8 @@ class Footer(Struct, frozen=True, kw_only=True):
     unprinted: tuple[Unprinted, ...] = ()
     """Lines of that which Python's streams did not print."""
     secrets: Secrets | None = None
+    stderr: bytes | None = None
+    """Stored body of what Python's own stream of standard error wrote, masked; None where the rules don't ask for it."""
     stdin: bytes = b"null"
     """Stored body of what the program read from standard input."""
     stdin_kind: str = ""

@@ -32,7 +32,7 @@ VERSION = 1
 
 AUTO = "auto"
 _KEYS = (
-    *("version", "root", "packs", "project", "disable", "children", "ambient"),
+    *("version", "root", "packs", "project", "disable", "children", "ambient", "stderr"),
     *("boundary", "trace", "ignore", "snapshot", "effect", "output"),
 )
 
@@ -64,6 +64,7 @@ def read_rules(file: str, root: str | None) -> tuple[Rules, tuple[str, ...]]:
         outputs=tuple(_output(inner) for inner in table.tables("output", "[[output]]")),
         snapshot=table.values.get("snapshot") is not False,
         children=table.flag("children", default=True),
+        stderr=table.flag("stderr", default=False),
         root=folder,
         file=file,
     )

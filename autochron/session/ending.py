@@ -39,6 +39,7 @@ class Said(Struct, frozen=True):
     unprinted: tuple[Unprinted, ...] = ()
     stdin_kind: str = ""
     is_stdin_cut: bool = False
+    stderr: bytes | None = None
 
 
 NOTHING_SAID = Said()
@@ -90,6 +91,7 @@ class Ending(Struct, frozen=True):
             said=said.is_whole,
             unprinted=said.unprinted if _has_lines_of(stdout, said.stdout) else (),
             secrets=_secrets(said.stdout, stdout, mask_key),
+            stderr=_stored(said.stderr, redactor),
             stdin=stdin,
             stdin_kind=said.stdin_kind,
             unwoven_tools=unwoven_tools,
@@ -118,6 +120,10 @@ def _secrets(stdout: bytes, stored: bytes, mask_key: Callable[[], MaskKey | None
     masked = bodies.restore_body(stored)
     key = None if masked == stdout else mask_key()
     return None if key is None else Secrets(key.id, tuple(key.line_digests(stdout, masked)))
+
+
+def _stored(text: bytes | None, redactor: Redactor) -> bytes | None:
+    return None if text is None else redactor.mask_outcome(bodies.store_body(text or b"\n", "text/plain"))[0]
 
 
 def _not_served(said: Said, stdin: bytes) -> Iterator[Unwoven]:

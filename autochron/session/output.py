@@ -177,6 +177,8 @@ def compare_said(
 ) -> None:
     """Note where a replayed program's output is not as it was."""
     director = replaying.director
+    if replaying.activation.rules.stderr:
+        _compare_errors(replaying, footer, said, severity)
     replayed, optional = said.stdout, set[int]()
     if footer.said:
         unheard = not said.is_whole  # then all that Python's streams did not print is
@@ -215,6 +217,33 @@ def compare_said(
     _note_difference(director, found, severity)
     for message in _remarks(found, replaying, is_whole=footer.said and said.is_whole):
         director.note("output", "standard output", message, severity="notice")
+
+
+def _compare_errors(replaying: Replaying, footer: Footer, said: Said, severity: Severity) -> None:
+    """Note where standard error is not as it was; lines of autochron's own are none of the program's."""
+    director = replaying.director
+    if footer.stderr is None or said.stderr is None:
+        message = "standard error was not recorded, so it is not compared: record the program again"
+        director.note("not-compared", "standard error", message, severity="notice")
+        return
+    masked = replaying.redactor.mask_outcome(bodies.store_body(said.stderr or b"\n", "text/plain"))[0]
+    before, now = (_of_program(bodies.restore_body(each)) for each in (footer.stderr, masked))
+    found = compare_output(before, now, lambda _line, _text: None, replaying.activation.rules.outputs)
+    if found.line:
+        message = f"line {found.line} of standard error was {found.recorded!r}, now it is {found.replayed!r}"
+        director.note(
+            "output",
+            "standard error",
+            message,
+            severity=severity,
+            recorded=found.recorded,
+            replayed=found.replayed,
+        )
+
+
+def _of_program(errors: bytes) -> bytes:
+    lines = errors.splitlines(keepends=True)
+    return b"".join(each for each in lines if each.strip() and not each.startswith(b"autochron: "))
 
 
 def _compare_secrets(

@@ -691,7 +691,9 @@ class Recording(Session):
         """Give what a child process has to say at its end; a fork that did nothing says nothing."""
         tally = self.tally
         end = ChildEnd(
-            footer=structs.replace(footer, stdout=b"null", stdin=b"null", unprinted=(), secrets=None),
+            footer=structs.replace(
+                footer, stdout=b"null", stdin=b"null", unprinted=(), secrets=None, stderr=None
+            ),
             opaque=tuple(tally.opaque),
             by_type=tuple(tally.by_type),
             masked=tuple(tally.masked),

@@ -135,7 +135,7 @@ def run_replayed(
     undo = exits.guard(ending.cut_short)
     replaying.before_exec = lambda: ending.cut_short(None)
     capture.serve_recorded(record.footer)
-    capture.start(_writers_of(replaying))
+    capture.start(_writers_of(replaying), errors=rules.stderr)
     replaying.begin()
     if options.watch:
         replaying.watch()

@@ -81,14 +81,21 @@ class Capture:
         """What Python's streams wrote."""
         self._input = InputDescriptor()
         self._stdin = streams.Kept()
+        self._stderr: streams.Kept | None = None
         self._undo: list[Callable[[], None]] = []
 
     def hold(self) -> None:
         """Begin with what needs a process of its own, before any thread is started."""
         self.output.start()
 
-    def start(self, printed: Callable[..., None] | None = None) -> None:
-        """Listen to the streams. `printed` is told of each print, and with `is_written` of what `os.write` writes."""
+    def start(self, printed: Callable[..., None] | None = None, *, errors: bool = False) -> None:
+        """Listen to the streams. `printed` is told of each print, and with `is_written` of what `os.write` writes.
+
+        With `errors` also to standard error.
+        """
+        if errors:
+            self._stderr = streams.Kept()
+            self._undo.append(streams.listen_to_output(self._stderr, errors=True))
         if printed is not None:
             self._undo.append(streams.listen_to_prints(printed))
         self._undo.append(streams.listen_to_output(self._note))
@@ -143,7 +150,9 @@ class Capture:
         kind = self._input.kind
         stdin = self._input.read(self._stdin.data)
         whole = self.output.said()
-        found = Said(self.stdout.data_and_rest, stdin, stdin_kind=kind, is_stdin_cut=self._stdin.is_cut)
+        stderr = None if self._stderr is None else self._stderr.data_and_rest
+        cut = self._stdin.is_cut
+        found = Said(self.stdout.data_and_rest, stdin, stdin_kind=kind, is_stdin_cut=cut, stderr=stderr)
         if whole is None:
             return found
         foreign = unprinted(whole, self.printed, during)
@@ -154,6 +163,8 @@ class Capture:
         try:
             if flushes:
                 sys.stdout.flush()
+                if self._stderr is not None:
+                    sys.stderr.flush()
                 if "_ctypes" in sys.modules:
                     flush_c()
         except Exception:  # noqa: S110 - see above
@@ -231,7 +242,7 @@ def run_recorded(
     atexit.register(state.finish)
     undo = exits.guard(state.flush)
     state.undo = undo
-    capture.start(recording.printed)
+    capture.start(recording.printed, errors=rules.stderr)
     capture.listen(recording.taken)
     recording.hear()
     recording.unseen = capture.unseen

@@ -91,10 +91,13 @@ class Kept:
         )
 
 
-def listen_to_output(kept: Callable[[bytes], None]) -> Callable[[], None]:
-    """Note what the program prints; gives the undo. Nothing is done where `sys.stdout` is not an ordinary stream."""
-    stream = sys.stdout
-    if type(stream) is not io.TextIOWrapper or sys.__stdout__ is not stream:
+def listen_to_output(kept: Callable[[bytes], None], *, errors: bool = False) -> Callable[[], None]:
+    """Note what the program prints, or with `errors` what it writes to standard error; gives the undo.
+
+    Nothing is done where that is not an ordinary stream.
+    """
+    stream, own = (sys.stderr, sys.__stderr__) if errors else (sys.stdout, sys.__stdout__)
+    if type(stream) is not io.TextIOWrapper or own is not stream:
         return _nothing
     buffer: Any = stream.buffer
     original = buffer.write

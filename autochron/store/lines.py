@@ -117,6 +117,7 @@ class FooterFields(Struct):
     said: bool = False
     unprinted: tuple[Unprinted, ...] = ()
     secrets: Secrets | None = None
+    stderr: Raw = NULL
     stdin: Raw = NULL
     stdin_kind: str = ""
     unwoven_tools: tuple[str, ...] = ()
@@ -184,8 +185,8 @@ def header_line(header: Header) -> bytes:
 def footer_line(footer: Footer) -> bytes:
     """Give the line of the footer, without its end."""
     fields: dict[str, Any] = msgspec.structs.asdict(footer)
-    for name in ("stdout", "stdin"):
-        fields[name] = value(fields[name])
+    for name in ("stdout", "stdin", "stderr"):
+        fields[name] = NULL if fields[name] is None else value(fields[name])
     del fields["call"]
     if footer.call is not None:
         fields["call"] = LineWriter().fields(footer.call)
@@ -363,6 +364,7 @@ class LineReader:
             said=fields.said,
             unprinted=fields.unprinted,
             secrets=fields.secrets,
+            stderr=None if fields.stderr == NULL else self._body(fields.stderr),
             stdin=self._body(fields.stdin),
             stdin_kind=fields.stdin_kind,
             unwoven_tools=fields.unwoven_tools,

@@ -111,3 +111,36 @@ def test_what_is_too_long_to_be_kept_is_compared_too(tmp_path):
     other = autochron(tmp_path, "replay", "last", env={"WHAT": "other"})
     assert other.status == 1, other.said
     assert "bytes more, with the digest" in other.said
+
+
+ERRORS = {
+    "a print": "print(WHAT or 'one', file=sys.stderr)\n",
+    "a log": "logging.warning('it is %s', WHAT or 'one')\n",
+    "an uncaught error": "raise ValueError(f'bad {WHAT}')\n",
+    "an exit": "raise SystemExit(f'bad {WHAT}')\n",
+}
+
+
+def with_errors(folder, source, rules="stderr = true\n"):
+    (folder / "autochron.toml").write_text(RULES.replace("packs = []\n", f"packs = []\n{rules}"))
+    (folder / "tools.py").write_text("def look_up(item):\n    return item\n")
+    (folder / "agent.py").write_text(HEAD + source)
+    autochron(folder, "run", "agent.py")
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_standard_error_is_compared_where_that_is_asked_for(tmp_path, name):
+    with_errors(tmp_path, ERRORS[name])
+    assert autochron(tmp_path, "replay", "last").said.count("the same: 1 crossing") == 1
+    other = autochron(tmp_path, "replay", "last", env={"WHAT": "other"})
+    assert other.status == 1, other.said
+    assert "of standard error was" in other.said
+
+
+def test_standard_error_that_was_not_recorded_is_not_compared(tmp_path):
+    with_errors(tmp_path, ERRORS["a print"], rules="")
+    assert autochron(tmp_path, "replay", "last", env={"WHAT": "other"}).status == 0
+    (tmp_path / "autochron.toml").write_text(RULES.replace("packs = []\n", "packs = []\nstderr = true\n"))
+    again = autochron(tmp_path, "replay", "last")
+    assert "the same, except 1 value not compared" in again.said
+    assert "standard error was not recorded, so it is not compared" in again.said

@@ -292,4 +292,5 @@ def test_the_line_of_a_footer_has_the_fields_of_a_footer():
     def fields(kind):
         return {field.name: field.default for field in msgspec.structs.fields(kind)}
 
-    assert {**fields(lines.FooterFields), "stdout": b"null", "stdin": b"null"} == fields(Footer)
+    raw = {"stdout": b"null", "stdin": b"null", "stderr": None}
+    assert {**fields(lines.FooterFields), **raw} == fields(Footer)
