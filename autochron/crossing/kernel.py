@@ -209,7 +209,7 @@ class _Boundary:
     """One rule at one point, compiled."""
 
     __slots__ = (
-        "_models", "collapses", "fits", "inputs", "name", "outcome", "passed", "rule",
+        "_models", "collapses", "fits", "inputs", "is_tool", "name", "outcome", "passed", "rule",
         "runs", "template",
     )  # fmt: skip
 
@@ -226,6 +226,7 @@ class _Boundary:
             called.rpartition(".")[2], called, point.module, point.captured.get(rule.id, {})
         )
         self.collapses = rule.pack is not None and rule.kind == "model"
+        self.is_tool = rule.kind != "model"
         self.outcome = rule.outcome if point.replaced else None
         self.runs = rule.observe or self.outcome is not None
         """Whether the body runs on a replay, too, whatever is live."""

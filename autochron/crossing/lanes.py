@@ -49,7 +49,8 @@ class Root:
     """
 
     __slots__ = (
-        "awaited", "begun", "causes", "collapses", "counts", "kernel", "lane", "parent", "quiet", "root", "spawned", "task",
+        "awaited", "begun", "causes", "collapses", "counts", "is_ordered", "kernel", "lane", "parent", "quiet", "root",
+        "spawned", "task",
     )  # fmt: skip
 
     def __init__(
@@ -71,6 +72,8 @@ class Root:
         """Lanes of tasks that it is waiting for, or was until now."""
         self.task: Any = None
         """A weak reference to its task of asyncio, if it is one's."""
+        self.is_ordered = False
+        """Whether it has causes, waits for lanes, or is a task's."""
 
     def latest(self) -> tuple[int, ...]:
         """Return what has begun before what waits for this lane goes on: its last crossing, and what it waited for."""
@@ -92,12 +95,14 @@ class Root:
         for each in self.awaited:
             found |= dict.fromkeys(each.latest())
         self.causes, self.awaited = (), ()
+        self.is_ordered = self.task is not None
         found.pop(self.begun, None)
         return tuple(found)
 
     def add_causes(self, seqs: tuple[int, ...]) -> None:
         """Note crossings without which its next one would not begin."""
         self.causes = tuple({**dict.fromkeys(self.causes), **dict.fromkeys(seqs)})[-_MOST_CAUSES:]
+        self.is_ordered = True
 
     def is_under(self, other: Root) -> bool:
         """Tell whether this is another lane, or one that was started from it."""
@@ -153,7 +158,7 @@ def spawn(current: Any, label: str) -> Root:
     nth = spawned[label] = spawned.get(label, 0) + 1
     parent = current.parent if current is current.root else current
     root = Root(current.root.kernel, f"{current.root.lane}/{label}.{nth}", parent)
-    root.causes = current.root.latest()
+    root.add_causes(current.root.latest())
     return root
 
 
@@ -184,6 +189,7 @@ def note_waiting(root: Root) -> None:
         other = _lanes_of.get(each)
         if other is not None and other is not root and root not in other.awaited:
             other.awaited += (root,)
+            other.is_ordered = True
 
 
 def _waiting_for(task: Any) -> Iterator[Any]:
@@ -358,12 +364,13 @@ class LaneHooks:
 
     def __init__(self) -> None:
         self._hooks: list[MethodHook] = []
+        self._of_order: list[MethodHook] = []
 
     def install(self) -> Callable[[], None]:
         """Put the hooks on: on threads now, on pools and event loops now or when they are imported."""
         self._put(_originals.Thread, "start", _thread_start)
         self._put(_originals.Thread, "_bootstrap_inner", _thread_run)
-        self._put(_originals.Thread, "join", _thread_join)
+        self._put(_originals.Thread, "join", _thread_join, is_order=True)
         for name in _HOOKED:
             if name in sys.modules:
                 self.imported(name)
@@ -373,16 +380,16 @@ class LaneHooks:
         """Put the hooks on a module that has just been imported."""
         if module == "concurrent.futures.thread":
             self._put(sys.modules[module].ThreadPoolExecutor, "submit", _submit)
-            self._put(sys.modules["concurrent.futures._base"].Future, "result", _future_result)
-            self._put(sys.modules[module].ThreadPoolExecutor, "shutdown", _shutdown)
+            self._put(sys.modules["concurrent.futures._base"].Future, "result", _future_result, is_order=True)
+            self._put(sys.modules[module].ThreadPoolExecutor, "shutdown", _shutdown, is_order=True)
         elif module == "asyncio.base_events":
             self._put(sys.modules[module].BaseEventLoop, "create_task", _create_task)
         elif module == "queue":
-            self._put(sys.modules[module].Queue, "put", _put_into)
-            self._put(sys.modules[module].Queue, "get", _get_from)
+            self._put(sys.modules[module].Queue, "put", _put_into, is_order=True)
+            self._put(sys.modules[module].Queue, "get", _get_from, is_order=True)
         elif module == "asyncio.queues":
-            self._put(sys.modules[module].Queue, "put_nowait", _put_into)
-            self._put(sys.modules[module].Queue, "get_nowait", _get_from)
+            self._put(sys.modules[module].Queue, "put_nowait", _put_into, is_order=True)
+            self._put(sys.modules[module].Queue, "get_nowait", _get_from, is_order=True)
         elif module == "uvloop":
             self._put(sys.modules[module].Loop, "create_task", _create_task)
         elif module == "trio._core._run" and hasattr(sys.modules[module].Runner, "spawn_impl"):
@@ -395,13 +402,15 @@ class LaneHooks:
 
     def uninstall(self) -> None:
         """Take every hook off again."""
-        while self._hooks:
-            self._hooks.pop().take_off()
+        for hooks in (self._hooks, self._of_order):
+            while hooks:
+                hooks.pop().take_off()
 
-    def _put(self, owner: Any, name: str, wrap: Wrap) -> None:
+    def _put(self, owner: Any, name: str, wrap: Wrap, *, is_order: bool = False) -> None:
+        """Put a hook on; one that only tells of order is not looked after at each session, which would cost more than it."""
         hook = MethodHook(owner, name, wrap)
         hook.hold()
-        self._hooks.append(hook)
+        (self._of_order if is_order else self._hooks).append(hook)
 
 
 # Each is given `carried`: it gives what tells the current crossing or root, or None while nothing is to be carried on.
@@ -582,6 +591,7 @@ def _create_task(original: Any, carried: Callable[[], Current | None]) -> Any:
             CURRENT.reset(token)
         if _know_lane(task, root):
             root.task = ref(task)
+            root.is_ordered = True
         return task
 
     return create_task

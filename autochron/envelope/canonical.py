@@ -33,6 +33,7 @@ _FUNCTIONS = (
 )
 _SENTINELS = frozenset({"NotGiven", "Omit", "Unset", "UnsetType"})
 _MAX_DEPTH = 100
+_DOLLAR = ord("$")
 _CYCLE = {"$cycle": True}
 _DEEP = {"$deep": True}
 
@@ -154,7 +155,7 @@ def canonical(parameters: Sequence[str], values: Sequence[Any], *, typed: bool =
     try:
         if is_plain(values):  # then there is nothing that msgspec must not see, either
             body = encode_sorted(bound)
-            return _with_tree(bound, body) if typed and has_tag(body) else body
+            return _with_tree(bound, body) if _DOLLAR in body and typed and has_tag(body) else body
         if not any(type(value) is float and not isfinite(value) for value in values):
             _screen(bound)
             body = encode_sorted(bound)

@@ -31,6 +31,7 @@ __all__ = ["Encoded", "decode", "decode_partly", "encode", "encode_plain", "enco
 
 _SCALARS = frozenset({str, int, bool, type(None)})
 _OPAQUE = b'$opaque"'
+_DOLLAR = ord("$")
 _to_json = msgspec.json.Encoder().encode
 _from_json = msgspec.json.Decoder().decode
 
@@ -66,7 +67,7 @@ def encode_plain(value: Any) -> bytes | None:
         if is_interruption(error):
             raise
         return None
-    return None if has_tag(body) else body
+    return None if _DOLLAR in body and has_tag(body) else body
 
 
 def _is_plain(value: Any, depth: int = MAX_DEPTH) -> bool:  # noqa: C901 - written out: this is the hot path

@@ -75,6 +75,7 @@ class Draft(Struct, eq=False):
         steps: arguments that were changed in place before an item, by the number of items before it.
         aliases: where in the outcome an argument stands, and which.
         taken: how much of standard input was taken inside, and by what.
+        is_attended: whether there is more to be done at its end than to note the outcome.
         undo: ends what listens to a stream that stood in the place of standard output.
         position: how much had been written to standard output's descriptor when it began; -1 where that is not known.
     """
@@ -102,6 +103,7 @@ class Draft(Struct, eq=False):
     position: int = -1
     taken: list[tuple[str, int]] | None = None
     undo: Callable[[], None] | None = None
+    is_attended: bool = False
     aliases: list[tuple[list[str | int], str]] | None = None
 
     def add_opaque(self, entries: Iterable[str]) -> None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from autochron.ports import Serving
     from autochron.recording.changes import Watch
 
+_NO_VARIADIC = (None, None)
 _now = _originals.perf_counter_ns
 
 
@@ -51,7 +52,7 @@ class Recorder:
         """Who tells what boundaries change from what is changed outside of them; None where nothing was."""
         self.heard = id(sys.stdout)
         """The stream whose prints are told, where any are; by its `id`, for who holds it keeps Python from flushing it."""
-        self.listen: Callable[[], Callable[[], None]] | None = None
+        self.listen: Callable[[Callable[[str], None]], Callable[[], None]] | None = None
         """Has prints into the stream that stands in its place told, too; gives the undo."""
         self.position: Callable[[], int] | None = None
         """Tells how much was written to the descriptor of standard output so far; None where that is not known."""
@@ -68,10 +69,10 @@ class Recorder:
         draft = crossing.record = Draft(_now(), arguments)
         self._open[crossing.seq] = crossing
         self._latest = crossing.seq
-        if self.position is not None or id(sys.stdout) != self.heard:
-            self._attend_to_output(crossing, draft)
+        if crossing.boundary.is_tool and (self.position is not None or id(sys.stdout) != self.heard):
+            self._attend_to_output(draft)
         root = crossing.root
-        if root.causes or root.awaited or root.task is not None:
+        if root.is_ordered:
             _note_order(root, draft)
         try:
             inputs: Inputs | None = crossing.boundary.inputs
@@ -99,11 +100,12 @@ class Recorder:
             self._failed(crossing, error)
         return None
 
-    def _attend_to_output(self, crossing: Crossing, draft: Draft) -> None:
-        if self.position is not None and crossing.rule.kind != "model":
+    def _attend_to_output(self, draft: Draft) -> None:
+        draft.is_attended = True
+        if self.position is not None:
             draft.position = self.position()
         if self.listen is not None and id(sys.stdout) != self.heard:
-            draft.undo = self.listen()
+            draft.undo = self.listen(self.printed)
 
     def _note_arguments(self, crossing: Crossing, draft: Draft, inputs: Inputs) -> None:
         """Note those that are the input, and watch all."""
@@ -237,6 +239,7 @@ class Recorder:
         for draft in self._drafts_around():
             if draft.prints is None:
                 draft.prints = []
+                draft.is_attended = True
             draft.prints.append(Print(draft.items, text, self._prints, self._latest, is_written))
 
     def taken(self, kind: str, count: int) -> None:
@@ -380,12 +383,16 @@ class Recorder:
     def _note_value(self, crossing: Crossing, draft: Draft, value: Any) -> None:
         if kind_at(type(value)) != STILL:
             arguments = draft.arguments if draft.watch is None else draft.watch.arguments
-            name = argument_of(crossing.point, arguments, value)
+            may_be = crossing.point.variadic != _NO_VARIADIC
+            for argument in arguments:
+                if argument is value:
+                    may_be = True
+            name = argument_of(crossing.point, arguments, value) if may_be else None
             if name is not None:
                 draft.outcome = Returned(argument=name)
                 return
         if (
-            draft.watch is not None and crossing.rule.kind != "model"
+            draft.watch is not None and crossing.boundary.is_tool
         ):  # what a model gives is never an argument of its call
             draft.aliases = aliases_in(value, draft.watch.names())
         body = codec.encode_plain(value)
@@ -411,8 +418,6 @@ class Recorder:
 
     def _finish(self, crossing: Crossing, draft: Draft) -> None:
         """Hand over what has ended; again when the bodies beneath were read, if they still are."""
-        if crossing.root.task is not None:
-            note_waiting(crossing.root)
         watched = draft.watch
         if watched is not None:
             draft.changed, beyond = watched.changes()
@@ -428,6 +433,13 @@ class Recorder:
         if draft.streamed and not wires and draft.inputs is not None and draft.inputs.deferred:
             self._say_late(crossing)
         draft.arguments, draft.watch = (), None  # as `let_go` does
+        if draft.is_attended:
+            self._finish_attended(crossing, draft)
+        self._submit(crossing)
+
+    def _finish_attended(self, crossing: Crossing, draft: Draft) -> None:
+        if crossing.root.task is not None:
+            note_waiting(crossing.root)
         if draft.undo is not None:
             draft.undo()
             draft.undo = None
@@ -437,7 +449,6 @@ class Recorder:
             now = self.position()
             if now != draft.position:
                 self.said_during.append((draft.position, now, crossing.seq))
-        self._submit(crossing)
 
     def _are_mixed(self, crossing: Crossing, prints: list[Print]) -> bool:
         """Return whether others printed since a crossing's first print, or may do so that run beside it."""
@@ -489,6 +500,7 @@ class Recorder:
 def _note_order(root: Root, draft: Draft) -> None:
     draft.after = root.take_causes()
     if root.task is not None:
+        draft.is_attended = True
         note_waiting(root)
 
 

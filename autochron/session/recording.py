@@ -42,7 +42,7 @@ from autochron.session.marking import marked
 from autochron.session.project import function_of_project
 from autochron.session.requests import Requests
 from autochron.session.session import Session
-from autochron.session.streams import listen_to_prints
+from autochron.session.streams import listen_to_prints_anywhere
 from autochron.session.tally import Tally
 from autochron.store.keeping import Keeper
 from autochron.store.memory import MemorySink
@@ -92,6 +92,8 @@ class Recording(Session):
     """
 
     unseen: Mapping[Any, str] = MappingProxyType({})
+    _looked_up: frozenset[tuple[str, str]] = frozenset()
+    """Lines that have looked up a name, with the port."""
 
     def __init__(
         self,
@@ -144,8 +146,6 @@ class Recording(Session):
         """Who keeps what files hold that the program is about to write; None as long as it opens none."""
         if self._keeps_state:
             self.watched = STATE_EVENTS
-        self._looked_up: set[tuple[str, str]] = set()
-        """Lines that have looked up a name, with the port."""
         self._outside: OutsideEffects | None = None
         """What the program changes outside every boundary; None as long as it changes nothing."""
         self._knows_effects = store.url is not None and not is_part
@@ -291,7 +291,7 @@ class Recording(Session):
     def hear(self) -> None:
         """Have told what is printed inside crossings also where another stream stands in the place of standard output."""
         self.recorder.heard = id(sys.stdout)
-        self.recorder.listen = lambda: listen_to_prints(self.printed, any_stream=True)
+        self.recorder.listen = listen_to_prints_anywhere
 
     def taken(self, kind: str, count: int) -> None:
         """Note how much is taken from standard input."""
@@ -380,7 +380,7 @@ class Recording(Session):
         """Note a connection or a look-up outside every crossing; what a look-up of the same line has named is noted once."""
         place, port = self.place(), address.rpartition(":")[2]
         if event == "socket.getaddrinfo":
-            self._looked_up.add((place, port))
+            self._looked_up |= {(place, port)}
         elif (place, port) in self._looked_up and address[:1].isdigit():
             return
         self.connections[Connection(address, place)] = None

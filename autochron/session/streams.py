@@ -121,7 +121,8 @@ def listen_to_prints(note: Callable[[str], None], *, any_stream: bool = False) -
     """
     stream: Any = sys.stdout
     if any_stream:
-        if not isinstance(stream, io.TextIOBase) or not isinstance(getattr(stream, "__dict__", None), dict):
+        is_text = type(stream) is io.TextIOWrapper or isinstance(stream, io.TextIOBase)
+        if not is_text or type(getattr(stream, "__dict__", None)) is not dict:
             return _nothing
     elif type(stream) is not io.TextIOWrapper or sys.__stdout__ is not stream:
         return _nothing
@@ -136,6 +137,11 @@ def listen_to_prints(note: Callable[[str], None], *, any_stream: bool = False) -
 
     vars(stream)["write"] = write
     return lambda: vars(stream).pop("write", None)
+
+
+def listen_to_prints_anywhere(note: Callable[[str], None]) -> Callable[[], None]:
+    """Do so also where another stream stands in the place of the process's own."""
+    return listen_to_prints(note, any_stream=True)
 
 
 Taken = Callable[[str, int], None]
