@@ -61,6 +61,11 @@ def double(value):
 
 
 @autochron.boundary
+def same(value):
+    return value
+
+
+@autochron.boundary
 def fail(value):
     raise KeyError(value)
 
@@ -79,7 +84,7 @@ def caught(call, *arguments):
 
 PLACES = [
     (double, recorder, "watch"),
-    (double, recorder, "argument_of"),
+    (lambda value: same([value]), recorder, "argument_of"),
     (double, canonical, "is_plain"),
     (lambda value: double((value,)), canonical, "_screen"),
     (double, codec, "Writer"),
