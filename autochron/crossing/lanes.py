@@ -172,13 +172,22 @@ _last_of: WeakKeyDictionary[Any, Root] = WeakKeyDictionary()
 """The lane of what a pool with one worker was given last."""
 
 
+def _own_lane(current_of: Current | None) -> Root | None:
+    """Return the lane of what runs now; None in a pause, in what a pool does for itself, and where no lane is known yet."""
+    current = CURRENT.get(None)
+    if current_of is None or (current is not None and current.root.kernel is None):
+        return None
+    if current is None and _originals.get_ident() != _originals.main_thread().ident:
+        return None  # to ask would give the thread a lane, and others their numbers by who was first
+    root: Root = current_of().root
+    return root
+
+
 def _waited_for(current_of: Current | None, awaited: Any) -> None:
     """Note that what runs now waited for a thread or for a result of a pool: its next crossing comes after those of it."""
     root = _lanes_of.get(awaited)
-    if root is None or current_of is None:
-        return
-    own = current_of().root
-    if root.kernel is own.kernel:
+    own = None if root is None else _own_lane(current_of)
+    if root is not None and own is not None and root.kernel is own.kernel:
         own.add_causes(root.latest())
 
 
@@ -468,14 +477,13 @@ def _future_result(original: Any, carried: Callable[[], Current | None]) -> Any:
 def _shutdown(original: Any, carried: Callable[[], Current | None]) -> Any:
     def shutdown(pool: Any, *args: Any, **kwargs: Any) -> None:
         original(pool, *args, **kwargs)
-        current_of = carried()
-        waits = kwargs.get("wait", args[0] if args else True)
         given = _given_to.pop(pool, ())
-        if current_of is not None and waits:
-            own = current_of().root
-            for root in given:
-                if root.kernel is own.kernel:
-                    own.add_causes(root.latest())
+        own = _own_lane(carried()) if given and kwargs.get("wait", args[0] if args else True) else None
+        if own is None:
+            return
+        for root in given:
+            if root.kernel is own.kernel:
+                own.add_causes(root.latest())
 
     return shutdown
 
@@ -536,10 +544,8 @@ _feeds: WeakKeyDictionary[Any, _Feed] = WeakKeyDictionary()
 
 def _feed_of(queue: Any, current_of: Current | None) -> tuple[_Feed, Root] | None:
     """Return what is known of a queue that gives its items in order, with the lane that asks; None for any other."""
-    if current_of is None or type(queue).__name__ != "Queue":
-        return None
-    root = current_of().root
-    return None if root.quiet else (_feeds.setdefault(queue, _Feed()), root)
+    root = _own_lane(current_of) if type(queue).__name__ == "Queue" else None
+    return None if root is None or root.quiet else (_feeds.setdefault(queue, _Feed()), root)
 
 
 def _put_into(original: Any, carried: Callable[[], Current | None]) -> Any:
