@@ -21,7 +21,7 @@ import msgspec
 from autochron.envelope import arrays, bodies, objects, shapes
 from autochron.envelope import types as names
 from autochron.envelope.tags import has_tag
-from autochron.envelope.value_types import is_plain, types_of
+from autochron.envelope.value_types import TYPES, is_plain, types_of
 from autochron.interrupts import is_interruption
 
 _FUNCTIONS = (
@@ -153,7 +153,10 @@ def canonical(parameters: Sequence[str], values: Sequence[Any], *, typed: bool =
         bound[parameters[index]] = value
         index += 1  # noqa: SIM113 - see above
     try:
-        if is_plain(values):  # then there is nothing that msgspec must not see, either
+        for value in values:
+            if type(value) is not str and not is_plain(value):
+                break
+        else:  # then there is nothing that msgspec must not see, either
             body = encode_sorted(bound)
             return _with_tree(bound, body) if _DOLLAR in body and typed and has_tag(body) else body
         if not any(type(value) is float and not isfinite(value) for value in values):
@@ -167,10 +170,10 @@ def canonical(parameters: Sequence[str], values: Sequence[Any], *, typed: bool =
     return _with_tree(bound, body) if typed else body
 
 
-def with_types(bound: dict[str, Any], body: bytes) -> bytes:
-    """Add to the text of arguments the types that it does not tell."""
+def with_types(bound: dict[str, Any], body: bytes, *, plain: bool) -> bytes:
+    """Add to the text of arguments the types that it does not tell; none where they are known to be plain."""
     # A string that begins like a tag is rare, and may be a key that forges one.
-    if not has_tag(body) and is_plain(bound.values()):
+    if plain and not has_tag(body):
         return body
     return _with_tree(bound, body)
 
@@ -184,7 +187,7 @@ def _with_tree(bound: dict[str, Any], body: bytes) -> bytes:
         tree = b'{"$beyond":true}'  # an object of the program's fails when it is read
     if not tree:
         return body
-    return b"".join((b'{"$types":', tree, b"," if len(body) > 2 else b"", body[1:]))
+    return b"".join((TYPES, tree, b"," if len(body) > 2 else b"", body[1:]))
 
 
 def _walk_anew(value: Any) -> Any:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import types
 from collections.abc import Sequence
-from math import isfinite
 from typing import Any
 
 import msgspec
@@ -23,13 +22,13 @@ from msgspec import Struct
 from autochron.envelope import channels
 from autochron.envelope.reading import read
 from autochron.envelope.tags import has_tag, opaque_paths
-from autochron.envelope.writing import MAX_DEPTH, Writer, opaque
+from autochron.envelope.value_types import is_plain
+from autochron.envelope.writing import Writer, opaque
 from autochron.errors import CodecError, OpaqueError
 from autochron.interrupts import is_interruption
 
 __all__ = ["Encoded", "decode", "decode_partly", "encode", "encode_plain", "encode_tagged"]
 
-_SCALARS = frozenset({str, int, bool, type(None)})
 _OPAQUE = b'$opaque"'
 _DOLLAR = ord("$")
 _to_json = msgspec.json.Encoder().encode
@@ -59,7 +58,7 @@ def encode(value: Any, traceback_below: types.FrameType | None = None) -> Encode
 def encode_plain(value: Any) -> bytes | None:
     """Write a value that is plain JSON as it stands, without tags; None for any other. The hot path."""
     try:
-        if not _is_plain(value):
+        if not is_plain(value):
             return None
         body = _to_json(value)
     except (UnicodeEncodeError, ValueError, RuntimeError) as error:
@@ -68,36 +67,6 @@ def encode_plain(value: Any) -> bytes | None:
             raise
         return None
     return None if _DOLLAR in body and has_tag(body) else body
-
-
-def _is_plain(value: Any, depth: int = MAX_DEPTH) -> bool:  # noqa: C901 - written out: this is the hot path
-    """Tell whether a tree has exact JSON types only."""
-    kind = type(value)
-    if kind is dict:
-        for key, item in value.items():
-            if type(key) is not str:
-                return False
-            kind = type(item)
-            if kind is str or kind in _SCALARS:
-                continue
-            if kind is float:
-                if not isfinite(item):
-                    return False
-            elif (kind is not dict and kind is not list) or not depth or not _is_plain(item, depth - 1):
-                return False
-        return True
-    if kind is list:
-        for item in value:
-            kind = type(item)
-            if kind is str or kind in _SCALARS:
-                continue
-            if kind is float:
-                if not isfinite(item):
-                    return False
-            elif (kind is not dict and kind is not list) or not depth or not _is_plain(item, depth - 1):
-                return False
-        return True
-    return kind in _SCALARS or (kind is float and isfinite(value))
 
 
 def encode_tagged(value: Any, below: types.FrameType | None = None) -> Encoded:

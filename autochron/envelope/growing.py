@@ -1,7 +1,9 @@
 """Canonical inputs of a boundary whose arguments grow from call to call, as a conversation's history does.
 
 Sorting the keys of a long history costs four times what writing it does. So a list is first written as it stands, which is
-cheap; where that begins as the last one did, all but its tail is canonical already.
+cheap; where that begins as the last one did, all but its tail is canonical already. Plain lists are written for that by
+an encoder that refuses what JSON has no type for. Then equal beginnings also mean equal types, and only the tail's types
+are looked at.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from typing import Any
 import msgspec
 
 from autochron.envelope.canonical import canonical, encode_look, encode_sorted, screen, with_types
+from autochron.envelope.exact_look import exact_look
+from autochron.envelope.value_types import MAX_DEPTH, is_plain
 from autochron.interrupts import is_interruption
 
 _LONG = 8
@@ -26,10 +30,11 @@ _key = msgspec.json.encode
 class _Kept:
     """A list as it was last: how it looked, how many it had, and where it stands in the last body."""
 
-    __slots__ = ("count", "end", "look", "start")
+    __slots__ = ("count", "end", "look", "plain", "start")
 
-    def __init__(self, look: bytes, count: int, start: int, end: int) -> None:
+    def __init__(self, look: bytes, count: int, start: int, end: int, *, plain: bool) -> None:
         self.look = look
+        self.plain = plain
         self.count = count
         self.start = start
         self.end = end
@@ -38,11 +43,12 @@ class _Kept:
 class _Page:
     """A body that is being put together. Joined once: each copy of a long history is a few messages' work."""
 
-    __slots__ = ("kept", "pieces", "size")
+    __slots__ = ("kept", "pieces", "plain", "size")
 
     def __init__(self) -> None:
         self.pieces: list[bytes | memoryview] = []
         self.size = 0
+        self.plain = True
         self.kept: dict[tuple[str, ...], _Kept] = {}
 
     def add(self, piece: bytes | memoryview) -> None:
@@ -65,7 +71,6 @@ class Growing:
         """Write the bound arguments as one JSON object, sorted by parameter, as `canonical` does."""
         self.looks.clear()
         try:
-            screen(values)
             bound = dict(zip(names, values, strict=False))
             if any(type(value) is float and not isfinite(value) for value in values):
                 return canonical(names, values, typed=typed)
@@ -78,7 +83,7 @@ class Growing:
                 raise
             return canonical(names, values, typed=typed)
         self._body, self._kept = body, page.kept
-        return with_types(bound, body) if typed else body
+        return with_types(bound, body, plain=page.plain) if typed else body
 
     def _object(self, value: dict[str, Any], path: tuple[str, ...], page: _Page) -> None:
         sign = b"{"
@@ -95,6 +100,9 @@ class Growing:
         elif kind is dict and len(path) < 3 and self._holds_list(value):
             self._object(value, path, page)
         else:
+            if not is_plain(value, MAX_DEPTH - len(path) + 1):
+                page.plain = False
+                screen((value,))
             page.add(encode_sorted(value))
 
     def _holds_list(self, value: dict[Any, Any]) -> bool:
@@ -107,19 +115,28 @@ class Growing:
         return long
 
     def _list(self, value: list[Any], path: tuple[str, ...], page: _Page) -> None:
-        look = self.looks[id(value)] = encode_look(value)
         kept, start, count = self._kept.get(path), page.size, len(value)
-        if kept is None:
-            page.add(encode_sorted(value))
-        elif look == kept.look:
-            page.add(memoryview(self._body)[kept.start : kept.end])
-        elif count > kept.count and _begins_with(look, count, kept):
-            page.add(memoryview(self._body)[kept.start : kept.end - 1])
-            page.add(b",")
-            page.add(memoryview(encode_sorted(value[kept.count :]))[1:])
+        look = exact_look(value) if kept is None or kept.plain or count < kept.count else None
+        exact = look is not None
+        if look is None:
+            screen((value,))
+            look = encode_look(value)
+        self.looks[id(value)] = look
+        if kept is not None and (
+            look == kept.look or (count > kept.count and _begins_with(look, count, kept))
+        ):
+            tail = value[kept.count :]
+            was_plain = kept.plain
+            page.add(memoryview(self._body)[kept.start : kept.end - bool(tail)])
+            if tail:
+                page.add(b",")
+                page.add(memoryview(encode_sorted(tail))[1:])
         else:
+            tail, was_plain = value, True
             page.add(encode_sorted(value))
-        page.kept[path] = _Kept(look, count, start, page.size)
+        plain = exact and was_plain and is_plain(tail, MAX_DEPTH - len(path) + 1)
+        page.plain = page.plain and plain
+        page.kept[path] = _Kept(look, count, start, page.size, plain=plain)
 
 
 def _begins_with(look: bytes, count: int, kept: _Kept) -> bool:

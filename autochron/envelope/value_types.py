@@ -33,6 +33,9 @@ from autochron.envelope.value_digest import TooLargeError, digest_of
 KEY: Final = "$types"
 """Where the tree stands in an input."""
 
+TYPES: Final = b'{"$types":'
+"""How an input begins that has such a tree."""
+
 BEYOND: Final = "$beyond"
 """What stands for a value that is not compared: it is too large."""
 
@@ -52,24 +55,34 @@ _PLAIN = frozenset({str, int, bool, type(None)})
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-def is_plain(values: Iterable[Any], depth: int = MAX_DEPTH) -> bool:
-    """Return whether values are JSON as they stand, with all that they hold. This runs at every crossing."""
-    for value in values:
-        kind = type(value)
-        if kind is str or kind in _PLAIN:
-            continue
-        if kind is dict:
-            for key in value:
-                if type(key) is not str:
+def is_plain(value: Any, depth: int = MAX_DEPTH) -> bool:  # noqa: C901 - written out: this is the hot path
+    """Return whether a value is JSON as it stands, with all that it holds: by exact types, and no deeper than is read."""
+    kind = type(value)
+    if kind is dict:
+        for key, item in value.items():
+            if type(key) is not str:
+                return False
+            kind = type(item)
+            if kind is str or kind in _PLAIN:
+                continue
+            if kind is float:
+                if not isfinite(item):
                     return False
-            if not depth or not is_plain(value.values(), depth - 1):
+            elif (kind is not dict and kind is not list) or not depth or not is_plain(item, depth - 1):
                 return False
-        elif kind is list:
-            if not depth or not is_plain(value, depth - 1):
+        return True
+    if kind is list:
+        for item in value:
+            kind = type(item)
+            if kind is str or kind in _PLAIN:
+                continue
+            if kind is float:
+                if not isfinite(item):
+                    return False
+            elif (kind is not dict and kind is not list) or not depth or not is_plain(item, depth - 1):
                 return False
-        elif kind is not float or not isfinite(value):
-            return False
-    return True
+        return True
+    return kind in _PLAIN or (kind is float and isfinite(value))
 
 
 def types_of(bound: dict[str, Any], walk: Callable[[Any], Any]) -> bytes:
@@ -97,7 +110,7 @@ def split(tree: Any) -> tuple[Any, Any]:
 
 def without_types(body: bytes) -> bytes:
     """Return a canonical input as an older format wrote it."""
-    if not body.startswith(b'{"$types":'):
+    if not body.startswith(TYPES):
         return body
     fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     del fields[KEY]
@@ -130,7 +143,7 @@ def unread_paths(types: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 def beyond_paths(body: bytes) -> tuple[str, ...]:
     """List the paths of the values of a canonical input that are too large to be compared."""
-    if not body.startswith(b'{"$types":') or b'"$beyond":true' not in body:
+    if not body.startswith(TYPES) or b'"$beyond":true' not in body:
         return ()
     return tuple(_beyond(msgspec.json.decode(body)[KEY], ""))
 

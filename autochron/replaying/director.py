@@ -14,6 +14,7 @@ from autochron.crossing.kernel import Crossing
 from autochron.crossing.lanes import MAIN, Remote, process_of
 from autochron.envelope import codec, exchange, shapes
 from autochron.envelope.redaction import Redactor
+from autochron.envelope.value_types import TYPES
 from autochron.errors import AutochronError, CodecError, DivergenceError
 from autochron.inputs import observed, request_input, shaped_input
 from autochron.model import VALUE, Divergence, Envelope, Mode, Raised, Replayed, Returned, Severity, Streamed
@@ -29,7 +30,14 @@ from autochron.replaying.printing import Printing
 from autochron.replaying.repeated import Repeated, find_repeated
 from autochron.replaying.reports import Report, Told
 from autochron.replaying.requests import Running, ServedRequest
-from autochron.replaying.serving import LEAST_PATIENCE, LIVE_PATIENCE, PATIENCE, VALUE_PATIENCE, Served
+from autochron.replaying.serving import (
+    LEAST_PATIENCE,
+    LIVE_PATIENCE,
+    NOTHING_BESIDE,
+    PATIENCE,
+    VALUE_PATIENCE,
+    Served,
+)
 from autochron.replaying.states import States, stateless
 from autochron.replaying.telling import MASKED, Teller
 from autochron.replaying.unrecorded import Unrecorded
@@ -44,7 +52,7 @@ _AFTER = b'"after":'
 """Stands in the meta of an envelope that others of other lanes had to come before."""
 
 _BEYOND = b'"$beyond":'
-"""Stands in an input in which something is too large to be compared."""
+"""Stands among the types of an input in which something is too large to be compared."""
 
 
 class Director:
@@ -126,17 +134,17 @@ class Director:
                 self._run(crossing, mode, envelope)
             if self._report is not None:
                 self._report.tell(Told(kind="crossed", seq=envelope.seq, lane=crossing.root.lane))
-        if earlier is not None:
-            self.teller.order(envelope, earlier)
-        if _AFTER in envelope.meta:
-            self._compare_causes(envelope)
+        has_more = envelope.meta != NOTHING_BESIDE
+        if has_more or earlier is not None:
+            self._compare_order(envelope, earlier)
         if envelope.reenters:  # what it was asked is known with its first request
             serves = mode != "live" and crossing.point.transport
             return self._request(crossing, crossing.point, arguments) if serves else None
-        given = self._compared(crossing, arguments, envelope)
+        given = self.given.raw(crossing, arguments)
+        if given != envelope.input or has_more or given.startswith(TYPES):
+            given = self._compared(crossing, given, envelope)
         if mode != "served":
-            if given != envelope.input:
-                crossing.record.met.input = given
+            crossing.record.met.input = None if given == envelope.input else given
             return None
         self.cursor.close(envelope)
         with self._lock:
@@ -144,17 +152,19 @@ class Director:
             # Nobody may wait for what was recorded inside until this is served: it may be waiting for them.
             if self.turns.close(envelope):
                 self.waiters.wake(self.is_due)
-        return self._serving(crossing, arguments, envelope)
-
-    def _serving(self, crossing: Crossing, arguments: tuple[Any, ...], envelope: Envelope) -> Served:
-        self.printing.begin(envelope)
+        if has_more or self.printing.waiting:
+            self.printing.begin(envelope)
         serving = Served(self, crossing, arguments, envelope)
         if type(envelope.outcome) is Streamed:
             self._streams[envelope.seq] = serving
         return serving
 
-    def _compare_causes(self, envelope: Envelope) -> None:
-        """Note what a crossing waited for when it was recorded, and comes before now."""
+    def _compare_order(self, envelope: Envelope, earlier: Envelope | None) -> None:
+        """Note what a crossing comes before now, and was begun or waited for before it when it was recorded."""
+        if earlier is not None:
+            self.teller.order(envelope, earlier)
+        if _AFTER not in envelope.meta:
+            return
         for seq in decode(envelope.meta)["after"]:
             other = self.cursor.get(seq) if 0 < seq <= self.record.size else None
             # Lanes that were started alike are told apart by input, and share out their work in any order.
@@ -163,15 +173,15 @@ class Director:
             if self.cursor.is_due(other):
                 self.teller.order(envelope, other)
 
-    def _compared(self, crossing: Crossing, arguments: tuple[Any, ...], envelope: Envelope) -> bytes:
+    def _compared(self, crossing: Crossing, raw: bytes, envelope: Envelope) -> bytes:
         """Compare what a crossing is given with its record; return it, masked."""
-        given = raw = self.given.raw(crossing, arguments)
+        given = raw
         if given != envelope.input:  # else it needs no masking: what was recorded was masked
             given = self.given.masked(crossing, raw)
             self.teller.compare_input(envelope, given, crossing.rule)
         if MASKED in envelope.meta:
             self.teller.compare_masked(envelope, self.given, (raw, given), crossing.rule)
-        if _BEYOND in given:
+        if given.startswith(TYPES) and _BEYOND in given:
             self.teller.not_compared(envelope, given)
         return given
 
@@ -343,7 +353,8 @@ class Director:
     def served(self, serving: Served) -> None:
         """Note that a crossing has ended."""
         with self._lock:
-            self._streams.pop(serving.envelope.seq, None)
+            if self._streams:
+                self._streams.pop(serving.envelope.seq, None)
             self._finish(serving.envelope)
 
     def _finish(self, envelope: Envelope) -> None:

@@ -39,39 +39,40 @@ class Piece(NamedTuple):
 class Printing:
     """The prints of crossings that are being served."""
 
-    __slots__ = ("_lock", "_waiting")
+    __slots__ = ("_lock", "waiting")
 
     def __init__(self) -> None:
         self._lock = _originals.RLock()
-        self._waiting: dict[int, list[Piece]] = {}
+        self.waiting: dict[int, list[Piece]] = {}
+        """What is still to be printed, by the number of the crossing that prints it."""
 
     def begin(self, envelope: Envelope) -> None:
         """Take in what a crossing that is served will print, and print what was printed before it began."""
-        if self._waiting:
+        if self.waiting:
             self._print(lambda piece: piece.after < envelope.seq)
         if MARK in envelope.meta:
             with self._lock:
-                self._waiting[envelope.seq] = [Piece(*each) for each in decode(envelope.meta)["prints"]]
+                self.waiting[envelope.seq] = [Piece(*each) for each in decode(envelope.meta)["prints"]]
 
     def last_before(self, envelope: Envelope) -> int | None:
         """Return the `seq` of the crossing that had begun when this one printed last; None where it prints nothing."""
-        pieces = self._waiting.get(envelope.seq)
+        pieces = self.waiting.get(envelope.seq)
         return max(each.after for each in pieces) if pieces else None
 
     def end(self, envelope: Envelope) -> None:
         """Print the rest of what a crossing prints, and what others had printed before that."""
-        pieces = self._waiting.get(envelope.seq)
+        pieces = self.waiting.get(envelope.seq)
         if pieces:
             last = pieces[-1].number
             self._print(lambda piece: piece.number <= last)
         with self._lock:
-            self._waiting.pop(envelope.seq, None)
+            self.waiting.pop(envelope.seq, None)
 
     def _print(self, is_due: Callable[[Piece], bool]) -> None:
         with self._lock:
             due: list[Piece] = []
-            for seq, pieces in self._waiting.items():
+            for seq, pieces in self.waiting.items():
                 due += [each for each in pieces if is_due(each)]
-                self._waiting[seq] = [each for each in pieces if not is_due(each)]
+                self.waiting[seq] = [each for each in pieces if not is_due(each)]
             for piece in sorted(due):
                 piece.repeat()

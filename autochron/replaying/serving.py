@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncGenerator, Generator
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from msgspec.json import decode as decode_json
 from msgspec.json import encode as encode_json
 
@@ -42,7 +43,7 @@ LIVE_PATIENCE = 20
 
 _CANCELLED = ("asyncio.exceptions:CancelledError", "concurrent.futures._base:CancelledError")
 
-_NOTHING_BESIDE = b"{}"
+NOTHING_BESIDE = b"{}"
 
 ALIASES = b'"aliases":'
 """Stands in the `meta` of an envelope in whose outcome arguments stand."""
@@ -57,21 +58,16 @@ _ROUNDS = 32
 """Turns of an event loop, at most, in which what another crossing's end set off may come to an end."""
 
 
-class Served:
+class Served(Struct, eq=False):
     """A crossing whose body is not run. It is false, which tells woven code so."""
 
-    __slots__ = ("_arguments", "_beside", "_crossing", "_director", "_given", "_is_thrown", "envelope")
-
-    def __init__(
-        self, director: Director, crossing: Crossing, arguments: tuple[Any, ...], envelope: Envelope
-    ) -> None:
-        self._director = director
-        self._crossing = crossing
-        self._arguments = arguments
-        self._given = 0
-        self._is_thrown = False
-        self._beside: dict[str, Any] | None = None
-        self.envelope = envelope
+    _director: Director
+    _crossing: Crossing
+    _arguments: tuple[Any, ...]
+    envelope: Envelope
+    _given: int = 0
+    _is_thrown: bool = False
+    _beside: dict[str, Any] | None = None
 
     def __bool__(self) -> bool:
         return False
@@ -300,7 +296,7 @@ class Served:
     def _repeat(self, items: int) -> None:
         """Print and change what the body did before its end, however it ended."""
         envelope = self.envelope
-        if envelope.meta != _NOTHING_BESIDE:
+        if envelope.meta != NOTHING_BESIDE:
             self._step(items)
             if TAKEN in envelope.meta:
                 _take(self._facts("taken"))
@@ -318,7 +314,7 @@ class Served:
         envelope = self.envelope
         try:
             outcome = envelope.outcome
-            if envelope.meta != _NOTHING_BESIDE or envelope.changed is not None:
+            if envelope.meta != NOTHING_BESIDE or envelope.changed is not None:
                 self._repeat(len(outcome.items) if isinstance(outcome, Streamed) else 0)
             return self._ended(outcome.end if isinstance(outcome, Streamed) else outcome)
         except Exception as error:
@@ -387,18 +383,18 @@ class Served:
         if isinstance(end, Returned):
             if end.argument is not None:
                 return None, self._argument(end.argument)
-            return None, self._value(end.value)
+            if ALIASES in self.envelope.meta:
+                return None, self._with_arguments(end.value)
+            return None, codec.decode(end.value)
         if isinstance(end, Raised):
             return codec.decode(end.error), None
         count = len(self.envelope.outcome.items) if isinstance(self.envelope.outcome, Streamed) else 0
         how = "closed" if isinstance(end, Closed) else "abandoned"
         return self.read_further(f"{how} after {count} items"), None
 
-    def _value(self, body: bytes) -> Any:
+    def _with_arguments(self, body: bytes) -> Any:
         """Return what was recorded, with the caller's own objects where arguments stood in it."""
-        aliases = self._facts("aliases") if ALIASES in self.envelope.meta else ()
-        if not aliases:
-            return codec.decode(body)
+        aliases = self._facts("aliases")
         found = codec.decode_without(body, [path for path, _ in aliases])
         for path, name in aliases:
             found = _with(found, path, self._argument(name))

@@ -1,18 +1,31 @@
 """Inputs that grow: what is written is what `canonical` writes, however they change."""
 
-from datetime import UTC, datetime, timedelta, timezone
+import base64
+import enum
+import math
+import sys
+import types
+from collections import OrderedDict
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from pathlib import PurePosixPath
+from uuid import UUID
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autochron.envelope import exact_look
 from autochron.envelope.canonical import canonical
 from autochron.envelope.growing import Growing
 
 _scalar = st.none() | st.booleans() | st.integers(-9, 9) | st.text('ab,]"\\', max_size=4)
+_other = st.sampled_from(
+    [(1, 2), b"ab", "YWI=", 1.0, -0.0, float("nan"), Decimal("1.5"), "1.5", [1, 2], {1: 2}]
+)
 _element = _scalar | st.dictionaries(
-    st.sampled_from("zyxab"), _scalar | st.sets(st.integers(0, 5)), max_size=4
+    st.sampled_from("zyxab"), _scalar | _other | st.sets(st.integers(0, 5)), max_size=4
 )
 _history = st.lists(_element, max_size=30)
 _change = st.one_of(
@@ -55,6 +68,85 @@ def test_what_msgspec_refuses_is_written_as_canonical_does():
     odd = [{1: object()}] * 9
     for values in ((odd, float("nan")), ([float("nan")] * 9, 1), (["\ud800"] * 9, 1)):
         assert growing.canonical(("a", "b"), values) == canonical(("a", "b"), values)
+
+
+class Text(str):  # noqa: SLOT000
+    """A string that is none to the program."""
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+
+
+class Colour(enum.StrEnum):
+    RED = "red"
+
+
+# Each pair reads alike in JSON, or compares equal in Python.
+LOOKALIKES = [
+    ([1, 2], (1, 2)),
+    ("a", Text("a")),
+    ("red", Colour.RED),
+    (1, Level.LOW),
+    (1, True),
+    (1, 1.0),
+    (0.0, -0.0),
+    (None, math.nan),
+    ("1.5", Decimal("1.5")),
+    ("2024-05-01", date(2024, 5, 1)),
+    ("a/b", PurePosixPath("a/b")),
+    (str(UUID(int=7)), UUID(int=7)),
+    (base64.b64encode(b"abc").decode(), b"abc"),
+    (b"abc", bytearray(b"abc")),
+    ({"a": 1}, OrderedDict(a=1)),
+    ({"a": 1}, types.SimpleNamespace(a=1)),
+    ({"1": "a"}, {1: "a"}),
+    ({"a": 1}, {Text("a"): 1}),
+    ([1], [Level.LOW]),
+    ([1], {1}),
+]
+
+
+@pytest.mark.parametrize(("plain", "other"), LOOKALIKES, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("at", [0, 5, -1])
+@pytest.mark.parametrize("exact", [True, False], ids=["exact", "by hand"])
+def test_what_changes_its_type_in_place_is_told(plain, other, at, exact, monkeypatch):
+    if not exact:
+        monkeypatch.setattr(exact_look, "_encoder", lambda: None)
+    growing = Growing()
+    history = [{"content": [number]} for number in range(12)]
+    told = []
+    for value in (plain, plain, other, other, plain):
+        history[at]["content"][0] = value  # the same objects around it
+        history.append({"content": ["more"]})
+        written = growing.canonical(("messages",), (history,))
+        assert written == canonical(("messages",), (history,))
+        told.append(written.replace(b',{"content":["more"]}', b""))
+        history = history[:-1] if at == -1 else history
+    assert told[0] == told[1] == told[4]
+    assert told[2] == told[3] != told[0]
+
+
+def test_deeper_than_is_compared_is_told_in_a_history_too():
+    deep: list = []
+    for _ in range(99):
+        deep = [deep]
+    growing = Growing()
+    history = [{"content": "x"} for _ in range(12)]
+    for element in ("y", deep, [deep], "z"):
+        history.append({"content": element})
+        assert growing.canonical(("messages",), (history,)) == canonical(("messages",), (history,))
+
+
+def test_a_module_of_the_program_that_is_named_alike_is_not_run(tmp_path, monkeypatch):
+    (tmp_path / "ormsgpack.py").write_text("raise SystemExit('run')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "ormsgpack", raising=False)
+    exact_look._encoder.cache_clear()
+    try:
+        assert exact_look.exact_look([1]) is None
+    finally:
+        exact_look._encoder.cache_clear()
 
 
 @pytest.mark.parametrize("count", [15, 65_535])

@@ -1,0 +1,62 @@
+"""How a list looks that is plain JSON, in MessagePack, by an encoder that refuses every other type."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cache
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from typing import Any
+
+import msgspec
+
+from autochron.effects.undisturbed import undisturbed
+from autochron.interrupts import is_interruption
+
+
+def exact_look(value: list[Any]) -> bytes | None:
+    """Return how a list looks if it holds only what JSON has types for, or bytes; None for any other.
+
+    Two lists that look alike are of the same types throughout, unless they hold bytes or what is written like bytes.
+    """
+    encode = _encoder()
+    if encode is None:
+        return None
+    try:
+        return encode(value)
+    except (TypeError, ValueError):
+        return None
+
+
+@cache
+def _encoder() -> Callable[[Any], bytes] | None:
+    """Import ormsgpack, which is not done earlier: few programs have long conversations.
+
+    None where the program would import another module of that name, which is not ours to run.
+    """
+    try:
+        with undisturbed():
+            if _folder_of(find_spec("ormsgpack")) != _folder_of(msgspec.__spec__):
+                return None
+            import ormsgpack
+
+            packb = ormsgpack.packb
+            options = (
+                ormsgpack.OPT_PASSTHROUGH_DATACLASS
+                | ormsgpack.OPT_PASSTHROUGH_DATETIME
+                | ormsgpack.OPT_PASSTHROUGH_ENUM
+                | ormsgpack.OPT_PASSTHROUGH_SUBCLASS
+                | ormsgpack.OPT_PASSTHROUGH_TUPLE
+                | ormsgpack.OPT_PASSTHROUGH_UUID
+            )
+    except Exception as error:  # the types are looked at one by one then, which takes longer
+        if is_interruption(error):
+            raise
+        return None
+    return lambda value: packb(value, None, options)
+
+
+def _folder_of(spec: ModuleSpec | None) -> str | None:
+    """Return the folder in which a package lies."""
+    return None if spec is None or spec.origin is None else os.path.dirname(os.path.dirname(spec.origin))
