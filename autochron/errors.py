@@ -9,6 +9,8 @@ import errno
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from autochron.escaping import terminal_lines
+
 
 class AutochronError(Exception):
     """Everything that autochron raises on purpose; the command line prints it as one line and exits with 2."""
@@ -20,8 +22,8 @@ class AutochronError(Exception):
         self.message = message
 
     def __str__(self) -> str:
-        """Give the message in one line, with the slug."""
-        return f"{self.message} ({self.slug})"
+        """Return the message with the slug, with what a terminal would obey made visible."""
+        return f"{terminal_lines(self.message)} ({self.slug})"
 
 
 class UsageError(AutochronError):

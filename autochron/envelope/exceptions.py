@@ -7,7 +7,7 @@ import sys
 import types
 from typing import Any
 
-from autochron.envelope import shapes, tracebacks
+from autochron.envelope import admission, shapes, tracebacks
 from autochron.envelope.tags import opaque_paths
 from autochron.errors import CodecError
 
@@ -148,7 +148,9 @@ def rebuild(cls: type, node: dict[str, Any], read: Any) -> BaseException:
     for name, value in node.get("members", {}).items():
         if name in members:
             members[name].__set__(error, read(value))
-    shapes.set_attributes(error, read(node.get("attributes", {})))
+    attributes = read(node.get("attributes", {}))
+    admission.refuse_shadowing(cls, attributes)
+    shapes.set_attributes(error, attributes)
     if "cause" in node:
         error.__cause__ = read(node["cause"])
     if "context" in node:

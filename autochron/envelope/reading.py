@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from autochron.envelope import channels, exceptions, shapes, transport
+from autochron.envelope import admission, channels, exceptions, shapes, transport
 from autochron.envelope import types as names
 from autochron.errors import CodecError, OpaqueError
 
@@ -70,9 +70,21 @@ def _opaque(node: Node) -> Any:
 
 def _reference(node: Node) -> Any:
     found = names.find(node["$ref"])
-    if isinstance(found, type) or callable(found):
-        return found
-    raise CodecError(f"{node['$ref']} is neither a type nor a function in this program")
+    _refuse(node["$ref"], admission.refusal_of_reference(found))
+    return found
+
+
+def _refuse(name: object, reason: str | None) -> None:
+    if reason is not None:
+        raise CodecError(f"{name} can't stand in a trace: {reason}; let the boundary return plain data")
+
+
+def _module(node: Node) -> Any:
+    found = names.find_module(node["$module"])
+    _refuse(
+        node["$module"], None if admission.is_own_module(found.__name__) else "it is a module of a library"
+    )
+    return found
 
 
 # --- the standard library's value types
@@ -167,6 +179,7 @@ def _class(name: str) -> Any:
     found = names.find(name)
     if not isinstance(found, type):
         raise CodecError(f"{name} was recorded as a type, but in this program it is none; it is not called")
+    _refuse(name, admission.refusal_of_type(found))
     return found
 
 
@@ -205,7 +218,9 @@ def _typed(node: Node) -> Any:
 
 def _record(cls: Any, node: Node) -> Any:
     made, state = object.__new__(cls), _state(node)
-    _refuse_lost(node, set(state) - shapes.field_names(cls) - set(node.get("$type.beside", ())))
+    fields = shapes.field_names(cls)
+    _refuse_lost(node, set(state) - fields - set(node.get("$type.beside", ())))
+    admission.refuse_shadowing(cls, state, fields)
     shapes.set_attributes(made, state)
     return made
 
@@ -228,6 +243,7 @@ def _struct(cls: Any, node: Node) -> Any:
         for key, value in fields.items():
             msgspec.structs.force_setattr(made, key, value)
     if state:
+        admission.refuse_shadowing(cls, state)
         made.__dict__.update(state)
     return made
 
@@ -235,6 +251,7 @@ def _struct(cls: Any, node: Node) -> Any:
 def _namedtuple(cls: Any, node: Node) -> Any:
     state = _state(node)
     made = tuple.__new__(cls, [state.pop(field) for field in cls._fields])
+    admission.refuse_shadowing(cls, state)
     shapes.set_attributes(made, state)
     return made
 
@@ -249,15 +266,17 @@ def _pydantic(cls: Any, node: Node) -> Any:
     made = object.__new__(cls)
     state = _state(node)
     slots = {key: state.pop(key) for key, _ in shapes.slots_of(cls) if key in state}
-    extra = read(node.get("$type.extra"))
+    extra, private = read(node.get("$type.extra")), read(node.get("$type.private"))
     set_fields = set(node["$type.set"]) if "$type.set" in node else set(state) | set(extra or ())
     known = {*cls.__pydantic_fields__, *(name for base in cls.__mro__ for name in vars(base))}
     _refuse_lost(node, set(state) - known)
+    for each in (state, extra or (), private or ()):
+        admission.refuse_shadowing(cls, each, cls.__pydantic_fields__)
     put = object.__setattr__
     put(made, "__dict__", state)
     put(made, "__pydantic_fields_set__", set_fields)
     put(made, "__pydantic_extra__", extra)
-    put(made, "__pydantic_private__", read(node.get("$type.private")))
+    put(made, "__pydantic_private__", private)
     shapes.set_attributes(made, slots)
     return made
 
@@ -277,7 +296,7 @@ def _container(cls: Any, node: Node) -> Any:
     elif issubclass(base, dict):
         made = base.__new__(cls)
         if base.__name__ == "defaultdict":
-            base.__init__(made, read(node.get("$type.default")))
+            base.__init__(made, _factory(node.get("$type.default")))
         put = base.__setitem__
         for key, value in content.items():
             put(made, key, value)
@@ -288,8 +307,17 @@ def _container(cls: Any, node: Node) -> Any:
         made = base.__new__(cls, content.real, content.imag)
     else:
         made = base.__new__(cls, content)
-    shapes.set_attributes(made, _state(node))
+    state = _state(node)
+    admission.refuse_shadowing(cls, state)
+    shapes.set_attributes(made, state)
     return made
+
+
+def _factory(node: Any) -> Any:
+    """Return what makes the missing values of a `defaultdict`: a function of the project, or a type of values."""
+    if node is None or (isinstance(node, dict) and next(iter(node), "") == "$ref"):
+        return read(node)
+    raise CodecError("what makes missing values is neither a type nor a function; record the trace again")
 
 
 _MAKERS: dict[str, Callable[[Any, Node], Any]] = {
@@ -321,7 +349,7 @@ _READERS: dict[str, Callable[[Node], Any]] = {
     "$constant": _constant,
     "$opaque": _opaque,
     "$ref": _reference,
-    "$module": lambda node: names.find_module(node["$module"]),
+    "$module": _module,
     "$datetime": _datetime,
     "$time": _time,
     "$date": _date,

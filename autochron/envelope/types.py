@@ -10,6 +10,7 @@ runs.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import types
@@ -24,6 +25,11 @@ _MAIN = ("__main__", "__mp_main__")
 _HIDDEN_BUILTINS: dict[Any, str] = {
     value: f"types:{key}" for key, value in vars(types).items() if isinstance(value, type)
 }
+_FUNCTIONS = (
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    type(functools.lru_cache(lambda: None)),
+)
 _root: list[str] = [""]
 _listeners: list[Any] = []
 
@@ -110,8 +116,13 @@ def find(name: str) -> Any:
         )
     for module in modules:
         found = _lookup(module, qualname)
-        if found is not _MISSING:
+        if found is _MISSING:
+            continue
+        if _is_definition(module, qualname, found):
             return found
+        raise CodecError(
+            f"{name} is no type or function that {place.lstrip('@')} defines, so a trace can't name it; record it again"
+        )
     raise CodecError(
         f"{name} was recorded, but {place.lstrip('@')} has no {qualname} any more; record the trace again"
     )
@@ -178,20 +189,35 @@ def _file_of(module: Any) -> str:
 
 
 def _lookup(module: Any, qualname: str) -> Any:
-    """Walk a qualified name through dictionaries only: getattr could import (PEP 562) or run a descriptor."""
+    """Walk a qualified name from a module through classes, by their dictionaries only.
+
+    `getattr` could import (PEP 562) or run a descriptor, and other modules and objects lead anywhere.
+    """
     found = module
     for part in qualname.split("."):
         try:
-            if isinstance(found, type):
+            if found is module:
+                space = object.__getattribute__(found, "__dict__")
+            elif isinstance(found, type):
                 space = type.__getattribute__(found, "__dict__")
             else:
-                space = object.__getattribute__(found, "__dict__")
+                return _MISSING
         except (AttributeError, TypeError):
             return _MISSING
         found = space.get(part, _MISSING)
         if found is _MISSING:
             return _MISSING
     return found.__func__ if isinstance(found, staticmethod) else found
+
+
+def _is_definition(module: Any, qualname: str, found: Any) -> bool:
+    """Return whether a module defines a type or a function, and did not import it, under a name."""
+    if isinstance(found, type):
+        if found in _HIDDEN_BUILTINS:
+            return True
+    elif not isinstance(found, _FUNCTIONS) and type(found).__module__.partition(".")[0] != "wrapt":
+        return False
+    return sys.modules.get(_text(found, "__module__")) is module and _text(found, "__qualname__") == qualname
 
 
 def _unwraps(found: Any, value: Any) -> bool:

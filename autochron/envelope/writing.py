@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from autochron.envelope import exceptions, shapes, transport
+from autochron.envelope import admission, exceptions, shapes, transport
 from autochron.envelope import types as names
 
 Plan: TypeAlias = Callable[["Writer", Any], Any]
@@ -193,10 +193,11 @@ def _constant(_: Writer, value: Any) -> Any:
 
 def _reference(_: Writer, value: Any) -> Any:
     try:
-        return {"$ref": names.name_of(value)}
+        name = names.name_of(value)
     except names.UnnamedError as error:
-        what = names.label_function(value)
-        return {"$opaque": what, "reason": str(error)}
+        return {"$opaque": names.label_function(value), "reason": str(error)}
+    reason = admission.refusal_of_reference(value)
+    return {"$ref": name} if reason is None else {"$opaque": names.label_function(value), "reason": reason}
 
 
 def _builtin_function(writer: Writer, value: Any) -> Any:
@@ -208,9 +209,12 @@ def _builtin_function(writer: Writer, value: Any) -> Any:
 
 def _module(_: Writer, value: Any) -> Any:
     try:
-        return {"$module": names.name_module(value)}
+        name = names.name_module(value)
     except names.UnnamedError as error:
         return opaque(value, str(error))
+    if not admission.is_own_module(value.__name__):
+        return opaque(value, "it is a module of a library")
+    return {"$module": name}
 
 
 _BUILTIN: dict[type, Plan] = {
@@ -326,7 +330,8 @@ def _plan_for(cls: type) -> Plan:
         name = names.name_of(_origin(cls))
     except names.UnnamedError as error:
         return _opaque_plan(str(error))
-    return _MAKERS[kind](cls, name)
+    reason = admission.refusal_of_type(cls)
+    return _MAKERS[kind](cls, name) if reason is None else _opaque_plan(reason)
 
 
 def _origin(cls: type) -> type:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections import deque
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -38,7 +40,8 @@ def apply_changes(
         if prefix is not None and prefix not in spaces:
             continue
         if prefix is not None and "." not in name:
-            _bring_name(spaces[prefix], name.removeprefix(prefix), after)
+            if not _bring_name(spaces[prefix], name.removeprefix(prefix), after):
+                failed.append(name)
             continue
         target = arguments.get(name, _NONE)
         if target is _NONE:
@@ -52,11 +55,15 @@ def apply_changes(
     return failed
 
 
-def _bring_name(space: Any, name: str, after: Any) -> None:
+def _bring_name(space: Any, name: str, after: Any) -> bool:
+    """Change a global or a cell; tell whether it could be: no trace says what a function of the program is."""
     held = space.get(name, _NONE)
+    if callable(held) or isinstance(held, ModuleType) or (held is _NONE and hasattr(builtins, name)):
+        return after is _KEPT
     brought = _brought(held, after, own=True)
     if brought is not held and brought is not _KEPT:
         space[name] = brought
+    return True
 
 
 def _bring_attribute(path: str, after: Any, arguments: Mapping[str, Any]) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.json import encode
 
 from autochron.crossing import streams
-from autochron.envelope import codec, shapes
+from autochron.envelope import admission, codec, shapes
 from autochron.envelope import types as names
 from autochron.errors import CodecError, OpaqueError
 
@@ -61,6 +61,9 @@ def made_again(serving: Served, handed: dict[str, Any]) -> Any:
     cls = names.find(name)
     if not isinstance(cls, type) or shapes.kind_of(cls) != "none" or not streams.can_follow(cls):
         raise CodecError(f"{name} can't be followed step by step any more; record the trace again")
+    reason = admission.refusal_of_type(cls)
+    if reason is not None:
+        raise CodecError(f"{name} can't be made from a trace: {reason}; let the boundary return plain data")
     value: Any = object.__new__(cls)
     steps = ServedSteps(serving, value, handed["states"], f"{serving.envelope.address}'s {cls.__qualname__}")
     streams.follow(value, steps)
@@ -90,6 +93,7 @@ class ServedSteps:
                 held[name] = codec.decode(encode(body))
             except OpaqueError:
                 held[name] = _Absent(f"{self._path}.{name}")
+        admission.refuse_shadowing(type(value), held)
         shapes.set_attributes(value, held)
 
     def enter(self, point: Point, value: Any) -> _ServedStep:

@@ -13,6 +13,7 @@ from msgspec.json import decode, encode
 from autochron.envelope.bodies import read_body
 from autochron.envelope.brief import ENOUGH, brief
 from autochron.envelope.value_types import split
+from autochron.escaping import visible
 from autochron.model import Envelope, Exchange, Raised, Returned, Streamed
 from autochron.report.text import plural
 
@@ -161,11 +162,14 @@ def _decoded(body: bytes) -> Any:
 # --- width ---------------------------------------------------------------------------------------------------------
 
 
+_SPACES = str.maketrans("\n\r\t", "   ")
+
+
 def clean(text: str) -> str:
     """Put a text into one line, without what a terminal would obey."""
     if text.isprintable():
         return text
-    return "".join(each if each.isprintable() else " " for each in text)
+    return visible(text.translate(_SPACES))
 
 
 def cells(text: str) -> int:

@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+from autochron.escaping import terminal_line, visible
+
 WIDTH = 100
 """Columns where no terminal says how many there are."""
 
@@ -26,8 +28,8 @@ class Page:
             self._console = Console(file=stream, highlight=False, soft_wrap=True, emoji=False)
 
     def line(self, text: str, style: str | None = None) -> None:
-        """Write one line."""
-        text = writable(text, self._encoding)
+        """Write one line; what a terminal would obey in it is made visible."""
+        text = writable(terminal_line(text), self._encoding)
         if self._console is None:
             self._stream.write(f"{text}\n")
         else:
@@ -42,7 +44,7 @@ class Page:
 
         line = Text()
         for text, style in parts:
-            line.append(writable(text, self._encoding), style)
+            line.append(writable(terminal_line(text), self._encoding), style)
         self._console.print(line)
 
     @property
@@ -62,6 +64,7 @@ class Page:
 
     def table(self, headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
         """Write a table: drawn for people, separated by tabs for programs."""
+        rows = [tuple(visible(each) for each in row) for row in rows]
         if self._console is None:
             for row in rows:
                 self._stream.write("\t".join(row) + "\n")

@@ -7,6 +7,7 @@ call, `{closure.x}` from a variable that the function closes over, and the rest 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
@@ -15,7 +16,13 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from autochron.errors import RuleError
+from autochron.escaping import visible
 from autochron.rules.nearest import nearest
+
+LONGEST = 200
+"""Characters of a name's part that comes from the call."""
+
+_ESCAPE = re.compile(r"\\[xuUnrt]")
 
 _DEFINITION = ("__name__", "__qualname__", "__module__")
 _CALL = ("model", "caller")
@@ -107,7 +114,25 @@ class NameTemplate(Struct, frozen=True):
             )
         if value == "":
             raise RuleError(f"{_where(facts)} can't form `{self.text}`: {field.text} is empty")
-        return str.__str__(value) if isinstance(value, str) else int.__repr__(value)
+        return _encoded(str.__str__(value)) if isinstance(value, str) else int.__repr__(value)
+
+
+def _encoded(text: str) -> str:
+    r"""Write text of a program or a model as a part of a name: on one line, printable, and no longer than `LONGEST`.
+
+    What is not printable is written as Python escapes it, and so is a backslash that could be mistaken for the beginning
+    of an escape. What is too long keeps its beginning, and has a digest of the whole.
+    """
+    if text.isprintable() and len(text) <= LONGEST and "\\" not in text:
+        return text
+    if not text.isprintable() or _ESCAPE.search(text):
+        text = visible(text.replace("\\", "\\\\"))
+    if len(text) <= LONGEST:
+        return text
+    from hashlib import sha256  # lazy: names are short
+
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{text[: LONGEST - 17]}~{digest}"
 
 
 @lru_cache(maxsize=1024)

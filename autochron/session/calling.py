@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Iterator, MutableMapping
 from importlib import import_module
+from importlib.util import find_spec
 from itertools import islice
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -17,7 +18,7 @@ from msgspec.json import decode, encode
 
 from autochron import _originals
 from autochron.crossing.kernel import BUSY
-from autochron.envelope import codec
+from autochron.envelope import admission, codec, objects
 from autochron.envelope import types as names
 from autochron.envelope.bodies import restore_body
 from autochron.errors import CodecError, UsageError
@@ -148,6 +149,8 @@ class _Again:
         found = inspect.unwrap(getattr(found, "__func__", found))
         if not callable(found):
             self._refuse(f"{self._target} is no function but of type {names.label(type(found))}")
+        if not admission.is_own_module(getattr(found, "__module__", None)):
+            self._refuse(f"{self._target} is no function of the project")
         return found
 
     def _argument(self, name: str, tree: Any) -> Any:
@@ -217,11 +220,19 @@ class _Again:
     def _module(self, place: str) -> ModuleType:
         """Import a module of the program's. Outside of the call nothing crosses a boundary, as when it was recorded."""
         try:
-            return names.find_module(place)
+            found = names.find_module(place)
         except CodecError:
-            name = module_names(os.path.join(self._root, place[1:]))[0] if place.startswith("@") else place
+            found = self._imported(place)
+        if not admission.is_own_module(found.__name__):
+            self._refuse(f"{found.__name__} is no module of the project")
+        return found
+
+    def _imported(self, place: str) -> ModuleType:
+        name = module_names(os.path.join(self._root, place[1:]))[0] if place.startswith("@") else place
         with _outside():
             try:
+                if not _is_own(name):
+                    self._refuse(f"{name} is no module of the project")
                 return import_module(name)
             except ModuleNotFoundError as error:
                 if error.name is None or not f"{name}.".startswith(f"{error.name}."):
@@ -230,6 +241,21 @@ class _Again:
 
     def _refuse(self, reason: str) -> NoReturn:
         raise UsageError(f"replay.call() can't make the call of {self._target} again: {reason}; {_REMEDY}")
+
+
+def _is_own(name: str) -> bool:
+    """Return whether a module that is not imported yet, with the packages around it, is the project's."""
+    for at in range(1, name.count(".") + 2):
+        part = ".".join(name.split(".")[:at])
+        if part in sys.modules:
+            continue
+        spec = find_spec(part)  # the packages around it were looked at, so what this imports is the project's
+        if spec is None:
+            raise ModuleNotFoundError(f"No module named {part!r}", name=part)
+        places = [spec.origin] if spec.has_location else [*(spec.submodule_search_locations or ())]
+        if not places or not all(isinstance(each, str) and objects.is_own_file(each) for each in places):
+            return False
+    return True
 
 
 def _above(file: str) -> str:

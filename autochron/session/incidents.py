@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import shlex
 import shutil
 import tempfile
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from string import Template
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +18,17 @@ from autochron.effects.carrying import take_along
 from autochron.effects.snapshots import SnapshotFolder, folder_of_store
 from autochron.envelope.redaction import Redactor
 from autochron.errors import UsageError
+from autochron.escaping import (
+    markdown_block,
+    markdown_code,
+    markdown_text,
+    python_comment,
+    python_docstring,
+    python_string,
+    shell_word,
+    toml_string,
+)
+from autochron.incident import generated
 from autochron.incident.folder import move_in, refuse_occupied
 from autochron.model import Command, Envelope, Footer, Incident, Rules
 from autochron.replaying.plan import Plan, plan_for
@@ -40,6 +49,7 @@ TAKEN = "trace.snapshots"
 """The folder with the contents of snapshots that were taken along."""
 
 _TEMPLATES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates")
+_BLOCK = "with autochron.record(...)"
 _FEW = 8
 """How many suspects a test names; of more the user has to say which are meant."""
 _WIDE = 100
@@ -195,7 +205,7 @@ def _rules_text(rules: Rules, root: str) -> str:
     import tomlkit  # lazy: 30 ms
 
     head = "# The rules that made trace.jsonl. Their paths, and the trace's sites, start from `root`.\n"
-    head += f"root = {tomlkit.string(root).as_string()}\n"
+    head += f"root = {toml_string(root)}\n"
     if rules.file is None:
         return f"version = 1\n{head}" if rules.children else f"version = 1\n{head}children = false\n"
     text = read_text(rules.file, os.path.relpath(rules.file))
@@ -237,26 +247,47 @@ class _Said:
         named = [] if self._failed or len(self._suspects) > _FEW else self._suspects
         example = self._suspects[-1] if self._suspects else None
         live = self._wanted.live
-        plan = [f"live={_quoted(live[0]) if len(live) == 1 else '[' + ', '.join(map(_quoted, live)) + ']'}"]
+        plan: dict[str, generated.Argument] = {"live": live[0] if len(live) == 1 else tuple(live)}
         if self._wanted.inputs:
-            plan.append(f"inputs={_quoted(self._wanted.inputs)}")
-        plan.append(f"deny={_quoted(self._denied())}")
+            plan["inputs"] = self._wanted.inputs
+        plan["deny"] = self._denied()
         if self._wanted.allow_unwoven:
-            plan.append("allow_unwoven=True")
+            plan["allow_unwoven"] = True
+        arguments = [f"{key}={_argument(value)}" for key, value in plan.items()]
         if volatile:
-            plan.append(_volatile(volatile))
-        return _filled(
+            plan["volatile"] = tuple(field for field, _ in volatile)
+            arguments.append(_volatile(volatile))
+        title = f"The incident {self._name}: what happened then must not happen again."
+        place = f"{self.file}, in test_{self._name}"
+        text = _filled(
             self._template(),
-            title=f"The incident {self._name}: what happened then must not happen again.",
-            shown=self._shown,
+            title=python_docstring(title),
+            shown=python_docstring(shell_word(self._shown)),
             name=self._name,
-            plan=_arguments(['"trace.jsonl"', *plan]),
+            plan=_arguments(['"trace.jsonl"', *arguments]),
             served=_comment(self._served()) + self._allowed(),
-            place=f"{self.file}, in test_{self._name}",
-            until=_comment(f"{self._until()} Say here what should happen instead, such as"),
-            example=example.address if example else "NAME[1]",
-            suspects=_listed([_quoted(each.address) for each in named]),
+            place=python_docstring(place),
+            until=_comment(f"{self._until(str)} Say here what should happen instead, such as"),
+            example=python_comment(python_string(example.address if example else "NAME[1]")),
+            suspects=_listed([python_string(each.address) for each in named]),
         )
+        generated.refuse_other(
+            text,
+            generated.Intended(
+                docstring=_filled("docstring.txt", title=title, shown=shell_word(self._shown)),
+                name=self._name,
+                arguments=plan,
+                call=self._call(place),
+                suspects=tuple(each.address for each in named),
+            ),
+        )
+        return text
+
+    def _call(self, place: str) -> tuple[str, str | None]:
+        """Return what the test does first: a method of the replay; or one of pytest, with its message."""
+        if self.is_block:
+            return "fail", f"call the agent here as it was called when this was recorded: {place}"
+        return ("call" if self.is_call else "run"), None
 
     def _denied(self) -> str:
         return "subprocess" if self._models else "network,subprocess"
@@ -279,7 +310,7 @@ class _Said:
         if not self.is_block:
             return f"The recorded command in a process of its own; {live}"
         return (
-            f"The trace is of {_command(self._wanted.record.header.command)}, and names no program that could be "
+            f"The trace is of {_command(self._wanted.record.header.command, _in_ticks)}, and names no program that could be "
             f"run{self._why()}. Call the agent here as it was called there, in the place of the next line; {live}"
         )
 
@@ -287,7 +318,7 @@ class _Said:
         """Return the comment on a test that may run tools for real, in a line of its own."""
         if not self._wanted.allow_unwoven:
             return ""
-        tools = _tick(", ".join(self._footer.unwoven_tools)) or "what today's rules don't cover"
+        tools = python_comment(", ".join(self._footer.unwoven_tools)) or "what today's rules don't cover"
         return (
             f"\n    # allow_unwoven: the test may run {tools} for real, for no boundary is known to cover it."
         )
@@ -296,13 +327,14 @@ class _Said:
         is_of_call = self._footer.call is not None
         return f", and the call can't be made again: {self._obstacle}" if is_of_call else ""
 
-    def _until(self) -> str:
+    def _until(self, written: Callable[[str], str]) -> str:
+        """Say until when the test fails; `written` escapes what is not ours."""
         if self._failed and self.is_call:
             return "This fails while the call fails."
         if self._failed:
             return "This fails while the program fails."
         if len(self._suspects) == 1:
-            return f"This fails while {self._suspects[0].address} does what it did in the incident."
+            return f"This fails while {written(self._suspects[0].address)} does what it did in the incident."
         return (
             "This fails while all of these do what they did in the incident; leave only those here that went wrong."
             if len(self._suspects) <= _FEW
@@ -314,28 +346,30 @@ class _Said:
         header = self._wanted.record.header
         return _filled(
             "README.md.txt",
-            name=self._title,
-            command=_command(header.command),
-            created=header.created,
-            python=header.python or "?",
-            autochron=header.autochron or "?",
-            id=header.id,
+            name=markdown_text(self._title),
+            command=_command(header.command, markdown_code),
+            created=markdown_text(header.created),
+            python=markdown_text(header.python or "?"),
+            autochron=markdown_text(header.autochron or "?"),
+            id=markdown_text(header.id),
             ended=self._ended(),
-            tree="\n".join(tree),
-            shown=self._shown,
+            tree=markdown_block("\n".join(tree)),
+            show=markdown_code(f"autochron traces show --full {shell_word(f'{self._shown}/{TRACE}')}"),
+            pytest=markdown_block(f"$ pytest {shell_word(self._shown)}", "console"),
             how=self._how(),
-            until=self._until(),
+            until=self._until(markdown_text),
             fixes=self._fixes(),
             candidate=self._candidate(),
-            root=self.root,
+            root=markdown_code(f"root = {toml_string(self.root)}"),
             file=self.file,
         )
 
     def _ended(self) -> str:
         footer = self._footer
+        error = markdown_text(footer.error or "")
         if footer.status is None:
-            return f"It ended with {footer.error}." if footer.error else "It ended without an exception."
-        return f"It ended with status {footer.status}" + (f" ({footer.error})." if footer.error else ".")
+            return f"It ended with {error}." if error else "It ended without an exception."
+        return f"It ended with status {footer.status}" + (f" ({error})." if error else ".")
 
     def _how(self) -> str:
         runs = (
@@ -350,9 +384,7 @@ class _Said:
             f" What is live is kept from {what}; leave out of `deny` what a tool needs. Files and SQLite databases it reads"
             " and writes on a scratch copy, which is made from what they held before the recorded run."
         )
-        return (
-            f"{runs} Live is {', '.join(self._wanted.live)}, and the rest is served from the trace.{denied}"
-        )
+        return f"{runs} Live is {markdown_text(', '.join(self._wanted.live))}, and the rest is served from the trace.{denied}"
 
     def _fixes(self) -> str:
         begin = (
@@ -366,22 +398,21 @@ class _Said:
 
     def _row(self, each: Envelope) -> str:
         place = again.place_of(self._home, each.site)
-        did = f"It was given `{_tick(again.given(each))}` and `{_tick(again.outcome(each))}`."
-        return f"- `{each.address}`: {place}. {did}"
+        did = f"It was given {markdown_code(again.given(each))} and {markdown_code(again.outcome(each))}."
+        return f"- {markdown_code(each.address)}: {markdown_text(place)}. {did}"
 
     def _candidate(self) -> str:
         for each in self._suspects:
             file, qualname, label = again.parts_of(each.site)
             if file.endswith(".py") and label == qualname and "<locals>" not in qualname:
-                options = " ".join(f"--live {shlex.quote(word)}" for word in self._wanted.live)
+                options = " ".join(f"--live {shell_word(word)}" for word in self._wanted.live)
                 options += " --allow-unwoven" if self._wanted.allow_unwoven else ""
-                return _filled(
-                    "candidate.md.txt",
-                    shown=self._shown,
-                    options=options,
-                    old=f"{file}:{qualname}",
-                    function=qualname.rpartition(".")[2],
+                trace, swap = (
+                    f"{self._shown}/{TRACE}",
+                    f"{file}:{qualname}=fix.py:{qualname.rpartition('.')[2]}",
                 )
+                line = f"$ autochron replay {shell_word(trace)} {options} --swap {shell_word(swap)}"
+                return _filled("candidate.md.txt", line=markdown_block(line, "console"))
         return ""
 
 
@@ -390,8 +421,14 @@ def _filled(name: str, /, **words: str) -> str:
         return Template(file.read()).substitute(words)
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=not text.isprintable())
+def _argument(value: generated.Argument) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(python_string, value))}]"
+    return python_string(value) if isinstance(value, str) else str(value)
+
+
+def _in_ticks(text: str) -> str:
+    return f"`{text}`"
 
 
 def _arguments(words: Sequence[str]) -> str:
@@ -404,18 +441,12 @@ def _arguments(words: Sequence[str]) -> str:
 
 def _volatile(fields: Sequence[tuple[str, str]]) -> str:
     """Write the fields that vary, each with a comment that says how."""
-    lines = [f"        {_quoted(field)},  # {_tick(example)}" for field, example in fields]
+    lines = [f"        {python_string(field)},  # {python_comment(example)}" for field, example in fields]
     return "\n".join(["volatile=[", *lines, "    ]"])
 
 
 def _comment(text: str) -> str:
-    return "\n".join(f"    # {line}" for line in textwrap.wrap(text, _WIDE - 6))
-
-
-def _tick(text: str) -> str:
-    """Keep a text in its line, whatever it is of."""
-    plain = text.replace("`", "'").replace("\n", " ")
-    return "".join(each if each.isprintable() else "?" for each in plain)
+    return "\n".join(f"    # {line}" for line in textwrap.wrap(python_comment(text), _WIDE - 6))
 
 
 def _listed(arguments: Sequence[str]) -> str:
@@ -425,9 +456,9 @@ def _listed(arguments: Sequence[str]) -> str:
     return "\n" + "".join(f"        {each},\n" for each in arguments) + "    "
 
 
-def _command(command: Command) -> str:
+def _command(command: Command, code: Callable[[str], str]) -> str:
+    """Say how a trace was made; `code` writes what is no prose."""
     if command.mode == "block":
-        return f"a call of `{command.target}`" if command.target else "a block `with autochron.record(...)`"
+        return f"a call of {code(command.target)}" if command.target else f"a block {code(_BLOCK)}"
     prefix = {"script": [], "module": ["-m"], "console": ["--"]}[command.mode]
-    line = shlex.join([*prefix, command.target, *command.arguments])
-    return f"`autochron run {_tick(line)}`"
+    return code(" ".join(["autochron run", *map(shell_word, [*prefix, command.target, *command.arguments])]))
