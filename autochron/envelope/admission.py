@@ -78,10 +78,15 @@ def refusal_of_type(cls: type) -> str | None:
         return "its class belongs to a library and runs code when it is forgotten"
     if any(hasattr(cls, hook) for hook in _HOOKS) and shapes.kind_of(cls) == "struct":
         return "its class belongs to a library and runs code when it is made"
-    missing = getattr(cls, "_missing_", None)
-    if issubclass(cls, enum.Enum) and getattr(missing, "__func__", None) not in _ENUM_MISSING:
-        return "its enumeration belongs to a library and runs code to find a member"
     return None
+
+
+def refusal_of_member(cls: type[enum.Enum]) -> str | None:
+    """Return why no member of an enumeration may be found by its value; None where it may. A name needs no code."""
+    missing = getattr(cls, "_missing_", None)
+    if is_own_type(cls) or getattr(missing, "__func__", None) in _ENUM_MISSING:
+        return None
+    return "its enumeration belongs to a library and runs code to find a member"
 
 
 _ENUM_MISSING = frozenset(

@@ -132,7 +132,7 @@ def _with_instead(tree: Any, instead: Any) -> Any:
 def _tree(body: bytes) -> Any:
     try:
         return _from_json(body)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
         raise CodecError(f"a stored value is no JSON text ({error}); record the trace again") from None
 
 

@@ -195,6 +195,7 @@ def _enum(node: Node) -> Any:
     if shapes.kind_of(cls) != "enum":
         raise CodecError(f"{node['$enum']} is no enumeration in this program")
     if "name" not in node:
+        _refuse(node["$enum"], admission.refusal_of_member(cls))
         return cls(read(node["value"]))
     name = read(node["name"])
     try:
@@ -260,9 +261,20 @@ def _sequence(cls: Any, node: Node) -> Any:
     return cls(tuple(_items(node["$type.value"])), read(node["$type.hidden"]))
 
 
+def _parametrised(cls: Any, node: Node) -> Any:
+    """Return a generic model with its arguments, as pydantic makes it: from types, and as many as there are parameters."""
+    written, known = node["$type.arguments"], getattr(cls, "__pydantic_generic_metadata__", {})
+    arguments = tuple(_items(written)) if isinstance(written, list) else ()
+    if not all(isinstance(each, type) for each in arguments) or len(arguments) != len(
+        known.get("parameters", ())
+    ):
+        raise CodecError(f"{node['$type']} was recorded with other parameters; record the trace again")
+    return cls[arguments] if arguments else cls
+
+
 def _pydantic(cls: Any, node: Node) -> Any:
     if "$type.arguments" in node:
-        cls = cls[tuple(_items(node["$type.arguments"]))]
+        cls = _parametrised(cls, node)
     made = object.__new__(cls)
     state = _state(node)
     slots = {key: state.pop(key) for key, _ in shapes.slots_of(cls) if key in state}

@@ -423,11 +423,10 @@ def _enum_plan(cls: Any, name: str) -> Plan:
         member = value._name_
         if isinstance(member, str) and cls._member_map_.get(member) is value:
             return {"$enum": name, "name": writer.write(member)}
-        return (
-            {"$enum": name, "value": writer.write(int(value._value_))}
-            if is_flag
-            else opaque(value, "no member")
-        )
+        refusal = admission.refusal_of_member(cls) if is_flag else "no member"
+        if refusal is not None:
+            return opaque(value, refusal)
+        return {"$enum": name, "value": writer.write(int(value._value_))}
 
     return plan
 

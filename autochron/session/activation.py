@@ -59,6 +59,12 @@ class Activation:
         key = (__version__, version_of_code(), rules.digest, rules.root, rules.file, self.project.paths)
         return Plans(folder, key)
 
+    @property
+    def cache_refusal(self) -> str | None:
+        """Why the folder of woven code is not used, though it is there; None or empty where there is nothing to say."""
+        plans = self._hook.plans
+        return f"{plans.refusal} (unsafe-cache)" if plans is not None and plans.refusal else None
+
     def load_instead(self, instead: Callable[[str, CodeType], CodeType] | None, folder: str) -> None:
         """Have other code woven than what Python loads, with plans of its own in a folder."""
         self._hook.instead = instead

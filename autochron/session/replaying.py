@@ -419,6 +419,9 @@ class Replaying(Session):
             failed = any(told.severity == "error" for told in self.director.divergences)
             if each.fault or not (each.calls or failed):
                 self.director.note("missing", each.old, each.never_called())
+        refusal = self.activation.cache_refusal
+        if refusal:
+            self.director.note("unsafe-cache", "", refusal, severity="notice")
         if whole:
             self.director.finish(running)
             self._compare_effects()

@@ -327,6 +327,9 @@ class _Ending:
             self.recording.watching.end()
         said = self.capture.said(self.recording.recorder.said_during)
         self.capture.let_go()
+        refusal = self.recording.activation.cache_refusal
+        if refusal:
+            self.recording.problem(refusal)
         self.recording.finish(self.status, None, said)
         summary = self.recording.summary(self._shown)
         if self.status == 0 and self._only_failed:

@@ -53,6 +53,9 @@ _FOOTER = b'{"footer"'
 _AT_ONCE = 1 << 14
 """Bytes of a file that are read without asking for its size."""
 
+_MALFORMED = (msgspec.MsgspecError, patches.PatchError, RecursionError, UnicodeError)
+"""What reading text that was damaged raises."""
+
 _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
 EDITED = "edited? `autochron traces import FILE --reseal` accepts it"
@@ -196,9 +199,10 @@ class TraceFileStore:
         has_footer = text.startswith(_FOOTER, last)
         reader = LineReader()
         try:
+            text.decode()  # bodies are kept as they stand, and read later
             envelopes = reader.envelopes(text[start : last if has_footer else end])
             footer = reader.footer(text[last:end]) if has_footer else None
-        except (msgspec.MsgspecError, patches.PatchError, RecursionError):
+        except _MALFORMED:
             return None
         seq = 0
         for each in envelopes:
@@ -267,13 +271,13 @@ class TraceFileStore:
         remedy = "export the trace again"
         if not line.endswith(b"\n"):
             self._refuse(1, "the file is truncated" if line else "the file is empty", remedy)
-        with contextlib.suppress(msgspec.DecodeError):
+        with contextlib.suppress(*_MALFORMED):
             if (found := _head.decode(line)).autochron in READ:
                 return found.header
         try:
             version = _version.decode(line).get("autochron")
             number = -1 if version is None else msgspec.json.decode(version, type=int)
-        except msgspec.DecodeError as error:
+        except _MALFORMED as error:
             self._refuse(1, f"this is no autochron trace ({error})", "give the path of a trace file")
         if number > FORMAT:
             newer = f"format {number} was made by a newer autochron (this one knows {FORMAT})"
@@ -282,7 +286,7 @@ class TraceFileStore:
             self._refuse(1, "this is no autochron trace: no known version", "give the path of a trace file")
         try:
             return _head.decode(line).header
-        except msgspec.DecodeError as error:
+        except _MALFORMED as error:
             self._refuse(1, f"the header is malformed ({error})", remedy)
 
     def _verify(self) -> None:
@@ -304,7 +308,7 @@ class TraceFileStore:
             return
         try:
             said = _digest.decode(last)
-        except msgspec.DecodeError as error:
+        except _MALFORMED as error:
             self._refuse(lines + 1, f"the digest is malformed ({error})", EDITED)
         if said.lines != lines:
             self._refuse(
@@ -342,8 +346,9 @@ class TraceFileStore:
             ended = line.startswith(_FOOTER)
             found: Envelope | Footer
             try:
+                line.decode()  # bodies are kept as they stand, and read later
                 found = reader.footer(line) if ended else reader.envelope(line)
-            except (msgspec.MsgspecError, patches.PatchError, RecursionError) as error:
+            except _MALFORMED as error:
                 self._refuse(number, f"the line is malformed ({error})", remedy)
             if isinstance(found, Footer):
                 yield found

@@ -5,6 +5,9 @@ that nothing in it is woven, and what the planner and the ledger are to know of 
 and for one set of rules, versions and switches. What is damaged or out of date is made anew; what can't be written is not
 kept.
 
+Woven code is loaded as it stands, so an entry has a tag by a key of the user's: what another user put there is not loaded.
+The folder must be the user's own and closed to others, or it is left alone.
+
 Not the source's time and size, as Python's own caches have it: two files may share both, where one replaces the other at
 once or times are set by whoever unpacks them. Reading and hashing a source of 1,000 lines costs about 10 µs.
 """
@@ -16,7 +19,7 @@ import marshal
 import os
 import sys
 import warnings
-from binascii import crc32
+from _blake2 import blake2b  # not hashlib, which loads OpenSSL
 from collections.abc import Callable, Sequence
 from importlib._bootstrap_external import MAGIC_NUMBER, cache_from_source
 from types import CodeType, FunctionType, MethodType
@@ -24,13 +27,14 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct, structs
 
-from autochron import _originals
+from autochron import _originals, user_key
 from autochron.effects.undisturbed import undisturbed
 from autochron.weaving import gate
 from autochron.weaving.gate import GATE, Point
 
-_FORMAT = b"autochron-plan-1"
-_HEAD = len(_FORMAT) + 4
+_FORMAT = b"autochron-plan-2"
+_TAG = 16
+_HEAD = len(_FORMAT) + _TAG
 _HAS_COLUMNS = any(end for *_, end in compile("f()", "", "eval").co_positions())
 """Whether code is compiled with columns here: without them calls can't be told apart."""
 
@@ -71,7 +75,7 @@ def default_folder() -> str | None:
     if sys.dont_write_bytecode:
         return None
     base = _originals.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(base, "autochron", "plans")
+    return os.path.join(base, "autochron", "woven")
 
 
 def version_of_code() -> int:
@@ -95,15 +99,20 @@ class Plans:
         """Take a folder and whatever the entries depend on besides source and module."""
         self._key = (*key, MAGIC_NUMBER.hex(), sys.flags.optimize, _HAS_COLUMNS)
         self._top = folder
+        self._secret: bytes | None = None
+        self.refusal: str | None = None
+        """Why the folder is left alone, once it was to be used: empty where it can't be made. None where it is used."""
 
     def read(self, module: str, path: str, more: Sequence[object], state: State) -> Entry | None:
         """Give the entry of a module for a state of its source; None where there is none that is good."""
+        if not self._is_ours():
+            return None
         try:
             file = self._place(module, path, more)
-            with open(file, "rb", buffering=0) as stream:
+            with open(user_key.open_own_file(file), "rb", buffering=0) as stream:
                 data = stream.read()
             content = memoryview(data)[_HEAD:]
-            if data[:_HEAD] != _FORMAT + crc32(content).to_bytes(4, "big"):
+            if data[:_HEAD] != _FORMAT + self._tag(content):
                 return None
             known, entry = marshal.loads(content)  # noqa: S302 - of the user's own cache, as Python's is
             return Entry(*entry) if known == (module, path, state) else None
@@ -112,14 +121,40 @@ class Plans:
 
     def write(self, module: str, path: str, more: Sequence[object], state: State, entry: Entry) -> None:
         """Keep an entry, whole or not at all; nothing where the source is not as it was before its code was loaded."""
-        if sys.dont_write_bytecode or state_of(path) != state:
+        if sys.dont_write_bytecode or state_of(path) != state or not self._is_ours():
             return
         try:
             data = marshal.dumps(((module, path, state), structs.astuple(entry)))
             with undisturbed():
-                self._keep(self._place(module, path, more), _FORMAT + crc32(data).to_bytes(4, "big") + data)
+                self._keep(self._place(module, path, more), _FORMAT + self._tag(data) + data)
         except (OSError, ValueError):
             return  # a folder that can't be written, or a constant that can't be kept
+
+    def _is_ours(self) -> bool:
+        """Return whether the folder may be used: it is the user's own. It is looked at once."""
+        if self._secret is None and self.refusal is None:
+            with undisturbed():
+                self._secret = user_key.user_key(b"woven code")
+                self.refusal = "" if self._secret is None else self._looked_at()
+        return self.refusal is None
+
+    def _looked_at(self) -> str | None:
+        """Make the folder, or look whose it is; return what is wrong."""
+        try:
+            os.makedirs(self._top, mode=0o700, exist_ok=True)
+            os.close(user_key.open_own_folder(self._top))
+        except user_key.UnsafePlaceError as error:
+            return (
+                f"the folder of woven code {self._top} is not used: {error}; let it be yours with mode 0700"
+            )
+        except OSError:
+            if os.path.islink(self._top):
+                return f"the folder of woven code {self._top} is not used: it is a link; name a folder"
+            return ""  # it can't be made, so nothing is kept
+        return None
+
+    def _tag(self, content: bytes | memoryview) -> bytes:
+        return blake2b(content, key=self._secret or b"", digest_size=_TAG).digest()
 
     def _keep(self, file: str, data: bytes) -> None:
         folder = os.path.dirname(file)

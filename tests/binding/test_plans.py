@@ -172,7 +172,7 @@ def test_nothing_is_kept_where_python_keeps_nothing(project, tmp_path):
     assert finish(start(command, project, env={**home, "PYTHONDONTWRITEBYTECODE": "1"})).status == 0
     assert not (tmp_path / "xdg").exists()
     assert finish(start(command, project, env={**home, "PYTHONDONTWRITEBYTECODE": ""})).status == 0
-    assert os.listdir(tmp_path / "xdg" / "autochron") == ["plans"]
+    assert os.listdir(tmp_path / "xdg" / "autochron") == ["woven"]
 
 
 def test_what_nobody_used_for_a_month_is_dropped(run, project, tmp_path):

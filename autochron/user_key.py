@@ -1,0 +1,132 @@
+"""The user's secret, by which autochron knows again what it wrote itself: woven code, what a child process is told, commands.
+
+It lies in a file that only the user can read, in the folder of the user's settings; where that can't be written, in a folder
+of the user's own among the temporary files. Owner, mode and kind are checked on the descriptor that is read. Nothing of it
+is ever written into a trace.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from _blake2 import blake2b  # not hashlib, which loads OpenSSL
+from typing import Final
+
+from autochron import _originals
+
+_NAME: Final = "user.key"
+_LENGTH: Final = 64
+"""Hexadecimal digits in the file."""
+
+_CLOSED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_known: dict[tuple[str, ...], bytes] = {}
+
+
+class UnsafePlaceError(OSError):
+    """A folder or a file is not the user's own, or others may change it."""
+
+
+def user_key(purpose: bytes) -> bytes | None:
+    """Return 32 bytes that are the same in all processes of a user, and others for each purpose; None where there are none.
+
+    The secret is made where there is none yet.
+    """
+    folders = _folders()
+    secret = _known.get(folders)
+    if secret is None:
+        secret = next((found for folder in folders if (found := _secret_in(folder)) is not None), None)
+        if secret is None:
+            return None
+        _known[folders] = secret
+    return blake2b(secret, person=purpose, digest_size=32).digest()
+
+
+def open_own_folder(path: str) -> int:
+    """Open a folder that belongs to the user, and that nobody else may read or change; the caller closes it.
+
+    Raises:
+        UnsafePlaceError: it is a link, another user's, or open to others.
+        OSError: it can't be opened.
+    """
+    return _opened(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0), stat.S_ISDIR, 0o077)
+
+
+def open_own_file(path: str | bytes, folder: int | None = None) -> int:
+    """Open a file of the user's own, which nobody else may change, to read it; the caller closes it.
+
+    Raises:
+        UnsafePlaceError: it is no regular file, a link, another user's, or others may write it.
+        OSError: it can't be opened.
+    """
+    return _opened(path, os.O_RDONLY | getattr(os, "O_BINARY", 0), stat.S_ISREG, 0o022, folder)
+
+
+def _opened(path: str | bytes, flags: int, is_kind: object, others: int, folder: int | None = None) -> int:
+    descriptor = os.open(path, flags | _CLOSED, dir_fd=folder)
+    try:
+        found = os.fstat(descriptor)
+        if not is_kind(found.st_mode):  # type: ignore[operator]
+            raise UnsafePlaceError("it is of another kind")
+        if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
+            raise UnsafePlaceError("it belongs to another user")
+        if os.name == "posix" and stat.S_IMODE(found.st_mode) & others:
+            raise UnsafePlaceError("others may change it" if others == 0o022 else "it is open to others")
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _folders() -> tuple[str, ...]:
+    environ = _originals.environ
+    base = environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    user = os.geteuid() if hasattr(os, "geteuid") else 0
+    return os.path.join(base, "autochron"), os.path.join(_originals.temporary_folder(), f"autochron-{user}")
+
+
+def _secret_in(folder: str) -> bytes | None:
+    file = os.path.join(folder, _NAME)
+    try:
+        return _read(file)
+    except FileNotFoundError:
+        return _make(folder, file)
+    except (OSError, ValueError):
+        return None
+
+
+def _read(file: str) -> bytes:
+    descriptor = open_own_file(file)
+    try:
+        if stat.S_IMODE(os.fstat(descriptor).st_mode) & 0o077 and os.name == "posix":
+            raise UnsafePlaceError("others may read it")
+        text = os.read(descriptor, _LENGTH + 2).strip()
+    finally:
+        os.close(descriptor)
+    if len(text) != _LENGTH:
+        raise ValueError(file)
+    return bytes.fromhex(text.decode("ascii"))
+
+
+def _make(folder: str, file: str) -> bytes | None:
+    secret = _originals.urandom(_LENGTH // 2)
+    new = f"{file}.{_originals.getpid()}.{_originals.get_ident()}"
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        os.close(_opened(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0), stat.S_ISDIR, 0o022))
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOSED, 0o600)
+        try:
+            os.write(descriptor, f"{secret.hex()}\n".encode())
+        finally:
+            os.close(descriptor)
+        try:
+            os.link(new, file)  # whole, and never in the place of another
+        finally:
+            os.unlink(new)
+    except FileExistsError:  # another process was quicker
+        try:
+            return _read(file)
+        except (OSError, ValueError):
+            return None
+    except OSError:
+        return None
+    return secret

@@ -1,0 +1,592 @@
+"""A trace is data: decoding makes values of an allowed set, and calls nothing that the trace names."""
+
+import collections
+import contextlib
+import dataclasses
+import enum
+import glob
+import json
+import os
+import subprocess
+import sys
+import types
+
+import msgspec
+import pydantic
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from autochron.envelope import codec
+from autochron.envelope.reading import _READERS
+from autochron.errors import AutochronError, CodecError
+from autochron.model import Raised, Returned, Streamed
+from autochron.store.tracefile import read_trace
+from tests.envelope import sample_types
+from tests.security.hostile import HOSTILE
+from tests.security.watched import watched
+
+RAN = []
+"""What of the library below ran."""
+
+
+def library():
+    """Make a module as an installed library has it: value types with hooks."""
+    source = """
+import dataclasses, enum, msgspec, sys
+from typing import NamedTuple
+def ran(what): RAN.append(what)
+def function(*args): ran("function")
+class Plain:
+    def __init__(self): ran("Plain")
+class Deleted(dict):
+    def __del__(self): ran("__del__")
+@dataclasses.dataclass
+class Record:
+    a: int = 0
+    def __post_init__(self): ran("__post_init__")
+    def __setattr__(self, name, value): ran("__setattr__")
+    def run(self): return "run"
+    @property
+    def shown(self): return "shown"
+@dataclasses.dataclass
+class Forgotten:
+    a: int = 0
+    def __del__(self): ran("__del__")
+class Struct(msgspec.Struct):
+    a: int = 0
+    def __post_init__(self): ran("__post_init__")
+class Level(enum.IntFlag):
+    LOW = 1
+    @classmethod
+    def _missing_(cls, value): ran("_missing_"); return super()._missing_(value)
+class Listed(list):
+    def __init__(self, *args): ran("__init__")
+    def append(self, item): ran("append")
+class Failure(Exception):
+    def __init__(self, *args): ran("__init__")
+class Pair(NamedTuple):
+    a: int
+    def run(self): return "run"
+"""
+    module = types.ModuleType("installed_library")
+    module.__file__ = "/usr/lib/python3/site-packages/installed_library.py"
+    module.RAN = RAN
+    sys.modules["installed_library"] = module
+    exec(compile(source, module.__file__, "exec"), vars(module))
+    return module
+
+
+LIBRARY = library()
+CALLED = []
+
+
+def factory():
+    """A function of the project."""
+    CALLED.append("factory")
+
+
+def own(name):
+    return f"{__name__}:{name}"
+
+
+class Tool:
+    """A class of the project that is no value."""
+
+    def run(self):
+        return "run"
+
+
+@dataclasses.dataclass
+class Order:
+    """A value of the project."""
+
+    number: int = 0
+
+    def total(self):
+        """Add up."""
+        return self.number
+
+    @property
+    def label(self):
+        """Show it."""
+        return f"order {self.number}"
+
+
+class Model(pydantic.BaseModel):
+    """A model of the project."""
+
+    number: int = 0
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _warm():
+    """Have what is made once made: msgspec reads annotations, and a zone that isn't there is looked for in packages."""
+    for path in glob.glob("incidents/*/trace.jsonl"):
+        for reseal in (False, True):
+            read_trace(path, reseal=reseal)
+    with pytest.raises(CodecError):
+        codec.decode(b'{"$zone":"nowhere"}')
+
+
+def decoded(body):
+    """Decode; give what ran, the value, and why it was refused."""
+    RAN.clear()
+    CALLED.clear()
+    made = refused = None
+    with watched() as seen:
+        try:
+            made = codec.decode(body)
+        except CodecError as error:
+            refused = error
+    return seen, made, refused
+
+
+REFUSED = {
+    "a function of Python's": {"$ref": "os:system"},
+    "a builtin": {"$ref": "builtins:eval"},
+    "a class that acts": {"$ref": "subprocess:Popen"},
+    "a function of a library": {"$ref": "json:loads"},
+    "through a module": {"$ref": f"{__name__}:os.system"},
+    "an import of the project": {"$ref": own("subprocess")},
+    "a name that was imported": {"$ref": own("watched")},
+    "through an object": {"$ref": own("LIBRARY.function")},
+    "through a function": {"$ref": own("factory.__globals__")},
+    "a method": {"$ref": own("Tool.run")},
+    "what is neither": {"$ref": own("REFUSED")},
+    "a library's class that is no value": {"$ref": "installed_library:Plain"},
+    "a module": {"$module": "os"},
+    "a module of a library": {"$module": "installed_library"},
+    "a factory that acts": {
+        "$type": "collections:defaultdict",
+        "$type.value": {},
+        "$type.default": {"$ref": "os:getcwd"},
+    },
+    "a factory that is no name": {
+        "$type": "collections:defaultdict",
+        "$type.value": {},
+        "$type.default": {"$tuple": []},
+    },
+    "a class that is no value": {"$type": "subprocess:Popen", "args": "true"},
+    "a project's class that is no value": {"$type": own("Tool")},
+    "what is forgotten": {"$type": "installed_library:Forgotten", "a": 1},
+    "a dictionary that is forgotten": {"$type": "installed_library:Deleted", "$type.value": {}},
+    "a struct with a hook": {"$type": "installed_library:Struct", "a": 1},
+    "a flag with a hook": {"$enum": "installed_library:Level", "value": 6},
+    "in front of a method": {"$type": own("Order"), "number": 1, "$type.beside": ["total"], "total": 3},
+    "in front of a property": {"$type": own("Order"), "number": 1, "$type.beside": ["label"], "label": 3},
+    "in front of a library's method": {
+        "$type": "installed_library:Record",
+        "a": 1,
+        "$type.beside": ["run"],
+        "run": 3,
+    },
+    "in front of a special method": {
+        "$type": own("Order"),
+        "$type.beside": ["__eq__"],
+        "$type.state": {"__eq__": 3},
+    },
+    "in front of the class": {
+        "$type": own("Order"),
+        "$type.beside": ["__class__"],
+        "$type.state": {"__class__": 3},
+    },
+    "in front of a model's method": {"$type": own("Model"), "number": 1, "model_dump": 3},
+    "in a model's extra": {"$type": own("Model"), "number": 1, "$type.extra": {"model_dump": 3}},
+    "in a model's private": {"$type": own("Model"), "number": 1, "$type.private": {"model_dump": 3}},
+    "in front of an exception's method": {
+        "$error": "builtins:ValueError",
+        "args": [],
+        "attributes": {"with_traceback": 3},
+    },
+    "in front of a list's method": {
+        "$type": "tests.envelope.sample_types:MyList",
+        "$type.value": [],
+        "append": 3,
+    },
+    "a field that is gone": {"$type": own("Order"), "number": 1, "price": 3},
+    "an exception that is none": {"$error": "builtins:int", "args": [7]},
+    "an exception that is a function": {"$error": own("factory"), "args": []},
+    "an enumeration that is none": {"$enum": "builtins:int", "value": 7},
+    "an unknown tag": {"$exec": "1"},
+    "an unknown constant": {"$constant": "__import__"},
+    "a path of another kind": {"$path": "x", "flavour": "__loader__"},
+    "a float that is none": {"$float": "1"},
+    "a zone that leads elsewhere": {"$zone": "../../etc/passwd"},
+    "too long a number": {"$int": "9" * 5000},
+    "a time that is none": {"$datetime": "never"},
+    "too much time": {"$timedelta": [10**12, 0, 0]},
+    "text that is none": {"$str": "\\x4"},
+    "bytes that are none": {"$bytes": "a"},
+    "an argument of the wrong type": {"$tuple": 3},
+    "what is unhashable": {"$set": [[1]]},
+    "an http class that is none": {"$http": "httpx:Client"},
+    "a stream that is none": {
+        "$channel": {"type": "subprocess:Popen", "slot": "args", "channel": "send", "empty": []}
+    },
+}
+
+
+@pytest.mark.parametrize("node", REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize("around", ["alone", "in a list", "in a value"])
+def test_what_is_refused(node, around):
+    wrapped = {"alone": node, "in a list": [1, node], "in a value": {"$type": own("Order"), "number": node}}[
+        around
+    ]
+    body = json.dumps(wrapped).encode()
+    seen, made, refused = decoded(body)
+    assert (seen.found, RAN, CALLED) == ([], [], [])
+    assert refused is not None, made
+    assert str(refused).isprintable()
+
+
+ADMITTED = {
+    "a function of the project": ({"$ref": own("factory")}, factory),
+    "a class of the project": ({"$ref": own("Tool")}, Tool),
+    "a value type": ({"$ref": "datetime:date"}, __import__("datetime").date),
+    "a builtin type": ({"$ref": "builtins:dict"}, dict),
+    "an exception": ({"$ref": "builtins:ValueError"}, ValueError),
+    "a module of the project": ({"$module": "tests.envelope.sample_types"}, sample_types),
+    "a value of a library": (
+        {"$type": "installed_library:Pair", "a": 1},
+        LIBRARY.Pair(1),
+    ),
+    "a record of a library": ({"$type": "installed_library:Record", "a": 1}, None),
+    "an exception of a library": ({"$error": "installed_library:Failure", "args": [1]}, None),
+    "a factory that is a type": (
+        {"$type": "collections:defaultdict", "$type.value": {}, "$type.default": {"$ref": "builtins:list"}},
+        collections.defaultdict(list),
+    ),
+    "a factory of the project": (
+        {"$type": "collections:defaultdict", "$type.value": {}, "$type.default": {"$ref": own("factory")}},
+        collections.defaultdict(factory),
+    ),
+}
+
+
+@pytest.mark.parametrize(("node", "value"), ADMITTED.values(), ids=ADMITTED)
+def test_what_is_made(node, value):
+    with watched() as seen:
+        made = codec.decode(json.dumps(node).encode())
+    assert (seen.found, RAN, CALLED) == ([], [], [])
+    if value is not None:
+        assert made == value
+        assert type(made) is type(value)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'"\xff"', b"1e400", b"-1e400", b"9" * 5000, b"[" * 100_000, b'{"a":' * 50_000, b'{"$tuple":[' * 20_000,
+        b'{"$tuple":[' * 300 + b"]}" * 300, b'{"$opaque":1,"$opaque":2}', b'{"$ref":1}', b'{"$type":{}}',
+        b"", b"{", b'{"a":1', b'"\\ud800"', b"nan", b"NaN", b"\x00", b'{"$type":"a:b","$type":"os:system"}',
+        b'{"$error":"builtins:ValueError","args":',
+        b'[{"$opaque":"x"},' + b"[" * 5000 + b"]" * 5001,
+    ],
+    ids=range(21),
+)  # fmt: skip
+def test_what_is_no_value_is_told_in_one_line(body):
+    seen, _, refused = decoded(body)
+    assert seen.found == []
+    assert refused is None or str(refused).isprintable()
+
+
+@pytest.mark.parametrize(
+    "value", [print, json.loads, json, subprocess.Popen, LIBRARY.function, Tool().run, LIBRARY.Forgotten()]
+)
+def test_what_would_be_refused_is_opaque_when_it_is_recorded(value):
+    assert codec.encode(value).opaque != ()
+    RAN.clear()  # `__del__` of the last one
+
+
+# --- whatever is written in a trace ----------------------------------------------------------------------------------------
+
+NAMES = st.sampled_from(
+    [
+        *(
+            "os:system",
+            "builtins:eval",
+            "builtins:exec",
+            "subprocess:Popen",
+            "subprocess:run",
+            "builtins:__import__",
+            "os:_exit",
+        ),
+        *(
+            "sys:modules",
+            "builtins:open",
+            "shutil:rmtree",
+            "tempfile:TemporaryDirectory",
+            "pickle:loads",
+            "socket:socket",
+        ),
+        *(
+            "builtins:int",
+            "builtins:dict",
+            "builtins:type",
+            "builtins:object",
+            "builtins:ValueError",
+            "builtins:BaseExceptionGroup",
+        ),
+        *(
+            "collections:defaultdict",
+            "collections:Counter",
+            "collections:deque",
+            "types:SimpleNamespace",
+            "enum:Enum",
+            "enum:Flag",
+        ),
+        *(f"installed_library:{name}" for name in vars(LIBRARY) if not name.startswith("__")),
+        *(f"tests.envelope.sample_types:{name}" for name in vars(sample_types) if not name.startswith("__")),
+        *(
+            own(name)
+            for name in (
+                "Tool",
+                "Tool.run",
+                "Order",
+                "Order.total",
+                "Model",
+                "factory",
+                "LIBRARY",
+                "os.system",
+                "st.text",
+            )
+        ),
+        *(
+            "pydantic:BaseModel",
+            "msgspec:Struct",
+            "httpx:Client",
+            "httpx:URL",
+            "httpx:Request",
+            "send",
+            "time:struct_time",
+        ),
+        *(
+            "@agent.py:run",
+            ":",
+            "",
+            "os",
+            "os:",
+            ":system",
+            "@:x",
+            "__main__:x",
+            "os:path.join",
+            "wrapt:ObjectProxy",
+        ),
+    ]
+)
+KEYS = st.sampled_from(
+    [
+        *(
+            "$type.value",
+            "$type.default",
+            "$type.state",
+            "$type.beside",
+            "$type.extra",
+            "$type.private",
+            "$type.set",
+            "$type.hidden",
+        ),
+        *(
+            "$type.arguments",
+            "$type.maxlen",
+            "args",
+            "attributes",
+            "members",
+            "group",
+            "message",
+            "cause",
+            "context",
+            "traceback",
+        ),
+        *(
+            "name",
+            "value",
+            "zone",
+            "fold",
+            "of",
+            "flavour",
+            "a",
+            "number",
+            "__class__",
+            "__dict__",
+            "__del__",
+            "__reduce__",
+            "run",
+        ),
+        *(
+            "status",
+            "headers",
+            "content",
+            "request",
+            "url",
+            "method",
+            "lines",
+            "title",
+            "type",
+            "slot",
+            "channel",
+            "empty",
+            "symbol",
+        ),
+    ]
+)
+TAGS = st.sampled_from([*_READERS, "$exec"])
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | NAMES
+    | KEYS
+    | st.sampled_from([each for each in HOSTILE if "\ud800" not in each])
+)
+
+
+def _nodes(children):
+    def node(tag, held, more):
+        return {tag: held, **more}
+
+    more = st.dictionaries(KEYS, children, max_size=4)
+    return (
+        st.lists(children, max_size=4)
+        | st.dictionaries(KEYS | st.text(max_size=5), children, max_size=4)
+        | st.builds(node, TAGS, children | NAMES, more)
+        | st.builds(node, st.sampled_from(["$type", "$error", "$enum", "$ref"]), NAMES, more)
+    )
+
+
+TREES = st.recursive(LEAVES, _nodes, max_leaves=12)
+
+
+def attempt(body):
+    """Decode; give what ran that should not have."""
+    seen, _, refused = decoded(body)
+    problems = [*seen.found, *RAN, *CALLED]
+    if refused is not None and not str(refused).replace("\n", "").replace("\t", "").isprintable():
+        problems.append(f"not one line: {refused}")
+    return problems
+
+
+def fuzz(count):
+    return settings(
+        max_examples=count,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        print_blob=False,
+    )
+
+
+def _run_trees(count):
+    @fuzz(count)
+    @given(TREES)
+    def run(tree):
+        assert attempt(json.dumps(tree).encode()) == []
+
+    run()
+
+
+def _corpus():
+    """Give the outcomes of real traces."""
+    found = set()
+    for path in glob.glob(
+        os.path.join(os.path.dirname(__file__), "..", "..", "incidents", "*", "trace.jsonl")
+    ):
+        for each in read_trace(path).envelopes:
+            outcome = each.outcome
+            bodies = [*outcome.items, outcome.end] if isinstance(outcome, Streamed) else [outcome]
+            for body in bodies:
+                held = (
+                    body.value
+                    if isinstance(body, Returned)
+                    else body.error
+                    if isinstance(body, Raised)
+                    else body
+                )
+                if isinstance(held, bytes) and 1 < len(held) < 4000:
+                    found.add(held)
+    return sorted(found)
+
+
+def _run_mutants(count):
+    corpus = _corpus()
+    assert len(corpus) > 20
+    pieces = st.sampled_from(
+        [
+            b'"$ref":"os:system"',
+            b'"$type":',
+            b'{"$error":"builtins:OSError","args":[',
+            b"]",
+            b"}",
+            b"[",
+            b'"',
+            b"1e400",
+            b"\xff",
+            b"$",
+        ]
+    )
+
+    @fuzz(count)
+    @given(
+        st.sampled_from(corpus),
+        st.lists(
+            st.tuples(st.integers(0, 4000), st.integers(0, 30), pieces | st.binary(max_size=3)),
+            min_size=1,
+            max_size=4,
+        ),
+    )
+    def run(body, edits):
+        for at, length, piece in edits:
+            at %= len(body) + 1
+            body = body[:at] + piece + body[at + length :]
+        assert attempt(body) == []
+
+    run()
+
+
+def test_any_tree_runs_nothing():
+    _run_trees(1_500)
+
+
+def test_any_mutant_of_a_real_trace_runs_nothing():
+    _run_mutants(1_500)
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(1_800)
+def test_any_of_many_trees_runs_nothing():
+    _run_trees(120_000)
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(1_800)
+def test_any_of_many_mutants_runs_nothing():
+    _run_mutants(80_000)
+
+
+@fuzz(300)
+@given(data=st.data())
+def test_a_trace_file_that_was_edited_is_refused_or_read(data, tmp_path_factory):
+    path = data.draw(st.sampled_from(sorted(glob.glob("incidents/*/trace.jsonl"))))
+    with open(path, "rb") as file:
+        text = file.read()
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(text)))
+        text = text[:at] + data.draw(st.binary(max_size=6)) + text[at + data.draw(st.integers(0, 40)) :]
+    edited = tmp_path_factory.mktemp("edited") / "trace.jsonl"
+    edited.write_bytes(text)
+    with watched() as seen:
+        for reseal in (False, True):
+            with contextlib.suppress(AutochronError):
+                read_trace(str(edited), reseal=reseal)
+    assert [
+        each for each in seen.found if not each.startswith(("event open", "event os.", "call posix."))
+    ] == []
+
+
+def test_enum_members_are_looked_up(monkeypatch):
+    assert codec.decode(b'{"$enum":"installed_library:Level","name":"LOW"}') is LIBRARY.Level.LOW
+    assert isinstance(LIBRARY.Level.LOW, enum.Enum)
+    assert msgspec.json.decode(b"1") == 1
+    assert RAN == []
