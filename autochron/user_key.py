@@ -18,8 +18,11 @@ _NAME: Final = "user.key"
 _LENGTH: Final = 64
 """Hexadecimal digits in the file."""
 
+_TAG: Final = 16
+"""Bytes of a tag."""
+
 _CLOSED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_known: dict[tuple[str, ...], bytes] = {}
+_known: dict[tuple[str, ...], tuple[str, bytes]] = {}
 
 
 class UnsafePlaceError(OSError):
@@ -31,14 +34,44 @@ def user_key(purpose: bytes) -> bytes | None:
 
     The secret is made where there is none yet.
     """
-    folders = _folders()
-    secret = _known.get(folders)
-    if secret is None:
-        secret = next((found for folder in folders if (found := _secret_in(folder)) is not None), None)
-        if secret is None:
-            return None
-        _known[folders] = secret
+    found = _secret()
+    return None if found is None else _derived(found[1], purpose)
+
+
+def key_file() -> str | None:
+    """Return the file that the secret lies in, for a process that may have other settings; None where there is none."""
+    found = _secret()
+    return None if found is None else found[0]
+
+
+def tag_of(purpose: bytes, text: bytes, file: str) -> str | None:
+    """Return a tag of a text by the secret in a file, as only the file's owner can make it; None where it can't be read.
+
+    The file must be the user's own, and nobody else may read it, wherever it lies.
+    """
+    try:
+        secret = _read(file)
+    except (OSError, ValueError):
+        return None
+    return blake2b(text, key=_derived(secret, purpose), digest_size=_TAG).hexdigest()
+
+
+def _derived(secret: bytes, purpose: bytes) -> bytes:
     return blake2b(secret, person=purpose, digest_size=32).digest()
+
+
+def _secret() -> tuple[str, bytes] | None:
+    """Return the file and the secret in it."""
+    folders = _folders()
+    found = _known.get(folders)
+    if found is None:
+        for folder in folders:
+            file = os.path.join(folder, _NAME)
+            secret = _secret_in(folder, file)
+            if secret is not None:
+                found = _known[folders] = file, secret
+                break
+    return found
 
 
 def open_own_folder(path: str) -> int:
@@ -84,8 +117,7 @@ def _folders() -> tuple[str, ...]:
     return os.path.join(base, "autochron"), os.path.join(_originals.temporary_folder(), f"autochron-{user}")
 
 
-def _secret_in(folder: str) -> bytes | None:
-    file = os.path.join(folder, _NAME)
+def _secret_in(folder: str, file: str) -> bytes | None:
     try:
         return _read(file)
     except FileNotFoundError:

@@ -25,7 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Keep plans apart from those of whoever runs the tests; each worker of pytest-xdist has the same folder."""
     # With a seed of hashes set, `autochron run` need not start Python a second time; test_seeds.py sees to where it does.
     os.environ.setdefault("PYTHONHASHSEED", str(random.SystemRandom().randrange(1, 1 << 32)))
-    os.environ["AUTOCHRON_CACHE"] = str(config.rootpath / ".pytest_cache" / "plans")
+    os.environ["AUTOCHRON_CACHE"] = str(config.rootpath / ".pytest_cache" / "woven")
     os.environ["XDG_CONFIG_HOME"] = str(config.rootpath / ".pytest_cache" / "settings")
     os.environ["SSL_CERT_FILE"] = one_authority(config.rootpath / ".pytest_cache")
 

@@ -35,11 +35,20 @@ def start() -> None:
     if _started:  # in a virtual environment Python reads `.pth` files twice
         return
     _started.append(True)
+    if _is_apart():
+        return
     try:
         _start(os.environ.get(VARIABLE, ""))
     except Exception as error:  # a program must start, whatever is wrong with us
         if '"mode":"replay"' in os.environ.get(VARIABLE, ""):
             _refuse(f"{type(error).__name__}: {error}")
+
+
+def _is_apart() -> bool:
+    """Return whether this process heeds no environment: it was asked not to, or has more rights than who started it."""
+    if sys.flags.ignore_environment or sys.flags.isolated:
+        return True
+    return os.name == "posix" and (os.getuid() != os.geteuid() or os.getgid() != os.getegid())
 
 
 def _refuse(error: str) -> None:

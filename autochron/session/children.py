@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Struct
 
-from autochron import _originals
+from autochron import _originals, user_key
 from autochron.crossing import processes
 from autochron.crossing.lanes import CHILD, CURRENT, MAIN, Remote, Root, label_of
+from autochron.effects.undisturbed import undisturbed
 from autochron.session import network
 
 if TYPE_CHECKING:
@@ -57,6 +58,10 @@ class Handing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The scratch folder of a replay."""
     snapshots: tuple[str, ...] = ()
     """The folders with the contents of its trace's snapshots."""
+    key: str = ""
+    """The file of the user's key."""
+    tag: str = ""
+    """By that key, of all that is said here: it was said by a process of the same user."""
 
     @property
     def parent(self) -> Remote | None:
@@ -65,11 +70,20 @@ class Handing(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def read_handing(text: str) -> Handing | None:
-    """Read what this process is told; None where it can't be read."""
+    """Read what this process is told; None where it can't be read, or a process of another user may have said it."""
     try:
-        return msgspec.json.decode(text, type=Handing)
-    except msgspec.MsgspecError:
+        handing = msgspec.json.decode(text, type=Handing)
+    except (msgspec.MsgspecError, UnicodeError):
         return None
+    is_said = handing.tag and os.path.isabs(handing.key) and handing.tag == _tag(handing)
+    return handing if is_said else None
+
+
+def _tag(handing: Handing) -> str | None:
+    with undisturbed():
+        return user_key.tag_of(
+            b"child process", msgspec.json.encode(msgspec.structs.replace(handing, tag="")), handing.key
+        )
 
 
 class Started(Struct, frozen=True):
@@ -237,7 +251,10 @@ class Children:
 
 
 def _text(handing: Handing) -> str:
-    return msgspec.json.encode(handing).decode()
+    """Write what a child process is told. Without a key it is told nothing that it believes."""
+    with undisturbed():
+        keyed = msgspec.structs.replace(handing, key=os.path.abspath(user_key.key_file() or ""), tag="")
+    return msgspec.json.encode(msgspec.structs.replace(keyed, tag=_tag(keyed) or "")).decode()
 
 
 def _label(event: str, arguments: tuple[Any, ...]) -> str:
@@ -277,8 +294,11 @@ class Numbers:
             return number
 
 
-_ALONE = "S"
-"""The option by which an interpreter does not look for what is installed."""
+_ALONE = frozenset("SEI")
+"""Options by which an interpreter does not look for what is installed, or heeds no environment."""
+
+_VALUED = frozenset("WX")
+"""Options that are followed by a value."""
 
 
 def takes_part(event: str, arguments: tuple[Any, ...]) -> bool:
@@ -290,13 +310,27 @@ def takes_part(event: str, arguments: tuple[Any, ...]) -> bool:
     program, words, environment = _started(event, arguments)
     if not os.path.basename(network.text_of(program)).startswith(("python", "pypy")) or find_line() is None:
         return False
-    options = [network.text_of(word) for word in words or ()][1:]
-    for option in options:
-        if option in ("-c", "-m", "-") or not option.startswith("-"):
-            break
-        if not option.startswith("--") and _ALONE in option[1:]:
-            return False
+    if _is_alone([network.text_of(word) for word in words or ()][1:]):
+        return False
     return environment is None or any(network.text_of(name) == processes.VARIABLE for name in environment)
+
+
+def _is_alone(words: Sequence[str]) -> bool:
+    """Return whether the words behind an interpreter's name say that it is to find nothing of ours."""
+    rest = iter(words)
+    for word in rest:
+        if word == "-" or not word.startswith("-"):
+            return False
+        for at, letter in enumerate("" if word.startswith("--") else word[1:], 2):
+            if letter in _ALONE:
+                return True
+            if letter in "cm":
+                return False
+            if letter in _VALUED:
+                if at == len(word):
+                    next(rest, None)
+                break
+    return False
 
 
 def spawned_by_fork(event: str) -> tuple[Any, Any, Any] | None:

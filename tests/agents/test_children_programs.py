@@ -137,11 +137,6 @@ def check(fresh, folder, lanes, *, known=True, options=(), **more):
         pytest.param(
             "print(subprocess.run([*WORKER, 'word'], capture_output=True))", [], marks=pytest.mark.slow
         ),
-        pytest.param(
-            "subprocess.run([sys.executable, '-I', 'worker.py', '7'])",
-            [("0/child:worker.py.1", 7)],
-            marks=pytest.mark.slow,
-        ),
     ],
 )
 def test_a_program_is_recorded_and_served_however_it_is_started(start, lanes, fresh, tmp_path):
@@ -197,7 +192,12 @@ def test_a_childs_traceback_is_pythons_own(fresh, tmp_path):
     "start",
     [
         "subprocess.run([*WORKER, '7'], env={})",
-        pytest.param("subprocess.run([sys.executable, '-S', 'worker.py', '7'])", marks=pytest.mark.slow),
+        *(
+            pytest.param(
+                f"subprocess.run([sys.executable, '{flag}', 'worker.py', '7'])", marks=pytest.mark.slow
+            )
+            for flag in ("-S", "-E", "-I")
+        ),
     ],
 )
 def test_a_child_that_can_not_be_told_is_a_stranger_and_named(start, fresh, tmp_path):

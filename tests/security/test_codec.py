@@ -26,6 +26,9 @@ from tests.envelope import sample_types
 from tests.security.hostile import HOSTILE
 from tests.security.watched import watched
 
+# Streams between tasks are made open, and forgotten so where what stands around them is refused.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 RAN = []
 """What of the library below ran."""
 

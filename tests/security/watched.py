@@ -5,8 +5,8 @@ import os
 import sys
 import types
 
-import _distutils_hack
 import _pytest
+import anyio
 import hypothesis
 import pluggy
 import pydantic
@@ -17,8 +17,9 @@ import autochron
 STDLIB = os.path.dirname(os.__file__)
 OURS = tuple(
     os.path.dirname(each.__file__)
-    for each in (autochron, hypothesis, wrapt, _pytest, pluggy, _distutils_hack, pydantic)
+    for each in (autochron, hypothesis, wrapt, _pytest, pluggy, pydantic, anyio)
 )
+OURS += (os.path.join(os.path.dirname(os.path.dirname(hypothesis.__file__)), "_distutils_hack"),)
 # Pure Python of the standard library that value types are made with, and what importing those modules runs.
 LIBRARY = tuple(
     os.path.join(STDLIB, name)
