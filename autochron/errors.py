@@ -32,6 +32,12 @@ class UsageError(AutochronError):
     slug = "usage"
 
 
+class UntrustedTraceError(AutochronError):
+    """A trace names a command that nobody said may be run."""
+
+    slug = "untrusted-trace"
+
+
 class MaskKeyError(AutochronError):
     """The file of the user's key for digests of masked values holds none."""
 

@@ -462,6 +462,8 @@ class Header(Struct, frozen=True, kw_only=True):
     """`PYTHONHASHSEED` of the run, by which sets have their order; empty where it was chance's."""
     typed: bool = False
     """Whether inputs tell types and state; those of older versions are compared as JSON."""
+    seal: str = ""
+    """By the key of the user who recorded the command in this folder: who has it need not ask before it is run again."""
 
 
 class Connection(Struct, frozen=True):

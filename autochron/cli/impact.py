@@ -24,12 +24,13 @@ change what boundaries are given, the output, or how the program ends. 0: none; 
   --timeout S        seconds that a replay may take; a few times what the first one takes unless given
   --rules FILE       the rules; default as for run
   --store URL        where the trace is; default as for run
+  --trust DIGEST     run the command that the trace names, though it was not recorded here: the digest that the refusal names
   --json             the result as JSON
 """
 
 _OPTIONS = {
     "--variants": VALUE, "--site": VALUE, "--timeout": VALUE, "--rules": VALUE, "--store": VALUE, "--json": FLAG,
-    "--help": FLAG, "-h": FLAG,
+    "--trust": VALUE, "--help": FLAG, "-h": FLAG,
 }  # fmt: skip
 
 _LEAST, _MOST = 4, 100
@@ -50,6 +51,7 @@ def impact(arguments: list[str]) -> int:
         variants=_variants(parsed),
         site=parsed.values.get("--site"),
         timeout=seconds("impact", parsed),
+        trusted=parsed.values.get("--trust"),
     )
     store = parsed.values.get("--store")
     place = os.getcwd()

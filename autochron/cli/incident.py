@@ -29,11 +29,13 @@ it fails as it should, else 1.
   --accept NAME  take along what looks like a secret and has this name; may be given again
   --force        replace an incident that is in the folder, if it is as it was made
   --no-try       don't run the test
+  --trust DIGEST the test may run the command that the trace names, though it was not recorded here: the digest that the
+                 refusal names
 """
 
 _OPTIONS = {
     "--live": MANY, "--inputs": VALUE, "--rules": VALUE, "--store": VALUE, "--allow-unwoven": FLAG, "--no-try": FLAG,
-    "--with-snapshots": FLAG, "--rows": MANY, "--accept": MANY, "--force": FLAG,
+    "--with-snapshots": FLAG, "--rows": MANY, "--accept": MANY, "--force": FLAG, "--trust": VALUE,
     "--help": FLAG, "-h": FLAG,
 }  # fmt: skip
 _LIVE = ("kind:tool",)
@@ -59,10 +61,15 @@ def incident(arguments: list[str]) -> int:
     from autochron.session import incidents, incidenttrial
     from autochron.session.progress import counted_on
     from autochron.session.snapshotplaces import snapshot_places
+    from autochron.session.trust import refuse_foreign
 
     reference, folder = words
     store = parsed.values.get("--store")
     record, rules = load_record(Options(parsed.values.get("--rules"), store), reference)
+    if "--no-try" not in parsed.flags:
+        refuse_foreign(
+            record.header, reference, rules, ("incident", *arguments), parsed.values.get("--trust")
+        )
     live = tuple(parsed.lists.get("--live", _LIVE))
     wanted = incidents.Wanted(
         record,

@@ -32,6 +32,7 @@ record disagree.
                     A tool that is covered and that the agent did not call needs no such word
   --allow-effects   let the program start other programs, reach the network and send signals outside every boundary; files and
                     SQLite databases that it changes there are on a scratch copy in any case
+  --trust DIGEST    run the command that the trace names, though it was not recorded here: the digest that the refusal names
   --strict          fail (1) also where something was too large to be compared
   --json            the result as JSON, on standard error
   --quiet           no report when all is the same
@@ -40,7 +41,7 @@ record disagree.
 _OPTIONS = {
     "--live": MANY, "--swap": MANY, "--deny": MANY, "--inputs": VALUE,
     "--rules": VALUE, "--store": VALUE, "--no-watch": FLAG, "--allow-unwoven": FLAG, "--strict": FLAG, "--json": FLAG,
-    "--allow-effects": FLAG,
+    "--allow-effects": FLAG, "--trust": VALUE,
     "--quiet": FLAG, "-q": FLAG, "--help": FLAG, "-h": FLAG,
 }  # fmt: skip
 
@@ -84,7 +85,16 @@ def replay(arguments: list[str]) -> int:
         allow_effects="--allow-effects" in parsed.flags,
     )
     allow_unwoven = "--allow-unwoven" in parsed.flags
-    return run_replayed(options, words[0], program, report, wanted=wanted, allow_unwoven=allow_unwoven)
+    return run_replayed(
+        options,
+        words[0],
+        program,
+        report,
+        wanted=wanted,
+        allow_unwoven=allow_unwoven,
+        words=("replay", *arguments),
+        trusted=parsed.values.get("--trust"),
+    )
 
 
 def _pair(given: str) -> tuple[str, str]:

@@ -93,7 +93,8 @@ def _suggest(parsed: Parsed, start: str) -> int:
     for each, table in zip(suggestions, text(suggestions), strict=True):
         places = ", ".join(dict.fromkeys(f"{one.category} at {one.site}" for one in each.findings))
         page.line(f"# {places}", "dim")
-        page.line(f"{table}\n")
+        for line in (*table.split("\n"), ""):
+            page.line(line)
     tables, file = (
         plural(len(suggestions), "table"),
         os.path.relpath(loaded.file or os.path.join(folder, RULE_FILE)),

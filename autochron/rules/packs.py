@@ -73,6 +73,18 @@ def load_pack(name: str, disable: tuple[str, ...] = ()) -> Pack:
     return msgspec.structs.replace(pack, boundaries=kept)
 
 
+def named_variables(names: Iterable[str]) -> frozenset[str]:
+    """Return those of some names that a shipped pack names as environment variables or credentials of its library."""
+    wanted = frozenset(names)
+    found: set[str] = set()
+    for name, about in pack_texts().items() if wanted else ():
+        text = read_text(about.file, f"{name}.toml")
+        if any(f'"{each}"' in text for each in wanted):  # few packs are parsed
+            pack = load_pack(name)
+            found |= wanted & {*pack.environment, *pack.credentials}
+    return frozenset(found)
+
+
 def with_imported(rules: Rules, module: str) -> Rules:
     """Add the packs that an import of this module calls for; the same object where none does."""
     if not rules.auto:

@@ -11,6 +11,7 @@ from autochron import __version__, _originals, _seed
 from autochron.envelope.redaction import Redactor
 from autochron.model import UNTESTED, Command, Footer, Header, Rules, Unwoven
 from autochron.recording.drafts import version_of
+from autochron.session.trust import seal
 from autochron.store.ids import new_id
 
 _PYTHON = ".".join(str(part) for part in sys.version_info[:3])
@@ -20,7 +21,7 @@ def header(rules: Rules, command: Command, name: str | None = None, *, children:
     """Describe a run that begins now."""
     now = _originals.time_ns()
     created = _second(now // 1_000_000_000)
-    return Header(
+    made = Header(
         id=new_id(),
         created=f"{created}.{now // 1_000_000 % 1000:03d}Z",
         command=command,
@@ -33,6 +34,7 @@ def header(rules: Rules, command: Command, name: str | None = None, *, children:
         hash_seed=_seed.current(),
         typed=True,
     )
+    return made if command.mode == "block" else seal(made, rules.root or os.getcwd())
 
 
 @lru_cache(maxsize=1)

@@ -39,6 +39,7 @@ from autochron.session.replaycommand import enter_folder, load_record
 from autochron.session.running import Options
 from autochron.session.seeds import NUMBER, PROBE, Seeds, plans_in
 from autochron.session.surroundings import set_environment
+from autochron.session.trust import refuse_foreign
 
 _UNORDERED: tuple[Category, ...] = ("set-order", "identity")
 _LEAST = 5.0
@@ -55,6 +56,8 @@ class Asked(NamedTuple):
     variants: int = 4
     site: str | None = None
     timeout: float | None = None
+    trusted: str | None = None
+    """The digest of the recorded command that may be run."""
 
 
 Progress = Callable[[int, str], None]
@@ -78,6 +81,8 @@ def find_impact(options: Options, asked: Asked, progress: Progress) -> tuple[Imp
         _seed.start_again(record.header.hash_seed or _seed.choose())
     elif probed is None and record.header.hash_seed not in {"", _seed.current()}:
         _seed.start_again(record.header.hash_seed)
+    if probed is None:
+        refuse_foreign(record.header, asked.reference, rules, ("impact", *asked.words), asked.trusted)
     probe, rules = _prepare(record, rules)
     if probed is not None:
         _answer(probe, probed)

@@ -6,7 +6,7 @@ import atexit
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from autochron import _originals, _seed
@@ -28,11 +28,12 @@ from autochron.session.running import Capture, Options, weave_into
 from autochron.session.snapshotplaces import snapshot_places
 from autochron.session.surroundings import set_environment
 from autochron.session.swapping import swaps_for, with_swaps
+from autochron.session.trust import refuse_foreign
 from autochron.store import open_store
 
 if TYPE_CHECKING:
     from autochron.ports import Record
-    from autochron.replaying.plan import Selector
+    from autochron.replaying.plan import Plan, Selector
     from autochron.session.ending import Said
 
 REPORT = "AUTOCHRON_REPLAY_REPORT"
@@ -92,21 +93,23 @@ def run_replayed(
     *,
     wanted: Wanted = NOTHING_LIVE,
     allow_unwoven: bool,
+    words: Sequence[str] = (),
+    trusted: str | None = None,
 ) -> int:
     """Replay a recorded program with nothing live but what is wanted so; return 0 where all was the same, else 1.
 
+    `words` are those of the command line, and `trusted` the digest of the recorded command that may be run.
+
     Raises:
-        UsageError, RuleError, StoreError, TraceFormatError, UnwovenToolError: before the program starts.
+        UsageError, RuleError, StoreError, TraceFormatError, UnwovenToolError, UntrustedTraceError: before the program starts.
     """
     record, rules = load_record(options, reference)
     seed = _seed_for(record.header.hash_seed)
     if seed not in {"", _seed.current()}:
         _seed.start_again(seed)
-    settled = os.environ.pop(PLAN, None)
-    if settled is not None:
-        plan = read_plan(settled)
-    else:
-        plan = plan_for(record, wanted.live, inputs=wanted.inputs, deny=wanted.deny)
+    if command is None:
+        refuse_foreign(record.header, reference, rules, words, trusted)
+    plan = _plan_of(record, wanted)
     if not allow_unwoven:
         refuse_unwoven(record)
         refuse_uncovered(record, rules)
@@ -155,6 +158,14 @@ def run_replayed(
     if told is not None:
         ending.broke = _crash_of(program, activation)
     return ending.finish(status, program.uncaught)
+
+
+def _plan_of(record: Record, wanted: Wanted) -> Plan:
+    """Return what is live: as another process settled it, where one has started this replay."""
+    settled = os.environ.pop(PLAN, None)
+    if settled is not None:
+        return read_plan(settled)
+    return plan_for(record, wanted.live, inputs=wanted.inputs, deny=wanted.deny)
 
 
 def _writers_of(replaying: Replaying) -> Callable[..., None] | None:

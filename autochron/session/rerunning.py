@@ -18,6 +18,7 @@ from autochron.errors import InconclusiveError, UsageError
 from autochron.model import Replayed, ReplaySummary, Trace
 from autochron.session.replaycommand import PLACES, PLAN, REPORT, SCRATCH
 from autochron.session.replayed import Crossings, gathered
+from autochron.session.trust import digest_of
 from autochron.store.tracefile import write_trace
 
 LIMIT = "AUTOCHRON_LIMIT"
@@ -101,6 +102,7 @@ def run_again(
         words += ["--rules", rules] if rules else []
         words += [word for swap in swaps for word in ("--swap", f"{swap.old}={_named(swap)}")]
         words += ["--allow-unwoven"] if allow_unwoven else []
+        words += ["--trust", digest_of(record.header.command)] if not command else []
         words += ["--", *command] if command else []
         environment = {key: value for key, value in os.environ.items() if key != VARIABLE}
         environment |= {REPORT: report, PLAN: settled, SCRATCH: os.path.join(folder, "scratch")}

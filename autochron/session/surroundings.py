@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from autochron.crossing.pausing import PLACEHOLDER, put_back_variable, replace_variable
 from autochron.envelope.redaction import MASK
+from autochron.rules.packs import named_variables
 
 if TYPE_CHECKING:
     from autochron.ports import Record
@@ -17,17 +18,19 @@ if TYPE_CHECKING:
 def set_environment(record: Record, plan: Plan) -> Callable[[], None]:
     """Set what changed the recorded SDKs' calls, and placeholders for the credentials that they had; give the undo.
 
-    Where a model is live, what is set today goes before what was set then: it says where the model is.
+    Only variables that a shipped pack names: a trace may hold any. Where a model is live, what is set today goes before
+    what was set then: it says where the model is.
     """
     footer = record.footer
     if footer is None:
         return _nothing
+    known = named_variables([*(name for name, _ in footer.environment), *footer.credentials])
     wanted = {
         name: value
         for name, value in footer.environment
-        if MASK not in value and not (plan.models and name in os.environ)
+        if name in known and MASK not in value and not (plan.models and name in os.environ)
     }
-    return _replace(wanted | _unset(footer.credentials))
+    return _replace(wanted | _unset(name for name in footer.credentials if name in known))
 
 
 def fill_in(credentials: Iterable[str]) -> Callable[[], None]:

@@ -6,6 +6,9 @@ import subprocess
 import sys
 from typing import NamedTuple
 
+from autochron.model import Command
+from autochron.session.trust import digest_of
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TIMEOUT = 60
 _KEPT = (
@@ -42,6 +45,11 @@ def environment(**more):
     """Give an environment in which nothing of the test run's own is seen, with `more` in it."""
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     return {**kept, "PYTHONPATH": ROOT, "OPENAI_API_KEY": "unused", **more}
+
+
+def trust(target="agent.py", *arguments, mode="script", folder="."):
+    """Give the words that say yes to a command that was recorded in another folder, or by another user."""
+    return ("--trust", digest_of(Command(mode, target, arguments, folder)))
 
 
 def start(command, folder, *, env=None, **more):

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from autochron import cli
-from tests.cli.processes import autochron, python, write
+from tests.cli.processes import autochron, python, trust, write
 
 AGENT = """
 import autochron, sys
@@ -367,7 +367,7 @@ def test_reseal_accepts_an_edit_and_seals_it(recorded):
     edited(recorded, change)
     result = autochron(recorded, "traces", "import", "edited.jsonl", "--reseal")
     assert (result.status, result.text, result.said) == (0, f"{other} imported: 2 crossings\n", "")
-    replayed = autochron(recorded, "replay", other)
+    replayed = autochron(recorded, "replay", other, *trust())
     assert replayed.text == "0\n7\n"
     assert replayed.status == 1  # what the program said is still what was recorded
     assert "line 2 of the output was '1', now it is '7'" in replayed.said
@@ -392,7 +392,7 @@ def test_export_over_a_folder_or_nowhere_is_refused(recorded):
 
 def test_a_program_that_is_gone_is_named(recorded):
     os.unlink(recorded / "agent.py")
-    assert said(recorded, "replay", "trace.jsonl", "--allow-unwoven") == (
+    assert said(recorded, "replay", "trace.jsonl", "--allow-unwoven", *trust()) == (
         "autochron: there is no program agent.py in HERE; give a script, -m MODULE, or -- CONSOLE-SCRIPT (usage)\n"
     )
 
@@ -430,7 +430,7 @@ def test_json_can_be_read_by_programs(recorded):
     ] == [2, 2]
     for line in autochron(recorded, "rules", "--json").text.splitlines():
         assert set(json.loads(line)) >= {"rule", "fits"}
-    replayed = autochron(recorded, "replay", "last", "--json")
+    replayed = autochron(recorded, "replay", "last", "--json", *trust())
     assert json.loads(replayed.said)["same"] is True
     assert replayed.text == "0\n1\n"
 

@@ -75,7 +75,7 @@ def test_a_trace_is_a_tree_of_lanes_and_of_what_is_inside(home):
         "│  ├─ ∥ fetch.1  fetch[1] tool  page: 0 → {page: 0  TIME",
         "│  ├─ ∥ fetch.2  fetch[2] tool  page: 1 → {page: 1  TIME",
         "│  ├─ ∥ fetch.3  fetch[3] tool  page: 2 → {page: 2  TIME",
-        "│  └─ ∥ fetch.4  fetch[4] tool  page: 3  TIME  raised ValueError: no page 3 [31m at all",
+        "│  └─ ∥ fetch.4  fetch[4] tool  page: 3  TIME  raised ValueError: no page 3\\x1b[31m at all",
         "└─ opaque[1] tool  → <lock>  TIME  1 opaque",
     ]
     assert max(map(len, tree)) <= 100

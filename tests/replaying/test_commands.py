@@ -10,6 +10,7 @@ import autochron
 from autochron import provider
 from autochron.errors import DivergenceError, PlanError
 from tests.agents.workshop import Forked, write
+from tests.cli.processes import trust
 
 AGENT = """
 import os, sys
@@ -83,7 +84,7 @@ def recorded(once, tmp_path):
 
 
 def replay(forked, folder, *words, **environment):
-    return forked.run(folder, "replay", "last", *words, **environment)
+    return forked.run(folder, "replay", "last", *trust(), *words, **environment)
 
 
 @pytest.mark.slow
@@ -235,7 +236,7 @@ def test_a_trace_of_a_newer_version_is_refused(recorded, forked, tmp_path):
     newer = text.replace('{"autochron":3,', '{"autochron":4,', 1)
     assert newer != text
     (tmp_path / "trace.jsonl").write_text(newer, encoding="utf-8")
-    again = forked.run(tmp_path, "replay", "trace.jsonl", "--live", "refund")
+    again = forked.run(tmp_path, "replay", "trace.jsonl", *trust(), "--live", "refund")
     assert (again.status, again.stdout) == (2, b"")
     assert re.search(r"newer|version", again.stderr), again.stderr
     assert "(bad-trace)" in again.stderr

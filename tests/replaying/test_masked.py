@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from autochron.envelope.mask_key import MaskKey, mask_key
 from autochron.envelope.redaction import Redactor
 from autochron.errors import MaskKeyError
-from tests.cli.processes import autochron
+from tests.cli.processes import autochron, trust
 
 RULES = 'version = 1\npacks = []\n\n[[boundary]]\nname = "{__name__}"\nkind = "tool"\ndefine = "tools:*"\n'
 SECRET = "sk-proj-4kQ9wZ7vTn2LxRb8YcJ5mHs1"
@@ -64,20 +64,20 @@ def test_without_the_key_what_is_masked_is_counted(tmp_path, settings):
     lay_out(tmp_path)
     autochron(tmp_path, "run", "agent.py", env=settings)
     elsewhere = {"XDG_CONFIG_HOME": str(tmp_path / "other")}
-    again = autochron(tmp_path, "replay", "last", env=elsewhere)
+    again = autochron(tmp_path, "replay", "last", *trust(), env=elsewhere)
     assert again.status == 0
     assert "the same, except 2 values not compared" in again.said, again.said
     assert "log_in[1]: password is masked and not compared" in again.said
     assert "there is no key here; copy that machine's" in again.said
-    assert autochron(tmp_path, "replay", "last", "--strict", env=elsewhere).status == 1
-    assert not (tmp_path / "other").exists()
+    assert autochron(tmp_path, "replay", "last", "--strict", *trust(), env=elsewhere).status == 1
+    assert not (tmp_path / "other" / "autochron" / "mask.key").exists()
 
 
 def test_another_key_is_named(tmp_path, settings):
     lay_out(tmp_path)
     autochron(tmp_path, "run", "agent.py", env=settings)
     other = {"AUTOCHRON_MASK_KEY": "another"}
-    again = autochron(tmp_path, "replay", "last", env=other)
+    again = autochron(tmp_path, "replay", "last", *trust(), env=other)
     assert "and the key here is" in again.said, again.said
     assert "the same, except 2 values not compared" in again.said
 
@@ -113,7 +113,7 @@ def test_the_key_is_the_users_alone(tmp_path, settings):
 def test_a_run_that_masks_nothing_makes_no_key(tmp_path, settings):
     lay_out(tmp_path, agent="import tools\nprint(tools.fetch('page'))\n")
     autochron(tmp_path, "run", "agent.py", env=settings)
-    assert not (tmp_path / "settings").exists()
+    assert not (tmp_path / "settings" / "autochron" / "mask.key").exists()
 
 
 def test_a_mask_that_a_tool_served_is_counted(tmp_path, settings):
@@ -137,7 +137,9 @@ def test_another_secret_in_the_output_is_another_output(tmp_path, settings):
     again = autochron(tmp_path, "replay", "last", env={**settings, "TOKEN": OTHER})
     assert again.status == 1, again.said
     assert "masked line 1 of the output has another secret in it now" in again.said
-    elsewhere = autochron(tmp_path, "replay", "last", env={"XDG_CONFIG_HOME": str(tmp_path / "other")})
+    elsewhere = autochron(
+        tmp_path, "replay", "last", *trust(), env={"XDG_CONFIG_HOME": str(tmp_path / "other")}
+    )
     assert "the same, except 1 value not compared" in elsewhere.said, elsewhere.said
 
 
