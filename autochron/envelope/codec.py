@@ -92,9 +92,7 @@ def decode(body: bytes) -> Any:
     tree = _tree(body)
     if not has_tag(body):
         return tree
-    if has_tag(body, _OPAQUE):
-        _refuse_opaque(tree)
-    return _read(tree)
+    return _read(tree, refuses_opaque=has_tag(body, _OPAQUE))
 
 
 def decode_without(body: bytes, paths: Sequence[Sequence[str | int]]) -> Any:
@@ -136,8 +134,10 @@ def _tree(body: bytes) -> Any:
         raise CodecError(f"a stored value is no JSON text ({error}); record the trace again") from None
 
 
-def _read(tree: Any) -> Any:
+def _read(tree: Any, *, refuses_opaque: bool = False) -> Any:
     try:
+        if refuses_opaque:
+            _refuse_opaque(tree)
         return read(tree)
     except CodecError:
         raise

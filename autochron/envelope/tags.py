@@ -34,7 +34,7 @@ def opaque_paths(tree: Any, path: str = "") -> Iterator[tuple[str, str, str]]:
         if tag == "$opaque":
             yield path, str(tree[tag]), str(tree.get("reason", ""))
         elif tag == "$dict":
-            for key, item in tree[tag]:
+            for key, item in tree[tag]:  # a trace that was edited may have anything here, which raises
                 yield from opaque_paths(key, join(path, "(key)"))
                 yield from opaque_paths(item, join(path, key if isinstance(key, str) else "(key)"))
         else:
