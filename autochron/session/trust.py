@@ -61,7 +61,7 @@ def refuse_foreign(
     line = " ".join(
         ["python", *map(shell_word, [*_PREFIX[command.mode], command.target, *command.arguments])]
     )
-    what = f"trace {visible(header.id)} runs `{line}` in {os.path.join(root, visible(command.folder))}"
+    what = f"trace {visible(header.id)} runs `{line}` in {os.path.normpath(os.path.join(root, visible(command.folder)))}"
     if trusted is not None:
         raise UntrustedTraceError(
             f"{what}, whose digest is {digest} and not the {trusted} that --trust names"

@@ -6,7 +6,7 @@ import pytest
 
 import autochron
 from autochron.errors import ReproducedError
-from tests.cli.processes import autochron as command
+from tests.cli.processes import agreed
 
 pytestmark = pytest.mark.slow
 
@@ -44,7 +44,7 @@ def test_through_the_command_line(live, calls, addresses, project, model):
     (project / "fix.py").write_text(FIX, encoding="utf-8")
     words = [word for each in live for word in ("--live", each)]
     env = {"OPENAI_BASE_URL": model.url}
-    replayed = command(project, "replay", "refund.jsonl", *words, *SWAP, "--json", env=env)
+    replayed = agreed(project, "replay", "refund.jsonl", *words, *SWAP, "--json", env=env)
     summary = json.loads(replayed.said)
     assert replayed.status == 0
     assert (summary["same"], summary["status"], summary["live"], summary["problems"]) == (
@@ -109,6 +109,6 @@ def test_without_the_guard_the_live_tool_does_it_again(project, agent, monkeypat
 
 def test_a_live_model_that_is_not_there_is_told(project):
     env = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
-    replayed = command(project, "replay", "refund.jsonl", "--live", "model[4]", env=env)
+    replayed = agreed(project, "replay", "refund.jsonl", "--live", "model[4]", env=env)
     assert "openai.APIConnectionError: Connection error." in replayed.said
     assert "the program ended with status 1; when it was recorded, with 0" in replayed.said

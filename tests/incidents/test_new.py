@@ -14,8 +14,8 @@ from autochron.errors import NotCrossedError, ReproducedError
 from autochron.rules import load_rules
 from autochron.store import open_store
 from autochron.store.tracefile import read_trace, write_trace
+from tests.cli.processes import agreed, finish, python, start, write
 from tests.cli.processes import autochron as command
-from tests.cli.processes import finish, python, start, write
 from tests.incidents.verdicts import PLUGINS
 
 pytestmark = pytest.mark.slow
@@ -54,7 +54,7 @@ def record(folder, *words, status=0):
 
 
 def new(folder, *words, status=0, env=PLUGINS):
-    done = command(folder, "incident", "new", *words, env=env)
+    done = agreed(folder, "incident", "new", *words, env=env)
     assert done.status == status, done.text + done.said
     return done.said if status == 2 else done.text
 
