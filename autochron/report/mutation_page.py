@@ -7,6 +7,7 @@ import re
 
 from msgspec import json
 
+from autochron.escaping import html_json
 from autochron.mutate.model import Study
 from autochron.report.mutation_schema import schema_report
 from autochron.report.writing import write_whole
@@ -29,18 +30,13 @@ def encode_page(study: Study, method: str | None = None) -> bytes:
     """Make the page."""
     parts = {
         "style": _read(os.path.join(_TEMPLATES, "mutation.css")),
-        "report": _embedded(json.encode(schema_report(study, method), order="sorted").decode()),
+        "report": html_json(json.encode(schema_report(study, method), order="sorted").decode()),
         "elements": _read(_ELEMENTS),
         "script": _read(os.path.join(_TEMPLATES, "mutation.js")),
     }
     template = _read(os.path.join(_TEMPLATES, "mutation.html"))
     # In one pass over the template, so that what is put in is never taken for a place to put something.
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template).encode()
-
-
-def _embedded(text: str) -> str:
-    """Write JSON so that no HTML begins or ends in it: `</script>`, `<!--` and `<script` all begin with the same sign."""
-    return text.replace("<", "\\u003c")
 
 
 def _read(path: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import json
 
 from autochron.errors import UsageError
+from autochron.escaping import python_comment, python_docstring
 from autochron.mutate.model import Incident, Study, Target
 from autochron.report.writing import write_whole
 
@@ -86,7 +87,9 @@ def _text(incident: Incident, target: Target) -> str | None:
             where = (
                 f"{each.argument} = {each.value}: {each.source}" if each.argument else "as it was recorded"
             )
-            found[expected[0]].append(f"    # {where}\n    ({each.arguments}, {expected[1]}),")
+            found[expected[0]].append(
+                f"    # {python_comment(where)}\n    ({each.arguments}, {expected[1]}),"
+            )
     if not any(found.values()):
         return None
     is_async = _is_async(incident.sources[target.file], name)
@@ -97,10 +100,10 @@ def _text(incident: Incident, target: Target) -> str | None:
     with open(_TEMPLATE, encoding="utf-8") as file:
         template = Template(file.read())
     return template.substitute(
-        function=target.function,
-        file=target.file,
+        function=python_docstring(target.function),
+        file=python_docstring(target.file),
         imports="import asyncio\n" if is_async else "",
-        module=_module(target.file),
+        module=python_docstring(_module(target.file)),
         lists="\n\n".join(lists),
         tests="\n".join(tests).rstrip(),
     )
