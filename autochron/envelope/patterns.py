@@ -49,7 +49,7 @@ def _has_choice(regex: str) -> bool:
 class Pattern:
     """One format."""
 
-    __slots__ = ("_exact", "_example", "_probe", "_raw", "_regex", "loose", "name", "needles")
+    __slots__ = ("_exact", "_example", "_made_of", "_probe", "loose", "name", "needles")
 
     def __init__(
         self,
@@ -62,18 +62,22 @@ class Pattern:
         probe: str = "",
         skip: str = "",
     ) -> None:
-        words = flags.split()
-        kind = next((word for word in words if word in _BEFORE), "")
         self.name = name
         self.needles = tuple(needles.split() if isinstance(needles, str) else needles) or ("",)
-        self.loose = "loose" in words
+        self.loose = "loose" in flags
+        # No regex is made here: it would be most of the time that reading the formats takes, and few are ever looked for.
+        self._made_of = (flags.removesuffix("loose").strip(), regex, probe, skip)
         self._example = example
-        # The group is empty and stands behind the run: both alternatives then start with the needle, which `re` looks for.
-        passed = f"|{skip}(?P<skip>)" if skip else ""
-        self._regex = _bounded(kind, regex, raw=False) + passed
-        self._raw = probe or _bounded(kind, regex, raw=True) + passed
         self._exact: re.Pattern[str] | None = None
         self._probe: re.Pattern[str] | None = None
+
+    def _compiled(self, *, raw: bool) -> re.Pattern[str]:
+        kind, regex, probe, skip = self._made_of
+        if raw and probe:
+            return re.compile(probe, re.ASCII)
+        # The group is empty and stands behind the run: both alternatives then start with the needle, which `re` looks for.
+        passed = f"|{skip}(?P<skip>)" if skip else ""
+        return re.compile(_bounded(kind, regex, raw=raw) + passed, re.ASCII)
 
     @property
     def example(self) -> str:
@@ -92,7 +96,7 @@ class Pattern:
         else:
             return False
         if self._probe is None:
-            self._probe = re.compile(self._raw, re.ASCII)
+            self._probe = self._compiled(raw=True)
         if "skip" not in self._probe.groupindex:
             return self._probe.search(text) is not None
         return any(match["skip"] is None for match in self._probe.finditer(text))
@@ -105,7 +109,7 @@ class Pattern:
         if not self.near(text, runs):
             return text
         if self._exact is None:
-            self._exact = re.compile(self._regex, re.ASCII)
+            self._exact = self._compiled(raw=False)
         return self._exact.sub(_masked, text)
 
 
@@ -124,11 +128,14 @@ def _masked(match: re.Match[str]) -> str:
 # since a text may hold nothing but names.
 _ASSIGN = r"(?:\|\||[:?]?=>?|:{1,3}=?|>|,)"
 _VALUE = r"([A-Za-z0-9_=+/.:%-]{14,160}+)(?![A-Za-z0-9_=+/%-])"
-_ASSIGNED = late(rf"[A-Za-z0-9_. -]{{0,20}}+[\s'\"`\]\\]{{0,4}}{_ASSIGN}[\s'\"`=\\]{{0,6}}{_VALUE}", re.ASCII)
+_ASSIGNED = late(
+    rf"[A-Za-z0-9_. \t-]{{0,32}}+[\s'\"`\]\\]{{0,4}}{_ASSIGN}[\s'\"`=\\]{{0,6}}{_VALUE}", re.ASCII
+)
 # The same in raw JSON text, where quotes and white space are escaped.
 _ESCAPED = r"(?:[\s'\"`=\]]|\\+(?:[nrtbf](?![a-z])|u00[01].)?)"
 _ASSIGNED_RAW = late(
-    rf"[A-Za-z0-9_. -]{{0,20}}+{_ESCAPED}{{0,8}}{_ASSIGN}(?:{_ESCAPED}|\\+[nrtbf]){{0,8}}[A-Za-z0-9_=+/.:%-]{{14}}",
+    rf"(?:[A-Za-z0-9_. \t-]|\\+t){{0,32}}+{_ESCAPED}{{0,8}}"
+    rf"{_ASSIGN}(?:{_ESCAPED}|\\+[nrtbf]){{0,8}}[A-Za-z0-9_=+/.:%-]{{14}}",
     re.ASCII,
 )
 # What is in the names of [short-vendor], whatever their case.
@@ -269,7 +276,7 @@ _DENSE = bytes(
 )
 _RUN = b"\1" * 16
 # What stands before a run, or in it before a `=` or `:`, may be the name of a vendor.
-_CONTEXT = 50
+_CONTEXT = 64
 
 
 class Runs(str):

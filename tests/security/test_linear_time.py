@@ -16,8 +16,8 @@ import signal, sys
 from autochron.envelope.patterns import load_patterns
 from autochron.envelope.redaction import Redactor
 
-SIZE = 300_000 if sys.argv[1] == "formats" else 100_000
-SECONDS = 3
+SIZE = 150_000 if sys.argv[1] == "formats" else 50_000
+SECONDS = 2
 
 
 def repeat(unit):
