@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from autochron.envelope.patterns import load_patterns
+from autochron.envelope.patterns import load_patterns, mask_formats, may_hold_format
 from autochron.envelope.redaction import Redactor
 from tests.security.secret_shapes import BY_CONTEXT, BY_VENDOR, DETECT_SECRETS, GITLEAKS, make
 
@@ -79,6 +79,18 @@ def test_a_secret_is_masked_wherever_it_stands(shape: str) -> None:
             assert _left(sample.secrets, _in_json(text)) == [], frame
             nested = json.dumps({"b": text})
             assert _left(sample.secrets, _in_json(nested)) == [], frame
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_all_formats_at_once_are_the_formats_one_by_one(shape: str) -> None:
+    text = f"see\n{make(shape, random.Random(shape)).text}\nthere"
+    one_by_one = text
+    for pattern in load_patterns():
+        one_by_one = pattern.mask(one_by_one)
+    assert mask_formats(text) == one_by_one
+    if one_by_one != text:
+        assert may_hold_format(text)
+        assert may_hold_format(json.dumps({"a": [text]}))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
