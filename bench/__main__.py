@@ -28,6 +28,7 @@ BENCHMARKS = (
     "watching",
     "impact",
     "mutating",
+    "masking",
 )
 RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
 

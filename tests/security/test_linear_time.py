@@ -1,0 +1,61 @@
+"""Masking is linear in its input: texts made to be read again and again are masked within a budget of processor time.
+
+The budget is of the kernel, in a process of its own: a signal ends that where one format takes more. A linear one takes a
+fiftieth.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+CHILD = """
+import signal, sys
+from autochron.envelope.patterns import load_patterns
+from autochron.envelope.redaction import Redactor
+
+SIZE = 150_000 if sys.argv[1] == "formats" else 50_000
+SECONDS = 2
+
+
+def repeat(unit):
+    return (unit * (SIZE // len(unit) + 1))[:SIZE]
+
+
+def texts(pattern):
+    example = pattern.example
+    for needle in dict.fromkeys((pattern.needles[0] or "jira", pattern.needles[-1] or "JIRA_KEY = ")):
+        yield from (repeat(needle), repeat(needle + "a"), repeat(needle + "-"), repeat(needle + "1 "), repeat(needle + "\\n"))
+        for letter in "aA1-_./= :":
+            yield needle + repeat(letter) + "!"
+    yield repeat(example)
+    for part in (len(example) // 2, len(example) - 1, len(example) - 5):
+        yield repeat(example[:part])
+        yield repeat(example[:part] + " ")
+        yield example[:part] + repeat("a0") + "!"
+        yield example[:part] + repeat("-a0") + "!"
+
+
+for pattern in load_patterns():
+    print(pattern.name, flush=True)
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+    if sys.argv[1] == "formats":
+        for text in texts(pattern):
+            pattern.near(text)
+            pattern.mask(text)
+    else:
+        Redactor().mask_text(repeat(pattern.needles[0] or "jira"))
+        Redactor().mask_text(repeat(pattern.example[:-1]))
+        Redactor().mask(b'["' + repeat(pattern.example).encode("unicode_escape").replace(b'"', b"'") + b'"]')
+print("done", flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["formats", "texts"])
+def test_every_format_is_linear_in_its_input(what: str) -> None:
+    found = subprocess.run([sys.executable, "-c", CHILD, what], capture_output=True, text=True, check=False)
+    assert found.stderr == ""
+    assert found.stdout.split()[-1] == "done"  # else the format that took too long

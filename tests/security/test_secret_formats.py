@@ -1,0 +1,202 @@
+"""Secrets are masked by their format: each public rule of gitleaks and of detect-secrets, wherever a secret stands."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from autochron.envelope.patterns import load_patterns, mask_formats, may_hold_format
+from autochron.envelope.redaction import Redactor
+from tests.security.secret_shapes import BY_CONTEXT, BY_VENDOR, DETECT_SECRETS, GITLEAKS, make
+
+SHAPES = [
+    pytest.param(shape, id=f"{rule}-{i}")
+    for table in (GITLEAKS, DETECT_SECRETS)
+    for rule, shapes in table.items()
+    for i, shape in enumerate(shapes)
+]
+SAMPLES = 5
+
+# Where a secret can stand in a string; the empty ones are its start and its end.
+FRAMES = [
+    "{}",
+    "{} is the key",
+    "the key is {}",
+    "see {} there",
+    "(see {})",
+    "'{}'",
+    '"{}"',
+    "`{}`",
+    "it is {}, and",
+    "it is {}.",
+    "it is {};",
+    "<{}>",
+    "[{}]",
+    "key={}",
+    "key: {}",
+    "a\n{}\nb",
+    "\t{}\t",
+    "é{}é",
+    "https://example.invalid/x?q=1&k={}&z=2",
+    "a\\n{}\\n",
+    "\x1b[31m{}\x1b[0m",
+]
+NAMES = [
+    '{v}_token = "{s}"',
+    "{v}Key: {s}",
+    "{V}_API_KEY={s}",
+    "set {v}-secret => '{s}' now",
+    '"{v}_id": "{s}",\n',
+    "export {V}_CLIENT_SECRET='{s}'\n",
+    '{v}.api.key := "{s}";',
+    "<{v}-token>{s}</{v}-token>",
+    'connect("{v}_secret", "{s}")',
+    "https://example.invalid/?{v}_token={s}&x=1",
+]
+
+
+def _left(secrets: tuple[str, ...], text: str) -> list[str]:
+    """List the secret parts that are still in a text; one of five characters may be anything."""
+    return [secret for secret in secrets if len(secret) > 5 and secret in text]
+
+
+def _in_json(text: str) -> str:
+    masked = json.loads(Redactor().mask(json.dumps({"a": [text], "n": 1}).encode()))
+    assert masked["n"] == 1
+    return masked["a"][0]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_secret_is_masked_wherever_it_stands(shape: str) -> None:
+    rng = random.Random(shape)
+    for _ in range(SAMPLES):
+        sample = make(shape, rng)
+        for frame in FRAMES:
+            text = frame.replace("{}", sample.text)
+            assert _left(sample.secrets, Redactor().mask_text(text)) == [], frame
+            assert _left(sample.secrets, _in_json(text)) == [], frame
+            nested = json.dumps({"b": text})
+            assert _left(sample.secrets, _in_json(nested)) == [], frame
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_all_formats_at_once_are_the_formats_one_by_one(shape: str) -> None:
+    text = f"see\n{make(shape, random.Random(shape)).text}\nthere"
+    one_by_one = text
+    for pattern in load_patterns():
+        one_by_one = pattern.mask(one_by_one)
+    assert mask_formats(text) == one_by_one
+    if one_by_one != text:
+        assert may_hold_format(text)
+        assert may_hold_format(json.dumps({"a": [text]}))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_stands_beside_a_secret_is_left(shape: str) -> None:
+    sample = make(shape, random.Random(shape))
+    if shape.startswith("-----BEGIN EC"):
+        return  # without its end it goes on
+    masked = Redactor().mask_text(f"the first line\n{sample.text}\nthe last line")
+    assert masked.startswith("the first line\n")
+    assert masked.endswith("\nthe last line")
+
+
+def _too_short(shape: str) -> str:
+    """Return a text that starts as a secret does, and ends at once."""
+    return make(shape, random.Random(shape), length=3).text
+
+
+# Of these the beginning tells, whatever its length, or the whole, of which three characters a part are enough.
+_ANY_LENGTH = {
+    *(
+        "basic_auth",
+        "cloudant",
+        "private-key",
+        "private_key",
+        "sidekiq-sensitive-url",
+        "npm",
+        "nuget-config-password",
+    ),
+    *("aws-amazon-bedrock-api-key-short-lived", "microsoft-teams-webhook", "slack"),
+    "azure_storage_key",  # by its name
+    *("slack-bot-token", "slack-legacy-token", "slack-user-token", "slack-legacy-bot-token"),
+}
+
+
+@pytest.mark.parametrize("shape", [case for case in SHAPES if case.id.rpartition("-")[0] not in _ANY_LENGTH])
+@pytest.mark.parametrize("frame", ["{}", "see {} there", "key={}", "https://example.invalid/{}/x"])
+def test_what_is_too_short_stays(shape: str, frame: str) -> None:
+    text = frame.replace("{}", _too_short(shape))
+    assert Redactor().mask_text(text) == text
+
+
+PLAIN = [
+    "the task-0123456789abcdef0123456789abcdef is done",
+    "the disk_test_performance of it, and task_live_migrations_of_2024",
+    "pattern.matched_abcdefghij.more, data.attributes.identifier0123",
+    "chatcmpl-ABCDEFGHIJKLMNOPQRSTUVWXYZ123 call_abcdefghijABCDEFGHIJ0123 toolu_01A09q90qw90lq917835lq9",
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "da39a3ee5e6b4b0d3255bfef95601890afd80709 4b1d61e8f5f2b3a8d0d5c4e9b7a6f1e2d3c4b5a6",
+    "linear-gradient(90deg, rgba(2,0,36,1) 0%), the global_search_index_of_documents_01",
+    "jira: see the board; datadog-agent is running, version=7.52.1",
+    "discord: " + "12" * 9 + " is a channel",
+    "heroku_region = eu, cloudflare: https://example.invalid/cdn-cgi/trace",
+    "APPLICATIONS, AP1, APERTURE and AKC are names",
+    "s.replace('abcdefghijklmnopqrstuvwx', '')",
+    "2024-05-15T15:00:00.000000Z 550e8400-e29b-41d4-a716-446655440000 10.0.0.1:8080",
+    "https://example.invalid/services/rooms/abcdefghijklmnopqrstuvwxyz0123456789",
+    "ops_eyes hf_model xai-grok pplx-small npm_config_registry glc_x fm2_x",
+    "model=claude-3-5-sonnet-20241022 text-embedding-ada-002 gpt-4o-2024-08-06",
+    "kind: Service\nmetadata:\n  name: x\ndata:\n  a: b",
+    "pk.id sk.fit(x) tk.Tk() SG.x AC0123 SK12",
+    "E" + "A" * 54,
+    "A" * 300,
+    "0" * 300,
+    "-" * 300,
+]
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_what_means_something_else_stays(text: str) -> None:
+    assert Redactor().mask_text(text) == text
+    assert _in_json(text) == text
+
+
+@pytest.mark.parametrize(("rule", "vendor", "shape"), BY_VENDOR)
+def test_a_value_is_masked_by_the_name_of_its_vendor(rule: str, vendor: str, shape: str) -> None:
+    rng = random.Random(rule + shape)
+    for name in NAMES:
+        if "<d" in shape and "_id" in name:
+            continue  # of a user or a channel
+        sample = make(shape, rng)
+        text = name.replace("{v}", vendor).replace("{V}", vendor.upper()).replace("{s}", sample.text)
+        assert _left(sample.secrets, Redactor().mask_text(text)) == [], text
+        assert _left(sample.secrets, _in_json(text)) == [], text
+
+
+def test_a_value_of_another_length_is_no_vendors() -> None:
+    for text in (
+        "adafruit_feed = abcdefgh12345678",
+        "jira-board: 0123456789abcdef0123",
+        "okta => 'eu-west-1a-primary-01'",
+    ):
+        assert Redactor().mask_text(text) == text
+
+
+def test_every_format_has_a_sample_here() -> None:
+    """Each of our formats masks a sample of a rule, or has its own example (test_redaction.py)."""
+    texts = [make(case.values[0], random.Random(1)).text for case in SHAPES]
+    ours = {pattern.name for pattern in load_patterns() if any(pattern.mask(text) != text for text in texts)}
+    assert len(ours) > 90
+
+
+def test_the_rules_are_all_described() -> None:
+    """Of gitleaks' 222 rules: 150 or so by format, the others by vendor or by context."""
+    rules = {
+        *GITLEAKS,
+        *BY_CONTEXT,
+        *(rule for rule, _, _ in BY_VENDOR if not rule.startswith("detect-secrets")),
+    }
+    assert len(rules) == 222
