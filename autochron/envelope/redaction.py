@@ -2,11 +2,13 @@
 
 A field is masked by its name (see `names`), a string also by what it contains (see `secrets.toml`). The mask
 is the string
-`[masked]`; a container under a secret name is masked whole. Null, booleans, numbers, empty strings and empty containers
+`[masked]`; a container under a secret name is masked whole. Null, booleans, most numbers, empty strings and empty containers
 stay: a program may count with them. Everything else stays as it was, byte by byte.
 
-What can't be seen: a secret in pieces over several strings (the deltas of a stream), in base64 that no tag tells of, or
-in a number.
+A string is also masked by what stands around a secret in it (see `contexts`), and whole where it is encoded and holds one
+(see `encoded`). A whole number is masked under the name of a code only: `pin`, `otp`, `cvv`.
+
+What can't be seen: a secret that is encoded twice, and one in a number under any other name.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from msgspec import Struct, structs
 
 from autochron._late import late
 from autochron._overlap import common_prefix, common_suffix
+from autochron.envelope.commands import mask_sequence
 from autochron.envelope.names import SecretNames
 from autochron.envelope.paths import redact_paths
 from autochron.envelope.patterns import MASK
@@ -40,7 +43,7 @@ _BETWEEN = late(rb"(?:\},|\[)(?=\{)")
 _QUERY_NAMES = frozenset(
     {"key", "sig", "signature", "x-amz-signature", "x-amz-security-token", "x-goog-signature"}
 )
-_PARAMETER = late(r"(?<=[?&])([^=&#\s]+)=([^&#\s]*)")
+_PARAMETER = late(r"(?<=[?&])([^=&#?\s]++)=([^&#\s]*+)")
 _USERINFO = late(r"\A([A-Za-z][A-Za-z0-9+.-]*://)([^/?#@]*)@")
 _HEADERS = frozenset(
     {"x-amz-signature", "x-goog-iam-authorization-token", "www-authenticate", "proxy-authenticate"}
@@ -129,6 +132,8 @@ class Redactor:
                     f"{name}={self.mask_url(value)}" if equals and option else self.mask_url(argument)
                 )
             is_secret = option and named and not equals
+        for index, argument in mask_sequence(masked, self._names, "arguments").items():
+            masked[index] = argument
         return tuple(masked)
 
     def mask_url(self, url: str) -> str:
