@@ -33,7 +33,7 @@ _BINDER = late(
     re.ASCII,
 )
 _BIND = late(r"""(?:&quot;|["'`\])}*]){0,4}([ \t]{0,20})(=>|:=|===?|=|:(?![:/]))([ \t*]{0,20})""", re.ASCII)
-_STATED = late(r"""[ \t]{1,4}(?:is|was|to)[ \t]{0,4}:?[ \t]{0,4}(["'`]?)([^\s"'`]{1,200})\1""", re.ASCII)
+_STATED = late(r"""[ \t]{1,4}(?:is|was|to)\b[ \t]{0,4}:?[ \t]{0,4}(["'`]?)([^\s"'`]{1,200})\1""", re.ASCII)
 _DIGITS = late(r"[ \t]{1,4}(\d{4,8})\b", re.ASCII)
 _PAIRED = late(r"""(["'])[ \t]{0,20},[ \t\n]{0,20}[bru]?(["'])((?:(?!\2)[^\\\n]|\\.){1,4000}+)\2""", re.ASCII)
 _OPTION = late(

@@ -188,6 +188,8 @@ _BLANKS = {9: " ", 10: " ", 13: " ", 12: " ", 27: " "}
 
 
 def _unquoted(text: str) -> str:
+    """Decode raw text, in which no word stands beside another one before it is decoded."""
+    text = text.replace(" ", "\n").replace("+", " ")
     return _PERCENT.sub(lambda match: chr(int(match[1], 16)), text)
 
 
@@ -207,8 +209,8 @@ def _mask_percent(text: str, looker: _Looker) -> str:
 def _as_text(quoted: str) -> str | None:
     if not _PERCENT.search(quoted):
         return None
-    raw = _PERCENT.sub(lambda match: chr(int(match[1], 16)), quoted)
+    raw = _PERCENT.sub(lambda match: chr(int(match[1], 16)), quoted.replace("+", " "))
     try:
-        return raw.replace("+", " ").encode("latin-1").decode()
+        return raw.encode("latin-1").decode()
     except UnicodeError:
         return raw

@@ -28,6 +28,7 @@ from autochron.envelope.paths import redact_paths
 from autochron.envelope.patterns import MASK
 from autochron.envelope.scanner import Scanner, Span, apply
 from autochron.envelope.tags import has_tag
+from autochron.model import Rules
 
 __all__ = ["MASK", "Redactor"]
 
@@ -67,12 +68,26 @@ class _Previous(Struct, frozen=True):
 class Redactor:
     """Masks JSON bodies, text, headers and URLs. Raw bodies of inputs stay in memory, for comparison only."""
 
-    def __init__(self, field_names: Iterable[str] = (), extra_paths: Iterable[str] = ()) -> None:
-        field_names = tuple(field_names)
-        self._scanner = Scanner(SecretNames(field_names)) if field_names else _scanner()
+    def __init__(
+        self, field_names: Iterable[str] = (), extra_paths: Iterable[str] = (), patterns: Iterable[str] = ()
+    ) -> None:
+        """Make one.
+
+        Args:
+            field_names: names that are secret beside the built-in ones.
+            extra_paths: what stands there is masked as well.
+            patterns: regular expressions of more secrets; see `RedactRule`.
+        """
+        field_names, patterns = tuple(field_names), tuple(patterns)
+        self._scanner = Scanner(SecretNames(field_names), patterns) if field_names or patterns else _scanner()
         self._names = self._scanner.names
         self._paths = tuple(extra_paths)
         self._previous: dict[object, _Previous] = {}
+
+    @classmethod
+    def of(cls, rules: Rules) -> Redactor:
+        """Make one that knows what the rules say is a secret."""
+        return cls(rules.redact.names, patterns=rules.redact.patterns)
 
     def mask_input(self, key: object, body: bytes) -> bytes:
         """Mask an input, scanning only what is new since the last one under the same key."""

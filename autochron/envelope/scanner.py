@@ -21,6 +21,7 @@ from autochron.envelope import contexts, encoded
 from autochron.envelope.commands import mask_sequence
 from autochron.envelope.encoded import unpack
 from autochron.envelope.names import SecretNames, holds_number
+from autochron.envelope.own_patterns import OwnPatterns
 from autochron.envelope.patterns import MASK, Pattern, dense_runs, load_patterns
 
 # A string that doesn't end is one token: the text is then no JSON, or a part of one.
@@ -72,10 +73,11 @@ class Span(Struct, gc=False, frozen=True):
 class Scanner:
     """Knows the secret names and formats; keeps of what it sees only keys that mean nothing."""
 
-    __slots__ = ("_harmless", "names", "runs")
+    __slots__ = ("_harmless", "_own", "names", "runs")
 
-    def __init__(self, names: SecretNames) -> None:
+    def __init__(self, names: SecretNames, patterns: Iterable[str] = ()) -> None:
         self.names = names
+        self._own = OwnPatterns(patterns)
         self.runs: set[bytes] = set()
         """Runs of letters and digits that are no encoded secret."""
         self._harmless: set[str] = set()
@@ -94,7 +96,7 @@ class Scanner:
             return True
         if self.names.may_be_in(text) and self._any_name(text):
             return True
-        return self._any_near(text) or contexts.may_be_unnamed(text)
+        return self._any_near(text) or contexts.may_be_unnamed(text) or self._own.may_be_in(text)
 
     def _any_name(self, text: str) -> bool:
         """Look for secret names: as keys, in assignments, and beside what they name."""
@@ -143,8 +145,15 @@ class Scanner:
         """Mask a decoded string: JSON text in it by its tokens, anything else by names and formats."""
         if len(text) < 4 or not self.suspicious(text):
             return text
-        masked = self.mask_decoded(text, nesting)
-        return masked if masked[0] in "{[" and _is_json(masked) else encoded.mask(masked, self)
+        for _ in range(_MAX_PASSES):  # what stood beside a secret may be one without it
+            before = text
+            text = self.mask_decoded(text, nesting)
+            if text[:1] in {"{", "["} and _is_json(text):
+                break
+            text = encoded.mask(text, self)
+            if text == before:
+                break
+        return text
 
     def mask_decoded(self, text: str, nesting: int = 0) -> str:
         """Mask a decoded string without a look at what is encoded in it."""
@@ -152,7 +161,7 @@ class Scanner:
             raw = text.encode("utf-8", "surrogatepass").decode("latin-1")
             masked = apply(raw, self.spans(raw, nesting=nesting + 1))
             return masked.encode("latin-1").decode("utf-8", "surrogatepass")
-        for _ in range(_MAX_PASSES):  # what stood beside a secret may be one without it
+        for _ in range(_MAX_PASSES):
             before = text
             text = self._mask_plain(text)
             if text == before:
@@ -168,7 +177,7 @@ class Scanner:
         text = _SET_COOKIE.sub(lambda match: f"{match[1]}{MASK}", text)
         for pattern in load_patterns():
             text = pattern.mask(text)
-        return contexts.mask(text, self.names)
+        return self._own.mask(contexts.mask(text, self.names))
 
     def _mask_pair(self, match: re.Match[str]) -> str:
         open_key, name, colon, quote, value = match.groups()

@@ -122,7 +122,7 @@ class Recording(Session):
         """What is done before the process is replaced, in the place of `flush`."""
         self._store = store
         self._footer: Footer | None = None
-        self._redactor = redactor or Redactor()
+        self._redactor = redactor or Redactor.of(activation.rules)
         self._joined = joined
         self._lane = MAIN if joined is None else joined.lane
         self._had = _NOTHING
