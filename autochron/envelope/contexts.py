@@ -107,6 +107,8 @@ def may_be_in(text: str, names: SecretNames) -> bool:
     """Tell whether a name in raw text may bind a value that `mask` would see."""
     match = _BINDER.match
     for start, end in find_names(text, names):
+        if start and text[start - 1] == "\\" and "-" in text[start : start + 7]:
+            return True  # an option, behind an escape
         if text[start] == "-" or match(text, end) or text[max(0, start - 4) : start] == "set ":
             return True
         if text[end : end + 1] in _QUOTES and "<" in text:
@@ -214,6 +216,16 @@ def _bound(text: str, start: int, bind: re.Match[str], *, is_code: bool) -> Iter
     if quoted is not None:
         if not is_harmless(quoted[1]) and not _counts(name, quoted[1]):
             yield quoted.span(1)
+        return
+    if (
+        text[at : at + 1] in _QUOTED
+        and text.find("\n", at, at + _MOST_VALUE) < 0
+        and len(text) < at + _MOST_VALUE
+    ):
+        # A string that the text ends in: what comes next is not here yet, or was cut off.
+        value = text[at + 1 :].rstrip("\\")
+        if not is_harmless(value):
+            yield at + 1, at + 1 + len(value)
         return
     opened = text[start - 1] if start and text[start - 1] in "\"'`" else ""
     if opened and text[bind.start()] == opened:

@@ -277,7 +277,7 @@ class SecretNames:
     def _judge_standing(self, before: str, word: str) -> bool:
         bare = word[2:] if word.startswith("-D") else word.lstrip("-.")
         if before.endswith("\\"):
-            return bare in self or bare[1:] in self
+            return bare in self or bare[1:] in self or (bare[:1] == "u" and bare[5:] in self)
         previous = _BEFORE.search(before)
         if previous is None or word[0] == "-":
             return bare in self

@@ -17,6 +17,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable
 from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct, structs
 
@@ -30,6 +31,11 @@ from autochron.envelope.scanner import Scanner, Span, apply
 from autochron.envelope.tags import has_tag
 from autochron.model import Rules
 
+if TYPE_CHECKING:
+    from autochron.envelope.joined import StreamMasker
+
+T = TypeVar("T")
+
 __all__ = ["MASK", "Redactor"]
 
 _MAX_KEYS = 1024
@@ -38,6 +44,8 @@ _MAX_TRIES = 16
 _SMALL = 512
 _PAIRS = b'$dict"'
 _CUT = b"},{"
+_MEMBERS = late(rb'\{"(events|lines|frames)":\[')
+"""How stored bodies begin that a stream was read from."""
 _BETWEEN = late(rb"(?:\},|\[)(?=\{)")
 """Where an array has an object: no key that stands before it says what the object means."""
 # Names that are secret in the query of a URL only.
@@ -46,6 +54,8 @@ _QUERY_NAMES = frozenset(
 )
 _PARAMETER = late(r"(?<=[?&])([^=&#?\s]++)=([^&#\s]*+)")
 _USERINFO = late(r"\A([A-Za-z][A-Za-z0-9+.-]*://)([^/?#@]*)@")
+_OURS = frozenset({"digest", "digests", "hash", "id", "key", "kind", "mode", "lines", "rough", "slug"})
+"""Fields of our structs that hold nothing of the program's."""
 _HEADERS = frozenset(
     {"x-amz-signature", "x-goog-iam-authorization-token", "www-authenticate", "proxy-authenticate"}
 )
@@ -111,15 +121,61 @@ class Redactor:
         """Mask JSON text, and list the paths that were masked."""
         spans = self._scan(body)
         masked = _apply(body, spans) if spans else body
+        held = _MEMBERS.match(masked)
+        if held is not None:
+            together = self._mask_members(masked, held[1].decode())
+            if together != masked:
+                spans = [*spans, Span(0, 0, "", held[1].decode())]
+                masked = together
         if self._paths:
             redacted = redact_paths(masked, self._paths)
             if redacted != masked:
                 return redacted, tuple(dict.fromkeys([*(span.path for span in spans), *self._paths]))
         return masked, tuple(dict.fromkeys([span.path for span in spans])) if spans else ()
 
+    def _mask_members(self, body: bytes, key: str) -> bytes:
+        from autochron.envelope.joined import mask_members  # lazy: many programs read no stream
+
+        return mask_members(body, key, self._scanner)
+
+    def mask_items(self, bodies: Iterable[bytes]) -> list[tuple[bytes, tuple[str, ...]]]:
+        """Mask the items of a stream, each and together, and list the paths that were masked in each."""
+        from autochron.envelope.joined import mask_together  # lazy: as above
+
+        found = [self.mask_outcome(body) for body in bodies]
+        if len(found) > 1:
+            together = mask_together([body for body, _ in found], self._scanner)
+            found = [
+                (now, paths if now == body else (*paths, "(value)"))
+                for now, (body, paths) in zip(together, found, strict=True)
+            ]
+        return found
+
+    def begin_stream(self) -> StreamMasker:
+        """Return what masks the items of a stream together as they come; each is to be masked for itself before."""
+        from autochron.envelope.joined import StreamMasker  # lazy: as above
+
+        return StreamMasker(self._scanner)
+
     def mask_text(self, text: str) -> str:
         """Mask plain text, such as what a program printed."""
         return self._scanner.mask_string(text)
+
+    def mask_texts(self, value: T) -> T:
+        """Mask every text in a struct of the model, and in its tuples."""
+        return self._mask_texts(value)  # type: ignore[no-any-return]
+
+    def _mask_texts(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.mask_text(value)
+        if isinstance(value, tuple):
+            masked = tuple([self._mask_texts(each) for each in value])
+            return value if masked == value else masked
+        if isinstance(value, Struct):
+            fields = {name: getattr(value, name) for name in value.__struct_fields__ if name not in _OURS}
+            changed = {name: now for name, was in fields.items() if (now := self._mask_texts(was)) != was}
+            return structs.replace(value, **changed) if changed else value
+        return value
 
     def mask_headers(self, headers: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         """Mask headers by name and value."""

@@ -16,6 +16,7 @@ _PASSWORD = late(
     r"""\b(?:PASSWORD|PASSWD)(?:\s{1,20}|\s{0,20}\(\s{0,20})(?:'([^'\n]{1,1000})'|"([^"\n]{1,1000})")""",
     re.ASCII | re.IGNORECASE,
 )
+_NEAR = late(r"""passw(?:or)?d(?:\s|\(|\\{1,40}[nrtf]){1,45}\\{0,40}["']""", re.ASCII)
 _INSERT = late(
     r"""\b(?:INSERT|REPLACE)\s{1,20}(?:OR\s{1,20}\w{1,20}\s{1,20}|IGNORE\s{1,20})?INTO\s{1,20}[\w."`\[\]]{1,128}\s{0,20}\(([^()]{1,4000})\)\s{0,20}VALUES\s{0,20}""",
     re.ASCII | re.IGNORECASE,
@@ -28,14 +29,7 @@ def may_be_in(text: str) -> bool:
     lower = text.lower()
     if "identified" in lower or " into" in lower:
         return "identified" in lower or "insert" in lower or "replace" in lower
-    return "passw" in lower and _may_be_password(lower)
-
-
-def _may_be_password(lower: str) -> bool:
-    return any(
-        sign in lower
-        for sign in ("password '", "password('", "password \\", "password(\\", 'password("', "passwd '")
-    )
+    return "passw" in lower and _NEAR.search(lower) is not None
 
 
 def find(text: str, names: SecretNames) -> Iterator[tuple[int, int]]:
