@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from autochron._late import late
 from autochron.envelope.names import SecretNames
 from autochron.envelope.patterns import MASK
-from autochron.envelope.values import is_harmless
+from autochron.envelope.values import is_field, is_harmless
 
 _LOGIN = ("docker", "podman", "nerdctl", "buildah", "skopeo", "helm", "oras", "crane", "az", "harbor")
 # Programs, their options, and the sign that a value's secret stands behind, "" where all of it is one.
@@ -24,6 +24,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("http https xh", "-a --auth", ":"),
     ("sshpass 7z 7za xfreerdp rdesktop", "-p", ""),
     ("redis-cli", "-a", ""),
+    ("ssh-keygen", "-N -P", ""),
     ("sqlcmd bcp tsql zip unzip", "-P", ""),
     ("smbclient", "-U --user", "%"),
     ("lftp", "-u", ","),
@@ -47,7 +48,7 @@ _NEEDS_LOGIN = frozenset(_LOGIN)
 _ATTACHED = frozenset(("-p", "-u", "-P", "-a", "-w", "-U"))
 # An option, behind a blank or a quote, or the letter of an escape.
 _DASH = late(
-    r"""-(?<=[\s"'nrt]-)(?:[puPUawbsEkKAXc]|-(?:user|proxy-user|cert|cookie|oauth2|pass|tlspass|auth)"""
+    r"""-(?<=[\s"'nrt]-)(?:[puPUawbsEkKAXcN]|-(?:user|proxy-user|cert|cookie|oauth2|pass|tlspass|auth)"""
     r"""|pass|storepass|keypass|(?:src|dest)storepass)""",
     re.ASCII,
 )
@@ -59,6 +60,10 @@ _WORD = late(
     r"""(?:[^\s"'\\|;&\n]|\\.|"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|'[^'\n]*+(?:'|(?=\n)|\Z))++|[|;&\n]|.""", re.DOTALL
 )
 _ITEM = late(r"""[, \t\n]{0,20}(["'])((?:(?!\1)[^\\\n]){0,4000}+)\1([\])}]?)""", re.ASCII)
+_THINGS = frozenset(
+    {"cookie", "cookies", "credentials", "pass", "passwords", "pin", "pins", "secret", "secrets", "token"}
+)
+"""Names that are also words: of two strings in a list one needn't name the other."""
 _LISTED = frozenset(
     """
     required enum columns fields keys names include exclude order propertyOrdering scopes tags labels stop type types words
@@ -180,6 +185,8 @@ def mask_sequence(words: Sequence[str | None], names: SecretNames, key: str | No
         for index in range(0, len(given), 2):
             value = given[index + 1]
             if words[index] is None or not _is_name(given[index], names) or not value or is_harmless(value):
+                continue
+            if given[index].lower() in _THINGS or is_field(value):
                 continue
             if value not in names and (len(given) == 2 or all(map(_reads_as_name, given[::2]))):
                 found[index + 1] = MASK

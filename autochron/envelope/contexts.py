@@ -16,7 +16,7 @@ from autochron.envelope import commands, signin, sql
 from autochron.envelope.markup import find_markup
 from autochron.envelope.names import SecretNames, holds_number, is_code_name
 from autochron.envelope.patterns import MASK
-from autochron.envelope.values import is_harmless, is_sentence
+from autochron.envelope.values import is_field, is_harmless, is_sentence
 
 Bounds: TypeAlias = tuple[int, int]
 
@@ -29,12 +29,21 @@ _MOST = 80
 """Characters on either side of a hint in which its name ends."""
 # In raw text: what can bind a value to a name, behind closing quotes, brackets and white space, escaped or not.
 _BINDER = late(
-    r"""(?:\\{0,16}["'`]|[\])}*]|[ \t\r\n]|\\{1,16}[nrtf]){0,12}(?:[:=<>('"`\d]|(?:is|was|to)\b)|\\{0,16}["'],""",
+    r"""(?:\\{0,16}["'`]|[\])}*,]|[ \t\r\n]|\\{1,16}[nrtf]){0,12}(?:\\{0,16}[:=<>('"`\d]|(?:is|was|to|value)\b|\S{0,60}\d)"""
+    r"""|\\{0,16}["'],""",
     re.ASCII,
 )
 _BIND = late(r"""(?:&quot;|["'`\])}*]){0,4}([ \t]{0,20})(=>|:=|===?|=|:(?![:/]))([ \t*]{0,20})""", re.ASCII)
 _STATED = late(r"""[ \t]{1,4}(?:is|was|to)\b[ \t]{0,4}:?[ \t]{0,4}(["'`]?)([^\s"'`]{1,200})\1""", re.ASCII)
-_DIGITS = late(r"[ \t]{1,4}(\d{4,8})\b", re.ASCII)
+_DIGITS = late(r"[ \t]{1,4}(\d{3,8})\b", re.ASCII)
+# `name: DB_PASSWORD`, and below it `value: x`.
+_NAMED = late(r"""(?:name|key)["']?[ \t]{0,4}[:=][ \t]{0,4}["']?\Z""", re.ASCII | re.IGNORECASE)
+_BESIDE = late(
+    r"""["']?[ \t]{0,8}[,;]?[ \t]{0,8}\r?\n?[ \t]{0,60}["']?value["']?[ \t]{0,8}[:=][ \t]{0,8}["']?([^\s"',;}]{1,4000})""",
+    re.ASCII | re.IGNORECASE,
+)
+_CALLED = late(r"""\([ \t]{0,4}[bru]?(["'])((?:(?!\1)[^\\\n]){1,4000}+)\1[ \t]{0,4}[,)]""", re.ASCII)
+_ALONE = late(r"[ \t]{1,20}([^\s\[{(<]\S{5,400})[ \t]{0,20}(?=\r?\n|\Z)", re.ASCII)
 _PAIRED = late(r"""(["'])[ \t]{0,20},[ \t\n]{0,20}[bru]?(["'])((?:(?!\2)[^\\\n]|\\.){1,4000}+)\2""", re.ASCII)
 _OPTION = late(
     r"""[ \t]{1,20}(?:"([^"\n]{1,4000})"|'([^'\n]{1,4000})'|([^\s"'\-][^\s"']{0,4000}))""", re.ASCII
@@ -60,6 +69,11 @@ _LINE_START = late(
 _HEADERS = frozenset({"authorization", "cookie", "cookies"})
 _CODE = late(r"\b(?:def|import|return|function|class|await|lambda|const|let|var)\b|\w\(")
 _CALL = late(r"(?:await |new |not )?[A-Za-z_][\w.]*[(\[]|[A-Za-z_]+(?:\.[A-Za-z_]+)+[;,]?\Z", re.ASCII)
+# `Iterable[str]`, `Secrets,`: what code says of a parameter.
+_TYPE = late(
+    r"[A-Za-z_][A-Za-z_.]{0,60}\[[A-Za-z_\[\], .|\"']{0,200}|[A-Z][a-z]+(?:[A-Z][a-z]+)*(?:[,)]|[ \t]*=|[ \t]*\Z)",
+    re.ASCII,
+)
 _TYPED = late(r"([A-Za-z_][\w.]*)[ \t]*(?:[|=\[,)]|\Z)", re.ASCII)
 _SCALAR = late(r"[ \t]*(?:-[ \t]+)?(?:[\w.\-\"']{1,100}:[ \t]+)?(.*)", re.ASCII)
 _PGPASS = late(
@@ -73,7 +87,7 @@ _FILE = late(
 )
 _PORT = late(r":(?:\d{4,5}|\*):", re.ASCII)
 _NETRC = late(
-    r"(?:\bmachine[ \t\n]{1,20}[^\s]{1,253}|\bdefault)"
+    r"(?:\bmachine[ \t\n]{1,20}[^\s]{1,253}|(?:(?<=\n)|\A)default(?=\s{1,20}(?:login|user)\b))"
     r"((?:[ \t\n]{1,20}(?:login|account|port|user)[ \t\n]{1,20}[^\s]{1,253}){0,3}"
     r"[ \t\n]{1,20}passw(?:or)?d[ \t\n]{1,20})([^\s]{1,1000})",
     re.ASCII,
@@ -118,7 +132,7 @@ def may_be_in(text: str, names: SecretNames) -> bool:
 
 def may_be_unnamed(text: str) -> bool:
     """Tell whether there may be a secret in raw text that no name stands beside."""
-    if "=" in text and signin.may_be_in(text):
+    if ("=" in text and signin.may_be_in(text)) or signin.may_be_object(text):
         return True
     if "-" in text and commands.may_be_in(text):
         return True
@@ -196,9 +210,40 @@ def _of_name(text: str, start: int, end: int, *, is_code: bool) -> Iterator[Boun
     if digits is not None and is_code_name(text[start:end]):
         yield digits.span(1)
         return
+    yield from _beside(text, start, end)
+
+
+def _beside(text: str, start: int, end: int) -> Iterator[Bounds]:
+    """Yield the value that stands beside a name with no sign between."""
+    beside = _BESIDE.match(text, end)
+    if beside is not None and _NAMED.search(text, max(0, start - 16), start):
+        if not is_harmless(beside[1]):
+            yield beside.span(1)
+        return
+    called = _CALLED.match(text, end)
+    if called is not None:
+        if text[start : start + 4].lower().startswith(("set", "pass", "with")) and not is_harmless(called[2]):
+            yield called.span(2)
+        return
     pair = _PAIRED.match(text, end)
-    if pair is not None and start > 1 and text[start - 1] == pair[1] and text[start - 2] in "([":
-        yield pair.span(3)
+    if pair is not None and start > 1 and text[start - 1] == pair[1] and not is_field(pair[3]):
+        before = text[max(0, start - 3) : start - 1].rstrip()[-1:]
+        closes = text[pair.end() : pair.end() + 4].lstrip()[:1] in {")", "]"}
+        if (before in {"(", "["} and closes) or (
+            before in {"(", "[", ","} and any(sign.isdigit() for sign in pair[3])
+        ):
+            yield pair.span(3)
+        return
+    alone = _ALONE.match(text, end)
+    if alone is not None and _mixes(alone[1]) and not is_harmless(alone[1]):
+        begin = text.rfind("\n", max(0, start - 60), start) + 1
+        if (begin or start <= 60) and _LINE_START.fullmatch(text, begin, start):
+            yield alone.span(1)
+
+
+def _mixes(value: str) -> bool:
+    """Tell whether a value has both letters and digits, as words of prose have not."""
+    return any(sign.isdigit() for sign in value) and any(sign.isalpha() for sign in value)
 
 
 def _bound(text: str, start: int, bind: re.Match[str], *, is_code: bool) -> Iterator[Bounds]:
@@ -246,7 +291,7 @@ def _bound(text: str, start: int, bind: re.Match[str], *, is_code: bool) -> Iter
     if is_header or ((leads or opened) and sign in {":", "="}):
         yield from _to_end(text, at, stop, name, bind, is_header=is_header, is_code=is_code)
         return
-    yield from _one_word(text, at, stop, name, bind)
+    yield from _one_word(text, at, stop, name, bind, is_code=is_code)
 
 
 def _to_end(
@@ -261,14 +306,18 @@ def _to_end(
         return
     if not is_header and (is_sentence(value) or value[0] in "{[("):
         return
-    if bind[2] == "=" and bind[1] and (_CALL.match(value) or (is_code and _is_code(value))):
+    if bind[2] == "=" and (bind[1] or is_code) and (_CALL.match(value) or (is_code and _is_code(value))):
+        return
+    if is_code and bind[2] == ":" and _TYPE.match(value):
         return
     if bind[2] == ":" and (typed := _TYPED.match(value)) and is_harmless(typed[1]):
         return
     yield at, at + len(value)
 
 
-def _one_word(text: str, at: int, stop: int, name: str, bind: re.Match[str]) -> Iterator[Bounds]:
+def _one_word(
+    text: str, at: int, stop: int, name: str, bind: re.Match[str], *, is_code: bool
+) -> Iterator[Bounds]:
     """Yield one word in the middle of a line, unless it reads as prose or as code."""
     word = _WORD.match(text, at, stop)
     if word is None:
@@ -284,7 +333,11 @@ def _one_word(text: str, at: int, stop: int, name: str, bind: re.Match[str]) -> 
         # What is assigned in the middle of a line is mostly code: a digit or a sign tells a secret from a variable.
         if value.replace("_", "").replace(".", "").isalpha() or bind[2].startswith("=="):
             return
-    elif (is_plain and follows == " ") or "(" in value or value[0] in "{[":
+    elif (is_code and _TYPE.match(text[at:stop])) or (
+        (is_plain and (follows == " " or text[word.end() : word.end() + 2] == ", "))
+        or "(" in value
+        or value[0] in "{["
+    ):
         return
     yield at, at + len(value)
 

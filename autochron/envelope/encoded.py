@@ -24,6 +24,7 @@ _MOST_RATIO = 32
 _SIGNS = b"+/_-"
 _ENCODING = bytes(1 if code < 128 and (chr(code).isalnum() or code in _SIGNS) else 0 for code in range(256))
 _RUN = b"\1" * _SHORTEST
+_LINE = b"\1" * 48
 _BASE64 = late(r"[A-Za-z0-9+/_\-]{16,}+={0,2}", re.ASCII)
 _WRAPPED = late(r"(?:[A-Za-z0-9+/]{48,76}\r?\n)++[A-Za-z0-9+/]{1,76}={0,2}", re.ASCII)
 _WRAPPED_RAW = late(r"[A-Za-z0-9+/]{48}(?:\\r|\r)?(?:\\n|\n)", re.ASCII)
@@ -59,7 +60,7 @@ def may_be_in(text: str, looker: _Looker) -> bool:
     at = kinds.find(_RUN)
     if at < 0:
         return False
-    if _WRAPPED_RAW.search(text):
+    if kinds.find(_LINE, at) >= 0 and _WRAPPED_RAW.search(text):
         return True
     while at >= 0:
         end = kinds.find(b"\0", at)

@@ -23,6 +23,7 @@ from autochron.envelope.encoded import unpack
 from autochron.envelope.names import SecretNames, holds_number
 from autochron.envelope.own_patterns import OwnPatterns
 from autochron.envelope.patterns import MASK, Pattern, dense_runs, load_patterns
+from autochron.envelope.signin import KEYS as SIGN_IN_KEYS
 
 # A string that doesn't end is one token: the text is then no JSON, or a part of one.
 _TOKEN = late(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{},:]|[^\s"\[\]{},:]++', re.DOTALL)
@@ -30,6 +31,7 @@ _NAME = late(r"[\w.\- ]{1,100}", re.ASCII)
 _NAME_KEYS = frozenset({"name", "key"})
 _TAGS = tuple(f"{tag}{end}" for tag in ("$dict", "$bytes", "$bytearray") for end in ('"', "\\"))
 _BYTES = frozenset({"$bytes", "$bytearray"})
+_LONG = 4000
 _MOST_MEMBERS = 6
 _MOST_BYTES = 300
 """Tokens that the bytes of a language model's token are written with, at most."""
@@ -94,7 +96,8 @@ class Scanner:
         if "$" in text and any(tag in text for tag in _TAGS):
             # Keys that are items of arrays, and text in base64, which no quick look tells.
             return True
-        if self.names.may_be_in(text) and self._any_name(text):
+        # Of a long text a hint is there anyway, and finding one first would be to look twice.
+        if (len(text) > _LONG or self.names.may_be_in(text)) and self._any_name(text):
             return True
         return self._any_near(text) or contexts.may_be_unnamed(text) or self._own.may_be_in(text)
 
@@ -311,6 +314,8 @@ class _Pass:
         value = at + 2
         if name in _NAME_KEYS and self._sign(value) == '"':
             self._look_for_value(value, level)
+        if name == "code" and self._sign(value) == '"' and self._is_sign_in(value):
+            return self._mask_value(value)
         if name in self.scanner.names and not (name == "token" and self._is_logprob(value)):
             if self._is_secret_number(name, value):
                 self.found.append(Span(*self.tokens[value], f'"{MASK}"', self._path()))
@@ -377,6 +382,19 @@ class _Pass:
                     if here < at and here in self.named:
                         self._mask_before(here, level)
                     break
+
+    def _is_sign_in(self, at: int) -> bool:
+        """Tell whether a plain member beside a value says that the object asks for a token."""
+        for step in (4, -4):
+            here = at
+            for _ in range(_MOST_MEMBERS):
+                comma = here + 1 if step > 0 else here - 3
+                here += step
+                if self._sign(comma) != "," or self._sign(here - 1) != ":" or self._sign(here) in "{[":
+                    break
+                if self._sign(here) == '"' and self._decoded(here - 2) in SIGN_IN_KEYS:
+                    return True
+        return False
 
     def _mask_before(self, at: int, level: _Level) -> None:
         """Mask a value that was passed already."""

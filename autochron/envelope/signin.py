@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from autochron._late import late
 
+KEYS = frozenset({"grant_type", "redirect_uri", "code_verifier", "client_secret"})
+"""Fields beside which `code` is that of a sign-in."""
 _ALWAYS = late(
     r"""(?:(?<=[?&#;\s"'])|\A)(?:code_verifier|(?:client_)?assertion|SAMLResponse|samlresponse|SAMLart|id_token_hint|logout_token"""
     r"""|(?:subject_|actor_|oauth_)token|oauth_verifier|oauth_signature|device_code|magic_link|otp|client_secret|refresh_token)"""
@@ -41,6 +43,11 @@ _PARAMETER = late(r"""(?:(?<=[?&#])|\A)(code|ticket|state|pgtIou)=([^&#]++)""", 
 def may_be_in(text: str) -> bool:
     """Tell whether raw text may have such a parameter."""
     return any(hint in text for hint in _HINTS)
+
+
+def may_be_object(text: str) -> bool:
+    """Tell whether raw text may have an object that asks for a token, by whose fields a code is known."""
+    return "code" in text and ("grant_type" in text or "redirect_uri" in text)
 
 
 def find(text: str) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,11 @@ from autochron._late import late
 from autochron.envelope.names import SecretNames
 
 _IDENTIFIED = late(
-    r"""\bIDENTIFIED\s{1,20}(?:WITH\s{1,20}\S{1,64}\s{1,20})?(?:BY|AS)\s{1,20}(?:PASSWORD\s{1,20})?(?:'([^'\n]{1,1000})'|"([^"\n]{1,1000})"|([^\s;'"]{1,1000}))""",
+    r"""\bIDENTIFIED\s{1,20}(?:WITH\s{1,20}\S{1,64}\s{1,20})?(?:BY|AS)\s{1,20}(?:PASSWORD\s{1,20})?(?:'([^'\n]{1,1000})'|"([^"\n]{1,1000})")""",
+    re.ASCII | re.IGNORECASE,
+)
+_BARE = late(
+    r"""\b(?:CREATE|ALTER|GRANT)\b[^;'"]{1,300}?\bIDENTIFIED\s{1,20}BY\s{1,20}([^\s;'"]{1,1000})""",
     re.ASCII | re.IGNORECASE,
 )
 _PASSWORD = late(
@@ -36,7 +40,7 @@ def find(text: str, names: SecretNames) -> Iterator[tuple[int, int]]:
     """Yield where the secrets stand."""
     if "'" not in text and '"' not in text and "identified" not in text.lower():
         return
-    for pattern in (_IDENTIFIED, _PASSWORD):
+    for pattern in (_IDENTIFIED, _BARE, _PASSWORD):
         for match in pattern.finditer(text):
             yield match.span(match.lastindex or 0)
     for match in _INSERT.finditer(text):

@@ -7,8 +7,11 @@ import gzip
 import json
 import random
 import re
+import subprocess
+import sys
 import time
 import urllib.parse
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -30,6 +33,8 @@ TEXTS = [
     "api_key: >-\n    @\nnext: 1\n",
     "secrets:\n  db: @\n  other: 'x@'\nplain: 1\n",
     "{password: @, user: bob}",
+    "env:\n- name: DB_PASSWORD\n  value: @\n",
+    "{'key': 'api_key', 'value': '@'}",
     # INI, properties, environments
     "[db]\nuser = bob\npassword = @\n",
     "db.password = @",
@@ -107,6 +112,10 @@ TEXTS = [
     "My password is @",
     "login failed for bob, passwd: @, try again",
     "password => '@'",
+    "setPassword('@')",
+    "ENV API_TOKEN @",
+    "password @",
+    "['user', 'bob', 'password', '@']",
     'password: str = "@"',
     'os.environ["X_TOKEN"] = "@"',
 ]
@@ -148,6 +157,9 @@ PLAIN = [
     "https://example.invalid/a%20b%2Fc",
     "token, rest = line.split()",
     "for token in tokens:",
+    "['password', 'email']",
+    "get_token('x1')",
+    "a token in 2020 was one",
 ]
 
 
@@ -216,6 +228,16 @@ def test_names_that_hold_a_short_one_are_not(name: str) -> None:
         (["x", "--password", VALUE, "-v"], ["x", "--password", "[masked]", "-v"]),
         (["curl", "-u", f"bob:{VALUE}", "-v"], ["curl", "-u", "bob:[masked]", "-v"]),
         (["/usr/bin/mysql", f"-p{VALUE}"], ["/usr/bin/mysql", "-p[masked]"]),
+        (["cookies", "milk"], ["cookies", "milk"]),
+        (
+            {"code": VALUE, "grant_type": "authorization_code"},
+            {"code": "[masked]", "grant_type": "authorization_code"},
+        ),
+        (
+            {"grant_type": "x", "client_id": "y", "code": VALUE},
+            {"grant_type": "x", "client_id": "y", "code": "[masked]"},
+        ),
+        ({"code": "E501", "client_id": "y"}, {"code": "E501", "client_id": "y"}),
         ({"required": ["password", "email"]}, {"required": ["password", "email"]}),
         (["password", "token"], ["password", "token"]),
         (["docker", "run", "-p", "80:80"], ["docker", "run", "-p", "80:80"]),
@@ -229,6 +251,40 @@ def test_names_and_values_as_bytes() -> None:
     pair = [{"$bytes": base64.b64encode(each.encode()).decode()} for each in ("x-api-key", VALUE)]
     masked = Redactor().mask(msgspec.json.encode([pair]))
     assert pair[1]["$bytes"].encode() not in masked
+
+
+PROGRAM = """
+import autochron
+
+@autochron.boundary("read", kind="tool")
+def read(command):
+    return {"text": SAID}
+
+found = read(COMMAND)
+print(found["text"])
+"""
+
+
+def test_a_run_keeps_no_secret_that_its_tools_read(tmp_path: Path) -> None:
+    said = "\n".join(text.replace("@", VALUE) for text in TEXTS)
+    command = ["curl", "-u", f"bob:{VALUE}", "https://example.invalid"]
+    (tmp_path / "autochron.toml").write_text("version = 1\npacks = []\n")
+    (tmp_path / "agent.py").write_text(PROGRAM.replace("SAID", repr(said)).replace("COMMAND", repr(command)))
+    run = [sys.executable, "-m", "autochron"]
+    made = subprocess.run(
+        [*run, "run", "agent.py", "--token", VALUE], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert made.returncode == 0, made.stderr
+    assert made.stdout == f"{said}\n".replace("\r", "")
+    assert VALUE not in made.stderr
+    for arguments in (["show", "last", "--full"], ["export", "last", "trace.jsonl"]):
+        told = subprocess.run(
+            [*run, "traces", *arguments], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert VALUE not in told.stdout
+    kept = [file for file in tmp_path.rglob("*") if file.is_file() and file.name != "agent.py"]
+    assert [file.name for file in kept if VALUE.encode() in file.read_bytes()] == []
+    assert b"[masked]" in (tmp_path / "trace.jsonl").read_bytes()
 
 
 # --- encoded ---
