@@ -27,7 +27,8 @@ from autochron.envelope.commands import mask_sequence
 from autochron.envelope.names import SecretNames
 from autochron.envelope.paths import redact_paths
 from autochron.envelope.patterns import MASK
-from autochron.envelope.scanner import Scanner, Span, apply
+from autochron.envelope.scanner import Scanner
+from autochron.envelope.spans import Span, apply
 from autochron.envelope.tags import has_tag
 from autochron.model import Rules
 

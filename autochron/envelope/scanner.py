@@ -14,7 +14,6 @@ from functools import cache
 from typing import TypeAlias
 
 import msgspec
-from msgspec import Struct
 
 from autochron._late import late
 from autochron.envelope import contexts, encoded
@@ -24,6 +23,7 @@ from autochron.envelope.names import SecretNames, holds_number
 from autochron.envelope.own_patterns import OwnPatterns
 from autochron.envelope.patterns import MASK, Pattern, dense_runs, load_patterns
 from autochron.envelope.signin import KEYS as SIGN_IN_KEYS
+from autochron.envelope.spans import Span, apply
 
 # A string that doesn't end is one token: the text is then no JSON, or a part of one.
 _TOKEN = late(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{},:]|[^\s"\[\]{},:]++', re.DOTALL)
@@ -61,15 +61,6 @@ _MAX_HARMLESS = 4096
 _MAX_NESTING = 20
 _MAX_PASSES = 8
 _decode = msgspec.json.Decoder().decode
-
-
-class Span(Struct, gc=False, frozen=True):
-    """One replacement, by offsets in the text."""
-
-    start: int
-    end: int
-    text: str
-    path: str
 
 
 class Scanner:
@@ -220,17 +211,6 @@ def _sorted_patterns() -> tuple[_BySign, _BySign]:
             sign = min(signs, key=lambda letter: letter == " ", default="")
             (loose if pattern.loose else dense).setdefault(sign, []).append((needle, pattern))
     return tuple(loose.items()), tuple(dense.items())
-
-
-def apply(text: str, spans: Iterable[Span]) -> str:
-    """Replace the spans."""
-    parts: list[str] = []
-    end = 0
-    for span in spans:
-        parts += (text[end : span.start], span.text)
-        end = span.end
-    parts.append(text[end:])
-    return "".join(parts)
 
 
 def _is_json(text: str) -> bool:
