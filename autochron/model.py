@@ -269,6 +269,18 @@ class Pack(Struct, frozen=True):
     """Modules of the library that send what nobody waits for: a replay that refuses them is the same."""
 
 
+class RedactRule(Struct, frozen=True):
+    """What is a secret in this project beside what is one everywhere.
+
+    Attributes:
+        patterns: regular expressions; of one with a group `secret` that group is masked, else the whole match.
+        names: names of fields.
+    """
+
+    patterns: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
 class Rules(Struct, frozen=True, kw_only=True):
     """Everything that a rule file says, validated."""
 
@@ -292,6 +304,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     snapshots: tuple[SnapshotRule, ...] = ()
     effects: tuple[EffectRule, ...] = ()
     outputs: tuple[OutputRule, ...] = ()
+    redact: RedactRule = RedactRule()
     snapshot: bool = True
     """Whether small files and databases of the project are kept before a boundary writes them, without a table."""
     children: bool = True

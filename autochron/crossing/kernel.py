@@ -280,6 +280,8 @@ class Kernel:
         """Called for the points of HTTP clients with the innermost open crossing."""
         self.pass_in: Callable[[BoundaryRule, Any, Point], None] = _pass_nothing
         """Called with what is passed as the argument that a rule means."""
+        self.mask_name: Callable[[str], str] = str
+        """Called with a name that a call's values form: recording and replay go by the masked one."""
         self._next = numbers or itertools.count(1).__next__
         self._occurrences: dict[str, Callable[[], int]] = {}
 
@@ -385,7 +387,7 @@ class Kernel:
         )
         try:
             captured = point.captured.get(boundary.rule.id, {})
-            return boundary.template.form(bound(point, arguments), facts, captured)
+            return self.mask_name(boundary.template.form(bound(point, arguments), facts, captured))
         except Exception as error:  # also a property of the program's own that raises
             if is_interruption(error):
                 raise

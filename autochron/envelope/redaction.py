@@ -2,11 +2,13 @@
 
 A field is masked by its name (see `names`), a string also by what it contains (see `secrets.toml`). The mask
 is the string
-`[masked]`; a container under a secret name is masked whole. Null, booleans, numbers, empty strings and empty containers
+`[masked]`; a container under a secret name is masked whole. Null, booleans, most numbers, empty strings and empty containers
 stay: a program may count with them. Everything else stays as it was, byte by byte.
 
-What can't be seen: a secret in pieces over several strings (the deltas of a stream), in base64 that no tag tells of, or
-in a number.
+A string is also masked by what stands around a secret in it (see `contexts`), and whole where it is encoded and holds one
+(see `encoded`). A whole number is masked under the name of a code only: `pin`, `otp`, `cvv`.
+
+What can't be seen: a secret that is encoded twice, and one in a number under any other name.
 """
 
 from __future__ import annotations
@@ -15,16 +17,25 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable
 from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct, structs
 
 from autochron._late import late
 from autochron._overlap import common_prefix, common_suffix
+from autochron.envelope.commands import mask_sequence
 from autochron.envelope.names import SecretNames
 from autochron.envelope.paths import redact_paths
 from autochron.envelope.patterns import MASK
-from autochron.envelope.scanner import Scanner, Span, apply
+from autochron.envelope.scanner import Scanner
+from autochron.envelope.spans import Span, apply
 from autochron.envelope.tags import has_tag
+from autochron.model import Rules
+
+if TYPE_CHECKING:
+    from autochron.envelope.joined import StreamMasker
+
+T = TypeVar("T")
 
 __all__ = ["MASK", "Redactor"]
 
@@ -34,14 +45,18 @@ _MAX_TRIES = 16
 _SMALL = 512
 _PAIRS = b'$dict"'
 _CUT = b"},{"
+_MEMBERS = late(rb'\{"(events|lines|frames)":\[')
+"""How stored bodies begin that a stream was read from."""
 _BETWEEN = late(rb"(?:\},|\[)(?=\{)")
 """Where an array has an object: no key that stands before it says what the object means."""
 # Names that are secret in the query of a URL only.
 _QUERY_NAMES = frozenset(
     {"key", "sig", "signature", "x-amz-signature", "x-amz-security-token", "x-goog-signature"}
 )
-_PARAMETER = late(r"(?<=[?&])([^=&#\s]+)=([^&#\s]*)")
+_PARAMETER = late(r"(?<=[?&])([^=&#?\s]++)=([^&#\s]*+)")
 _USERINFO = late(r"\A([A-Za-z][A-Za-z0-9+.-]*://)([^/?#@]*)@")
+_OURS = frozenset({"digest", "digests", "hash", "id", "key", "kind", "mode", "lines", "rough", "slug"})
+"""Fields of our structs that hold nothing of the program's."""
 _HEADERS = frozenset(
     {"x-amz-signature", "x-goog-iam-authorization-token", "www-authenticate", "proxy-authenticate"}
 )
@@ -64,12 +79,26 @@ class _Previous(Struct, frozen=True):
 class Redactor:
     """Masks JSON bodies, text, headers and URLs. Raw bodies of inputs stay in memory, for comparison only."""
 
-    def __init__(self, field_names: Iterable[str] = (), extra_paths: Iterable[str] = ()) -> None:
-        field_names = tuple(field_names)
-        self._scanner = Scanner(SecretNames(field_names)) if field_names else _scanner()
+    def __init__(
+        self, field_names: Iterable[str] = (), extra_paths: Iterable[str] = (), patterns: Iterable[str] = ()
+    ) -> None:
+        """Make one.
+
+        Args:
+            field_names: names that are secret beside the built-in ones.
+            extra_paths: what stands there is masked as well.
+            patterns: regular expressions of more secrets; see `RedactRule`.
+        """
+        field_names, patterns = tuple(field_names), tuple(patterns)
+        self._scanner = Scanner(SecretNames(field_names), patterns) if field_names or patterns else _scanner()
         self._names = self._scanner.names
         self._paths = tuple(extra_paths)
         self._previous: dict[object, _Previous] = {}
+
+    @classmethod
+    def of(cls, rules: Rules) -> Redactor:
+        """Make one that knows what the rules say is a secret."""
+        return cls(rules.redact.names, patterns=rules.redact.patterns)
 
     def mask_input(self, key: object, body: bytes) -> bytes:
         """Mask an input, scanning only what is new since the last one under the same key."""
@@ -93,15 +122,61 @@ class Redactor:
         """Mask JSON text, and list the paths that were masked."""
         spans = self._scan(body)
         masked = _apply(body, spans) if spans else body
+        held = _MEMBERS.match(masked)
+        if held is not None:
+            together = self._mask_members(masked, held[1].decode())
+            if together != masked:
+                spans = [*spans, Span(0, 0, "", held[1].decode())]
+                masked = together
         if self._paths:
             redacted = redact_paths(masked, self._paths)
             if redacted != masked:
                 return redacted, tuple(dict.fromkeys([*(span.path for span in spans), *self._paths]))
         return masked, tuple(dict.fromkeys([span.path for span in spans])) if spans else ()
 
+    def _mask_members(self, body: bytes, key: str) -> bytes:
+        from autochron.envelope.joined import mask_members  # lazy: many programs read no stream
+
+        return mask_members(body, key, self._scanner)
+
+    def mask_items(self, bodies: Iterable[bytes]) -> list[tuple[bytes, tuple[str, ...]]]:
+        """Mask the items of a stream, each and together, and list the paths that were masked in each."""
+        from autochron.envelope.joined import mask_together  # lazy: as above
+
+        found = [self.mask_outcome(body) for body in bodies]
+        if len(found) > 1:
+            together = mask_together([body for body, _ in found], self._scanner)
+            found = [
+                (now, paths if now == body else (*paths, "(value)"))
+                for now, (body, paths) in zip(together, found, strict=True)
+            ]
+        return found
+
+    def begin_stream(self) -> StreamMasker:
+        """Return what masks the items of a stream together as they come; each is to be masked for itself before."""
+        from autochron.envelope.joined import StreamMasker  # lazy: as above
+
+        return StreamMasker(self._scanner)
+
     def mask_text(self, text: str) -> str:
         """Mask plain text, such as what a program printed."""
         return self._scanner.mask_string(text)
+
+    def mask_texts(self, value: T) -> T:
+        """Mask every text in a struct of the model, and in its tuples."""
+        return self._mask_texts(value)  # type: ignore[no-any-return]
+
+    def _mask_texts(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.mask_text(value)
+        if isinstance(value, tuple):
+            masked = tuple([self._mask_texts(each) for each in value])
+            return value if masked == value else masked
+        if isinstance(value, Struct):
+            fields = {name: getattr(value, name) for name in value.__struct_fields__ if name not in _OURS}
+            changed = {name: now for name, was in fields.items() if (now := self._mask_texts(was)) != was}
+            return structs.replace(value, **changed) if changed else value
+        return value
 
     def mask_headers(self, headers: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         """Mask headers by name and value."""
@@ -129,6 +204,8 @@ class Redactor:
                     f"{name}={self.mask_url(value)}" if equals and option else self.mask_url(argument)
                 )
             is_secret = option and named and not equals
+        for index, argument in mask_sequence(masked, self._names, "arguments").items():
+            masked[index] = argument
         return tuple(masked)
 
     def mask_url(self, url: str) -> str:

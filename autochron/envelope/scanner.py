@@ -8,40 +8,49 @@ from __future__ import annotations
 
 import binascii
 import re
+import sys
 from collections.abc import Iterable
 from functools import cache
 from typing import TypeAlias
 
 import msgspec
-from msgspec import Struct
 
 from autochron._late import late
-from autochron.envelope.names import SecretNames
+from autochron.envelope import contexts, encoded
+from autochron.envelope.commands import mask_sequence
+from autochron.envelope.encoded import unpack
+from autochron.envelope.names import SecretNames, holds_number
+from autochron.envelope.own_patterns import OwnPatterns
 from autochron.envelope.patterns import MASK, Pattern, dense_runs, load_patterns
+from autochron.envelope.signin import KEYS as SIGN_IN_KEYS
+from autochron.envelope.spans import Span, apply
 
-_TOKEN = late(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s"\[\]{},:]++', re.DOTALL)
-_ANY_KEY = late(r"""(?:(?<![\w.\- ])|(?=\\))(\\?[\w.\- ]++)\\*["'](?:\s|\\+[nrtf])*:""", re.ASCII)
-_ASSIGNED = late(r"(?:(?<![\w.\-])|(?=\\))(\\?[\w.\-]++)=", re.ASCII)
-# A name that stands as a value, beside what it names: `["x-api-key", …]`, `{"name": "password", "value": …}`.
-_NAMING = late(
-    r"""(?:\[(?:\s|\\+[nrtf])*+\\*+"|"(?:name|key)\\*+"(?:\s|\\+[nrtf])*+:(?:\s|\\+[nrtf])*+\\*+")([\w.\- ]++)\\*+\"""",
-    re.ASCII,
-)
+# A string that doesn't end is one token: the text is then no JSON, or a part of one.
+_TOKEN = late(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{},:]|[^\s"\[\]{},:]++', re.DOTALL)
 _NAME = late(r"[\w.\- ]{1,100}", re.ASCII)
 _NAME_KEYS = frozenset({"name", "key"})
 _TAGS = tuple(f"{tag}{end}" for tag in ("$dict", "$bytes", "$bytearray") for end in ('"', "\\"))
 _BYTES = frozenset({"$bytes", "$bytearray"})
+_LONG = 4000
 _MOST_MEMBERS = 6
+_MOST_BYTES = 300
+"""Tokens that the bytes of a language model's token are written with, at most."""
+_MOST_STEPS = 64
+"""Steps of a path that is reported."""
 # `password=Secret` in text, `Cfg(password='Secret')`. What is called or indexed, and what is itself named so, is code.
 _KEYWORD = late(
     r"""(?<![\w.\-?&$])([\w.\-]++)=(?:(['"])((?:(?!\2)[^\\\n])++)\2|([!#%*+./0-9:@A-Z^_a-z|~\-]{4,}+)(?![(\[=]))""",
     re.ASCII,
 )
-_SET_COOKIE = late(r"\b([Ss]et-[Cc]ookie: *[^\s=;,]++=)([^\s;,\"\\]++)", re.ASCII)
+_SET_COOKIE = late(r"\b([Ss]et-[Cc]ookie: {0,20}[^\s=;,:]{1,256}+=)([^\s;,\"\\]++)", re.ASCII)
 _NO_SECRETS = frozenset({"None", "True", "False", "null", "true", "false", "str", "string", MASK})
 # Escapes that can hide a letter, a sign or a slash of a secret from a search of raw text.
 _HIDING = late(r"\\u00[2-7]|\\/")
-_PAIR = late(r"""(\\*["'])([\w.\- ]+)\1(\s*:\s*)(\\*["'])(.*?)(?<!\\)\4""", re.ASCII)
+# The backslashes have a bound, as JSON in JSON in JSON has them, so that a long row of them is not read over and over.
+_PAIR = late(
+    r"""(\\{0,40}["'])([\w.\- ]{1,200}+)\1(\s{0,40}+:\s{0,40}+)(\\{0,40}+["'])((?:(?!(?<!\\)\4)[^\n])*+)\4""",
+    re.ASCII,
+)
 _VARIABLE = late(r"""(?<![\w$])([A-Z][A-Z0-9_]{2,})=(["']?)([!#%&*+\-./0-9:=?@A-Z^_a-z|~]{6,})""", re.ASCII)
 _QUERY = late(r"""(?:\A|(?<=[?&]))([\w.\-]+)=([!$%*+,\-./0-9:;=@A-Z_a-z|~]+)""", re.ASCII)
 _KEEP = frozenset({"null", "true", "false", '""', f'"{MASK}"'})
@@ -54,46 +63,41 @@ _MAX_PASSES = 8
 _decode = msgspec.json.Decoder().decode
 
 
-class Span(Struct, gc=False, frozen=True):
-    """One replacement, by offsets in the text."""
-
-    start: int
-    end: int
-    text: str
-    path: str
-
-
 class Scanner:
     """Knows the secret names and formats; keeps of what it sees only keys that mean nothing."""
 
-    __slots__ = ("_harmless", "names")
+    __slots__ = ("_harmless", "_own", "names", "runs")
 
-    def __init__(self, names: SecretNames) -> None:
+    def __init__(self, names: SecretNames, patterns: Iterable[str] = ()) -> None:
         self.names = names
+        self._own = OwnPatterns(patterns)
+        self.runs: set[bytes] = set()
+        """Runs of letters and digits that are no encoded secret."""
         self._harmless: set[str] = set()
         """Keys as they stood in raw text and meant nothing: most bodies have the keys of the one before."""
 
     def suspicious(self, text: str) -> bool:
         """Tell whether there may be something to mask, in JSON text or in a plain string."""
+        return self.suspicious_decoded(text) or encoded.may_be_in(text, self)
+
+    def suspicious_decoded(self, text: str) -> bool:
+        """Tell whether there may be something to mask that is not encoded."""
         if "\\" in text and _HIDING.search(text):
             return True
         if "$" in text and any(tag in text for tag in _TAGS):
             # Keys that are items of arrays, and text in base64, which no quick look tells.
             return True
-        return (self.names.may_be_in(text) and self._any_name(text)) or self._any_near(text)
+        # Of a long text a hint is there anyway, and finding one first would be to look twice.
+        if (len(text) > _LONG or self.names.may_be_in(text)) and self._any_name(text):
+            return True
+        return self._any_near(text) or contexts.may_be_unnamed(text) or self._own.may_be_in(text)
 
     def _any_name(self, text: str) -> bool:
         """Look for secret names: as keys, in assignments, and beside what they name."""
         pieces = {part[-_MAX_NAME:].rpartition('"')[2] for part in text.split('":')[:-1]}
         if self._any_secret(pieces):
             return True
-        if _has_odd_key(text) and self._any_secret(set(_ANY_KEY.findall(text))):
-            return True
-        if "=" in text and self._any_secret(set(_ASSIGNED.findall(text))):
-            return True
-        if self._any_secret(set(_NAMING.findall(text))):
-            return True
-        return "et-" in text and _SET_COOKIE.search(text) is not None
+        return contexts.may_be_in(text, self.names)
 
     def _any_near(self, text: str) -> bool:
         """Look for formats. Loops and not `any`: a generator a pattern takes longer than the search."""
@@ -135,14 +139,23 @@ class Scanner:
         """Mask a decoded string: JSON text in it by its tokens, anything else by names and formats."""
         if len(text) < 4 or not self.suspicious(text):
             return text
-        if text[0] in "{[ \n" and nesting < _MAX_NESTING and _is_json(text):
-            raw = text.encode("utf-8", "surrogatepass").decode("latin-1")
-            return (
-                apply(raw, self.spans(raw, nesting=nesting + 1))
-                .encode("latin-1")
-                .decode("utf-8", "surrogatepass")
-            )
         for _ in range(_MAX_PASSES):  # what stood beside a secret may be one without it
+            before = text
+            text = self.mask_decoded(text, nesting)
+            if text[:1] in {"{", "["} and _is_json(text):
+                break
+            text = encoded.mask(text, self)
+            if text == before:
+                break
+        return text
+
+    def mask_decoded(self, text: str, nesting: int = 0) -> str:
+        """Mask a decoded string without a look at what is encoded in it."""
+        if text[:1] in {"{", "[", " ", "\n"} and nesting < _MAX_NESTING and _is_json(text):
+            raw = text.encode("utf-8", "surrogatepass").decode("latin-1")
+            masked = apply(raw, self.spans(raw, nesting=nesting + 1))
+            return masked.encode("latin-1").decode("utf-8", "surrogatepass")
+        for _ in range(_MAX_PASSES):
             before = text
             text = self._mask_plain(text)
             if text == before:
@@ -158,7 +171,7 @@ class Scanner:
         text = _SET_COOKIE.sub(lambda match: f"{match[1]}{MASK}", text)
         for pattern in load_patterns():
             text = pattern.mask(text)
-        return text
+        return self._own.mask(contexts.mask(text, self.names))
 
     def _mask_pair(self, match: re.Match[str]) -> str:
         open_key, name, colon, quote, value = match.groups()
@@ -200,26 +213,6 @@ def _sorted_patterns() -> tuple[_BySign, _BySign]:
     return tuple(loose.items()), tuple(dense.items())
 
 
-def _has_odd_key(text: str) -> bool:
-    """Tell whether a key may stand in other quotes, or with white space before its colon."""
-    if "':" in text or " :" in text:
-        return True
-    if "\\" in text and any(sign in text for sign in ("\\n:", "\\t:", "\\r:", "\\f:")):
-        return True
-    return any(sign in text and f"{sign}:" in text for sign in "\n\t\r\v\f\x1c\x1d\x1e\x1f")
-
-
-def apply(text: str, spans: Iterable[Span]) -> str:
-    """Replace the spans."""
-    parts: list[str] = []
-    end = 0
-    for span in spans:
-        parts += (text[end : span.start], span.text)
-        end = span.end
-    parts.append(text[end:])
-    return "".join(parts)
-
-
 def _is_json(text: str) -> bool:
     try:
         return isinstance(_decode(text), (dict, list))
@@ -248,6 +241,8 @@ class _Pass:
         self.tokens = [(match.start(), match.end()) for match in _TOKEN.finditer(text)]
         self.levels = [_Level()]
         self.found: list[Span] = []
+        self.replaced: dict[int, str] = {}
+        """What to write in the place of strings that stand beside others."""
         self.named: set[int] = set()
         """Tokens that hold the value of a name that stands elsewhere."""
 
@@ -269,10 +264,15 @@ class _Pass:
                 return self._member(at, level)
             if at in self.named:
                 return self._mask_value(at)
+            if at in self.replaced:
+                self.found.append(
+                    Span(*self.tokens[at], _quoted(self.scanner.mask_string(self.replaced[at])), self._path())
+                )
+                return at + 1
             self._string(at)
         elif sign in "{[":
             if sign == "[":
-                self._look_at_pair(at)
+                self._look_at_sequence(at, level)
             pair = level.pairs and sign == "["
             self.levels.append(_Level(pairs=level.key == "$dict" and sign == "["))
             if pair and self._sign(at + 1) == '"' and self._sign(at + 2) == ",":
@@ -294,17 +294,59 @@ class _Pass:
         value = at + 2
         if name in _NAME_KEYS and self._sign(value) == '"':
             self._look_for_value(value, level)
+        if name == "code" and self._sign(value) == '"' and self._is_sign_in(value):
+            return self._mask_value(value)
         if name in self.scanner.names and not (name == "token" and self._is_logprob(value)):
+            if self._is_secret_number(name, value):
+                self.found.append(Span(*self.tokens[value], f'"{MASK}"', self._path()))
+                return value + 1
             return self._mask_value(value)
         return value
 
-    def _look_at_pair(self, at: int) -> None:
-        """Note the second of two strings in an array inside an array, where the first is a secret name."""
-        before = self._sign(at - 1)
-        if before == ":" and self._sign(at - 2) == '"' and self._decoded(at - 2) == "$tuple":
-            before = self._sign(at - 4)
-        if before in ("[", ",", "") and [self._sign(at + i) for i in (1, 2, 3, 4)] == ['"', ",", '"', "]"]:
-            self._name_value(at + 1, at + 3)
+    def _is_secret_number(self, name: str, at: int) -> bool:
+        """Tell whether a PIN or the like stands as a whole number of three digits or more."""
+        text = self.text[slice(*self._bounds(at))]
+        return 3 <= len(text) <= 12 and text.isdigit() and holds_number(name)
+
+    def _look_at_sequence(self, at: int, level: _Level) -> None:
+        """Note what to replace in an array of strings: a value beside its name, the secrets of a command line."""
+        words: list[str | None] = []
+        places: list[int] = []
+        here = at + 1
+        while self._sign(here) not in {"]", ""}:
+            word, after = self._element(here)
+            if after is None:
+                return
+            words.append(word)
+            places.append(here if self._sign(here) == '"' else here + 3)
+            if self._sign(after) == ",":
+                after += 1
+            elif self._sign(after) != "]":
+                return
+            here = after
+        if len(words) < 2:
+            return
+        for index, masked in mask_sequence(words, self.scanner.names, level.key).items():
+            if self._sign(places[index] - 1) == ":":
+                self.named.add(places[index])
+            else:
+                self.replaced[places[index]] = masked
+
+    def _element(self, at: int) -> tuple[str | None, int | None]:
+        """Return a string or bytes in an array with the token behind it, None and that token for a number, else nothing."""
+        sign = self._sign(at)
+        if sign == '"':
+            return self._decoded(at), at + 1
+        if sign == "{":
+            if [self._sign(at + i) for i in (1, 2, 3, 4)] != ['"', ":", '"', "}"] or self._decoded(
+                at + 1
+            ) not in _BYTES:
+                return None, None
+            try:
+                return binascii.a2b_base64(self._decoded(at + 3), strict_mode=True).decode(), at + 5
+            except (binascii.Error, ValueError):
+                return None, at + 5
+        return (None, None) if sign in "[]},:" else (None, at + 1)
 
     def _look_for_value(self, at: int, level: _Level) -> None:
         """Note the `value` beside a `name`, a few plain members before or after it."""
@@ -321,14 +363,29 @@ class _Pass:
                         self._mask_before(here, level)
                     break
 
+    def _is_sign_in(self, at: int) -> bool:
+        """Tell whether a plain member beside a value says that the object asks for a token."""
+        for step in (4, -4):
+            here = at
+            for _ in range(_MOST_MEMBERS):
+                comma = here + 1 if step > 0 else here - 3
+                here += step
+                if self._sign(comma) != "," or self._sign(here - 1) != ":" or self._sign(here) in "{[":
+                    break
+                if self._sign(here) == '"' and self._decoded(here - 2) in SIGN_IN_KEYS:
+                    return True
+        return False
+
     def _mask_before(self, at: int, level: _Level) -> None:
         """Mask a value that was passed already."""
         start = self.tokens[at][0]
-        self.found = [span for span in self.found if span.start != start]
+        later: list[Span] = []
+        while self.found and self.found[-1].start >= start:
+            later.append(self.found.pop())
         key, level.key = level.key, "value"
         self._mask_value(at)
         level.key = key
-        self.found.sort(key=lambda span: span.start)
+        self.found += (span for span in reversed(later) if span.start != start)
 
     def _name_value(self, name: int, value: int) -> None:
         text = self._decoded(name)
@@ -356,11 +413,14 @@ class _Pass:
     def _bytes(self, at: int, encoded: str) -> None:
         """Mask what is secret inside bytes that are text."""
         try:
-            text = binascii.a2b_base64(encoded, strict_mode=True).decode()
+            raw = binascii.a2b_base64(encoded, strict_mode=True)
+            unpacked = unpack(raw)
+            text = (raw if unpacked is None else unpacked).decode()
         except (binascii.Error, ValueError):
             return
         masked = self.scanner.mask_string(text, self.nesting)
         if masked != text:
+            masked = masked if unpacked is None else MASK
             start, end = self.tokens[at]
             found = binascii.b2a_base64(masked.encode("utf-8", "surrogatepass"), newline=False).decode()
             self.found.append(Span(start, end, f'"{found}"', self._path()))
@@ -386,10 +446,11 @@ class _Pass:
     def _bounds(self, at: int) -> tuple[int, int]:
         return self.tokens[at] if at < len(self.tokens) else (0, 0)
 
-    def _skip(self, at: int) -> int:
-        """Give the token after the container that opens at a token."""
+    def _skip(self, at: int, most: int = sys.maxsize) -> int:
+        """Give the token after the container that opens at a token, or one of `most` tokens on."""
         depth = 0
-        while at < len(self.tokens):
+        stop = min(len(self.tokens), at + most)
+        while at < stop:
             sign = self._sign(at)
             depth += (sign in "{[") - (sign in "}]")
             at += 1
@@ -405,7 +466,7 @@ class _Pass:
             return True
         after = value + 1
         if self._named(after + 1) == "bytes":
-            after = self._skip(after + 3)
+            after = self._skip(after + 3, _MOST_BYTES)
         return self._named(after + 1) == "logprob"
 
     def _named(self, at: int) -> str:
@@ -413,7 +474,8 @@ class _Pass:
 
     def _path(self) -> str:
         mask = self.scanner.mask_string  # a key may be a secret itself
-        parts = [str(level.index) if level.key is None else mask(level.key) for level in self.levels[1:]]
+        levels = self.levels[1 : _MOST_STEPS + 1]
+        parts = [str(level.index) if level.key is None else mask(level.key) for level in levels]
         return ".".join(part for part in parts if not part.startswith("$")) or "(value)"
 
 

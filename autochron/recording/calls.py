@@ -198,8 +198,7 @@ class CallDraft:
     def _masked(self, outcome: Any, redactor: Redactor, masked: list[str]) -> Any:
         if isinstance(outcome, Streamed):
             items = []
-            for item in self._items:
-                body, paths = redactor.mask_outcome(item)
+            for body, paths in redactor.mask_items(self._items):
                 masked += [f"items.*.{path}" for path in paths]
                 items.append(body)
             return Streamed(tuple(items), self._masked(outcome.end, redactor, masked))

@@ -37,6 +37,7 @@ from autochron.rules.paths import Step, parse_path
 
 if TYPE_CHECKING:
     from autochron.crossing.kernel import Crossing
+    from autochron.envelope.joined import StreamMasker
     from autochron.envelope.mask_key import MaskKey
     from autochron.inputs import Inputs
     from autochron.recording.changes import Watch
@@ -197,14 +198,33 @@ class Editor:
         self._began = began
         self.asking = Asking()
         self._masked_items: dict[int, dict[str, None]] = {}
+        self._streams: dict[int, StreamMasker] = {}
 
-    def item(self, item: Item) -> bytes:
-        """Mask one item of a stream; its envelope tells what was masked."""
+    def item(self, item: Item) -> list[bytes]:
+        """Mask one item of a stream, and return those that can be written; its envelope tells what was masked."""
         body, paths = self._mask(item.body, item.rule)
         found = tuple(_below("items.*", paths))
         if found:
             self._masked_items.setdefault(item.seq, {}).update(dict.fromkeys(found))
-        return body
+        stream = self._streams.get(item.seq)
+        if stream is None:
+            stream = self._streams[item.seq] = self._redactor.begin_stream()
+        return stream.push(body)
+
+    def rest(self, seq: int) -> list[bytes]:
+        """Return the items of a stream that were held back until it was known what comes next: it has ended."""
+        stream = self._streams.pop(seq, None)
+        return [] if stream is None else self._flushed(seq, stream)
+
+    def rests(self) -> dict[int, list[bytes]]:
+        """Return the items that are held back, by the stream: the run may end here."""
+        return {seq: found for seq, stream in self._streams.items() if (found := self._flushed(seq, stream))}
+
+    def _flushed(self, seq: int, stream: StreamMasker) -> list[bytes]:
+        found = stream.flush()
+        if stream.has_masked:
+            self._masked_items.setdefault(seq, {})["items.*"] = None
+        return found
 
     def envelope(self, crossing: Crossing, *, begun: bool = False) -> Envelope:
         """Make the envelope of a crossing; with `begun`, of a stream that is to be put again when it ends."""
@@ -262,7 +282,8 @@ class Editor:
             started=draft.started - self._began,
             duration=draft.ended - draft.started,
             masked=tuple(masked_paths) + tuple(path for _, paths in exchanges for path in paths),
-            opaque=tuple(draft.opaque or ()) + (() if from_wire else by_type(body, rule.volatile)),
+            opaque=self._redactor.mask_texts(tuple(draft.opaque or ()))
+            + (() if from_wire else by_type(body, rule.volatile)),
         )
 
     def _beside(self, crossing: Crossing, draft: Draft, rule: BoundaryRule) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from autochron.model import AmbientRule, BoundaryRule, Place, Rules
+from autochron.model import AmbientRule, BoundaryRule, Place, RedactRule, Rules
 
 # Not hashlib: it loads OpenSSL, 3 ms at the start of every run. `random` does the same.
 if sys.version_info >= (3, 12):
@@ -33,6 +33,11 @@ def digest(rules: Rules, packs: Iterable[tuple[str, str]]) -> str:
         *(
             [(sorted(rules.ambient), [_asked(rule) for rule in rules.ambients])]
             if rules.ambient or rules.ambients
+            else ()
+        ),
+        *(
+            [("redact", sorted(rules.redact.patterns), sorted(rules.redact.names))]
+            if rules.redact != RedactRule()
             else ()
         ),
     )

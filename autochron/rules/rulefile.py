@@ -14,6 +14,7 @@ from autochron.model import (
     IgnoreRule,
     OutputRule,
     Pack,
+    RedactRule,
     Rules,
     SnapshotRule,
     TraceRule,
@@ -33,7 +34,7 @@ VERSION = 1
 AUTO = "auto"
 _KEYS = (
     *("version", "root", "packs", "project", "disable", "children", "ambient", "stderr"),
-    *("boundary", "trace", "ignore", "snapshot", "effect", "output"),
+    *("boundary", "trace", "ignore", "snapshot", "effect", "output", "redact"),
 )
 
 
@@ -62,6 +63,7 @@ def read_rules(file: str, root: str | None) -> tuple[Rules, tuple[str, ...]]:
         snapshots=tuple(_snapshot(inner, folder) for inner in _snapshot_tables(table)),
         effects=tuple(_effect(inner) for inner in table.tables("effect", "[[effect]]")),
         outputs=tuple(_output(inner) for inner in table.tables("output", "[[output]]")),
+        redact=_redact(table),
         snapshot=table.values.get("snapshot") is not False,
         children=table.flag("children", default=True),
         stderr=table.flag("stderr", default=False),
@@ -199,6 +201,14 @@ def _output(table: Table) -> OutputRule:
             f"`pattern` `{pattern}` fits every line, so nothing would be compared; name what varies",
         )
     return OutputRule(pattern, table.required("reason", "say why it may differ"), table.place)
+
+
+def _redact(table: Table) -> RedactRule:
+    if "redact" not in table:
+        return RedactRule()
+    from autochron.rules.redaction import read_redact  # lazy: few rule files have a [redact]
+
+    return read_redact(table.table("redact", "[redact]"))
 
 
 _EFFECTS = ("program", "host", "path")

@@ -18,14 +18,15 @@ _PYTHON = ".".join(str(part) for part in sys.version_info[:3])
 
 
 def header(rules: Rules, command: Command, name: str | None = None, *, children: bool = False) -> Header:
-    """Describe a run that begins now."""
+    """Describe a run that begins now; its name, and what was run, are masked."""
+    redactor = Redactor.of(rules)
     now = _originals.time_ns()
     created = _second(now // 1_000_000_000)
     made = Header(
         id=new_id(),
         created=f"{created}.{now // 1_000_000 % 1000:03d}Z",
-        command=command,
-        name=name,
+        command=redactor.mask_texts(command),
+        name=redactor.mask_texts(name),
         python=_PYTHON,
         autochron=__version__,
         rules=rules.digest,

@@ -121,7 +121,7 @@ def write(wanted: Wanted, tree: Sequence[str]) -> Incident:
                 os.path.join(made, TAKEN),
                 wanted.rows,
                 wanted.accepted,
-                Redactor().mask,
+                Redactor.of(wanted.rules).mask,
             )
             footer = structs.replace(footer, snapshots=taken)
         write_stream(record.header, record, footer, os.path.join(made, TRACE))

@@ -144,7 +144,15 @@ class Joining:
         serving = Serving(lane, self._own(lane), handing.parent)
         places = tuple(SnapshotFolder(each) for each in handing.snapshots)
         scope = StateScope(places, everywhere=handing.scratch is not None)
-        return Replaying(self._activation, record, Redactor(), plan, serving, swaps=self._swaps, scope=scope)
+        return Replaying(
+            self._activation,
+            record,
+            Redactor.of(self._activation.rules),
+            plan,
+            serving,
+            swaps=self._swaps,
+            scope=scope,
+        )
 
     def _flush(self, status: int | None) -> None:
         """Write what waits before the process ends without clean-up."""

@@ -122,7 +122,7 @@ class Recording(Session):
         """What is done before the process is replaced, in the place of `flush`."""
         self._store = store
         self._footer: Footer | None = None
-        self._redactor = redactor or Redactor()
+        self._redactor = redactor or Redactor.of(activation.rules)
         self._joined = joined
         self._lane = MAIN if joined is None else joined.lane
         self._had = _NOTHING
@@ -198,6 +198,7 @@ class Recording(Session):
     def make_kernel(self) -> Kernel:
         """Make the kernel of a trace that is one call's."""
         self.kernel = Kernel(self.recorder, self.problem)
+        self.kernel.mask_name = self._redactor.mask_text
         self.kernel.transport = self.recorder.transport
         self.kernel.pass_in = self.activation.planner.passing.weave
         return self.kernel
@@ -595,6 +596,7 @@ class Recording(Session):
         footer = ending.footer(
             self._redactor, self._come(), unwoven, declined, self.connections, self.lost, self._mask_key
         )
+        footer = self._redactor.mask_texts(footer)
         if self.call is not None:
             try:
                 call = self.call.envelope(self._redactor, self.tally.site, self._began)
@@ -648,17 +650,19 @@ class Recording(Session):
     def _prepare(self, submitted: Crossing | Begun | Item | Ending) -> Any:
         """Make of what was submitted what the sink keeps; on the writer's thread."""
         if isinstance(submitted, Crossing):
+            rest = self.tally.rest(submitted.seq)
             envelope = self.tally.envelope(submitted)
-            return self._with_words(envelope) if self.is_child else envelope
+            prepared = self._with_words(envelope) if self.is_child else envelope
+            return _after_items({submitted.seq: rest}, prepared) if rest else prepared
         if isinstance(submitted, Begun):
             return self.tally.envelope(submitted.crossing, begun=True)
         if isinstance(submitted, Item):
-            seq, body = submitted.seq, self.tally.item(submitted)
-            return lambda sink: sink.extend(seq, (body,))
+            seq, items = submitted.seq, self.tally.item(submitted)
+            return (lambda sink: sink.extend(seq, items)) if items else None
+        rests = self.tally.rests()
         footer = self._footer = self._make_footer(submitted)
-        if not self.is_child:
-            return lambda sink: sink.end(footer)
-        return self._parting(footer)
+        last = self._parting(footer) if self.is_child else lambda sink: sink.end(footer)
+        return _after_items(rests, last) if rests else last
 
     def _with_words(self, envelope: Envelope) -> Any:
         """Give the envelope of a child process, with what it has to say if that is more: it may be killed at any moment."""
@@ -743,3 +747,17 @@ def _seq_of(crossing: Crossing | Remote | None) -> int | None:
 
 def _all(own: Iterable[str], others: list[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*own, *(each for several in others for each in several)]))
+
+
+def _after_items(items: dict[int, list[bytes]], prepared: Any) -> Callable[[Sink], None]:
+    """Return what adds items to streams before it does what was prepared."""
+
+    def put(sink: Sink) -> None:
+        for seq, bodies in items.items():
+            sink.extend(seq, bodies)
+        if isinstance(prepared, Envelope):
+            sink.put(prepared)
+        elif prepared is not None:
+            prepared(sink)
+
+    return put

@@ -147,7 +147,9 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         self.is_over, self._ran, self._rerun, self._crossings = False, False, None, None
         self._verdict = None
         scope = StateScope(self._places(rules), observes=self._observes)
-        self._session = Replaying(activation, record, Redactor(), plan, swaps=swaps, scope=scope)
+        self._session = Replaying(
+            activation, record, Redactor.of(activation.rules), plan, swaps=swaps, scope=scope
+        )
         self._put_back = set_environment(record, plan)
         if self._puts_back and not plan.is_full:
             from autochron.effects.module_backup import ModuleBackup  # lazy: for tests

@@ -128,7 +128,7 @@ def run_replayed(
     given = _command_of(record, command)
     enter_folder(rules, record.header.command)
     program = Program(given)
-    redactor = Redactor()
+    redactor = Redactor.of(rules)
     set_environment(record, plan)
     activation = activate(rules, program.own, aliases={"__main__": program.aliases})
     capture = Capture()

@@ -209,7 +209,7 @@ def run_recorded(
     shown = _place(url)  # before the program goes to another folder
     impacts = os.path.join(os.path.dirname(os.path.abspath(url.removeprefix("sqlite:///"))), "impact.json")
     store = open_store(url, look=False)
-    redactor = Redactor()
+    redactor = Redactor.of(rules)
     arguments = redactor.mask_arguments(command.arguments)
     masked = [
         str(at)

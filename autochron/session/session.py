@@ -9,6 +9,7 @@ from autochron.crossing import lanes, processes
 from autochron.crossing.kernel import BUSY, Kernel, is_inside
 from autochron.crossing.lanes import CURRENT, HELD, MAIN, Remote
 from autochron.envelope import types
+from autochron.envelope.redaction import Redactor
 from autochron.model import Connection
 from autochron.session import network
 from autochron.session.activation import Activation
@@ -29,10 +30,15 @@ class Problems(list[str]):
     An object of its own: those who are given `note` keep no session alive, so a session is freed as soon as it is let go.
     """
 
-    __slots__ = ()
+    __slots__ = ("_mask",)
+
+    def __init__(self, mask: Callable[[str], str]) -> None:
+        super().__init__()
+        self._mask = mask
 
     def note(self, message: str) -> None:
-        """Note a problem, in one line."""
+        """Note a problem, in one line; it may quote a value of the program's, so it is masked."""
+        message = self._mask(message)
         if message not in self:
             self.append(message)
 
@@ -42,7 +48,8 @@ class Session:
 
     def __init__(self, activation: Activation) -> None:
         self.activation = activation
-        self.problems = Problems()
+        self._mask_name = Redactor.of(activation.rules).mask_text
+        self.problems = Problems(self._mask_name)
         self.problem = self.problems.note
         self.connections: dict[Connection, None] = {}
         self.kernel: Kernel
@@ -74,6 +81,7 @@ class Session:
         types.set_root(self.activation.rules.root)
         self.activation.hold()
         self.kernel = Kernel(handler, self.problem, lane=lane, parent=parent, numbers=numbers)
+        self.kernel.mask_name = self._mask_name
         self.kernel.transport = transport
         self.kernel.pass_in = self.activation.planner.passing.weave
         self._token = CURRENT.set(self.kernel.base)
@@ -97,6 +105,7 @@ class Session:
         BUSY.clear()
         HELD.root = None
         self.kernel = Kernel(handler, self.problem, lane=lane, parent=parent, numbers=numbers)
+        self.kernel.mask_name = self._mask_name
         self.kernel.transport = transport
         self.kernel.pass_in = self.activation.planner.passing.weave
         self._token = None

@@ -65,9 +65,17 @@ class Tally:
             self.masked[f"{envelope.name}: {path}"] = None
         return envelope
 
-    def item(self, item: Item) -> bytes:
-        """Make of an item what is kept of it."""
+    def item(self, item: Item) -> list[bytes]:
+        """Make of an item what is kept of it, and of those before it that waited for it."""
         return self._editor.item(item)
+
+    def rest(self, seq: int) -> list[bytes]:
+        """Return the items of a stream that ended which were held back."""
+        return self._editor.rest(seq)
+
+    def rests(self) -> dict[int, list[bytes]]:
+        """Return the items that are held back, by the stream."""
+        return self._editor.rests()
 
     def unanswered(self) -> tuple[Unanswered, ...]:
         """Return the tools that the model asked for and of which no crossing answered some call."""

@@ -183,8 +183,8 @@ def test_every_secret_word_and_pair_has_a_hint_in_it() -> None:
 
 def test_more_names_can_be_given() -> None:
     assert (
-        Redactor(["account_pin"]).mask(b'{"myAccountPin":"1","pin":"2"}')
-        == b'{"myAccountPin":"[masked]","pin":"2"}'
+        Redactor(["account_nick"]).mask(b'{"myAccountNick":"1","nick":"2"}')
+        == b'{"myAccountNick":"[masked]","nick":"2"}'
     )
 
 

@@ -1,0 +1,206 @@
+"""A secret in pieces: the deltas of a stream, of which none says it alone."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autochron.envelope import bodies
+from autochron.envelope.joined import differences
+from autochron.envelope.redaction import Redactor
+
+VALUE = "hunter" + "2Xq"
+TEXTS = [
+    "the password: @ is\nnot for you",
+    "x\npassword: @\ny",
+    '{"a": 1, "password": "@"}',
+    "curl -u bob:@ https://example.invalid and more",
+    "a\n<password>@</password> b",
+    "Authorization: Token @\nnext",
+    "two: password='@' and secret = \"@\" here",
+]
+
+
+def _cut(text: str, size: int) -> list[str]:
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def _chunk(text: str, index: int = 0) -> dict[str, object]:
+    return {"id": "c-1", "object": "chunk", "choices": [{"index": index, "delta": {"content": text}}]}
+
+
+def _said(chunks: list[dict]) -> str:
+    return "".join(chunk["choices"][0]["delta"]["content"] for chunk in chunks)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_the_events_of_a_body_say_no_secret_together(text: str, size: int) -> None:
+    chunks = [_chunk(part) for part in _cut(text.replace("@", VALUE), size)]
+    sent = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
+    stored = bodies.store_body(sent.encode(), "text/event-stream")
+    masked, paths = Redactor().mask_outcome(stored)
+    lines = bodies.restore_body(masked).decode().split("\n\n")
+    kept = [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
+    assert len(kept) == len(chunks)
+    assert _said(kept) == Redactor().mask_text(text.replace("@", VALUE))
+    assert VALUE not in _said(kept)
+    assert paths == ("events",)
+    assert Redactor().mask_outcome(masked)[0] == masked
+
+
+def test_choices_that_alternate_are_texts_of_their_own() -> None:
+    one, other = _cut(f"password: {VALUE}\n", 4), _cut("nothing is said here, at all", 4)
+    pairs = [
+        chunk for pair in zip(one, other, strict=False) for chunk in (_chunk(pair[0], 0), _chunk(pair[1], 1))
+    ]
+    kept = [
+        json.loads(body) for body, _ in Redactor().mask_items([msgspec.json.encode(each) for each in pairs])
+    ]
+    assert VALUE not in _said(kept[::2])
+    assert kept[1::2] == pairs[1::2]
+
+
+def test_items_without_a_secret_stay_byte_by_byte() -> None:
+    items = [
+        msgspec.json.encode(_chunk(part)) for part in _cut("the quick brown fox has 500 max_tokens: so", 3)
+    ]
+    assert [body for body, _ in Redactor().mask_items(items)] == items
+
+
+def test_pieces_of_bytes() -> None:
+    parts = [msgspec.json.encode({"$bytes": _base64(part)}) for part in _cut(f"password: {VALUE}\nüé", 3)]
+    kept = b"".join(_bytes(body) for body, _ in Redactor().mask_items(parts))
+    assert kept.decode() == "password: [masked]\nüé"
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def _bytes(body: bytes) -> bytes:
+    return base64.b64decode(json.loads(body)["$bytes"])
+
+
+# --- as they come ---
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_a_stream_that_is_written_as_it_comes(text: str, size: int) -> None:
+    stream = Redactor().begin_stream()
+    sent = [msgspec.json.encode({"delta": part}) for part in _cut(text.replace("@", VALUE), size)]
+    kept = [body for item in sent for body in stream.push(item)]
+    early = "".join(json.loads(body)["delta"] for body in kept)
+    kept += stream.flush()
+    said = "".join(json.loads(body)["delta"] for body in kept)
+    assert len(kept) == len(sent)
+    assert VALUE not in early
+    assert VALUE not in said
+    assert stream.has_masked
+
+
+def test_no_item_waits_longer_than_for_the_next_word() -> None:
+    stream = Redactor().begin_stream()
+    words = "the quick brown fox jumps over the lazy dog".split()
+    sent = [msgspec.json.encode({"delta": f" {word}", "n": at}) for at, word in enumerate(words)]
+    given_back = [stream.push(item) for item in sent]
+    assert given_back == [[], *([item] for item in sent[:-1])]
+    assert stream.flush() == sent[-1:]
+    assert not stream.has_masked
+
+
+def test_items_without_text_are_never_held_back() -> None:
+    stream = Redactor().begin_stream()
+    assert stream.push(b'{"n":1}') == [b'{"n":1}']
+    assert stream.push(b'{"delta":"half"}') == []
+    assert stream.push(b'{"n":2}') == []
+    assert stream.push(b'{"delta":" more "}') == [b'{"delta":"half"}', b'{"n":2}', b'{"delta":" more "}']
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from([*"ab \n:='\"", "password", ": ", "Xy9", "curl -u a:", "token=", "é"]), max_size=14
+    ),
+    st.integers(1, 5),
+)
+def test_the_stream_loses_and_reorders_nothing(parts: list[str], size: int) -> None:
+    sent = [
+        msgspec.json.encode({"n": at, "delta": part}) for at, part in enumerate(_cut("".join(parts), size))
+    ]
+    stream = Redactor().begin_stream()
+    kept = [json.loads(body) for item in sent for body in stream.push(item)]
+    kept += map(json.loads, stream.flush())
+    assert [each["n"] for each in kept] == list(range(len(sent)))
+    whole = Redactor().mask_text("".join(parts))
+    if whole == "".join(parts) and not stream.has_masked:
+        assert "".join(each["delta"] for each in kept) == whole
+
+
+@given(st.lists(st.sampled_from(["a", "b", "ab", " ", "[masked]", "x1"]), max_size=8), st.data())
+def test_differences_cover_what_was_masked(parts: list[str], data: st.DataObject) -> None:
+    hidden = [data.draw(st.booleans()) for _ in parts]
+    text = "".join(parts)
+    masked = "".join("[masked]" if is_hidden else part for part, is_hidden in zip(parts, hidden, strict=True))
+    spans = differences(text, masked)
+    at = 0
+    for part, is_hidden in zip(parts, hidden, strict=True):
+        if is_hidden and part != "[masked]" and text != masked:
+            assert any(start <= at and at + len(part) <= end for start, end in spans)
+        at += len(part)
+
+
+PROGRAM = """
+import os, sys
+import autochron
+
+@autochron.boundary("speak", kind="model")
+def speak():
+    text = "fine then\\npassword: VALUE\\nand that is all of it"
+    for at in range(0, len(text), 3):
+        yield {"delta": text[at:at + 3]}
+
+said = "".join(each["delta"] for each in speak())
+sys.stdout.write(str(len(said)) + "\\n")
+sys.stdout.flush()
+END
+"""
+
+
+@pytest.mark.parametrize("end", ["", "os._exit(0)"])
+def test_a_run_keeps_no_secret_of_its_stream(tmp_path: Path, end: str) -> None:
+    (tmp_path / "autochron.toml").write_text("version = 1\npacks = []\n")
+    (tmp_path / "agent.py").write_text(PROGRAM.replace("VALUE", VALUE).replace("END", end))
+    run = [sys.executable, "-m", "autochron"]
+    made = subprocess.run(
+        [*run, "run", "agent.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert made.returncode == 0, made.stderr
+    file = tmp_path / "trace.jsonl"
+    subprocess.run(
+        [*run, "traces", "export", "last", str(file)], cwd=tmp_path, capture_output=True, check=True
+    )
+    deltas = [
+        value["delta"]
+        for line in file.read_text().splitlines()
+        for value in _values(json.loads(line))
+        if "delta" in value
+    ]
+    assert "".join(deltas) == "fine then\npassword: [masked]\nand that is all of it"
+
+
+def _values(value: object) -> list[dict]:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [
+        *([value] if isinstance(value, dict) else ()),
+        *(found for each in inner for found in _values(each)),
+    ]
