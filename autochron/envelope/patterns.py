@@ -374,6 +374,16 @@ def _any_dense(text: str, runs: Runs, dense: _BySign) -> bool:
     return False
 
 
+def is_vendors_secret(name: str, value: str) -> bool:
+    """Return whether a field that names a vendor has what that vendor's secrets look like."""
+    return any(each.holds(name, value) for each in _vendor_patterns())
+
+
+@cache
+def _vendor_patterns() -> tuple[VendorPattern, ...]:
+    return tuple(each for each in load_patterns() if isinstance(each, VendorPattern))
+
+
 def mask_formats(text: str) -> str:
     """Mask every format in a decoded string, pattern by pattern: what one leaves, the next looks at."""
     runs = dense_runs(text)

@@ -10,8 +10,6 @@ import binascii
 import re
 import sys
 from collections.abc import Iterable
-from functools import cache
-from typing import TypeAlias
 
 import msgspec
 
@@ -21,7 +19,7 @@ from autochron.envelope.commands import mask_sequence
 from autochron.envelope.encoded import unpack
 from autochron.envelope.names import SecretNames, holds_number
 from autochron.envelope.own_patterns import OwnPatterns
-from autochron.envelope.patterns import MASK, Pattern, dense_runs, load_patterns
+from autochron.envelope.patterns import MASK, is_vendors_secret, mask_formats, may_hold_format
 from autochron.envelope.signin import KEYS as SIGN_IN_KEYS
 from autochron.envelope.spans import Span, apply
 
@@ -55,8 +53,6 @@ _VARIABLE = late(r"""(?<![\w$])([A-Z][A-Z0-9_]{2,})=(["']?)([!#%&*+\-./0-9:=?@A-
 _QUERY = late(r"""(?:\A|(?<=[?&]))([\w.\-]+)=([!$%*+,\-./0-9:;=@A-Z_a-z|~]+)""", re.ASCII)
 _KEEP = frozenset({"null", "true", "false", '""', f'"{MASK}"'})
 _MAX_NAME = 100
-# Characters that no format is shorter than: `://:p@`.
-_SHORTEST = 6
 _MAX_HARMLESS = 4096
 _MAX_NESTING = 20
 _MAX_PASSES = 8
@@ -90,7 +86,7 @@ class Scanner:
         # Of a long text a hint is there anyway, and finding one first would be to look twice.
         if (len(text) > _LONG or self.names.may_be_in(text)) and self._any_name(text):
             return True
-        return self._any_near(text) or contexts.may_be_unnamed(text) or self._own.may_be_in(text)
+        return may_hold_format(text) or contexts.may_be_unnamed(text) or self._own.may_be_in(text)
 
     def _any_name(self, text: str) -> bool:
         """Look for secret names: as keys, in assignments, and beside what they name."""
@@ -98,26 +94,6 @@ class Scanner:
         if self._any_secret(pieces):
             return True
         return contexts.may_be_in(text, self.names)
-
-    def _any_near(self, text: str) -> bool:
-        """Look for formats. Loops and not `any`: a generator a pattern takes longer than the search."""
-        if len(text) < _SHORTEST:
-            return False
-        loose, dense = _sorted_patterns()
-        for sign, pairs in loose:
-            if sign in text:
-                for needle, pattern in pairs:
-                    if needle in text and pattern.near(text):
-                        return True
-        runs = dense_runs(text)
-        if runs:
-            # Most needles have a sign in them, and most long runs have none.
-            for sign, pairs in dense:
-                if sign in runs:
-                    for needle, pattern in pairs:
-                        if needle in runs and pattern.near(text, runs):
-                            return True
-        return False
 
     def _any_secret(self, pieces: set[str]) -> bool:
         """Judge those keys that were not seen before."""
@@ -169,8 +145,7 @@ class Scanner:
         text = _QUERY.sub(self._mask_query, text)
         text = _KEYWORD.sub(self._mask_keyword, text)
         text = _SET_COOKIE.sub(lambda match: f"{match[1]}{MASK}", text)
-        for pattern in load_patterns():
-            text = pattern.mask(text)
+        text = mask_formats(text)
         return self._own.mask(contexts.mask(text, self.names))
 
     def _mask_pair(self, match: re.Match[str]) -> str:
@@ -195,22 +170,6 @@ class Scanner:
     def spans(self, text: str, *, nesting: int = 0) -> list[Span]:
         """List what to replace in JSON text, or in a part of one that starts and ends between elements."""
         return _Pass(self, text, nesting).run()
-
-
-_BySign: TypeAlias = tuple[tuple[str, list[tuple[str, Pattern]]], ...]
-
-
-@cache
-def _sorted_patterns() -> tuple[_BySign, _BySign]:
-    """Give the needles of the loose patterns and those of the others, by a rare sign that is in them; '' where none is."""
-    loose: dict[str, list[tuple[str, Pattern]]] = {}
-    dense: dict[str, list[tuple[str, Pattern]]] = {}
-    for pattern in load_patterns():
-        for needle in pattern.needles:
-            signs = [letter for letter in needle if not letter.isalnum()]
-            sign = min(signs, key=lambda letter: letter == " ", default="")
-            (loose if pattern.loose else dense).setdefault(sign, []).append((needle, pattern))
-    return tuple(loose.items()), tuple(dense.items())
 
 
 def _is_json(text: str) -> bool:
@@ -300,6 +259,8 @@ class _Pass:
             if self._is_secret_number(name, value):
                 self.found.append(Span(*self.tokens[value], f'"{MASK}"', self._path()))
                 return value + 1
+            return self._mask_value(value)
+        if self._sign(value) == '"' and is_vendors_secret(name, self._decoded(value)):
             return self._mask_value(value)
         return value
 

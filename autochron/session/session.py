@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from autochron.crossing import lanes, processes
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from autochron.session.children import Children
     from autochron.session.swapping import Swapping
     from autochron.session.watching import Watching
+
+
+_NAMES = 4096
+"""Names formed from calls that are remembered masked."""
 
 
 class Problems(list[str]):
@@ -48,8 +53,9 @@ class Session:
 
     def __init__(self, activation: Activation) -> None:
         self.activation = activation
-        self._mask_name = Redactor.of(activation.rules).mask_text
-        self.problems = Problems(self._mask_name)
+        mask = Redactor.of(activation.rules).mask_text
+        self._mask_name = lru_cache(maxsize=_NAMES)(mask)
+        self.problems = Problems(mask)
         self.problem = self.problems.note
         self.connections: dict[Connection, None] = {}
         self.kernel: Kernel

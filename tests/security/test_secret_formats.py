@@ -120,7 +120,7 @@ _ANY_LENGTH = {
         "nuget-config-password",
     ),
     *("aws-amazon-bedrock-api-key-short-lived", "microsoft-teams-webhook", "slack"),
-    "azure_storage_key",  # by its name
+    *("azure_storage_key", "freemius-secret-key"),  # by their names
     *("slack-bot-token", "slack-legacy-token", "slack-user-token", "slack-legacy-bot-token"),
 }
 
