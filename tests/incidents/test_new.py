@@ -317,7 +317,8 @@ def test_without_pytest_nothing_is_claimed(shop):
 
 
 @pytest.mark.parametrize(
-    "options", [pytest.param("-n 1", marks=pytest.mark.thorough), "--lf --strict-config --maxfail=1"]
+    "options",
+    [pytest.param(each, marks=pytest.mark.thorough) for each in ("-n 1", "--lf --strict-config --maxfail=1")],
 )
 def test_the_projects_own_way_to_run_tests(shop, options):
     lines = (

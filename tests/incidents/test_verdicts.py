@@ -16,8 +16,7 @@ ALWAYS = ("refund_row", "global_dict")
 """Tried in every run of the tests: a database, and state in memory."""
 
 IN_BUILDS = (
-    *("payout_wal", "salary_orm", "rating_aiosqlite", "tickets_folder", "folder_rmtree", "async_becoming"),
-    *("generator_tool", "tool_in_tool", "swallowed_by_tool", "draft_moved"),
+    *("payout_wal", "salary_orm", "tickets_folder", "async_becoming", "generator_tool", "swallowed_by_tool"),
 )
 """Tried in builds, too; all of them ten times by `python -m tests.incidents.verdicts --repeat 10` and with --thorough."""
 

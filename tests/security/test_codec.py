@@ -549,11 +549,11 @@ def _run_mutants(count):
 
 
 def test_any_tree_runs_nothing():
-    _run_trees(1_500)
+    _run_trees(500)
 
 
 def test_any_mutant_of_a_real_trace_runs_nothing():
-    _run_mutants(1_500)
+    _run_mutants(500)
 
 
 @pytest.mark.thorough

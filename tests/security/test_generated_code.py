@@ -144,7 +144,12 @@ def test_an_incident_of_a_hostile_trace_says_what_it_should(agent, tmp_path, tex
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "text", [HOSTILE[0], HOSTILE[6], HOSTILE[20], "\ud800"], ids=["newline", "call", "terminal", "half"]
+    "text",
+    [
+        HOSTILE[0],
+        *(pytest.param(each, marks=pytest.mark.thorough) for each in (HOSTILE[6], HOSTILE[20], "\ud800")),
+    ],
+    ids=["newline", "call", "terminal", "half"],
 )
 def test_what_a_model_names_a_tool_runs_nothing(agent, tmp_path, text):
     from json import dumps

@@ -11,12 +11,14 @@ import sys
 
 import pytest
 
+from tests.cli.processes import ROOT
+
 CHILD = """
-import signal, sys
+import random, signal, sys
 from autochron.envelope.patterns import load_patterns
 from autochron.envelope.redaction import Redactor
 
-SIZE = 150_000 if sys.argv[1] == "formats" else 50_000
+SIZE = int(sys.argv[2])
 SECONDS = 2
 
 
@@ -38,7 +40,25 @@ def texts(pattern):
         yield example[:part] + repeat("-a0") + "!"
 
 
-for pattern in load_patterns():
+def contexts():
+    from tests.security.test_secret_contexts import ATOMS
+
+    redactor = Redactor()
+    for seed in range(24):
+        chance = random.Random(seed)
+        unit = "".join(chance.choice(ATOMS) for _ in range(chance.randint(1, 4)))
+        text = chance.choice(["", "password='abcd' ", "curl -u a:bcdef "]) + repeat(unit)
+        print(repr(unit), flush=True)
+        signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+        redactor.mask_text(text)
+        redactor.mask(text.encode())
+        redactor.mask(b'["' + text.encode("unicode_escape").replace(b'"', b"'") + b'"]')
+        redactor.mask_url(text)
+
+
+if sys.argv[1] == "contexts":
+    contexts()
+for pattern in load_patterns() if sys.argv[1] != "contexts" else ():
     print(pattern.name, flush=True)
     signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
     if sys.argv[1] == "formats":
@@ -54,8 +74,10 @@ print("done", flush=True)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", ["formats", "texts"])
-def test_every_format_is_linear_in_its_input(what: str) -> None:
-    found = subprocess.run([sys.executable, "-c", CHILD, what], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("size", [15_000, pytest.param(100_000, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("what", ["formats", "texts", "contexts"])
+def test_masking_is_linear_in_its_input(what: str, size: int) -> None:
+    words = [sys.executable, "-c", CHILD, what, str(size)]
+    found = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
     assert found.stderr == ""
-    assert found.stdout.split()[-1] == "done"  # else the format that took too long
+    assert found.stdout.split()[-1] == "done"  # else what took too long
