@@ -485,7 +485,7 @@ class Recording(Session):
         tally = self.tally
         ended = self._ended_children()
         kept = tally.counts
-        if self.lost or self._has_started():
+        if self.lost or self._has_started() or self._stored() != sum(kept.values()):
             kept, footer = self._kept(footer)
         return RunSummary(
             trace=self.header.id,
@@ -529,6 +529,13 @@ class Recording(Session):
 
     def _has_started(self) -> bool:
         return self.children is not None and self.children.has_started
+
+    def _stored(self) -> int:
+        """Read back how many crossings are in the store; -1 where that can't be read."""
+        try:
+            return self._store.count(self.header.id)
+        except Exception:  # told by whoever reads more of it
+            return -1
 
     def _kept(self, footer: Footer) -> tuple[dict[str, int], Footer]:
         """Count what is in the store by name, where some is lost or of others; give the last word of all, too."""
