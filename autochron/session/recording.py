@@ -361,7 +361,7 @@ class Recording(Session):
             if event in STATE_EVENTS and self._keeps_state:
                 self._keep_state(event, arguments)
             return
-        child = network.child_of(event, arguments)
+        child = None if is_busy() else network.child_of(event, arguments)
         if child is not None and self.children is not None:
             try:
                 self.children.start(event, arguments, child, told_of=not self.is_inside())

@@ -84,7 +84,6 @@ class StoreProcess:
         self._is_first = True
         self.work = Work(partial(_serve, shared, file), (), partial(setattr, shared, "process"))
         self._start_anew()
-        forks.register(self)
 
     @classmethod
     def prepare(cls, file: str) -> StoreProcess | None:
@@ -137,12 +136,14 @@ class StoreProcess:
         Raises:
             StoreError: the store can't be written.
         """
+        forks.register(self)  # not before: the store process is a fork, too
         is_part = self._first is not None
         sink = RemoteSink(direct, self, header, is_part=is_part)
         return sink if is_part else sink.opened()
 
     def go_on(self, direct: SqliteSink) -> RemoteSink:
         """Return a sink that sends what another one would write into a trace that is there."""
+        forks.register(self)
         return RemoteSink(direct, self)
 
     def drop(self, path: str, file: str, ids: Sequence[str]) -> bool:

@@ -26,6 +26,7 @@ class RemoteSink:
     Then it holds a descriptor of the store only while it commits.
 
     Attributes:
+        is_direct: whether this process writes it itself.
         lost: how much of what was put is not in the store because of faults there.
         fault: the first of these, in one line.
     """
@@ -59,7 +60,7 @@ class RemoteSink:
         self._is_open = False
         self.was_opened: Opened | None = None
         self.fault_of_drop: str | None = None
-        self._is_direct = False
+        self.is_direct = False
         self._own_lost = self._others_lost = self._waiting = 0
         self.fault: str | None = None
 
@@ -111,7 +112,7 @@ class RemoteSink:
             footer, self._footer = self._footer, None
             if not operations and footer is None:
                 return
-            if not self._is_direct:
+            if not self.is_direct:
                 try:
                     self._send(operations, footer)
                 except GoneError:
@@ -122,14 +123,29 @@ class RemoteSink:
 
     def close(self) -> None:
         """Commit, wait for the store process, and let go of the store."""
+        try:
+            self.leave()
+        finally:
+            self._direct.close()
+
+    def leave(self) -> None:
+        """Commit, and wait for the store process."""
         with self._lock:
             try:
                 self.commit()
-                if not self._is_direct and self._is_open:
+                if not self.is_direct and self._is_open:
                     self._close_remotely()
             finally:
                 forks.unregister(self)
-                self._direct.close()
+
+    def write(self, operations: Sequence[Operation], footer: Footer | ChildEnd | None) -> None:
+        """Have it all in the store when this returns, or raise StoreError."""
+        with self._lock:
+            self._pending, self._footer = list(operations), footer
+            lost = self.lost
+            self.commit()
+            if not self.settle(PATIENCE) or self.lost > lost:
+                raise StoreError(self.fault or f"{self._direct.path} was not written within {PATIENCE:.0f} s")
 
     def reserve(self, lane: str, label: str | None = None) -> tuple[str, int]:
         """Take a run of seqs for a child process; see `SqliteSink.reserve`."""
@@ -150,13 +166,13 @@ class RemoteSink:
     @property
     def is_settled(self) -> bool:
         """Whether everything that was put is in the store."""
-        return self._is_direct or (self._process.is_settled and not self._waiting)
+        return self.is_direct or (self._process.is_settled and not self._waiting)
 
     def settle(self, timeout: float) -> bool:
         """Wait until all that was put is in the store; return whether it is."""
         with self._lock:
             try:
-                return self._is_direct or self._settle(timeout)
+                return self.is_direct or self._settle(timeout)
             except GoneError:
                 self._go_on_alone()
                 return True
@@ -213,7 +229,7 @@ class RemoteSink:
 
     def _go_on_alone(self) -> None:
         """Write what the store process may not have written, and from now on all that comes."""
-        self._is_direct = True
+        self.is_direct = True
         back = self._process.take_back(self.number)
         if self._process.has_slot and self.fault is None:
             self.fault = (

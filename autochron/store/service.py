@@ -22,6 +22,7 @@ from autochron.errors import StoreError
 from autochron.model import Envelope
 from autochron.store import messages
 from autochron.store.database import connect_to_write
+from autochron.store.detached import Work, start_all
 from autochron.store.messages import (
     Batch,
     Dropped,
@@ -41,7 +42,7 @@ IDLE: Final = 0.05
 """Seconds between two looks at whether the program is still there."""
 
 POLL: Final = 0.003
-"""Seconds between two looks at whether something came, where there is no bell."""
+"""Seconds between two looks at whether something came, where there is no bell, at first; each later one waits longer."""
 
 TOGETHER: Final = 256
 """Operations that are committed together at most."""
@@ -62,6 +63,12 @@ def serve(shared: Shared, file: str) -> None:
         with contextlib.suppress(StoreError):  # told when the trace begins
             connection = connect_to_write(file, "group")
     Service(shared, connection).run()
+
+
+def main(descriptor: int, file: str) -> None:
+    """Serve by memory that a descriptor leads to; from a fresh interpreter, which ends at once."""
+    shared = Shared(descriptor)
+    start_all(Work(partial(serve, shared, file), (), partial(setattr, shared, "process")))
 
 
 class _Trace:
@@ -186,7 +193,7 @@ class _Client:
         if opening.now:
             self._replies.append(reply)
             self._send()  # the program waits to begin
-            os.chdir("/")  # up to here the store's path is as the user gave it
+        os.chdir("/")  # up to here the store's path is as the user gave it
 
     def _refuse(self, message: bytes, error: Exception) -> None:
         """Count what can't be read as lost."""
@@ -267,14 +274,16 @@ class Service:
         """Serve until all have ended."""
         shared = self._shared
         shared.state = RUNNING
+        pause = POLL
         while True:
             came = self._serve()
             if shared.state == ENDED or self._is_over():
                 return
             if shared.bell is not None:
                 shared.bell.acquire(True, IDLE)
-            elif not came:
-                _originals.sleep(POLL)
+            else:
+                pause = POLL if came else min(pause * 1.2, IDLE)
+                _originals.sleep(pause)
 
     def _serve(self) -> bool:
         came = False

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from autochron import _originals
+from autochron.store.own_descriptors import abandon
 from autochron.store.ring import CONTROL, Ring
 
 SLOTS: Final = 64
@@ -80,16 +81,16 @@ class Shared:
         claims: a semaphore that is held while a slot changes its owner.
     """
 
-    def __init__(self) -> None:
-        size = _PAGE + _size(_FIRST_SIZE) + (SLOTS - 1) * _size(_OTHER_SIZE)
-        self._map = mmap.mmap(-1, size)
+    def __init__(self, descriptor: int = -1) -> None:
+        """Map it; a descriptor, of a file of `SIZE` bytes, where who shares it is no fork."""
+        self._map = mmap.mmap(descriptor, SIZE)
         memory = memoryview(self._map)
         self._words = memory[:_PAGE].cast("Q")
         self.owners = self._words[_OWNERS : _OWNERS + SLOTS]
         self._memory = memory
         self._slots: dict[int, Slot] = {}
-        self.bell = _semaphore(0)
-        self.claims = _semaphore(1)
+        self.bell = _semaphore(0) if descriptor < 0 else None
+        self.claims = _semaphore(1) if descriptor < 0 else None
 
     def slot(self, number: int) -> Slot:
         """Return a slot."""
@@ -121,12 +122,13 @@ class Shared:
     @contextlib.contextmanager
     def claimed(self) -> Iterator[bool]:
         """Keep slots from changing their owners; yield whether that is so: whoever held this may have been killed."""
-        held = self.claims is not None and self.claims.acquire(True, _PATIENCE)
+        claims = self.claims
+        held = claims is not None and claims.acquire(True, _PATIENCE)
         try:
             yield held
         finally:
-            if held:
-                self.claims.release()
+            if claims is not None and held:
+                claims.release()
 
     def claim(self, process: int) -> int | None:
         """Take a slot for a process that was forked; None where there is none, or the store process has ended."""
@@ -145,6 +147,10 @@ class Shared:
         self.slot(number).clear()
         self.owners[number] = 0
 
+    def keep_for_ever(self) -> None:
+        """Keep the memory mapped as long as the process lasts."""
+        abandon(self._map)
+
     def wake(self) -> None:
         """Wake the store process."""
         if self.bell is not None:
@@ -160,6 +166,10 @@ class Shared:
 
 def _size(ring: int) -> int:
     return _PAGE + CONTROL + _REPLY_SIZE + CONTROL + ring
+
+
+SIZE: Final = _PAGE + _size(_FIRST_SIZE) + (SLOTS - 1) * _size(_OTHER_SIZE)
+"""Bytes of the whole."""
 
 
 def _semaphore(value: int) -> Any:

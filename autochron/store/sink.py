@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,8 +14,12 @@ from autochron import _originals
 from autochron.errors import StoreError
 from autochron.model import ChildEnd, Envelope, Footer, Header
 from autochron.store import database, forks
+from autochron.store.own_descriptors import OwnDescriptors, abandon, listed
 from autochron.store.processes import PUT_ENDING, reserve
 from autochron.store.rows import SHIFT, Operation, RowBuilder, Rows
+
+if TYPE_CHECKING:
+    from autochron.store.remote import RemoteSink
 
 PUT_CROSSING = (
     "INSERT OR REPLACE INTO crossing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -68,14 +72,22 @@ class SqliteSink:
         self._shared = False
         """Whether another process writes the trace, too."""
         self._open = True
+        self._is_taken = False
+        """Whether the program has closed descriptors of SQLite's, which would set the locks of every other connection of this
+        process on the program's files."""
+        self.successor: Callable[[SqliteSink], RemoteSink | None] | None = None
+        """Gives a sink that another process writes, for when this one can't any more."""
+        self._remote: RemoteSink | None = None
         self._resting = False
         self._waiting = trace if later else None
         """What is opened at the first commit."""
         self.number = 0
         self._connection = connection
+        before = listed()
         if not later:
             self._connection = connection or database.connect_to_write(path, durability)
             self.number = self._opened(self._connection, trace)
+        self._descriptors = OwnDescriptors(self.file, before)
         self._builder = RowBuilder(self.number)
         forks.register(self)
 
@@ -93,10 +105,19 @@ class SqliteSink:
     def rest(self) -> None:
         """Hold no descriptor of the store until the next commit, which builds on what is there if nobody else wrote."""
         with self._lock:
+            self._look()
             connection, self._connection = self._connection, None
             if connection is not None:
                 with contextlib.suppress(sqlite3.Error):
                     connection.close()
+
+    def _look(self) -> None:
+        """Let go of a connection whose descriptors the program has taken, and never touch it again."""
+        connection = self._connection
+        if connection is not None and not self._descriptors.are_ours():
+            self._connection = None
+            self._is_taken = True
+            abandon(connection)
 
     def _begin(self, connection: sqlite3.Connection, header: Header) -> int:
         row = (header.id, header.name, header.created, msgspec.json.encode(header).decode())
@@ -172,7 +193,9 @@ class SqliteSink:
             self._footer = footer
 
     def _connect(self) -> sqlite3.Connection:
+        before = listed()
         connection = database.connect_to_write(self.file, self.durability)
+        self._descriptors = OwnDescriptors(self.file, before)
         if self._waiting is not None:
             try:
                 self.use(self._opened_once(connection, self._waiting), None)
@@ -195,6 +218,10 @@ class SqliteSink:
             pending, self._pending = self._pending, []
             footer, self._footer = self._footer, None
             try:
+                self._look()
+                if self._is_taken:
+                    self._hand_over(pending, footer)
+                    return
                 if self._connection is None:
                     self._connection = self._connect()
                 self._write(self._connection, pending, footer)
@@ -209,11 +236,24 @@ class SqliteSink:
                 self._pending, self._footer = pending, footer
                 raise
 
+    def _hand_over(self, pending: list[Operation], footer: Footer | ChildEnd | None) -> None:
+        """Have another process write: there SQLite's descriptors are its own."""
+        if self._remote is None and self.successor is not None:
+            self._remote = self.successor(self)
+        if self._remote is None or self._remote.is_direct:
+            raise StoreError(
+                f"the program closed the descriptors of {self.path}, and what crossed since then is not written; "
+                "record it with `autochron run`, which holds none"
+            )
+        self._remote.write(pending, footer)
+
     def close(self) -> None:
         """Commit, and let go of the store."""
         with self._lock:
             try:
                 self.commit()
+                if self._remote is not None:
+                    self._remote.leave()
                 # SQLite goes on writing to a file that has no name any more.
                 if not os.path.exists(self.file):
                     raise StoreError(
@@ -231,6 +271,7 @@ class SqliteSink:
 
     def _disconnect(self) -> None:
         """Let go of the connection, and of what is believed to be in the store."""
+        self._look()
         connection, self._connection = self._connection, None
         self._builder.reset(-1)
         if connection is not None:
@@ -303,6 +344,7 @@ class SqliteSink:
         """Write only what the child puts, on a connection of its own; what waited is the parent's."""
         self._lock = _originals.RLock()
         self._resting = False
+        self._remote = None
         self._pending, self._footer = [], None
         self.child = None
         if self._connection is not None:

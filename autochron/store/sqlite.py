@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from autochron.ports import Record, Sink
     from autochron.store.custody import StoreProcess
     from autochron.store.detached import Work
+    from autochron.store.remote import RemoteSink
 
 COPIED = 256 << 20
 """Bytes of what is left in a store up to which dropping traces makes its file smaller."""
@@ -55,7 +56,9 @@ class SqliteStore:
         if process is not None and process.is_serving:
             later = SqliteSink(self.path, header, self._durability, file=self._file, later=True)
             return process.begin(later, header)
-        return SqliteSink(self.path, header, self._durability)
+        sink = SqliteSink(self.path, header, self._durability)
+        sink.successor = _successor
+        return sink
 
     def join(self, trace: str, lane: str, label: str) -> tuple[Sink, str, int]:
         """Open a trace that another process began; gives also the lane that is ours, and our first seq.
@@ -67,6 +70,7 @@ class SqliteStore:
             lane, first = sink.reserve(lane, label)
             process = self._process
             if process is None or not process.is_serving:
+                sink.successor = _successor
                 return sink, lane, first
             sink.rest()
             return process.go_on(sink), lane, first
@@ -239,6 +243,13 @@ class SqliteStore:
             number = self._number(connection, found)
             connection.execute("BEGIN")
             yield from reading.envelopes(connection, self.path, number)
+
+
+def _successor(sink: SqliteSink) -> RemoteSink | None:
+    from autochron.store.spawning import spawn_process  # lazy: few programs close what they have not opened
+
+    process = spawn_process(sink.file)
+    return None if process is None else process.go_on(sink)
 
 
 def _size_in_use(connection: sqlite3.Connection) -> int:
