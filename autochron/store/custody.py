@@ -164,7 +164,7 @@ class StoreProcess:
         except GoneError:
             return False
         if first.fault_of_drop is not None:
-            raise StoreError(first.fault_of_drop)
+            raise StoreError.of(first.fault_of_drop)
         return done
 
     def enter(self, sink: RemoteSink) -> int:

@@ -11,7 +11,9 @@ from typing import Final, NamedTuple
 
 from autochron import _originals
 
-_DEAF: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_DEAF: Final = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)
+)
 
 
 class Work(NamedTuple):

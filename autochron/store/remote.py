@@ -77,7 +77,7 @@ class RemoteSink:
             forks.unregister(self)
             return self._direct
         if found.fault is not None:
-            raise StoreError(found.fault)
+            raise StoreError.of(found.fault)
         self._direct.use(found.number, None)
         self._header = None
         return self
@@ -145,7 +145,9 @@ class RemoteSink:
             lost = self.lost
             self.commit()
             if not self.settle(PATIENCE) or self.lost > lost:
-                raise StoreError(self.fault or f"{self._direct.path} was not written within {PATIENCE:.0f} s")
+                raise StoreError.of(
+                    self.fault or f"{self._direct.path} was not written within {PATIENCE:.0f} s"
+                )
 
     def reserve(self, lane: str, label: str | None = None) -> tuple[str, int]:
         """Take a run of seqs for a child process; see `SqliteSink.reserve`."""
@@ -234,7 +236,7 @@ class RemoteSink:
         if self._process.has_slot and self.fault is None:
             self.fault = (
                 "the process that wrote the store was ended by something else; what it had not written is written by the "
-                "program's process now (store-process)"
+                "program's process now"
             )
         for each in back:
             try:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from autochron import _originals
+from autochron.effects.undisturbed import undisturbed
 from autochron.store.own_descriptors import abandon
 from autochron.store.ring import CONTROL, Ring
 
@@ -194,7 +195,8 @@ def is_running(process: int) -> bool:
     else:
         return True
     try:
-        os.kill(process, 0)
+        with undisturbed():
+            os.kill(process, 0)
     except ProcessLookupError:
         return False
     except OSError:

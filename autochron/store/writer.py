@@ -314,7 +314,7 @@ class Writer:
 
     def _hear(self) -> None:
         if self._remote is not None and self._remote.fault is not None:
-            self._saver.note(StoreError(self._remote.fault))
+            self._saver.note(StoreError.of(self._remote.fault))
 
     def _take(self) -> list[Prepared]:
         """Prepare a group."""

@@ -1,5 +1,6 @@
 """Nothing of the store reaches a descriptor of the program's, nothing is lost, and what is claimed is in the store."""
 
+import contextlib
 import json
 import os
 import re
@@ -27,6 +28,11 @@ def numbers(folder, store="t.db", trace="last"):
     """The arguments of the crossings in a trace, sorted."""
     found = open_store(os.path.join(folder, store)).envelopes(trace)
     return sorted(json.loads(each.input)["n"] for each in found)
+
+
+def is_sound(path):
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 def record(folder, code, *words, env=None):
@@ -135,7 +141,7 @@ def test_a_program_that_closes_all_descriptors_has_its_files_to_itself(way, prog
     result = record(tmp_path, closing(way, {"alone": ALONE, "forked": FORKED}[program]))
     assert (result.status, result.out, result.err) == (0, b"whole\n", b"")
     assert numbers(tmp_path) == list(range(61))
-    assert sqlite3.connect(tmp_path / "t.db").execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert is_sound(tmp_path / "t.db")
 
 
 @pytest.mark.parametrize("stays", ["1", ""], ids=["the program stays", "the program goes"])
@@ -194,7 +200,7 @@ def test_a_block_writes_into_no_file_of_the_programs(way, tmp_path):
     write(tmp_path, {"agent.py": STEP + closing(way, BLOCK)})
     assert python(tmp_path, "agent.py") == (0, b"\n", b"")
     assert numbers(tmp_path) == list(range(41))
-    assert sqlite3.connect(tmp_path / "t.db").execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert is_sound(tmp_path / "t.db")
 
 
 # --- who writes the store ---
