@@ -483,21 +483,22 @@ class Recording(Session):
         footer = self.footer
         assert footer is not None  # noqa: S101 - finished
         tally = self.tally
-        ended = self._ended_children()
+        parted = self._ended_children()
         kept = tally.counts
-        if self.lost or self._has_started() or self._stored() != sum(kept.values()):
+        ended = sum(kept.values()) - self._open()
+        if self.lost or self._has_started() or self._stored() != ended or self._open():
             kept, footer = self._kept(footer)
         return RunSummary(
             trace=self.header.id,
             store=store,
             counts=tuple(sorted(kept.items())),
-            crossings=max(sum(tally.counts.values()), sum(kept.values()) + footer.lost),
+            crossings=max(ended, sum(kept.values()) + footer.lost),
             footer=footer,
-            opaque=_all(tally.opaque, [end.opaque for end in ended]),
-            by_type=_all(tally.by_type, [end.by_type for end in ended]),
+            opaque=_all(tally.opaque, [end.opaque for end in parted]),
+            by_type=_all(tally.by_type, [end.by_type for end in parted]),
             requests=self._count_requests(),
-            masked=_all(tally.masked, [end.masked for end in ended]),
-            problems=_all(self.problems, [end.problems for end in ended]),
+            masked=_all(tally.masked, [end.masked for end in parted]),
+            problems=_all(self.problems, [end.problems for end in parted]),
             stale=self._stale(),
         )
 
@@ -529,6 +530,11 @@ class Recording(Session):
 
     def _has_started(self) -> bool:
         return self.children is not None and self.children.has_started
+
+    def _open(self) -> int:
+        """Count the crossings that had not ended when the run did, and after which others of their names had ended."""
+        addresses = (each.what.rstrip("]").rpartition("[") for each in self._noted if each.slug == "open")
+        return sum(int(nth) < self.tally.counts.get(name, 0) for name, _, nth in addresses)
 
     def _stored(self) -> int:
         """Read back how many crossings are in the store; -1 where that can't be read."""

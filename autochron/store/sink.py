@@ -17,6 +17,7 @@ from autochron.store import database, forks
 from autochron.store.own_descriptors import OwnDescriptors, abandon, listed
 from autochron.store.processes import PUT_ENDING, reserve
 from autochron.store.rows import SHIFT, Operation, RowBuilder, Rows
+from autochron.store.threads import persistently
 
 if TYPE_CHECKING:
     from autochron.store.remote import RemoteSink
@@ -239,7 +240,7 @@ class SqliteSink:
     def _hand_over(self, pending: list[Operation], footer: Footer | ChildEnd | None) -> None:
         """Have another process write: there SQLite's descriptors are its own."""
         if self._remote is None and self.successor is not None:
-            self._remote = self.successor(self)
+            self._remote = persistently(self.successor, self)
         if self._remote is None or self._remote.is_direct:
             raise StoreError(
                 f"the program closed the descriptors of {self.path}, and what crossed since then is not written; "

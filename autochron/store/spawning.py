@@ -7,6 +7,7 @@ store's.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import sys
@@ -33,11 +34,19 @@ main(descriptor, file)
 
 
 def spawn_process(file: str) -> StoreProcess | None:
-    """Return a store process for the store at an absolute path, once it runs; None where there can be none."""
+    """Return a store process for the store at an absolute path, once it runs; None where there can be none.
+
+    Raises:
+        OSError: the program closed our descriptor meanwhile; try again.
+    """
     try:
         with undisturbed():
             return _spawned(file)
-    except (OSError, ValueError, AttributeError):
+    except OSError as error:
+        if error.errno == errno.EBADF:
+            raise
+        return None
+    except (ValueError, AttributeError):
         return None
 
 

@@ -19,7 +19,7 @@ from autochron import _originals
 from autochron.errors import StoreError
 from autochron.store import forks
 from autochron.store.saving import RETRY, Prepared, Saver
-from autochron.store.threads import HiddenThread
+from autochron.store.threads import HiddenThread, persistently
 
 if TYPE_CHECKING:
     from autochron.ports import Sink
@@ -326,7 +326,7 @@ class Writer:
             except IndexError:
                 break  # `_press` took the last one away
             try:
-                group.append(prepare(draft))
+                group.append(persistently(prepare, draft))
             except BaseException as error:  # nothing may end the writing thread
                 self._saver.dropped += 1
                 self._saver.note(error)

@@ -320,12 +320,12 @@ def test_what_ended_50_ms_before_each_of_500_kills_is_there():
 
 def test_payloads_larger_than_the_memory_that_is_shared(tmp_path):
     code = """
-for n in range(3): step(n, "x" * 50_000_000 + str(n))
-step(3)
 if not os.fork():
     step(4, "y" * 5_000_000)
     os._exit(0)
 os.wait()
+for n in range(3): step(n, "x" * 50_000_000 + str(n))
+step(3)
 """
     result = record(tmp_path, code)
     assert (result.status, result.err) == (0, b"")
@@ -511,6 +511,23 @@ other = sqlite3.connect("t.db", timeout=30); other.execute("DELETE FROM crossing
     assert 0 < left < 51
     assert f"autochron: {left} of 51 crossings recorded" in result.said
     assert f"lost: {51 - left} crossings could not be written (lost)" in result.said
+
+
+def test_a_crossing_that_never_ended_is_neither_claimed_nor_called_lost(tmp_path):
+    code = """
+import threading
+threading.Thread(target=wait, daemon=True).start()
+time.sleep(0.2)
+for n in range(3): wait(n)
+"""
+    waits = STEP.replace("def step", "def wait").replace(
+        "    return", "    if text: time.sleep(60)\n    return"
+    )
+    write(tmp_path, {"agent.py": waits + code.replace("target=wait", 'target=wait, args=(9, "long")')})
+    result = autochron(tmp_path, "run", "--store", "t.db", "agent.py")
+    assert "autochron: 3 crossings recorded" in result.said
+    assert "(lost)" not in result.said
+    assert numbers(tmp_path) == [0, 1, 2]
 
 
 def test_a_folder_that_can_t_be_written_is_told_before_the_program_starts(tmp_path):
