@@ -249,7 +249,12 @@ class StoreProcess:
 
         if not is_done():
             self._shared.wake()
-        found = self._waited(is_done, timeout)
+        before: list[int] = []
+        while not (found := self._waited(is_done, timeout)):
+            done = [each.done for each, _, _, _ in waited]
+            if done == before:
+                break
+            before = done  # it is slow and not stuck
         self.hear()
         return found
 

@@ -44,6 +44,9 @@ IDLE: Final = 0.05
 POLL: Final = 0.003
 """Seconds between two looks at whether something came, where there is no bell, at first; each later one waits longer."""
 
+MESSAGES: Final = 64
+"""Messages after which a process is told how far it is."""
+
 TOGETHER: Final = 256
 """Operations that are committed together at most."""
 
@@ -81,6 +84,7 @@ class _Trace:
     def __init__(self, opening: Opening, connection: sqlite3.Connection | None) -> None:
         trace = opening.trace if opening.header is None else opening.header
         later = not opening.now
+        self._durability = opening.durability
         self.sink = SqliteSink(
             opening.path, trace, opening.durability, file=opening.file, later=later, connection=connection
         )
@@ -114,6 +118,11 @@ class _Trace:
             self.sink.close()
         except StoreError as error:
             self.saver.note(error)
+
+    def release(self) -> sqlite3.Connection | None:
+        """Give the connection for another trace, once nothing waits any more."""
+        self.save()
+        return None if self.saver.failed or self._durability != "group" else self.sink.release()
 
 
 def _extend(extension: messages.Extension, sink: Any) -> None:
@@ -149,7 +158,10 @@ class _Client:
         """Commit what waits; return whether there was anything."""
         ring = self.slot.ring
         came = False
-        while (message := ring.take()) is not None:
+        for _ in range(MESSAGES):
+            message = ring.take()
+            if message is None:
+                break
             came = True
             try:
                 self._take(message_decoder.decode(message))
@@ -176,9 +188,19 @@ class _Client:
         elif isinstance(message, Batch):
             trace.add(message)
         else:
+            # As fast as calls that have a trace each: making a connection takes longer than all they write.
+            if len(self._traces) == 1:
+                self._let_go()  # the last connection tidies the WAL away
+            elif self._connection is None:
+                self._connection = trace.release()
             trace.close()
             self._tell(message.sink, trace)
             del self._traces[message.sink]
+
+    def _let_go(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
     def _open(self, opening: Opening) -> None:
         connection, self._connection = self._connection, None
@@ -235,6 +257,7 @@ class _Client:
         self.serve()
         for trace in self._traces.values():
             trace.close()
+        self._let_go()
         if self._watch is not None:
             self._watch.close()
 
@@ -279,11 +302,13 @@ class Service:
             came = self._serve()
             if shared.state == ENDED or self._is_over():
                 return
-            if shared.bell is not None:
+            if came:
+                pause = POLL
+            elif shared.bell is not None:
                 shared.bell.acquire(True, IDLE)
             else:
-                pause = POLL if came else min(pause * 1.2, IDLE)
                 _originals.sleep(pause)
+                pause = min(pause * 1.2, IDLE)
 
     def _serve(self) -> bool:
         came = False

@@ -112,6 +112,12 @@ class SqliteSink:
                 with contextlib.suppress(sqlite3.Error):
                     connection.close()
 
+    def release(self) -> sqlite3.Connection | None:
+        """Give the connection away, for another trace of this store."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+            return connection
+
     def _look(self) -> None:
         """Let go of a connection whose descriptors the program has taken, and never touch it again."""
         connection = self._connection
@@ -194,9 +200,11 @@ class SqliteSink:
             self._footer = footer
 
     def _connect(self) -> sqlite3.Connection:
-        before = listed()
-        connection = database.connect_to_write(self.file, self.durability)
-        self._descriptors = OwnDescriptors(self.file, before)
+        connection = self._connection
+        if connection is None:
+            before = listed()
+            connection = database.connect_to_write(self.file, self.durability)
+            self._descriptors = OwnDescriptors(self.file, before)
         if self._waiting is not None:
             try:
                 self.use(self._opened_once(connection, self._waiting), None)
@@ -223,7 +231,7 @@ class SqliteSink:
                 if self._is_taken:
                     self._hand_over(pending, footer)
                     return
-                if self._connection is None:
+                if self._connection is None or self._waiting is not None:
                     self._connection = self._connect()
                 self._write(self._connection, pending, footer)
             except StoreError:

@@ -357,6 +357,7 @@ def test_1000_traces_of_calls_a_second(tmp_path):
         json.loads(envelope.input)["n"] for each in found for envelope in store.envelopes(each.header.id)
     )
     assert seen == list(range(1000))
+    assert not os.path.exists(tmp_path / "t.db-wal")
 
 
 def test_sigterm_under_load_loses_nothing_that_was_printed(tmp_path):
