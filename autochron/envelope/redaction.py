@@ -22,7 +22,7 @@ from autochron._late import late
 from autochron._overlap import common_prefix, common_suffix
 from autochron.envelope.names import SecretNames
 from autochron.envelope.paths import redact_paths
-from autochron.envelope.patterns import MASK
+from autochron.envelope.patterns import MASK, load_patterns
 from autochron.envelope.scanner import Scanner, Span, apply
 from autochron.envelope.tags import has_tag
 
@@ -70,6 +70,10 @@ class Redactor:
         self._names = self._scanner.names
         self._paths = tuple(extra_paths)
         self._previous: dict[object, _Previous] = {}
+
+    def load(self) -> None:
+        """Read what masking reads from files, which is otherwise done when it is first needed."""
+        load_patterns()
 
     def mask_input(self, key: object, body: bytes) -> bytes:
         """Mask an input, scanning only what is new since the last one under the same key."""

@@ -138,7 +138,13 @@ class Recording(Session):
         if isinstance(self._sink, MemorySink):
             self.writer = Keeper(self._sink, self._prepare, self.problem)
         else:
-            self.writer = Writer(self._sink, self._prepare, durability=durability, report=self.problem)
+            self.writer = Writer(
+                self._sink,
+                self._prepare,
+                durability=durability,
+                report=self.problem,
+                load=self._redactor.load,
+            )
         self.recorder = Recorder(self.writer.submit, self.problem)
         rules = activation.rules
         self._keeps_state = store.url is not None and (rules.snapshot or bool(rules.snapshots))

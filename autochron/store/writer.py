@@ -31,13 +31,13 @@ GROUP: Final = 0.03
 SENT: Final = 0.01
 """The same where another process commits: then a group costs little, and until it is sent a kill takes it away."""
 
-LATE: Final = 20_000_000
+LATE: Final = 12_000_000
 """Nanoseconds that a draft may wait to be sent before a caller waits for it: a busy program leaves the thread no time."""
 
 HELD_UP: Final = 0.5
 """Seconds that a caller waits for that at most."""
 
-LOOK: Final = 16
+LOOK: Final = 4
 """Drafts between two looks at whether the oldest one is late."""
 
 TOGETHER: Final = 256
@@ -50,7 +50,8 @@ PATIENCE: Final = 10.0
 class Writer:
     """Hand drafts to a sink in order of submission, in groups.
 
-    `prepare` runs on the writing thread, once a draft; `report` is told of the first fault, in one line. With
+    `prepare` runs on the writing thread, once a draft; `load` before the first one on the caller's thread, which can't close in
+    the middle of it what it opens; `report` is told of the first fault, in one line. With
     durability "sync", `submit` returns once the draft is committed.
     """
 
@@ -62,6 +63,7 @@ class Writer:
         durability: Literal["group", "sync"] = "group",
         limit: int = 4096,
         report: Callable[[str], object] | None = None,
+        load: Callable[[], object] | None = None,
     ) -> None:
         self.fork_order = 0
         self._sink = sink
@@ -69,6 +71,7 @@ class Writer:
         """The sink, where another process writes what is put into it."""
         self._saver = Saver(sink, limit, report)
         self._prepare = prepare
+        self._load = load
         self._waits = durability == "sync"
         """Whether a draft has to be in the store when `submit` returns, and not only safe from the end of this process."""
         self._sync = durability == "sync"
@@ -194,6 +197,10 @@ class Writer:
         if self._asleep:
             self._since = _originals.perf_counter_ns()
         self._asleep = False
+        if self._load is not None:
+            load, self._load = self._load, None
+            with contextlib.suppress(Exception):  # what is wrong with it is told when it is needed
+                load()
         if self._worker is None:
             self._start_worker()
         self._ring()
