@@ -323,8 +323,10 @@ class Recording(Session):
     def finish(self, status: int | None, error: str | None, said: Said = NOTHING_SAID) -> Footer:
         """Switch recording off, write the last word and give it."""
         self.end(status, error, said)
+        if self.footer is None:  # it could not be made, and the writer has told why
+            self._footer = Footer(status=status, error=error, lost=self.lost)
         footer = self.footer
-        assert footer is not None  # noqa: S101 - it is written
+        assert footer is not None  # noqa: S101 - see above
         return footer
 
     def end(self, status: int | None, error: str | None, said: Said = NOTHING_SAID) -> None:
