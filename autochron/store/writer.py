@@ -51,8 +51,8 @@ class Writer:
     """Hand drafts to a sink in order of submission, in groups.
 
     `prepare` runs on the writing thread, once a draft; `load` runs before the first one on the caller's thread, which can't
-    close in the middle of it what it opens. `report` is told of the first fault, in one line. With durability "sync", `submit`
-    returns once the draft is committed.
+    close in the middle of it what it opens. `report` is told of the first fault, in one line. With durability "sync",
+    `submit` returns once the draft is committed.
     """
 
     def __init__(
