@@ -32,3 +32,14 @@ def late(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
 def late_decoder(wanted: type[T]) -> Decoder[T]:
     """Give a decoder of JSON that is made when it is first used: it looks at every field of a type, and of theirs."""
     return _Late(Decoder, wanted)  # type: ignore[return-value]  # does all that a decoder does
+
+
+def late_message_decoder(wanted: Any) -> Any:
+    """Give such a decoder of MessagePack."""
+    return _Late(_message_decoder, wanted)
+
+
+def _message_decoder(wanted: Any) -> Any:
+    from msgspec.msgpack import Decoder as MessageDecoder  # lazy: few processes need one
+
+    return MessageDecoder(wanted)

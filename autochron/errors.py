@@ -61,6 +61,11 @@ class StoreError(AutochronError):
 
     slug = "bad-store"
 
+    @classmethod
+    def of(cls, text: str) -> StoreError:
+        """Return the error of a text, which may be that of one that another process raised."""
+        return cls(text.removesuffix(f" ({cls.slug})"))
+
 
 class TraceNotFoundError(StoreError):
     """No trace, or more than one, fits a reference."""

@@ -173,6 +173,9 @@ class Store(Protocol):
     def children(self, reference: str) -> list[Child]:
         """List the child processes that were recorded into a trace."""
 
+    def count(self, trace: str) -> int:
+        """Count the crossings of the trace of an id."""
+
     def counts(self, reference: str) -> dict[str, int]:
         """Count the crossings of a trace by name."""
 

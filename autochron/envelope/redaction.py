@@ -26,7 +26,7 @@ from autochron._overlap import common_prefix, common_suffix
 from autochron.envelope.commands import mask_sequence
 from autochron.envelope.names import SecretNames
 from autochron.envelope.paths import redact_paths
-from autochron.envelope.patterns import MASK
+from autochron.envelope.patterns import MASK, load_patterns
 from autochron.envelope.scanner import Scanner
 from autochron.envelope.spans import Span, apply
 from autochron.envelope.tags import has_tag
@@ -99,6 +99,10 @@ class Redactor:
     def of(cls, rules: Rules) -> Redactor:
         """Make one that knows what the rules say is a secret."""
         return cls(rules.redact.names, patterns=rules.redact.patterns)
+
+    def load(self) -> None:
+        """Read what masking reads from files, which is otherwise done when it is first needed."""
+        load_patterns()
 
     def mask_input(self, key: object, body: bytes) -> bytes:
         """Mask an input, scanning only what is new since the last one under the same key."""

@@ -20,6 +20,7 @@ from autochron import _originals
 from autochron.effects.undisturbed import undisturbed
 from autochron.model import Unprinted
 from autochron.session.streams import LIMIT
+from autochron.store.detached import Work, start_all
 
 if TYPE_CHECKING:
     from autochron.session.output_relay import OutputRelay
@@ -47,10 +48,16 @@ class OutputDescriptor:
         self._file = -1
         self._start = 0
         self._is_fresh = False
+        self._beside: tuple[Work, ...] = ()
         self._process = _originals.getpid()
 
-    def start(self) -> None:
-        """Begin, before any thread of ours or the program's runs."""
+    def start(self, *beside: Work) -> None:
+        """Begin, before any thread of ours or the program's runs, and start other processes of ours with the relay."""
+        self._beside = beside
+        self._begin()
+        start_all(*self._beside)
+
+    def _begin(self) -> None:
         if not is_ordinary(sys.stdout, OUTPUT):
             return
         try:
@@ -84,7 +91,8 @@ class OutputDescriptor:
             return
         from autochron.session.output_relay import OutputRelay  # lazy: for pipes
 
-        self._relay = OutputRelay(OUTPUT)
+        beside, self._beside = self._beside, ()
+        self._relay = OutputRelay(OUTPUT, *beside)
         # A child that closes its standard output to let its caller go must not hold the pipe all the same.
         os.register_at_fork(after_in_child=self._forked)
         self.kind = "pipe"

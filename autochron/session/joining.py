@@ -28,7 +28,8 @@ from autochron.session.replayfolder import PLAN, SWAPS, TRACE
 from autochron.session.replaying import Replaying, Serving, StateScope
 from autochron.session.running import weave_into
 from autochron.session.swapping import Swap, read_swaps, with_swaps
-from autochron.store import open_store
+from autochron.store import open_store, process_of
+from autochron.store.detached import start_all
 
 
 class Joining:
@@ -118,6 +119,7 @@ class Joining:
     def _recording(self) -> Recording:
         handing = self._handing
         store = open_store(handing.place)
+        start_all(*process_of(store))
         sink, lane, first = store.join(handing.trace, handing.lane, self._label)
         header = Header(
             id=handing.trace,

@@ -8,12 +8,10 @@ the program is told as it would be without it.
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import mmap
 import os
 import select
-import signal
 import struct
 import sys
 from fcntl import ioctl
@@ -23,6 +21,7 @@ from typing import Any, Final
 from autochron import _originals
 from autochron.session.descriptors import hidden
 from autochron.session.streams import LIMIT
+from autochron.store.detached import Work, fork_twice
 
 _TURN: Final = struct.Struct("=Q")
 """In the memory that is shared, first: a count that is odd while the relay reads and keeps."""
@@ -45,8 +44,8 @@ class OutputRelay:
         own: descriptors that a child process is not to inherit: of the pipe, and of the one that leads to the relay.
     """
 
-    def __init__(self, descriptor: int) -> None:
-        """Start the relay for a descriptor that is a pipe, and let the descriptor lead to it.
+    def __init__(self, descriptor: int, *beside: Work) -> None:
+        """Start the relay for a descriptor that is a pipe, with other processes of ours, and let the descriptor lead to it.
 
         Raises:
             OSError: there can be none; the descriptor is as it was.
@@ -62,7 +61,8 @@ class OutputRelay:
             self._source = hidden(write_end)  # the program may let the descriptor lead elsewhere
             self.own = (self._pipe, self._source)
             _same_size(self._pipe, write_end)
-            _fork_twice(lambda: _Relay(read_end, self._pipe, self._memory).run(), (read_end, self._pipe))
+            relay = _Relay(read_end, self._pipe, self._memory)
+            fork_twice(*beside, Work(relay.run, (read_end, self._pipe)))
             os.dup2(write_end, descriptor, inheritable=os.get_inheritable(descriptor))
         except OSError:
             self._close()
@@ -140,6 +140,7 @@ class _Relay:
 
     def run(self) -> None:
         """Hand on all that comes, until nobody writes or nobody reads: then the program is told when it next writes."""
+        os.chdir("/")
         poll = select.poll()
         poll.register(self._source, select.POLLIN)
         poll.register(self._sink, 0)
@@ -215,47 +216,3 @@ def _same_size(one: int, other: int) -> None:
         fcntl.fcntl(other, fcntl.F_SETPIPE_SZ, size)
     except (OSError, AttributeError):
         pass
-
-
-def _fork_twice(work: Any, keep: tuple[int, ...]) -> None:
-    """Have work done by a process that is no child of this one, with none of its descriptors but some."""
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, _DEAF) if hasattr(signal, "pthread_sigmask") else set()
-    try:
-        child = os.fork()
-        if not child:
-            _in_between(work, keep)
-        _, status = os.waitpid(child, 0)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
-    if status:
-        raise OSError(errno.EAGAIN, "the process that relays standard output could not be started")
-
-
-_DEAF: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-
-
-def _in_between(work: Any, keep: tuple[int, ...]) -> None:
-    status = 1
-    try:
-        os.setsid()
-        if os.fork():
-            status = 0
-        else:
-            for number in _DEAF:
-                signal.signal(number, signal.SIG_IGN)
-            signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-            os.chdir("/")
-            _close_others(keep)
-            work()
-    except BaseException:  # noqa: S110 - a copy of the program has nobody to tell
-        pass
-    finally:
-        _originals.immediate_exit(status)
-
-
-def _close_others(keep: tuple[int, ...]) -> None:
-    start = 0
-    for each in sorted(keep):
-        os.closerange(start, each)
-        start = each + 1
-    os.closerange(start, min(os.sysconf("SC_OPEN_MAX") if hasattr(os, "sysconf") else 4_096, 1 << 20))

@@ -138,7 +138,13 @@ class Recording(Session):
         if isinstance(self._sink, MemorySink):
             self.writer = Keeper(self._sink, self._prepare, self.problem)
         else:
-            self.writer = Writer(self._sink, self._prepare, durability=durability, report=self.problem)
+            self.writer = Writer(
+                self._sink,
+                self._prepare,
+                durability=durability,
+                report=self.problem,
+                load=self._redactor.load,
+            )
         self.recorder = Recorder(self.writer.submit, self.problem)
         rules = activation.rules
         self._keeps_state = store.url is not None and (rules.snapshot or bool(rules.snapshots))
@@ -318,8 +324,10 @@ class Recording(Session):
     def finish(self, status: int | None, error: str | None, said: Said = NOTHING_SAID) -> Footer:
         """Switch recording off, write the last word and give it."""
         self.end(status, error, said)
+        if self.footer is None:  # it could not be made, and the writer has told why
+            self._footer = Footer(status=status, error=error, lost=self.lost)
         footer = self.footer
-        assert footer is not None  # noqa: S101 - it is written
+        assert footer is not None  # noqa: S101 - see above
         return footer
 
     def end(self, status: int | None, error: str | None, said: Said = NOTHING_SAID) -> None:
@@ -362,7 +370,7 @@ class Recording(Session):
             if event in STATE_EVENTS and self._keeps_state:
                 self._keep_state(event, arguments)
             return
-        child = network.child_of(event, arguments)
+        child = None if is_busy() else network.child_of(event, arguments)
         if child is not None and self.children is not None:
             try:
                 self.children.start(event, arguments, child, told_of=not self.is_inside())
@@ -484,21 +492,22 @@ class Recording(Session):
         footer = self.footer
         assert footer is not None  # noqa: S101 - finished
         tally = self.tally
-        ended = self._ended_children()
+        parted = self._ended_children()
         kept = tally.counts
-        if self.lost or self._has_started():
+        ended = sum(kept.values()) - self._open()
+        if self.lost or self._has_started() or self._stored() != ended or self._open():
             kept, footer = self._kept(footer)
         return RunSummary(
             trace=self.header.id,
             store=store,
             counts=tuple(sorted(kept.items())),
-            crossings=max(sum(tally.counts.values()), sum(kept.values()) + footer.lost),
+            crossings=max(ended, sum(kept.values()) + footer.lost),
             footer=footer,
-            opaque=_all(tally.opaque, [end.opaque for end in ended]),
-            by_type=_all(tally.by_type, [end.by_type for end in ended]),
+            opaque=_all(tally.opaque, [end.opaque for end in parted]),
+            by_type=_all(tally.by_type, [end.by_type for end in parted]),
             requests=self._count_requests(),
-            masked=_all(tally.masked, [end.masked for end in ended]),
-            problems=_all(self.problems, [end.problems for end in ended]),
+            masked=_all(tally.masked, [end.masked for end in parted]),
+            problems=_all(self.problems, [end.problems for end in parted]),
             stale=self._stale(),
         )
 
@@ -530,6 +539,18 @@ class Recording(Session):
 
     def _has_started(self) -> bool:
         return self.children is not None and self.children.has_started
+
+    def _open(self) -> int:
+        """Count the crossings that had not ended when the run did, and after which others of their names had ended."""
+        addresses = (each.what.rstrip("]").rpartition("[") for each in self._noted if each.slug == "open")
+        return sum(int(nth) < self.tally.counts.get(name, 0) for name, _, nth in addresses)
+
+    def _stored(self) -> int:
+        """Read back how many crossings are in the store; -1 where that can't be read."""
+        try:
+            return self._store.count(self.header.id)
+        except Exception:  # told by whoever reads more of it
+            return -1
 
     def _kept(self, footer: Footer) -> tuple[dict[str, int], Footer]:
         """Count what is in the store by name, where some is lost or of others; give the last word of all, too."""

@@ -13,7 +13,7 @@ from autochron import _originals
 from autochron.config import default_store, find_rule_file
 from autochron.envelope import bodies
 from autochron.envelope.redaction import Redactor
-from autochron.errors import RuleError, StoreError
+from autochron.errors import AutochronError, RuleError
 from autochron.model import Command, Footer, Rules, RunSummary
 from autochron.rules import load_rules
 from autochron.session import exits, facts, streams
@@ -34,7 +34,8 @@ from autochron.session.ending import Said
 from autochron.session.program import Program, end_process, end_with
 from autochron.session.progress import shown_on
 from autochron.session.recording import Recording
-from autochron.store import open_store
+from autochron.store import open_store, process_of
+from autochron.store.detached import Work
 
 
 class Options:
@@ -84,9 +85,9 @@ class Capture:
         self._stderr: streams.Kept | None = None
         self._undo: list[Callable[[], None]] = []
 
-    def hold(self) -> None:
-        """Begin with what needs a process of its own, before any thread is started."""
-        self.output.start()
+    def hold(self, *beside: Work) -> None:
+        """Begin with what needs a process of its own, before any thread is started; and start others beside it."""
+        self.output.start(*beside)
 
     def start(self, printed: Callable[..., None] | None = None, *, errors: bool = False) -> None:
         """Listen to the streams. `printed` is told of each print, and with `is_written` of what `os.write` writes.
@@ -209,6 +210,9 @@ def run_recorded(
     shown = _place(url)  # before the program goes to another folder
     impacts = os.path.join(os.path.dirname(os.path.abspath(url.removeprefix("sqlite:///"))), "impact.json")
     store = open_store(url, look=False)
+    capture = Capture()
+    # Before anything is woven: what these processes do then is nobody's business, and the program's goes on meanwhile.
+    capture.hold(*process_of(store))
     redactor = Redactor.of(rules)
     arguments = redactor.mask_arguments(command.arguments)
     masked = [
@@ -217,14 +221,12 @@ def run_recorded(
         if pair[0] != pair[1]
     ]
     command = Command(command.mode, command.target, arguments, facts.folder_of(rules))
-    activation = activate(rules, program.own, aliases={"__main__": program.aliases})
-    activation.hook.progress = None if options.quiet else shown_on(sys.stderr)
-    header = facts.header(rules, command, name, children=rules.children and store.url is not None)
-    capture = Capture()
-    capture.hold()
     try:
+        activation = activate(rules, program.own, aliases={"__main__": program.aliases})
+        activation.hook.progress = None if options.quiet else shown_on(sys.stderr)
+        header = facts.header(rules, command, name, children=rules.children and store.url is not None)
         recording = Recording(activation, store, header, redactor)
-    except StoreError:
+    except AutochronError:
         capture.let_go()
         deactivate()
         raise

@@ -8,9 +8,10 @@ from autochron.errors import StoreError
 
 if TYPE_CHECKING:
     from autochron.ports import Store
+    from autochron.store.detached import Work
     from autochron.store.memory import MemoryStore
 
-__all__ = ["open_store"]
+__all__ = ["open_store", "process_of"]
 
 SQLITE = "sqlite:///"
 MEMORY = "memory:"
@@ -19,7 +20,12 @@ TRACE_FILE = ".jsonl"
 _memories: dict[str, MemoryStore] = {}
 
 
-def open_store(url: str, *, durability: Literal["group", "sync"] = "group", look: bool = True) -> Store:
+def open_store(
+    url: str,
+    *,
+    durability: Literal["group", "sync"] = "group",
+    look: bool = True,
+) -> Store:
     """Open `sqlite:///path`, a path, `memory:` or an exported trace file (`*.jsonl`, to read only).
 
     A SQLite store is made at its first `begin`. `memory:` is one store a process, `memory:NAME` another. With
@@ -41,3 +47,9 @@ def open_store(url: str, *, durability: Literal["group", "sync"] = "group", look
     from autochron.store.sqlite import SqliteStore
 
     return SqliteStore(path, durability=durability, look=look)
+
+
+def process_of(store: Store) -> tuple[Work, ...]:
+    """Return the process that writes for a store, to be started; see `SqliteStore.detach`. Other stores have none."""
+    detach = getattr(store, "detach", None)
+    return () if detach is None else detach()

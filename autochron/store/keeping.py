@@ -15,7 +15,7 @@ from autochron.model import Envelope
 
 if TYPE_CHECKING:
     from autochron.store.memory import MemorySink
-    from autochron.store.writer import Prepared
+    from autochron.store.saving import Prepared
 
 
 class Keeper:

@@ -144,6 +144,12 @@ class MemoryStore:
         """List no child processes: none is recorded into memory."""
         return []
 
+    def count(self, trace: str) -> int:
+        """Count the crossings of the trace of an id."""
+        kept = self._traces[trace]
+        kept.settle()
+        return len(kept.envelopes)
+
     def counts(self, reference: str) -> dict[str, int]:
         """Count the crossings of a trace by name."""
         return Counter(envelope.name for envelope in self.envelopes(reference))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -13,8 +14,13 @@ from autochron import _originals
 from autochron.errors import StoreError
 from autochron.model import ChildEnd, Envelope, Footer, Header
 from autochron.store import database, forks
+from autochron.store.own_descriptors import OwnDescriptors, abandon, listed
 from autochron.store.processes import PUT_ENDING, reserve
 from autochron.store.rows import SHIFT, Operation, RowBuilder, Rows
+from autochron.store.threads import persistently
+
+if TYPE_CHECKING:
+    from autochron.store.remote import RemoteSink
 
 PUT_CROSSING = (
     "INSERT OR REPLACE INTO crossing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -40,27 +46,85 @@ class SqliteSink:
     `reserve`.
     """
 
-    def __init__(self, path: str, trace: Header | str, durability: database.Durability) -> None:
+    def __init__(
+        self,
+        path: str,
+        trace: Header | str,
+        durability: database.Durability,
+        *,
+        file: str | None = None,
+        later: bool = False,
+        connection: sqlite3.Connection | None = None,
+    ) -> None:
+        """Open the trace; with `later` only when something is committed, and then a header may have begun it already.
+
+        `file` is the path from any folder, where that is known; the program may change its working folder.
+        """
         self.fork_order = 1
-        self._path = path
-        self._file = os.path.abspath(path)  # the program may change its working folder
-        self._id = trace if isinstance(trace, str) else trace.id
-        self._durability = durability
+        self.path = path
+        self.file = file or os.path.abspath(path)
+        self.id = trace if isinstance(trace, str) else trace.id
+        self.durability = durability
         self._lock = _originals.RLock()
         self._pending: list[Operation] = []
         self._footer: Footer | ChildEnd | None = None
-        self._child: int | None = None
+        self.child: int | None = None
         """The id of our row of `child`."""
         self._shared = False
         """Whether another process writes the trace, too."""
         self._open = True
+        self._is_taken = False
+        """Whether the program has closed descriptors of SQLite's, which would set the locks of every other connection of this
+        process on the program's files."""
+        self.successor: Callable[[SqliteSink], RemoteSink | None] | None = None
+        """Gives a sink that another process writes, for when this one can't any more."""
+        self._remote: RemoteSink | None = None
         self._resting = False
-        self._connection: sqlite3.Connection | None = database.connect_to_write(path, durability)
-        self._number = (
-            self._find(self._connection) if isinstance(trace, str) else self._begin(self._connection, trace)
-        )
-        self._builder = RowBuilder(self._number)
+        self._waiting = trace if later else None
+        """What is opened at the first commit."""
+        self.number = 0
+        self._connection = connection
+        before = listed()
+        if not later:
+            self._connection = connection or database.connect_to_write(path, durability)
+            self.number = self._opened(self._connection, trace)
+        self._descriptors = OwnDescriptors(self.file, before)
+        self._builder = RowBuilder(self.number)
         forks.register(self)
+
+    def _opened(self, connection: sqlite3.Connection, trace: Header | str) -> int:
+        return self._find(connection) if isinstance(trace, str) else self._begin(connection, trace)
+
+    def use(self, number: int, child: int | None) -> None:
+        """Write the trace of a number, as a process that has begun or joined it already."""
+        self._waiting = None
+        self._shared = child is not None
+        self.number, self.child = number, child
+        self._builder = RowBuilder(number)
+        self._builder.reset(-1)
+
+    def rest(self) -> None:
+        """Hold no descriptor of the store until the next commit, which builds on what is there if nobody else wrote."""
+        with self._lock:
+            self._look()
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                with contextlib.suppress(sqlite3.Error):
+                    connection.close()
+
+    def release(self) -> sqlite3.Connection | None:
+        """Give the connection away, for another trace of this store."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+            return connection
+
+    def _look(self) -> None:
+        """Let go of a connection whose descriptors the program has taken, and never touch it again."""
+        connection = self._connection
+        if connection is not None and not self._descriptors.are_ours():
+            self._connection = None
+            self._is_taken = True
+            abandon(connection)
 
     def _begin(self, connection: sqlite3.Connection, header: Header) -> int:
         row = (header.id, header.name, header.created, msgspec.json.encode(header).decode())
@@ -71,22 +135,22 @@ class SqliteSink:
         except sqlite3.IntegrityError as error:
             connection.close()
             raise StoreError(
-                f"{self._path} holds a trace {header.id} already; give the new one an id of its own"
+                f"{self.path} holds a trace {header.id} already; give the new one an id of its own"
             ) from error
         except (sqlite3.Error, UnicodeEncodeError) as error:
             connection.close()
-            raise database.explained(error, self._path) from error
+            raise database.explained(error, self.path) from error
         return int(cursor.lastrowid or 0)
 
     def _find(self, connection: sqlite3.Connection) -> int:
         try:
-            row = connection.execute("SELECT number FROM trace WHERE id = ?", (self._id,)).fetchone()
+            row = connection.execute("SELECT number FROM trace WHERE id = ?", (self.id,)).fetchone()
         except sqlite3.Error as error:
             connection.close()
-            raise database.explained(error, self._path) from error
+            raise database.explained(error, self.path) from error
         if row is None:
             connection.close()
-            raise StoreError(f"{self._path} holds no trace {self._id} any more; record it again")
+            raise StoreError(f"{self.path} holds no trace {self.id} any more; record it again")
         return int(row[0])
 
     def reserve(self, lane: str, label: str | None = None) -> tuple[str, int]:
@@ -95,22 +159,22 @@ class SqliteSink:
         With a label the process claims a lane of that name below; with an empty one the lane itself, or one below where
         another process has it. On a connection of its own: a signal handler may interrupt this, and then waits for a commit.
         """
-        connection = database.connect_to_write(self._file, self._durability)
+        connection = database.connect_to_write(self.file, self.durability)
         try:
-            lane, number = reserve(connection, self._number, lane, label)
+            lane, number = reserve(connection, self.number, lane, label)
         except sqlite3.Error as error:
-            raise database.explained(error, self._path) from error
+            raise database.explained(error, self.path) from error
         finally:
             connection.close()
-        if self._child is None:
-            self._child = number
+        if self.child is None:
+            self.child = number
         self._shared = True
         return lane, number & (1 << SHIFT) - 1
 
     @property
     def is_unknown(self) -> bool:
         """Whether this process has taken no seqs of the trace yet."""
-        return self._child is None
+        return self.child is None
 
     def put(self, envelope: Envelope) -> None:
         """Keep an envelope; one with the same `seq` replaces it.
@@ -135,6 +199,25 @@ class SqliteSink:
             self._check()
             self._footer = footer
 
+    def _connect(self) -> sqlite3.Connection:
+        connection = self._connection
+        if connection is None:
+            before = listed()
+            connection = database.connect_to_write(self.file, self.durability)
+            self._descriptors = OwnDescriptors(self.file, before)
+        if self._waiting is not None:
+            try:
+                self.use(self._opened_once(connection, self._waiting), None)
+            except BaseException:
+                connection.close()
+                raise
+        return connection
+
+    def _opened_once(self, connection: sqlite3.Connection, trace: Header | str) -> int:
+        """Open a trace that another process may have begun for us before it ended."""
+        found = connection.execute("SELECT number FROM trace WHERE id = ?", (self.id,)).fetchone()
+        return int(found[0]) if found else self._opened(connection, trace)
+
     def commit(self) -> None:
         """Write all that was put."""
         with self._lock:
@@ -144,29 +227,46 @@ class SqliteSink:
             pending, self._pending = self._pending, []
             footer, self._footer = self._footer, None
             try:
-                if self._connection is None:
-                    self._connection = database.connect_to_write(self._file, self._durability)
+                self._look()
+                if self._is_taken:
+                    self._hand_over(pending, footer)
+                    return
+                if self._connection is None or self._waiting is not None:
+                    self._connection = self._connect()
                 self._write(self._connection, pending, footer)
             except StoreError:
                 self._disconnect()
                 raise
             except Exception as error:
                 self._disconnect()
-                raise database.explained(error, self._path) from error
+                raise database.explained(error, self.path) from error
             except BaseException:  # an interrupt: nothing is wrong with what was put
                 self._disconnect()
                 self._pending, self._footer = pending, footer
                 raise
+
+    def _hand_over(self, pending: list[Operation], footer: Footer | ChildEnd | None) -> None:
+        """Have another process write: there SQLite's descriptors are its own."""
+        if self._remote is None and self.successor is not None:
+            self._remote = persistently(self.successor, self)
+        if self._remote is None or self._remote.is_direct:
+            raise StoreError(
+                f"the program closed the descriptors of {self.path}, and what crossed since then is not written; "
+                "record it with `autochron run`, which holds none"
+            )
+        self._remote.write(pending, footer)
 
     def close(self) -> None:
         """Commit, and let go of the store."""
         with self._lock:
             try:
                 self.commit()
+                if self._remote is not None:
+                    self._remote.leave()
                 # SQLite goes on writing to a file that has no name any more.
-                if not os.path.exists(self._file):
+                if not os.path.exists(self.file):
                     raise StoreError(
-                        f"{self._path} was removed while it was recorded into, and trace {self._id} is lost with it; "
+                        f"{self.path} was removed while it was recorded into, and trace {self.id} is lost with it; "
                         "give a --store that the program leaves alone"
                     )
             finally:
@@ -176,10 +276,11 @@ class SqliteSink:
 
     def _check(self) -> None:
         if not self._open:
-            raise StoreError(f"the sink of trace {self._id} in {self._path} is closed; begin another trace")
+            raise StoreError(f"the sink of trace {self.id} in {self.path} is closed; begin another trace")
 
     def _disconnect(self) -> None:
         """Let go of the connection, and of what is believed to be in the store."""
+        self._look()
         connection, self._connection = self._connection, None
         self._builder.reset(-1)
         if connection is not None:
@@ -193,7 +294,7 @@ class SqliteSink:
     def _write(
         self, connection: sqlite3.Connection, pending: list[Operation], ending: Footer | ChildEnd | None
     ) -> None:
-        builder, first = self._builder, self._number << SHIFT
+        builder, first = self._builder, self.number << SHIFT
         bounds = (first, first | (1 << SHIFT) - 1)
         footer = ending if isinstance(ending, Footer) else None
         built_on = builder.last
@@ -213,13 +314,13 @@ class SqliteSink:
         self._insert(connection, rows, replaced)
         new = len(rows.crossings) - len(replaced)
         if rows.footer is not None:
-            connection.execute(END, (*rows.footer, self._number))
+            connection.execute(END, (*rows.footer, self.number))
         if isinstance(ending, ChildEnd):
-            connection.execute(PUT_ENDING, (msgspec.json.encode(ending).decode(), self._child))
-        counted = connection.execute(COUNT, (new, rows.size, self._number, self._id))
+            connection.execute(PUT_ENDING, (msgspec.json.encode(ending).decode(), self.child))
+        counted = connection.execute(COUNT, (new, rows.size, self.number, self.id))
         if not counted.rowcount:
             raise StoreError(
-                f"trace {self._id} was deleted from {self._path} while it was being written; record it again"
+                f"trace {self.id} was deleted from {self.path} while it was being written; record it again"
             )
         connection.execute("COMMIT")
 
@@ -252,8 +353,9 @@ class SqliteSink:
         """Write only what the child puts, on a connection of its own; what waited is the parent's."""
         self._lock = _originals.RLock()
         self._resting = False
+        self._remote = None
         self._pending, self._footer = [], None
-        self._child = None
+        self.child = None
         if self._connection is not None:
             _inherited.append(
                 self._connection

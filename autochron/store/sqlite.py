@@ -16,6 +16,9 @@ from autochron.store.sink import SqliteSink
 
 if TYPE_CHECKING:
     from autochron.ports import Record, Sink
+    from autochron.store.custody import StoreProcess
+    from autochron.store.detached import Work
+    from autochron.store.remote import RemoteSink
 
 COPIED = 256 << 20
 """Bytes of what is left in a store up to which dropping traces makes its file smaller."""
@@ -28,15 +31,34 @@ class SqliteStore:
 
     def __init__(self, path: str, *, durability: database.Durability = "group", look: bool = True) -> None:
         self.path = path
-        self.url: str | None = f"sqlite:///{os.path.abspath(path)}"
+        self._file = os.path.abspath(path)
+        self._process: StoreProcess | None = None
+        self.url: str | None = f"sqlite:///{self._file}"
         self._durability = durability
         if look and database.check(path):
             with self._connected():
                 pass
 
+    def detach(self) -> tuple[Work, ...]:
+        """Return the process that writes, once it is started, the traces that this process and its forks begin or join.
+
+        Start it before there are threads, and before any of the program's code has run. Where it isn't there, the program's
+        process writes them itself.
+        """
+        from autochron.store.custody import StoreProcess  # lazy: only who records a whole program needs it
+
+        self._process = StoreProcess.prepare(self._file)
+        return () if self._process is None else (self._process.work,)
+
     def begin(self, header: Header) -> Sink:
         """Open a new trace, and make the store if there is none."""
-        return SqliteSink(self.path, header, self._durability)
+        process = self._process
+        if process is not None and process.is_serving:
+            later = SqliteSink(self.path, header, self._durability, file=self._file, later=True)
+            return process.begin(later, header)
+        sink = SqliteSink(self.path, header, self._durability)
+        sink.successor = _successor
+        return sink
 
     def join(self, trace: str, lane: str, label: str) -> tuple[Sink, str, int]:
         """Open a trace that another process began; gives also the lane that is ours, and our first seq.
@@ -45,7 +67,13 @@ class SqliteStore:
         """
         sink = SqliteSink(self.path, trace, self._durability)
         try:
-            return sink, *sink.reserve(lane, label)
+            lane, first = sink.reserve(lane, label)
+            process = self._process
+            if process is None or not process.is_serving:
+                sink.successor = _successor
+                return sink, lane, first
+            sink.rest()
+            return process.go_on(sink), lane, first
         except BaseException:
             sink.close()
             raise
@@ -54,6 +82,18 @@ class SqliteStore:
         """List the child processes that were recorded into a trace."""
         with self._existing() as connection:
             return processes.children(connection, self._number(connection, reference))
+
+    def count(self, trace: str) -> int:
+        """Count the crossings of the trace of an id."""
+        with self._existing() as connection:
+            row = connection.execute("SELECT number FROM trace WHERE id = ?", (trace,)).fetchone()
+            if row is None:
+                return 0
+            bounds = processes.bounds_of(row[0])
+            (count,) = connection.execute(
+                "SELECT count(*) FROM crossing WHERE id BETWEEN ? AND ?", bounds
+            ).fetchone()
+            return int(count)
 
     def counts(self, reference: str) -> dict[str, int]:
         """Count the crossings of a trace by name."""
@@ -120,6 +160,9 @@ class SqliteStore:
         Where another process is at the store, or what is left is large, the file keeps its size and later traces take the
         room: to make it smaller is to copy it, and whoever records meanwhile waits.
         """
+        process = self._process
+        if process is not None and process.drop(self.path, self._file, ids):
+            return
         connection = database.connect_to_write(self.path, self._durability)
         try:
             connection.execute("BEGIN IMMEDIATE")
@@ -200,6 +243,13 @@ class SqliteStore:
             number = self._number(connection, found)
             connection.execute("BEGIN")
             yield from reading.envelopes(connection, self.path, number)
+
+
+def _successor(sink: SqliteSink) -> RemoteSink | None:
+    from autochron.store.spawning import spawn_process  # lazy: few programs close what they have not opened
+
+    process = spawn_process(sink.file)
+    return None if process is None else process.go_on(sink)
 
 
 def _size_in_use(connection: sqlite3.Connection) -> int:

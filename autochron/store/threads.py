@@ -5,10 +5,14 @@ Programs join every thread there is, or wait until they are alone; with a `threa
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
+from typing import TypeVar
 
 from autochron import _originals
+
+T = TypeVar("T")
 
 GONE: float = 0.1
 """Seconds to wait at most for the system's thread to vanish once its work is done."""
@@ -57,3 +61,21 @@ class HiddenThread:
         until = _originals.perf_counter_ns() + int(GONE * 1e9)
         while os.path.exists(task) and _originals.perf_counter_ns() < until:
             _originals.sleep(0.0001)
+
+
+AGAIN: int = 4
+"""How often something is tried again that failed because the program closed our descriptor."""
+
+
+def persistently(work: Callable[..., T], *given: object) -> T:
+    """Do what opens files on a thread of ours, and again where the program closed them in the middle of it.
+
+    A program that closes every descriptor closes also that of a module which is just being imported.
+    """
+    for _ in range(AGAIN):
+        try:
+            return work(*given)
+        except OSError as error:
+            if error.errno != errno.EBADF:
+                raise
+    return work(*given)

@@ -145,6 +145,10 @@ class TraceFileStore:
         """List no child processes: a file doesn't tell whose crossings are whose, but by their lanes."""
         return []
 
+    def count(self, trace: str) -> int:
+        """Count the crossings of the trace of an id."""
+        return sum(self.counts(trace).values())
+
     def counts(self, reference: str) -> dict[str, int]:
         """Count the crossings of a trace by name."""
         return Counter(envelope.name for envelope in self.envelopes(reference))

@@ -13,21 +13,32 @@ import contextlib
 import sys
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from autochron import _originals
-from autochron.model import Envelope
+from autochron.errors import StoreError
 from autochron.store import forks
-from autochron.store.threads import HiddenThread
+from autochron.store.saving import RETRY, Prepared, Saver
+from autochron.store.threads import HiddenThread, persistently
 
 if TYPE_CHECKING:
     from autochron.ports import Sink
-
-Prepared: TypeAlias = Envelope | Callable[["Sink"], object] | None
-"""What a draft becomes: an envelope to put, something to do with the sink, or nothing."""
+    from autochron.store.remote import RemoteSink
 
 GROUP: Final = 0.03
 """Seconds that a group gathers before it is written."""
+
+SENT: Final = 0.01
+"""The same where another process commits: then a group costs little, and until it is sent a kill takes it away."""
+
+LATE: Final = 12_000_000
+"""Nanoseconds that a draft may wait to be sent before a caller waits for it: a busy program leaves the thread no time."""
+
+HELD_UP: Final = 0.5
+"""Seconds that a caller waits for that at most."""
+
+LOOK: Final = 4
+"""Drafts between two looks at whether the oldest one is late."""
 
 TOGETHER: Final = 256
 """Drafts that are committed together at most."""
@@ -35,21 +46,13 @@ TOGETHER: Final = 256
 PATIENCE: Final = 10.0
 """Seconds that a caller waits for the writing thread at most."""
 
-RETRY: Final = 0.5
-"""Seconds between attempts while the sink refuses everything."""
-
-SLOW: Final = 2_000_000_000
-"""Nanoseconds; a fault that took longer is not tried again at once."""
-
-ROW: Final = 4
-"""Envelopes in a row that fail before it is the sink that is at fault, not they."""
-
 
 class Writer:
     """Hand drafts to a sink in order of submission, in groups.
 
-    `prepare` runs on the writing thread, once a draft; `report` is told of the first fault, in one line. With
-    durability "sync", `submit` returns once the draft is committed.
+    `prepare` runs on the writing thread, once a draft; `load` runs before the first one on the caller's thread, which can't
+    close in the middle of it what it opens. `report` is told of the first fault, in one line. With durability "sync",
+    `submit` returns once the draft is committed.
     """
 
     def __init__(
@@ -60,16 +63,21 @@ class Writer:
         durability: Literal["group", "sync"] = "group",
         limit: int = 4096,
         report: Callable[[str], object] | None = None,
+        load: Callable[[], object] | None = None,
     ) -> None:
         self.fork_order = 0
-        self.fault: str | None = None
-        """The first fault, in one line."""
         self._sink = sink
+        self._remote: RemoteSink | None = sink if hasattr(sink, "settle") else None  # type: ignore[assignment]
+        """The sink, where another process writes what is put into it."""
+        self._saver = Saver(sink, limit, report)
         self._prepare = prepare
-        self._report = report
+        self._load = load
+        self._waits = durability == "sync"
+        """Whether a draft has to be in the store when `submit` returns, and not only safe from the end of this process."""
         self._sync = durability == "sync"
         self._limit = limit
-        self._press_from = -1 if self._sync else max(1, limit // 2)
+        self._press_at = max(1, limit // 2) if self._remote is None else LOOK
+        self._press_from = -1 if self._sync else self._press_at
         self._queue: deque[Any] = deque()
         self._closed = False
         self._resting = False
@@ -79,11 +87,12 @@ class Writer:
     def _start_anew(self) -> None:
         """Set what belongs to one process."""
         self._queue.clear()
-        self._gates: deque[Any] = deque()
-        self._failed: list[Prepared] = []
-        self._dropped = 0
-        self._retry_at = 0
-        self._down = False
+        self._gates: deque[tuple[Any, bool]] = deque()
+        """What opens after the next cycle, and whether all is to be in the store by then."""
+        self._saver.start_anew()
+        self._settled = True
+        self._since = 0
+        """When the queue was last empty: what is in it now is younger."""
         self._stalled = False
         self._writing = False
         self._stopping = False
@@ -100,10 +109,15 @@ class Writer:
     @property
     def lost(self) -> int:
         """How many drafts are not in the sink because of faults; it sinks again when a retry succeeds."""
-        return self._dropped + len(self._failed)
+        return self._saver.lost + (0 if self._remote is None else self._remote.lost)
+
+    @property
+    def fault(self) -> str | None:
+        """The first fault, in one line."""
+        return self._saver.fault
 
     def be_sync(self) -> None:
-        """Have each draft committed when `submit` returns, from now on."""
+        """Have each draft safe from the end of the process when `submit` returns, from now on."""
         self._sync = True
         self._press_from = -1
 
@@ -121,21 +135,30 @@ class Writer:
 
         False: the time ran out, the sink refused something, or this was called from within `prepare`.
         """
-        if not self._queue and not self._writing and not self._failed:
-            return True
+        return self._flush(timeout, settles=True)
+
+    def _flush(self, timeout: float, *, settles: bool) -> bool:
+        """Have everything written; with `settles` it is also committed where another process does that."""
+        if not self._queue and not self._writing and not self._saver.failed:
+            remote = self._remote
+            if remote is None or not settles or remote.is_settled:
+                return True
         worker = self._worker
         if worker is not None and worker.ident == _originals.get_ident():
             return False  # a finalizer or `prepare` itself: the cycle under way writes what is queued
-        self._retry_at = 0
+        self._saver.hurry()
         gate = _originals.Lock()
         gate.acquire()
-        self._gates.append(gate)
+        self._gates.append((gate, settles))
         if not sys.is_finalizing():
             self._wake()
             worker = self._worker
             if worker is not None and worker.is_alive():
-                return gate.acquire(timeout=timeout) and not self._failed
-        return self._write_here(timeout)
+                return gate.acquire(timeout=timeout) and self._is_done(settles)
+        return self._write_here(timeout) and self._is_done(settles)
+
+    def _is_done(self, settles: bool) -> bool:  # noqa: FBT001 - of this class only
+        return not self._saver.failed and (self._settled or not settles)
 
     def end(self, last: Any) -> None:
         """Write what waits and then `last`, which is prepared when all before it are written; and close."""
@@ -155,12 +178,12 @@ class Writer:
         if worker is not None and worker.ident != _originals.get_ident() and not sys.is_finalizing():
             worker.join(PATIENCE)
         forks.unregister(self)
-        self._dropped += len(self._failed)
-        self._failed = []
+        self._saver.give_up()
         try:
             self._sink.close()
         except Exception as error:
-            self._note(error)
+            self._saver.note(error)
+        self._hear()
         self._asleep = True  # whatever is submitted from now on is counted as lost
 
     # --- the caller's side ----------------------------------------------------------------------------------
@@ -168,10 +191,16 @@ class Writer:
     def _wake(self) -> None:
         if self._closed:
             self._asleep = True
-            self._dropped += len(self._queue)
+            self._saver.dropped += len(self._queue)
             self._queue.clear()
             return
+        if self._asleep:
+            self._since = _originals.perf_counter_ns()
         self._asleep = False
+        if self._load is not None:
+            load, self._load = self._load, None
+            with contextlib.suppress(Exception):  # what is wrong with it is told when it is needed
+                load()
         if self._worker is None:
             self._start_worker()
         self._ring()
@@ -197,19 +226,29 @@ class Writer:
     def _press(self) -> None:
         """Hurry the writing thread, and wait for it where there is no room or the draft must be durable."""
         if self._sync:
-            self.flush()
+            self._flush(PATIENCE, settles=self._waits)
         elif len(self._queue) <= self._limit:
-            self._ring()
+            if self._remote is None:
+                self._ring()
+            else:
+                self._keep_up()
         elif not self._stalled:
-            self._stalled = not self.flush() and len(self._queue) > self._limit
+            self._stalled = not self._flush(PATIENCE, settles=False) and len(self._queue) > self._limit
         elif len(self._queue) > 2 * self._limit:
             # The sink hangs. Waiting again and again would stop the program, and growing would end it.
-            self._dropped += 1
-            self._note(TimeoutError("the store takes nothing, and the queue is full"))
+            self._saver.dropped += 1
+            self._saver.note(TimeoutError("the store takes nothing, and the queue is full"))
             try:
                 self._queue.pop()
             except IndexError:
-                self._dropped -= 1
+                self._saver.dropped -= 1
+
+    def _keep_up(self) -> None:
+        """Wait until all is sent, where the oldest draft has waited too long for that."""
+        now = _originals.perf_counter_ns()
+        if now - self._since > LATE and not self._flush(HELD_UP, settles=False):
+            self._since = now + int(PATIENCE * 1e9)  # the sink hangs: the queue grows, as far as it may
+        self._press_from = min(len(self._queue) + LOOK, self._limit)
 
     def _write_here(self, timeout: float) -> bool:
         """Write on this thread, since no other one does."""
@@ -223,7 +262,7 @@ class Writer:
             self._cycle()
         finally:
             self._lock.release()
-        return not self._failed
+        return True
 
     # --- the writing thread ---------------------------------------------------------------------------------
 
@@ -233,10 +272,10 @@ class Writer:
                 self._asleep = True
                 # Again, now that a submit would ring.
                 if not self._queue and not self._is_called():
-                    self._bell.acquire(timeout=RETRY if self._failed else -1)
+                    self._bell.acquire(timeout=RETRY if self._saver.failed else -1)
                 self._asleep = False
             if not self._is_called():
-                self._bell.acquire(timeout=GROUP)
+                self._bell.acquire(timeout=GROUP if self._remote is None else SENT)
             with self._lock:
                 self._cycle()
             if self._pausing or (self._stopping and not self._queue):
@@ -252,15 +291,37 @@ class Writer:
         try:
             while self._queue:
                 self._writing = True
-                self._store(self._take())
+                self._saver.save(self._take())
                 self._writing = False
-            if self._failed:
-                self._store([])
+            if self._remote is not None:
+                self._since = _originals.perf_counter_ns()
+                if not self._sync:
+                    self._press_from = self._press_at
+            if self._saver.failed:
+                self._saver.save([])
+            self._settle(waits=any(settles for _, settles in gates))
         finally:
             self._writing = False
             self._stalled = False
-            for gate in gates:
+            for gate, _ in gates:
                 gate.release()
+
+    def _settle(self, *, waits: bool) -> None:
+        """Wait until another process has committed what was put, if somebody waits; hear what went wrong there."""
+        remote = self._remote
+        if remote is None:
+            return
+        if waits:
+            try:
+                self._settled = remote.settle(PATIENCE)
+            except Exception as error:
+                self._settled = False
+                self._saver.note(error)
+        self._hear()
+
+    def _hear(self) -> None:
+        if self._remote is not None and self._remote.fault is not None:
+            self._saver.note(StoreError.of(self._remote.fault))
 
     def _take(self) -> list[Prepared]:
         """Prepare a group."""
@@ -272,86 +333,11 @@ class Writer:
             except IndexError:
                 break  # `_press` took the last one away
             try:
-                group.append(prepare(draft))
+                group.append(persistently(prepare, draft))
             except BaseException as error:  # nothing may end the writing thread
-                self._dropped += 1
-                self._note(error)
+                self._saver.dropped += 1
+                self._saver.note(error)
         return group
-
-    def _store(self, group: list[Prepared]) -> None:
-        """Write a group after what failed before it; what fails waits for another attempt."""
-        now = _originals.perf_counter_ns()
-        if self._failed and now >= self._retry_at:
-            self._retry_at = now + int(RETRY * 1e9)
-            waiting, self._failed = self._failed, []
-            self._failed = self._saved(waiting)
-            if self._down and group and _originals.perf_counter_ns() - now < SLOW:
-                rest = self._saved(group)
-                if len(rest) < len(group):  # the sink is well: those at the head of the others are not
-                    self._failed = self._sift(self._failed, len(self._failed) + 1)
-                group = rest
-                self._down = True
-        self._failed += group if self._down else self._saved(group)
-        if len(self._failed) > self._limit:
-            self._dropped += len(self._failed) - self._limit
-            del self._failed[self._limit :]
-
-    def _saved(self, group: list[Prepared]) -> list[Prepared]:
-        """Write a group, as a whole or one by one; give what could not be written."""
-        self._down = False
-        if not group:
-            return []
-        start = _originals.perf_counter_ns()
-        fault = self._attempt(group)
-        if fault is None:
-            return []
-        self._note(fault)
-        if _originals.perf_counter_ns() - start > SLOW:
-            self._down = True
-            return group
-        return self._sift(group) if len(group) > 1 else group
-
-    def _attempt(self, group: list[Prepared]) -> BaseException | None:
-        sink = self._sink
-        try:
-            for prepared in group:
-                if isinstance(prepared, Envelope):
-                    sink.put(prepared)
-                elif prepared is not None:
-                    prepared(sink)
-            sink.commit()
-        except BaseException as error:
-            return error
-        return None
-
-    def _sift(self, group: list[Prepared], row: int = ROW) -> list[Prepared]:
-        """Write one by one, so that a bad envelope doesn't hold up the others; give what wasn't written.
-
-        When `row` of them fail in a row it is the sink, and nothing more is tried.
-        """
-        failed: list[Prepared] = []
-        in_a_row = 0
-        for position, prepared in enumerate(group):
-            if self._attempt([prepared]) is None:
-                in_a_row = 0
-                continue
-            failed.append(prepared)
-            in_a_row += 1
-            if in_a_row == row:
-                self._down = True
-                return failed + group[position + 1 :]
-        return failed
-
-    def _note(self, error: BaseException) -> None:
-        """Keep the first fault, and report it."""
-        if self.fault is not None:
-            return
-        self.fault = " ".join(str(error).split()) or type(error).__name__
-        if self._report is not None:
-            try:
-                self._report(self.fault)
-            except Exception:
-                self._report = None  # whoever can't be told isn't told again
 
     # --- forks ----------------------------------------------------------------------------------------------
 

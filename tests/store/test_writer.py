@@ -222,7 +222,7 @@ def test_what_waits_for_a_broken_sink_is_bounded_and_counted(sink, make):
         writer.submit(samples.small(seq))
     writer.flush()
     assert writer.lost == 500
-    assert len(writer._failed) <= 100
+    assert len(writer._saver.failed) <= 100
     sink.refuse = lambda pending: False
     writer.flush()
     assert writer.lost == 400

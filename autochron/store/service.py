@@ -1,0 +1,340 @@
+"""The store process: it alone holds descriptors of the store while a recorded program runs.
+
+It was forked twice, before the program's own code began, and holds none of the program's descriptors. It commits what the
+program's processes put into the memory that they share with it. It ends when all of them have ended and nothing waits.
+Nobody's code but ours runs in it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import select
+import sqlite3
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from autochron import _originals
+from autochron.errors import StoreError
+from autochron.model import Envelope
+from autochron.store import messages
+from autochron.store.database import connect_to_write
+from autochron.store.detached import Work, start_all
+from autochron.store.messages import (
+    Batch,
+    Dropped,
+    Dropping,
+    Opened,
+    Opening,
+    Report,
+    Retry,
+    encode,
+    message_decoder,
+)
+from autochron.store.saving import Prepared, Saver
+from autochron.store.shared import ENDED, RUNNING, Shared, Slot, is_running
+from autochron.store.sink import SqliteSink
+
+IDLE: Final = 0.05
+"""Seconds between two looks at whether the program is still there."""
+
+POLL: Final = 0.003
+"""Seconds between two looks at whether something came, where there is no bell, at first; each later one waits longer."""
+
+MESSAGES: Final = 64
+"""Messages after which a process is told how far it is."""
+
+TOGETHER: Final = 256
+"""Operations that are committed together at most."""
+
+LIMIT: Final = 4096
+"""Operations of one trace that wait for another attempt at most."""
+
+
+def serve(shared: Shared, file: str) -> None:
+    """Commit what comes until nobody is left who could send something; `file` is the store, if there is one yet."""
+    for number in range(3):
+        os.open(os.devnull, os.O_RDWR) if number == 0 else os.dup(0)
+    gc.freeze()
+    # While the program is still starting: what it will wait for when it has started.
+    message_decoder.decode(encode(Retry(0)))
+    connection = None
+    if os.path.exists(file):
+        with contextlib.suppress(StoreError):  # told when the trace begins
+            connection = connect_to_write(file, "group")
+    Service(shared, connection).run()
+
+
+def main(descriptor: int, file: str) -> None:
+    """Serve by memory that a descriptor leads to; from a fresh interpreter, which ends at once."""
+    shared = Shared(descriptor)
+    start_all(Work(partial(serve, shared, file), (), partial(setattr, shared, "process")))
+
+
+class _Trace:
+    """One trace that is written.
+
+    Attributes:
+        group: what is to be committed next.
+    """
+
+    def __init__(self, opening: Opening, connection: sqlite3.Connection | None) -> None:
+        trace = opening.trace if opening.header is None else opening.header
+        later = not opening.now
+        self._durability = opening.durability
+        self.sink = SqliteSink(
+            opening.path, trace, opening.durability, file=opening.file, later=later, connection=connection
+        )
+        if opening.header is None:
+            self.sink.use(opening.number, opening.child)
+        self.saver = Saver(self.sink, LIMIT)
+        self.group: list[Prepared] = []
+        self.reported = Report(opening.sink, 0, 0, None)
+
+    def add(self, batch: Batch) -> None:
+        if batch.child is not None:
+            self.sink.child = batch.child
+        for each in batch.operations:
+            self.group.append(each if isinstance(each, Envelope) else partial(_extend, each))
+        for last in (batch.footer, batch.ending):
+            if last is not None:
+                self.group.append(partial(_end, last))
+        if len(self.group) >= TOGETHER:
+            self.save()
+
+    def save(self) -> None:
+        group, self.group = self.group, []
+        if group or self.saver.failed:
+            self.saver.save(group)
+
+    def close(self) -> None:
+        self.saver.hurry()
+        self.save()
+        self.saver.give_up()
+        try:
+            self.sink.close()
+        except StoreError as error:
+            self.saver.note(error)
+
+    def release(self) -> sqlite3.Connection | None:
+        """Give the connection for another trace, once nothing waits any more."""
+        self.save()
+        return None if self.saver.failed or self._durability != "group" else self.sink.release()
+
+
+def _extend(extension: messages.Extension, sink: Any) -> None:
+    sink.extend(*extension)
+
+
+def _end(last: Any, sink: Any) -> None:
+    sink.end(last)
+
+
+class _Client:
+    """One process that writes.
+
+    Attributes:
+        is_waiting: whether something failed and is tried again, or a reply found no room.
+    """
+
+    def __init__(self, slot: Slot, process: int, connection: sqlite3.Connection | None) -> None:
+        self.slot = slot
+        self._connection = connection
+        self.process = process
+        self.is_waiting = False
+        self._watch = _watch(self.process)
+        self._traces: dict[int, _Trace] = {}
+        self._replies: list[Report | Opened | Dropped] = []
+
+    def is_gone(self) -> bool:
+        if self._watch is None:
+            return not is_running(self.process)
+        return bool(self._watch.poll(0))
+
+    def serve(self) -> bool:
+        """Commit what waits; return whether there was anything."""
+        ring = self.slot.ring
+        came = False
+        for _ in range(MESSAGES):
+            message = ring.take()
+            if message is None:
+                break
+            came = True
+            try:
+                self._take(message_decoder.decode(message))
+            except msgspec.MsgspecError as error:
+                self._refuse(message, error)
+        for number, trace in self._traces.items():
+            trace.save()
+            self._tell(number, trace)
+        self._send()
+        self.is_waiting = bool(self._replies) or any(each.saver.failed for each in self._traces.values())
+        if came:
+            self.slot.done = ring.tail
+        return came
+
+    def _take(self, message: messages.Message) -> None:
+        if isinstance(message, Opening):
+            self._open(message)
+        elif isinstance(message, Dropping):
+            self._drop(message)
+        elif (trace := self._traces.get(message.sink)) is None:
+            return
+        elif isinstance(message, Retry):
+            trace.saver.hurry()
+        elif isinstance(message, Batch):
+            trace.add(message)
+        else:
+            # As fast as calls that have a trace each: making a connection takes longer than all they write.
+            if len(self._traces) == 1:
+                self._let_go()  # the last connection tidies the WAL away
+            elif self._connection is None:
+                self._connection = trace.release()
+            trace.close()
+            self._tell(message.sink, trace)
+            del self._traces[message.sink]
+
+    def _let_go(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _open(self, opening: Opening) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None and opening.durability != "group":
+            connection.close()
+            connection = None
+        try:
+            trace = self._traces[opening.sink] = _Trace(opening, connection)
+            reply = Opened(opening.sink, trace.sink.number)
+        except StoreError as error:
+            reply = Opened(opening.sink, 0, str(error))
+        if opening.now:
+            self._replies.append(reply)
+            self._send()  # the program waits to begin
+        os.chdir("/")  # up to here the store's path is as the user gave it
+
+    def _refuse(self, message: bytes, error: Exception) -> None:
+        """Count what can't be read as lost."""
+        _, sink, *rest = msgspec.msgpack.decode(message)
+        trace = self._traces.get(sink)
+        if trace is not None:
+            trace.saver.dropped += len(rest[0])
+            trace.saver.note(error)
+
+    def _drop(self, message: Dropping) -> None:
+        from autochron.store.sqlite import (
+            SqliteStore,
+        )  # lazy: few runs drop a trace, and it imports what this is part of
+
+        for trace in self._traces.values():
+            trace.save()
+        try:
+            SqliteStore(message.file, look=False).drop(message.ids)
+        except StoreError as error:
+            self._replies.append(Dropped(message.sink, str(error)))
+
+    def _tell(self, number: int, trace: _Trace) -> None:
+        saver = trace.saver
+        said = Report(number, saver.lost, len(saver.failed), saver.fault)
+        if said != trace.reported:
+            trace.reported = said
+            self._replies.append(said)
+
+    def _send(self) -> None:
+        """Send what there is to say, before it is said that all is done; what finds no room waits."""
+        ring = self.slot.replies
+        while self._replies:
+            if not all(ring.put(piece, flags) for piece, flags in ring.pieces(encode(self._replies[0]))):
+                return
+            del self._replies[0]
+
+    def end(self) -> None:
+        """Commit what the process left behind when it ended."""
+        self.serve()
+        for trace in self._traces.values():
+            trace.close()
+        self._let_go()
+        if self._watch is not None:
+            self._watch.close()
+
+
+class _Watch:
+    """Sees by a descriptor of the store process's own that a process has ended."""
+
+    def __init__(self, process: int) -> None:
+        self._descriptor = os.pidfd_open(process)
+        self._poll = select.poll()
+        self._poll.register(self._descriptor, select.POLLIN)
+
+    def poll(self, timeout: int) -> list[tuple[int, int]]:
+        return self._poll.poll(timeout)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+def _watch(process: int) -> _Watch | None:
+    try:
+        return _Watch(process)
+    except (OSError, AttributeError):
+        return None
+
+
+class Service:
+    """Serves the processes that own slots."""
+
+    def __init__(self, shared: Shared, connection: sqlite3.Connection | None = None) -> None:
+        """Take the memory, and a connection for the first trace."""
+        self._shared = shared
+        self._connection = connection
+        self._clients: dict[int, _Client] = {}
+
+    def run(self) -> None:
+        """Serve until all have ended."""
+        shared = self._shared
+        shared.state = RUNNING
+        pause = POLL
+        while True:
+            came = self._serve()
+            if shared.state == ENDED or self._is_over():
+                return
+            if came:
+                pause = POLL
+            elif shared.bell is not None:
+                shared.bell.acquire(True, IDLE)
+            else:
+                _originals.sleep(pause)
+                pause = min(pause * 1.2, IDLE)
+
+    def _serve(self) -> bool:
+        came = False
+        for number, process in enumerate(self._shared.owners.tolist()):
+            if not process:
+                continue
+            client = self._clients.get(number)
+            if client is None:
+                connection, self._connection = self._connection, None
+                client = self._clients[number] = _Client(self._shared.slot(number), process, connection)
+            slot = client.slot
+            if client.is_waiting or slot.ring.head != slot.done:
+                came = client.serve() or came
+        return came
+
+    def _is_over(self) -> bool:
+        """Free the slots of processes that have ended; return whether nobody is left."""
+        gone = [number for number, client in self._clients.items() if client.is_gone()]
+        for number in gone:
+            self._clients.pop(number).end()
+        if self._clients and not gone:
+            return False
+        with self._shared.claimed():
+            for number in gone:
+                self._shared.release(number)
+            if any(self._shared.owners):
+                return False
+            self._shared.state = ENDED
+            return True

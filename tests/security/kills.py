@@ -1,0 +1,160 @@
+"""Kill recorded programs at random points under load, and look what is in the store: `python -m tests.security.kills`.
+
+A crossing counts as ended when the program has its result; it then writes the wall time into a file that it has mapped, which
+outlives the kill. Those that had ended `PROMISED` seconds before the kill have to be in the store.
+"""
+
+import argparse
+import contextlib
+import json
+import mmap
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from typing import NamedTuple
+
+from autochron.store import open_store
+from tests.cli.processes import start
+
+PROMISED = 0.05
+ROOM = 1 << 20
+WORD = struct.Struct("=d")
+
+PROGRAM = """
+import autochron, mmap, os, random, struct, sys, threading, time
+
+@autochron.boundary("step", kind="tool")
+def step(n, text):
+    return {"n": n, "text": text}
+
+with open("times", "r+b") as file:
+    times = mmap.mmap(file.fileno(), 0)
+load = threading.Thread(target=lambda: [sum(range(1000)) for _ in iter(int, 1)], daemon=True)
+if os.environ.get("LOAD"):
+    load.start()
+word = struct.Struct("=d")
+for n in range(len(times) // word.size):
+    step(n, "x" * (n * 37 % 3000))
+    word.pack_into(times, n * word.size, time.time())
+    if n % 7 == 0:
+        time.sleep(0.001)
+"""
+
+
+class Killed(NamedTuple):
+    """What one kill left.
+
+    Attributes:
+        ended: crossings that had ended early enough.
+        kept: how many of these are in the store.
+        oldest: seconds between the end of the first crossing that is not in the store and the kill; 0 where all are.
+        whole: whether the crossings in the store are the first ones without a gap.
+    """
+
+    ended: int
+    kept: int
+    oldest: float
+    whole: bool
+
+
+def prepare(folder):
+    """Write the program and an empty file of times."""
+    with open(os.path.join(folder, "agent.py"), "w", encoding="utf-8") as file:
+        file.write(PROGRAM)
+    times = os.path.join(folder, "times")
+    with open(times, "wb") as file:
+        file.truncate(ROOM)
+    return times
+
+
+def kill_once(folder, seconds, *, load=True):
+    """Record a program into `folder`, kill it after so many seconds of crossings, and compare."""
+    times = prepare(folder)
+    command = [sys.executable, "-m", "autochron", "run", "--quiet", "--store", "t.db", "agent.py"]
+    process = start(command, folder, env={"LOAD": "1"} if load else {})
+    with open(times, "r+b") as file:
+        mapped = mmap.mmap(file.fileno(), 0)
+    give_up = time.monotonic() + 60
+    while not WORD.unpack_from(mapped)[0] and time.monotonic() < give_up:
+        time.sleep(0.001)
+    time.sleep(seconds)
+    killed = time.time()
+    process.kill()
+    process.communicate()
+    ended = [when for (when,) in WORD.iter_unpack(mapped) if when]
+    numbers = _stored(os.path.join(folder, "t.db"), sum(when < killed - PROMISED for when in ended))
+    due = [number for number, when in enumerate(ended) if when < killed - PROMISED]
+    missing = [when for number, when in enumerate(ended) if number not in numbers and when < killed]
+    return Killed(
+        len(due),
+        len(numbers.intersection(due)),
+        max((killed - when for when in missing), default=0.0),
+        numbers == set(range(len(numbers))),
+    )
+
+
+def _stored(path, wanted):
+    """Return the numbers of the crossings in the store, once the process that writes it has had time to end."""
+    give_up = time.monotonic() + 10
+    while True:
+        found = {json.loads(each.input)["n"] for each in open_store(path).envelopes("last")}
+        if time.monotonic() > give_up or (len(found) >= wanted and not _is_written(path)):
+            return found
+        time.sleep(0.01)
+
+
+def _is_written(path):
+    """Tell whether another process has the store open: SQLite then keeps a file beside it."""
+    return os.path.exists(f"{path}-wal")
+
+
+def kill_often(times, seed=0):
+    """Yield what each of so many kills left."""
+    choose = random.Random(seed)
+    for _ in range(times):
+        with tempfile.TemporaryDirectory() as folder, loaded(choose.randrange(3)):
+            yield kill_once(folder, choose.uniform(0.06, 0.6), load=choose.random() < 0.5)
+
+
+@contextlib.contextmanager
+def loaded(processes):
+    """Keep the machine busy with so many processes that do nothing but compute."""
+    busy = [
+        subprocess.Popen([sys.executable, "-I", "-S", "-c", "while True: pass"]) for _ in range(processes)
+    ]
+    try:
+        yield
+    finally:
+        for each in busy:
+            each.kill()
+            each.wait()
+
+
+def main():
+    """Kill so many programs, and print what was there and how long the rest had waited."""
+    parser = argparse.ArgumentParser(prog="python -m tests.security.kills")
+    parser.add_argument("--times", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    found = list(kill_often(given.times, given.seed))
+    ended, kept = (sum(getattr(each, name) for each in found) for name in ("ended", "kept"))
+    sys.stdout.write(
+        f"{given.times} programs killed; {ended:,} crossings had ended {PROMISED * 1000:.0f} ms before, "
+    )
+    sys.stdout.write(
+        f"{kept:,} of them are in the store; {sum(not each.whole for each in found)} traces have a gap\n"
+    )
+    waited = sorted(each.oldest * 1000 for each in found)
+    shown = ", ".join(
+        f"{percent} %: {waited[min(len(waited) * percent // 100, len(waited) - 1)]:.1f} ms"
+        for percent in (50, 90, 99, 100)
+    )
+    sys.stdout.write(f"from the end of a crossing until it is safe from the kill, at most: {shown}\n")
+
+
+if __name__ == "__main__":
+    main()
