@@ -389,7 +389,7 @@ class Director:
     def _tell_of(self, running: Running) -> None:
         """Tell the first process of a crossing that did not go as it was recorded."""
         if self._report is not None:
-            replayed = self.log.replayed_at(running.met, self.given.mask)
+            replayed = self.log.replayed_at(running.met, self.given)
             self._report.tell(Told(kind="replayed", replayed=replayed))
 
     def is_due(self, envelope: Envelope) -> bool:
@@ -606,7 +606,7 @@ class Director:
         """Compare how a crossing ended that ran."""
         envelope, outcome = running.envelope, running.met.outcome
         if envelope is not None and outcome is not None and outcome != envelope.outcome:
-            outcome, live = masked(outcome, self.given.mask), running.mode == "live"
+            outcome, live = masked(outcome, self.given), running.mode == "live"
             self.teller.compare_live(envelope, outcome, crossing.rule, live=live)
             if live and outcome == envelope.outcome:
                 self.teller.masked_outcome(envelope)
@@ -614,7 +614,7 @@ class Director:
     def replayed(self) -> list[tuple[Replayed, Met | None]]:
         """Give the crossings as they were in the replay, and what more is kept of each."""
         with self._lock:
-            return list(self.log.replayed(self.given.mask))
+            return list(self.log.replayed(self.given))
 
 
 def _kin(lane: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from autochron.effects.undisturbed import undisturbed
@@ -56,6 +57,10 @@ class Given:
     def mask(self, body: bytes) -> bytes:
         """Mask what is to leave the process, as it is when it is recorded."""
         return self._redactor.mask_outcome(body)[0]
+
+    def mask_items(self, items: Iterable[bytes]) -> tuple[bytes, ...]:
+        """Mask the items of a stream, each and together, as they are when they are recorded."""
+        return tuple([body for body, _ in self._redactor.mask_items(items)])
 
     def path_of(self, wire: exchange.Wire) -> str:
         """Give the path of a request, masked as it was recorded."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from autochron.crossing.kernel import Crossing
     from autochron.model import Outcome
+    from autochron.replaying.given import Given
 
 VALUES = 4096
 """Results of model calls that are kept as the objects that they were; of older ones there is what is on record."""
@@ -190,7 +191,7 @@ class Log:
             met = self._met.get(place)
             yield place, (self._get(seq) if met is None and seq else met.recorded if met else None), met
 
-    def replayed(self, mask: Callable[[bytes], bytes]) -> Iterator[tuple[Replayed, Met | None]]:
+    def replayed(self, given: Given) -> Iterator[tuple[Replayed, Met | None]]:
         """Give the crossings as they were, and what more is kept of each; `mask` is applied to what is not on record."""
         places: dict[int, int] = {}
         for place, recorded, met in self:
@@ -206,13 +207,13 @@ class Log:
                 envelope = structs.replace(recorded, seq=place, parent=parent)
                 yield Replayed(mode="served", envelope=envelope, recorded=recorded), None
             else:
-                yield self.replayed_at(met, mask), met
+                yield self.replayed_at(met, given), met
 
-    def replayed_at(self, met: Met, mask: Callable[[bytes], bytes]) -> Replayed:
+    def replayed_at(self, met: Met, given: Given) -> Replayed:
         """Give one crossing as it was."""
-        return Replayed(mode=met.mode, envelope=self._envelope(met, mask), recorded=met.recorded)
+        return Replayed(mode=met.mode, envelope=self._envelope(met, given), recorded=met.recorded)
 
-    def _envelope(self, met: Met, mask: Callable[[bytes], bytes]) -> Envelope:
+    def _envelope(self, met: Met, given: Given) -> Envelope:
         recorded = met.recorded
         changes: dict[str, Any] = {"seq": met.place, "parent": met.parent}
         if met.input is not None:
@@ -221,7 +222,7 @@ class Log:
         if outcome is None and met.mode == "live":  # it has not ended, whatever the recorded one came to
             outcome = Streamed(tuple(met.items or ()), Abandoned())
         if outcome is not None:
-            changes["outcome"] = masked(outcome, mask)
+            changes["outcome"] = masked(outcome, given)
             changes |= {"exchanges": (), "reenters": False, "changed": None, "form": met.form}
         if met.mode != "served":
             changes |= {"started": met.started - self._began, "duration": met.duration}
@@ -232,12 +233,12 @@ class Log:
         return Envelope(name=name, nth=nth, kind=met.kind, lane=met.lane, site=met.site, **fields)
 
 
-def masked(outcome: Outcome, mask: Callable[[bytes], bytes]) -> Outcome:
+def masked(outcome: Outcome, given: Given) -> Outcome:
     """Mask an outcome."""
     if isinstance(outcome, Returned):
-        return Returned(mask(outcome.value), outcome.argument)
+        return Returned(given.mask(outcome.value), outcome.argument)
     if isinstance(outcome, Raised):
-        return Raised(mask(outcome.error))
+        return Raised(given.mask(outcome.error))
     end = outcome.end
-    last: Any = end if isinstance(end, Abandoned | Closed) else masked(end, mask)
-    return Streamed(tuple(mask(item) for item in outcome.items), last)
+    last: Any = end if isinstance(end, Abandoned | Closed) else masked(end, given)
+    return Streamed(given.mask_items(outcome.items), last)
