@@ -11,7 +11,7 @@ import pytest
 
 from autochron.effects.snapshots import SnapshotFolder
 from autochron.store import open_store
-from tests.cli.processes import autochron, python, write
+from tests.cli.processes import autochron, python, trust, write
 
 RULES = """version = 1
 packs = []
@@ -212,12 +212,12 @@ def test_a_trace_file_has_its_snapshots_only_when_asked(project, tmp_path):
     shutil.copy(project / "whole.jsonl", other)
     shutil.copytree(project / "whole.snapshots", other / "whole.snapshots")
     # The row of before the run was left out.
-    assert replayed(other, "whole.jsonl", "--live", "kind:tool")[0].startswith("{'number': 1,")
+    assert replayed(other, "whole.jsonl", "--live", "kind:tool", *trust())[0].startswith("{'number': 1,")
     assert "2 snapshots" in autochron(other, "traces", "import", "whole.jsonl").text
     assert len(os.listdir(other / ".autochron" / "snapshots")) == 2
     shutil.rmtree(other / "whole.snapshots")
     shutil.rmtree(other / ".autochron")
-    said = replayed(other, "whole.jsonl", "--live", "kind:tool")[1]
+    said = replayed(other, "whole.jsonl", "--live", "kind:tool", *trust())[1]
     assert "what pay.db held before the recorded run is not here" in said
 
 

@@ -352,12 +352,12 @@ def test_a_small_diff_is_what_goes_and_what_comes():
     assert shown("") == ["-a", "+b"]
 
 
-def test_a_long_diff_is_cut_and_what_a_terminal_obeys_is_not_written():
+def test_a_long_diff_is_cut_and_what_a_terminal_obeys_is_made_visible():
     lines = "".join(f"-line {number}\n" for number in range(20))
     given = study(changed(refund(), 19, diff=f"@@ -1 +1 @@\n{lines}", hint="\x1b[2J clear"))
     said = written(given)
     assert "    -line 11\n    … and 8 lines more\n" in said
-    assert "    what would kill it:  [2J clear\n" in said
+    assert "    what would kill it: \\x1b[2J clear\n" in said
 
 
 def test_where_a_mutant_differs_is_said_of_the_first_few():

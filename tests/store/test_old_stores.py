@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from autochron.store import open_store, schema
-from tests.cli.processes import autochron
+from tests.cli.processes import autochron, trust
 from tests.store import samples
 
 OLD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "old")
@@ -25,7 +25,7 @@ def folder(request, tmp_path):
 
 
 def test_an_old_trace_replays(folder):
-    replayed = autochron(folder, "replay", "last", "--store", "t.db")
+    replayed = autochron(folder, "replay", "last", "--store", "t.db", *trust())
     assert replayed.status == 0, replayed.said
     assert replayed.said.startswith("autochron: the same: 2 crossings")
 

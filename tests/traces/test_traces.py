@@ -9,7 +9,7 @@ import pytest
 
 from autochron.envelope.bodies import restore_body
 from autochron.store.tracefile import read_trace
-from tests.cli.processes import autochron
+from tests.cli.processes import autochron, trust
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +59,7 @@ def test_they_say_nothing_of_the_machine_that_they_were_recorded_on(name):
 )
 def test_a_trace_of_an_older_python_and_an_older_sdk_replays(folder, name, live, said):
     shutil.copy(os.path.join(HERE, name), folder)
-    replayed = autochron(folder, "replay", name, *live)
+    replayed = autochron(folder, "replay", name, *live, *trust())
     assert (replayed.status, replayed.said.startswith(said)) == (0, True), replayed.said
     assert replayed.out == printed(name)
     assert "versions" not in replayed.said
@@ -69,7 +69,7 @@ def test_what_a_version_decides_is_a_divergence_that_says_so(folder):
     shutil.copy(os.path.join(HERE, "openai_2_python_3.11.jsonl"), folder)
     with open(folder / "agent.py", "a", encoding="utf-8") as file:
         file.write("    print(openai.__version__)\n")
-    replayed = autochron(folder, "replay", "openai_2_python_3.11.jsonl")
+    replayed = autochron(folder, "replay", "openai_2_python_3.11.jsonl", *trust())
     assert replayed.status == 1
     assert f"now it is '{openai.__version__}', written at agent.py:" in replayed.said
     assert "it was recorded with openai 2.54.0" in replayed.said
