@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+import site
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
+from functools import partial
 
+from autochron.crossing.processes import VARIABLE
 from bench.measure import Figure, Size, medians, over, turn_about
 
 TARGET = 60.0
+LINE_TARGET = 0.1
 HEAVY = ("libcst", "wrapt", "_hashlib", "ast", "ctypes", "inspect", "typing_extensions")
 """What an empty program must not have imported."""
 
@@ -65,6 +69,7 @@ def run(size: Size) -> Iterable[Figure]:
             against=" and ".join(HEAVY),
             target=0,
         )
+        yield line_in_every_start(size, folder)
         for name in peers:
             yield Figure(
                 benchmark="startup",
@@ -74,6 +79,30 @@ def run(size: Size) -> Iterable[Figure]:
                 against="over python empty.py",
                 samples=medians(times),
             )
+
+
+def line_in_every_start(size: Size, folder: str) -> Figure:
+    """Measure what our `.pth` file adds to the start of an interpreter that no recorded program has started."""
+    names = {"ours": "ours.pth", "empty": "empty.pth"}
+    shutil.copy(os.path.join(_REPOSITORY, "autochron", "children.pth"), os.path.join(folder, names["ours"]))
+    with open(os.path.join(folder, names["empty"]), "w", encoding="utf-8"):
+        pass
+    told = os.environ.pop(VARIABLE, None)
+    try:
+        cases = {name: partial(site.addpackage, folder, file, set()) for name, file in names.items()}
+        times = turn_about(cases, size.rounds * 10, clock=time.perf_counter)
+    finally:
+        if told is not None:
+            os.environ[VARIABLE] = told
+    return Figure(
+        benchmark="startup",
+        name="the .pth file, in an interpreter that is not recorded",
+        value=over(times, "ours", "empty") * 1e3,
+        unit="ms",
+        against="over an empty .pth file",
+        target=LINE_TARGET,
+        samples=medians(times),
+    )
 
 
 def _of_children() -> float:
