@@ -133,6 +133,7 @@ def _export(parsed: Parsed, reference: str, file: str) -> int:
         from autochron.effects.carrying import take_along  # lazy: with that word alone
         from autochron.effects.snapshots import folder_of_store
         from autochron.envelope.redaction import Redactor
+        from autochron.rules.loading import load_rules
 
         source, target = folder_of_store(store_of_trace(parsed, reference)), folder_of_store(file)
         if footer is None or source is None or target is None:
@@ -140,7 +141,8 @@ def _export(parsed: Parsed, reference: str, file: str) -> int:
                 f"trace {trace_id} has no snapshots to take along to {file}; give a file that ends with .jsonl"
             )
         rows, accepted = parsed.lists.get("--rows", ()), parsed.lists.get("--accept", ())
-        taken = take_along(footer, [source], target.path, rows, accepted, Redactor().mask)
+        redactor = Redactor.of(load_rules(parsed.values.get("--rules") or find_rule_file()))
+        taken = take_along(footer, [source], target.path, rows, accepted, redactor.mask)
         footer = structs.replace(footer, snapshots=taken)
         words = (
             f", with {sum(bool(each.digest) for each in taken)} snapshots in {os.path.relpath(target.path)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import cached_property
 from types import TracebackType
 from typing import Annotated, Any, NoReturn, Self
 
@@ -11,6 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from autochron import _originals
+from autochron.config import find_rule_file
 from autochron.crossing.pausing import paused
 from autochron.envelope.redaction import Redactor
 from autochron.errors import JudgeError, JudgeSetupError, NotJudgedError, StoreError, UsageError
@@ -21,6 +23,7 @@ from autochron.judging.settings import VARIABLE, Mode, mode_in_force, read_mode
 from autochron.judging.speakers import OPENAI, PYDANTIC_AI
 from autochron.judging.verdict import Reply, Say, ask
 from autochron.model import Envelope, Returned
+from autochron.rules.loading import load_rules
 
 Model = str | Callable[[str], str]
 """A model's name, or what gives a model's answer to a prompt."""
@@ -81,6 +84,7 @@ def judge(
         JudgeError: the model can't be asked, or gives no verdict.
         StoreError, TraceFormatError: the record can't be read or written.
         UsageError: an argument means nothing.
+        RuleError: the rule file above `record`, whose `[redact]` holds here, too, can't be used.
     """
     with Judge(model, record, base_url=base_url, mode=mode) as asked:
         return asked.judge(rubric, subject, threshold)
@@ -105,6 +109,11 @@ class Judge:
         self._base_url = base_url
         self._process = JudgeProcess()
 
+    @cached_property
+    def _redactor(self) -> Redactor:
+        """What masks as the project of the record asks for."""
+        return Redactor.of(load_rules(find_rule_file(os.path.dirname(self.path))))
+
     def __enter__(self) -> Self:
         return self
 
@@ -119,7 +128,7 @@ class Judge:
         read_threshold(threshold)
         # From the start: what is read of the subject, and the files, are no business of a session either.
         with paused():
-            question = make_question(rubric, subject, self.name)
+            question = make_question(rubric, subject, self.name, self._redactor)
             envelope, was_recorded = self._envelope(question)
         kept = self._read(envelope)
         passed = kept.score >= threshold
@@ -169,8 +178,7 @@ class Judge:
         else:
             verdict = ask(_conversation(self._model, self.name), question.prompt, self.name)
             answer = Answer(verdict.score, verdict.reason)
-        redactor = Redactor()
-        outcome, masked = redactor.mask_outcome(
+        outcome, masked = self._redactor.mask_outcome(
             msgspec.json.encode({"reason": answer.reason, "score": answer.score})
         )
         meta: dict[str, Any] = {"model": self.name}

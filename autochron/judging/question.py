@@ -35,7 +35,7 @@ class _Input(Struct):
     subject: Raw
 
 
-def make_question(rubric: str, subject: Any, model: str) -> Question:
+def make_question(rubric: str, subject: Any, model: str, redactor: Redactor) -> Question:
     """Make a question of a subject that is text, JSON data or whatever the typed codec can write.
 
     Raises UsageError where the rubric says nothing, and JudgeError where the subject can't be written whole.
@@ -50,7 +50,7 @@ def make_question(rubric: str, subject: Any, model: str) -> Question:
             "give text, JSON data or value types"
         )
     whole = canonical(("model", "rubric", "subject"), (model, rubric, msgspec.json.decode(encoded.body)))
-    masked = Redactor().mask(whole)
+    masked = redactor.mask(whole)
     kept = msgspec.json.decode(masked, type=_Input)
     return Question(masked, _prompt(kept.rubric, bytes(kept.subject)))
 

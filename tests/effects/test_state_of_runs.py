@@ -246,6 +246,21 @@ def test_what_looks_like_a_secret_is_not_taken_along(project):
     ) == (2, True)
 
 
+def test_what_the_rules_call_a_secret_is_not_taken_along(project):
+    with open(project / "autochron.toml", "a", encoding="utf-8") as file:
+        file.write("\n[redact]\npatterns = ['ACME-[0-9]{8}']\n")
+    with sqlite3.connect(project / "pay.db") as connection:
+        connection.execute("create table customers (name text)")
+        connection.execute("insert into customers values ('ACME-12345678')")
+    connection.close()
+    run(project)
+    refused = autochron(project, "traces", "export", "last", "x.jsonl", "--with-snapshots")
+    assert (refused.status, 'accept it by name: --accept "pay.db customers.name"' in refused.said) == (
+        2,
+        True,
+    )
+
+
 def test_a_damaged_snapshot_is_refused(project):
     run(project)
     kept, _ = snapshots(project)

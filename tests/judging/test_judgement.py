@@ -196,6 +196,15 @@ def test_secrets_reach_neither_the_record_nor_the_model(path, counting):
     assert autochron.judge(POLITE, subject, model=model, record=path).reason == made.reason
 
 
+def test_what_the_project_calls_a_secret_reaches_neither(path, counting):
+    rules = "version = 1\n[redact]\npatterns = ['ACME-[0-9]{8}']\n"
+    (path.parent.parent / "autochron.toml").write_text(rules)
+    model = counting('{"reason": "It names ACME-12345678.", "score": 0.2}')
+    made = autochron.judge(POLITE, "of ACME-87654321", model=model, record=path, mode="record")
+    assert made.reason == "It names [masked]."
+    assert "ACME-" not in path.read_text() + model.asked[0]
+
+
 # --- what is not recorded ------------------------------------------------------------------------------------------
 
 
