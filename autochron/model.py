@@ -801,6 +801,16 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     stale: tuple[str, ...] = ()
     """What is wrong with ignores, a line each."""
 
+    @property
+    def stored(self) -> int:
+        """How many crossings are in the store."""
+        return sum(count for _, count in self.counts)
+
+    @property
+    def lost(self) -> int:
+        """How many crossings could not be written, as far as it is known."""
+        return max(0, self.crossings - self.stored) or self.footer.lost
+
 
 class ReplaySummary(Struct, frozen=True, kw_only=True):
     """What a replay came to."""

@@ -25,7 +25,7 @@ Run a program as it is and record its crossings.
   --strict       end with status 4 where there is one on a line of the project's, and the program ended with 0
   --fail-under N do so where less than N percent of them are inside a boundary, recorded or ignored
   --report FILE  write what was found to a file, by its ending: .json, .sarif, .github (annotations) or .txt
-  --quiet        no report at the end
+  --quiet        no report at the end, unless crossings were lost
 """
 
 UNMARKED = 4
@@ -79,10 +79,10 @@ def run(arguments: list[str]) -> int:
         )
 
     def report(summary: RunSummary) -> int | None:
-        if not quiet:
+        if not quiet or summary.lost:
             from autochron.report.run import write_run  # lazy: after the program
 
-            write_run(summary, sys.stderr)
+            write_run(summary, sys.stderr, quiet=quiet)
         if not (strict or least is not None or file):
             return None
         from autochron import __version__

@@ -27,7 +27,6 @@ _RUN = b"\1" * _SHORTEST
 _LINE = b"\1" * 48
 _BASE64 = late(r"[A-Za-z0-9+/_\-]{16,}+={0,2}", re.ASCII)
 _WRAPPED = late(r"(?:[A-Za-z0-9+/]{48,76}\r?\n)++[A-Za-z0-9+/]{1,76}={0,2}", re.ASCII)
-_WRAPPED_RAW = late(r"[A-Za-z0-9+/]{48}(?:\\r|\r)?(?:\\n|\n)", re.ASCII)
 _HEX_DIGITS = b"0123456789abcdefABCDEF"
 _PRINTABLE = bytes((9, 10, 12, 13, 27, *range(32, 127)))
 _PACKED = (b"H4sI", b"eJ", b"eN", b"eA", b"eF")
@@ -60,7 +59,7 @@ def may_be_in(text: str, looker: _Looker) -> bool:
     at = kinds.find(_RUN)
     if at < 0:
         return False
-    if kinds.find(_LINE, at) >= 0 and _WRAPPED_RAW.search(text):
+    if kinds.find(_LINE, at) >= 0 and _is_wrapped(raw, kinds):
         return True
     while at >= 0:
         end = kinds.find(b"\0", at)
@@ -78,6 +77,18 @@ def may_be_in(text: str, looker: _Looker) -> bool:
         if len(run) <= _KNOWN_LENGTH:
             looker.runs.add(run)
         at = kinds.find(_RUN, end)
+    return False
+
+
+def _is_wrapped(raw: bytes, kinds: bytes) -> bool:
+    """Return whether a line break, as it is or escaped, stands behind 48 encoded characters."""
+    for newline, feed in ((b"\n", b"\r"), (b"\\n", b"\\r")):
+        at = raw.find(newline)
+        while at >= 0:
+            end = at - len(feed) if raw.endswith(feed, 0, at) else at
+            if kinds.endswith(_LINE, 0, end):
+                return True
+            at = raw.find(newline, at + 1)
     return False
 
 

@@ -15,24 +15,40 @@ _HEADERS = ".request.headers."
 """Where an SDK's exceptions hold the credential: masked, as it must be, and nothing to do with what a replay serves."""
 
 
-def write_run(summary: RunSummary, stream: TextIO) -> None:
-    """Say what was recorded, where it is, and what was not."""
+def write_run(summary: RunSummary, stream: TextIO, *, quiet: bool = False) -> None:
+    """Say what was recorded, where it is, and what was not; where it is quiet, only what was lost."""
     try:
         page = Page(stream)
-        _write(summary, page)
+        if not quiet:
+            _write(summary, page)
+        elif summary.lost:
+            _write_head(summary, page)
+            _write_lost(summary, page)
         stream.flush()
     except (OSError, ValueError):  # nobody reads
         return
 
 
-def _write(summary: RunSummary, page: Page) -> None:
-    kept = sum(count for _, count in summary.counts)
-    missing = max(0, summary.crossings - kept)
-    of = f"{kept} of {plural(summary.crossings, 'crossing')}" if missing else plural(kept, "crossing")
+def _write_head(summary: RunSummary, page: Page) -> None:
+    kept = summary.stored
+    of = (
+        f"{kept} of {plural(summary.crossings, 'crossing')}"
+        if summary.crossings > kept
+        else plural(kept, "crossing")
+    )
     if summary.kept:
         page.line(f"autochron: {of} recorded in trace {summary.trace} ({summary.store})", "bold")
     else:
         page.line(f"autochron: {of}, and no trace kept: the run ended with status 0 (--keep failed)", "bold")
+
+
+def _write_lost(summary: RunSummary, page: Page) -> None:
+    if summary.lost:
+        page.line(f"  lost: {plural(summary.lost, 'crossing')} could not be written (lost)", "red")
+
+
+def _write(summary: RunSummary, page: Page) -> None:
+    _write_head(summary, page)
     if summary.counts:
         page.line("  " + _counted(summary.counts))
     if summary.requests:
@@ -72,8 +88,7 @@ def _write(summary: RunSummary, page: Page) -> None:
     _write_effects(footer.effects, page)
     _write_state(footer, page)
     _write_findings(summary, page)
-    if missing or footer.lost:
-        page.line(f"  lost: {plural(missing or footer.lost, 'crossing')} could not be written (lost)", "red")
+    _write_lost(summary, page)
     _some(page, list(summary.problems))
 
 

