@@ -44,7 +44,7 @@ TOGETHER: Final = 256
 """Drafts that are committed together at most."""
 
 PATIENCE: Final = 10.0
-"""Seconds that a caller waits for a sink that takes nothing. Preparing a draft may take longer: that work is ours and ends."""
+"""Seconds that a caller waits for a sink that takes nothing. Preparing a draft may take longer: that is our work and ends."""
 
 
 class Writer:
