@@ -14,14 +14,17 @@ import os
 import select
 import struct
 import sys
+from collections.abc import Sequence
 from fcntl import ioctl
 from termios import FIONREAD
 from typing import Any, Final
 
 from autochron import _originals
+from autochron.effects.undisturbed import undisturbed
 from autochron.session.descriptors import hidden
 from autochron.session.streams import LIMIT
-from autochron.store.detached import Work, fork_twice
+from autochron.store.detached import Work, fork_twice, is_alone, start_all
+from autochron.store.own_descriptors import abandon
 
 _TURN: Final = struct.Struct("=Q")
 """In the memory that is shared, first: a count that is odd while the relay reads and keeps."""
@@ -30,6 +33,8 @@ _STATE: Final = struct.Struct("=QQQ32s")
 """Then: whether it is handing on, the bytes that came, those that were let go, and the digest of these."""
 
 _HEAD: Final = _TURN.size + _STATE.size
+
+_SIZE: Final = _HEAD + LIMIT
 
 _COUNT: Final = bytes(4)
 _CHUNK: Final = 65_536
@@ -54,15 +59,13 @@ class OutputRelay:
             raise BrokenPipeError
         self._descriptor = descriptor
         self.own: tuple[int, ...] = ()
-        self._memory = mmap.mmap(-1, _HEAD + LIMIT)
         read_end, write_end = _hidden_pipe()
         try:
             self._pipe = hidden(descriptor)
             self._source = hidden(write_end)  # the program may let the descriptor lead elsewhere
             self.own = (self._pipe, self._source)
             _same_size(self._pipe, write_end)
-            relay = _Relay(read_end, self._pipe, self._memory)
-            fork_twice(*beside, Work(relay.run, (read_end, self._pipe)))
+            self._memory = _start(read_end, self._pipe, beside)
             os.dup2(write_end, descriptor, inheritable=os.get_inheritable(descriptor))
         except OSError:
             self._close()
@@ -126,6 +129,33 @@ class OutputRelay:
             return _is_unread(self._source)
         except OSError:
             return True
+
+
+def _start(source: int, sink: int, beside: Sequence[Work]) -> mmap.mmap:
+    """Start the relay and other processes of ours; return the memory that the relay shares."""
+    if is_alone():
+        memory = mmap.mmap(-1, _SIZE)
+        fork_twice(*beside, Work(_Relay(source, sink, memory).run, (source, sink)))
+        return memory
+    from autochron.store.spawning import open_memory, spawn  # lazy: only where another tool began before us
+
+    start_all(*beside)
+    descriptor = open_memory()
+    try:
+        os.ftruncate(descriptor, _SIZE)
+        memory = mmap.mmap(descriptor, _SIZE)
+        abandon(memory)  # its copy of the descriptor, which it closes, may be the program's by then
+        with undisturbed():
+            spawn(__name__, source, sink, descriptor, keep=(source, sink, descriptor))
+    finally:
+        os.close(descriptor)
+    return memory
+
+
+def main(source: int, sink: int, descriptor: int) -> None:
+    """Relay, with memory that a descriptor leads to; from a fresh interpreter, which ends at once."""
+    memory = mmap.mmap(descriptor, _SIZE)
+    start_all(Work(_Relay(source, sink, memory).run, (source, sink)))
 
 
 class _Relay:

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import signal
+import sys
 from collections.abc import Callable, Collection, Sequence
 from typing import Final, NamedTuple
 
@@ -24,6 +25,19 @@ class Work(NamedTuple):
     """The descriptors that it needs of this process; it has none of the others."""
     born: Callable[[int], object] | None = None
     """Called with its id before `fork_twice` returns, by a process that shares with this one only what is shared by forks."""
+
+
+def is_alone() -> bool:
+    """Return whether this process has one thread, and so may fork.
+
+    A tool that began before us may have threads and hooks of forks: it stops its threads then and starts them again, which
+    can hang (ddtrace 4), and a lock that a thread holds stays locked in the fork.
+    """
+    try:
+        return len(os.listdir("/proc/self/task")) == 1
+    except OSError:
+        threading = sys.modules.get("threading")
+        return threading is None or threading.active_count() == 1
 
 
 def fork_twice(*works: Work) -> None:

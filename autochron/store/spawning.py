@@ -1,7 +1,7 @@
-"""Start a store process where a fork isn't safe: in a program that runs already, and has threads and hooks of its own.
+"""Start a process of ours where a fork isn't safe: in a process that has threads, and hooks of forks that aren't ours.
 
-A fresh interpreter takes tens of milliseconds to start. So this is done only once the program has closed descriptors of the
-store's.
+A fresh interpreter takes tens of milliseconds to start. So this is done only where another tool has begun before us, or once
+the program has closed descriptors of the store's.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Collection
 from typing import Final
 
 import msgspec
@@ -25,12 +26,32 @@ PATIENCE: Final = 10.0
 """Seconds to wait for the process."""
 
 _CODE: Final = """
-import json, sys
-path, descriptor, file = json.loads(sys.argv[1])
+import importlib, json, sys
+path, module, given = json.loads(sys.argv[1])
 sys.path[:0] = path
-from autochron.store.service import main
-main(descriptor, file)
+importlib.import_module(module).main(*given)
 """
+
+
+def spawn(module: str, *given: object, keep: Collection[int]) -> None:
+    """Call `main` of a module of ours in a fresh interpreter, which inherits descriptors and starts another process.
+
+    Raises:
+        OSError: there can be none.
+    """
+    for each in keep:
+        os.set_inheritable(each, True)
+    try:
+        # Neither the environment nor what is installed is looked at, so nobody else's code runs there.
+        words = [sys.executable, "-I", "-S", "-c", _CODE, json.dumps([_path(), module, given])]
+        child = os.posix_spawn(sys.executable, words, dict(os.environ))
+    finally:
+        for each in keep:
+            os.set_inheritable(each, False)
+    with contextlib.suppress(
+        ChildProcessError
+    ):  # the program waited for all its children, whichever they are
+        os.waitpid(child, 0)  # it starts another process, and ends
 
 
 def spawn_process(file: str) -> StoreProcess | None:
@@ -51,29 +72,22 @@ def spawn_process(file: str) -> StoreProcess | None:
 
 
 def _spawned(file: str) -> StoreProcess | None:
-    descriptor = _memory()
+    descriptor = open_memory()
     try:
         os.ftruncate(descriptor, SIZE)
         shared = Shared(descriptor)
         shared.owners[0] = _originals.getpid()
         shared.keep_for_ever()  # its copy of the descriptor, which it closes, may be the program's by then
-        os.set_inheritable(descriptor, True)
-        # Neither the environment nor what is installed is looked at, so nobody else's code runs there.
-        words = [sys.executable, "-I", "-S", "-c", _CODE, json.dumps([_path(), descriptor, file])]
-        child = os.posix_spawn(sys.executable, words, dict(os.environ))
+        spawn("autochron.store.service", descriptor, file, keep=(descriptor,))
     finally:
         os.close(descriptor)
-    with contextlib.suppress(
-        ChildProcessError
-    ):  # the program waited for all its children, whichever they are
-        os.waitpid(child, 0)  # it starts another process, and ends
     until = _originals.perf_counter_ns() + int(PATIENCE * 1e9)
     while not shared.process and _originals.perf_counter_ns() < until:
         _originals.sleep(0.001)
     return StoreProcess(shared, file) if shared.process else None
 
 
-def _memory() -> int:
+def open_memory() -> int:
     """Return a descriptor of memory, or of a file that has no name any more."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("autochron")

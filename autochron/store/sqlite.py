@@ -46,7 +46,15 @@ class SqliteStore:
         process writes them itself.
         """
         from autochron.store.custody import StoreProcess  # lazy: only who records a whole program needs it
+        from autochron.store.detached import is_alone
 
+        if not is_alone():
+            from autochron.store.spawning import (
+                spawn_process,
+            )  # lazy: only where another tool began before us
+
+            self._process = spawn_process(self._file)
+            return ()
         self._process = StoreProcess.prepare(self._file)
         return () if self._process is None else (self._process.work,)
 

@@ -206,6 +206,22 @@ def test_a_program_that_coverage_runs_is_woven(tmp_path, words):
     assert ran[:4] == WELL, ran.said
 
 
+# --- a tool that has threads and hooks of forks ---
+
+THREADS = """
+import os, threading
+os.register_at_fork(before=lambda: print("forks"))
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+"""
+
+
+def test_a_tool_with_threads_is_not_disturbed_by_forks(tmp_path):
+    make(tmp_path, {"agent.py": "import desk\ndesk.work()\n", "desk.py": WORK})
+    write(tmp_path, {"first.py": FIRST.format(hook=THREADS)})
+    ran = record_and_replay(tmp_path, "agent.py", by=first)
+    assert ran[:4] == WELL, ran.said
+
+
 # --- ddtrace -----------------------------------------------------------------------------------------------------------
 
 QUIET = {
