@@ -254,7 +254,8 @@ class _Client:
 
     def end(self) -> None:
         """Commit what the process left behind when it ended."""
-        self.serve()
+        while self.serve():
+            pass
         for trace in self._traces.values():
             trace.close()
         self._let_go()
