@@ -8,13 +8,39 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import random
 import urllib.parse
+from collections.abc import Iterator
 
 import msgspec
 
 from autochron.envelope.redaction import Redactor
+from tests.security.secret_shapes import Sample, make
 
 VALUE = "hunter" + "2Xq"
+
+# Names of fields that are secret.
+SECRET_NAMES = """
+authorization Authorization api_key apiKey apikey APIKey x-api-key X-Api-Key token access_token
+accessToken refresh_token id_token password passwd newPassword secret client_secret clientSecret cookie
+set-cookie Set-Cookie private_key credential credentials session_token OPENAI_API_KEY
+aws_secret_access_key proxy-authorization password2 private_key_pem db.password csrf_token bot_token
+""".split()
+SHORT_NAMES = (
+    "pin otp cvv cvc passcode DB_PASS PGPASSWORD mfa_code totp_secret card_pin jwt security_code".split()
+)
+
+NUMBER = "ACME-" + "49302718"
+PATTERNS = ["ACME-[0-9]{8}", r"\\bACME-\\d+", "(?<![A-Z])ACME-[0-9]{6,10}"]
+RULED = [
+    NUMBER,
+    f"see {NUMBER}.",
+    f"\n{NUMBER}\n",
+    {"a": [f"é {NUMBER}"]},
+    json.dumps({"inner": json.dumps([NUMBER])}),
+    {NUMBER: 1},
+    'a "quoted" ' + NUMBER,
+]
 
 TEXTS = [
     # YAML
@@ -110,6 +136,20 @@ TEXTS = [
     "['user', 'bob', 'password', '@']",
     'password: str = "@"',
     'os.environ["X_TOKEN"] = "@"',
+]
+
+
+FRAMES_OF_TEXTS = ["{}", "é\n{}", "one\n\n{}\ntwo"]
+
+ENCODED = [f"password={VALUE}", f'{{"api_key": "{VALUE}"}}', f"Authorization: Token {VALUE}"]
+FRAMES_OF_ENCODED = [
+    "{}",
+    "see {} there",
+    "a\n{}\nb",
+    "https://example.invalid/{}",
+    "data:text/plain;base64,{}",
+    "k={}",
+    "é{}",
 ]
 
 
@@ -217,6 +257,17 @@ NAMES_OF_VENDORS = [
 ]
 
 
+def beside_vendors(rule: str, vendor: str, shape: str) -> Iterator[Sample]:
+    """Make samples of a value that the name of its vendor stands beside."""
+    rng = random.Random(rule + shape)
+    for name in NAMES_OF_VENDORS:
+        if "<d" in shape and "_id" in name:
+            continue  # of a user or a channel
+        sample = make(shape, rng)
+        text = name.replace("{v}", vendor).replace("{V}", vendor.upper()).replace("{s}", sample.text)
+        yield Sample(text, sample.secrets)
+
+
 def left(secrets: tuple[str, ...], text: str) -> list[str]:
     """List the secret parts that are still in a text; one of five characters may be anything."""
     return [secret for secret in secrets if len(secret) > 5 and secret in text]
@@ -238,6 +289,9 @@ STREAMED = [
     "Authorization: Token @\nnext",
     "two: password='@' and secret = \"@\" here",
 ]
+
+
+SIZES = (1, 2, 3, 7)
 
 
 def cut(text: str, size: int) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autochron.envelope.redaction import Redactor
-from tests.security.secret_texts import TEXTS, VALUE, masked_in_json
+from tests.security.secret_texts import FRAMES_OF_TEXTS, TEXTS, VALUE, masked_in_json
 
 PLAIN = [
     "max_tokens: 500",
@@ -51,7 +51,7 @@ PLAIN = [
 
 
 @pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("frame", ["{}", "é\n{}", "one\n\n{}\ntwo"])
+@pytest.mark.parametrize("frame", FRAMES_OF_TEXTS)
 def test_a_secret_is_known_by_what_stands_around_it(text: str, frame: str) -> None:
     planted = frame.replace("{}", text.replace("@", VALUE))
     masked = Redactor().mask_text(planted)

@@ -11,25 +11,12 @@ import msgspec
 import pytest
 
 from autochron.envelope.redaction import Redactor
-from tests.security.secret_texts import VALUE, encodings, masked_in_json
+from tests.security.secret_texts import ENCODED, FRAMES_OF_ENCODED, VALUE, encodings, masked_in_json
 
 
-@pytest.mark.parametrize(
-    "text", [f"password={VALUE}", f'{{"api_key": "{VALUE}"}}', f"Authorization: Token {VALUE}"]
-)
+@pytest.mark.parametrize("text", ENCODED)
 @pytest.mark.parametrize("encoding", encodings("x"))
-@pytest.mark.parametrize(
-    "frame",
-    [
-        "{}",
-        "see {} there",
-        "a\n{}\nb",
-        "https://example.invalid/{}",
-        "data:text/plain;base64,{}",
-        "k={}",
-        "é{}",
-    ],
-)
+@pytest.mark.parametrize("frame", FRAMES_OF_ENCODED)
 def test_an_encoded_secret_is_masked_whole(text: str, encoding: str, frame: str) -> None:
     encoded = encodings(text)[encoding]
     planted = frame.replace("{}", encoded)

@@ -9,13 +9,10 @@ import msgspec
 import pytest
 
 from autochron.envelope.redaction import Redactor
-from tests.security.secret_texts import VALUE
+from tests.security.secret_texts import SHORT_NAMES, VALUE
 
 
-@pytest.mark.parametrize(
-    "name",
-    "pin otp cvv cvc passcode DB_PASS PGPASSWORD mfa_code totp_secret card_pin jwt security_code".split(),
-)
+@pytest.mark.parametrize("name", SHORT_NAMES)
 def test_short_names_are_secret(name: str) -> None:
     body = msgspec.json.encode({name: "4821", "number": {name: 4821}, "few": {name: 48}})
     assert json.loads(Redactor().mask(body))[name] == "[masked]"

@@ -17,6 +17,7 @@ from autochron.envelope import bodies
 from autochron.envelope.joined import differences
 from autochron.envelope.redaction import Redactor
 from tests.security.secret_texts import (
+    SIZES,
     STREAMED,
     VALUE,
     cut,
@@ -29,7 +30,7 @@ def _said(chunks: list[dict]) -> str:
 
 
 @pytest.mark.parametrize("text", STREAMED)
-@pytest.mark.parametrize("size", [1, 2, 3, 7])
+@pytest.mark.parametrize("size", SIZES)
 def test_the_events_of_a_body_say_no_secret_together(text: str, size: int) -> None:
     chunks = [delta(part) for part in cut(text.replace("@", VALUE), size)]
     sent = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
@@ -79,7 +80,7 @@ def _bytes(body: bytes) -> bytes:
 
 # --- as they come ---
 @pytest.mark.parametrize("text", STREAMED)
-@pytest.mark.parametrize("size", [1, 2, 3, 7])
+@pytest.mark.parametrize("size", SIZES)
 def test_a_stream_that_is_written_as_it_comes(text: str, size: int) -> None:
     stream = Redactor().begin_stream()
     sent = [msgspec.json.encode({"delta": part}) for part in cut(text.replace("@", VALUE), size)]
