@@ -166,6 +166,10 @@ def _prepare(connection: sqlite3.Connection, path: str, durability: Durability) 
         connection.execute(f"PRAGMA application_id={schema.APPLICATION}")
         connection.execute(f"PRAGMA user_version={schema.VERSION}")
         connection.execute("COMMIT")
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE type IN ('trigger', 'view')").fetchone():
+        raise StoreError(
+            f"{path} has triggers or views, which autochron makes none of, so they are somebody else's; give another --store"
+        )
     connection.execute(f"PRAGMA synchronous={'FULL' if durability == 'sync' else 'NORMAL'}")
     connection.execute("PRAGMA secure_delete=0")
 

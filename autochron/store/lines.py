@@ -31,6 +31,7 @@ from autochron.model import (
     Unwoven,
 )
 from autochron.store import patches
+from autochron.store.beside import checked
 
 FORMAT = 3
 """What is written: 2 knows streams that are objects (`form`), and what they handed out between items (`meta`); 3 tells the
@@ -345,7 +346,7 @@ class LineReader:
             exchanges=exchanges,
             reenters=fields.reenters,
             changed=None if fields.changed is ABSENT else self._body(fields.changed),
-            meta=b"{}" if fields.meta is ABSENT else self._body(fields.meta),
+            meta=b"{}" if fields.meta is ABSENT else checked(self._body(fields.meta)),
             started=fields.started,
             duration=fields.duration,
             masked=fields.masked,

@@ -12,6 +12,7 @@ import msgspec
 from autochron._late import late_decoder
 from autochron.errors import StoreError
 from autochron.model import Abandoned, Closed, Envelope, Exchange, Footer, Raised, Returned, Streamed
+from autochron.store.beside import checked
 from autochron.store.processes import FIRST, Order, bounds_of, bounds_of_run, run_of
 from autochron.store.rows import SHIFT
 
@@ -97,6 +98,16 @@ class Bodies:
         while len(self._kept) > BODIES or (self._volume > VOLUME and len(self._kept) > 1):
             self._volume -= len(self._kept.pop(next(iter(self._kept))))
 
+    def beside(self, meta: bytes) -> bytes:
+        """Return what stands beside an outcome, or say that it is damaged."""
+        try:
+            return checked(meta)
+        except msgspec.MsgspecError as error:
+            raise StoreError(
+                f"{self._path} is damaged: what stands beside an outcome has another form ({error}); "
+                "restore the file from a copy"
+            ) from error
+
     def _damaged(self, number: int) -> StoreError:
         return StoreError(
             f"{self._path} is damaged: body {number} can't be rebuilt; restore the file from a copy"
@@ -162,7 +173,7 @@ class EnvelopeReader:
                 input=cell(given),
                 outcome=self._outcome(number, how),
                 exchanges=tuple([self._exchange(exchange) for exchange in self._exchanges.take(number)]),
-                meta=b"{}" if meta is None else cell(meta),
+                meta=b"{}" if meta is None else self._bodies.beside(cell(meta)),
                 changed=None if changed is None else cell(changed),
                 form="value" if form is None else names[form],  # type: ignore[arg-type] # written from a Form
                 reenters=reenters == 1,

@@ -15,13 +15,7 @@ from autochron.envelope import names
 from autochron.envelope.names import SecretNames
 from autochron.envelope.patterns import load_patterns
 from autochron.envelope.redaction import Redactor
-
-SECRET_NAMES = """
-authorization Authorization api_key apiKey apikey APIKey x-api-key X-Api-Key token access_token
-accessToken refresh_token id_token password passwd newPassword secret client_secret clientSecret cookie
-set-cookie Set-Cookie private_key credential credentials session_token OPENAI_API_KEY
-aws_secret_access_key proxy-authorization password2 private_key_pem db.password csrf_token bot_token
-""".split()
+from tests.security.secret_texts import SECRET_NAMES
 
 PLAIN_NAMES = """
 max_tokens total_tokens prompt_tokens tokens token_count tokenizer cookie_policy next_page_token

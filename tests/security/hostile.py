@@ -1,5 +1,8 @@
 """Strings that have broken other people's escaping."""
 
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
 HOSTILE = [
     "\nimport os; os.system('touch owned')\n#",
     "\r\nimport os",
@@ -45,3 +48,25 @@ HOSTILE = [
     '"""\nowned = true',
     "name[1]",
 ]
+
+
+def texts(**options):
+    """Any text, hostile ones among it."""
+    pieces = (
+        st.sampled_from(HOSTILE)
+        | st.text(**options)
+        | st.text("\\\"'`#\n\r\x0c\x1b\u2028 $<>&|*_[]()", max_size=12)
+    )
+    return st.lists(pieces, max_size=3).map("".join)
+
+
+def with_hostile(test):
+    """Run a test with each of them, and with any other text."""
+    for text in HOSTILE:
+        test = example(text)(test)
+    return settings(deadline=None)(given(texts())(test))
+
+
+def well_formed(text):
+    """What UTF-8 can write."""
+    return text.encode("utf-8", "replace").decode()

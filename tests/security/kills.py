@@ -1,10 +1,9 @@
-"""Kill recorded programs at random points under load, and look what is in the store: `python -m tests.security.kills`.
+"""Kill recorded programs at random points under load, and look what is in the store.
 
 A crossing counts as ended when the program has its result; it then writes the wall time into a file that it has mapped, which
 outlives the kill. Those that had ended `PROMISED` seconds before the kill have to be in the store.
 """
 
-import argparse
 import contextlib
 import json
 import mmap
@@ -132,29 +131,3 @@ def loaded(processes):
         for each in busy:
             each.kill()
             each.wait()
-
-
-def main():
-    """Kill so many programs, and print what was there and how long the rest had waited."""
-    parser = argparse.ArgumentParser(prog="python -m tests.security.kills")
-    parser.add_argument("--times", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    found = list(kill_often(given.times, given.seed))
-    ended, kept = (sum(getattr(each, name) for each in found) for name in ("ended", "kept"))
-    sys.stdout.write(
-        f"{given.times} programs killed; {ended:,} crossings had ended {PROMISED * 1000:.0f} ms before, "
-    )
-    sys.stdout.write(
-        f"{kept:,} of them are in the store; {sum(not each.whole for each in found)} traces have a gap\n"
-    )
-    waited = sorted(each.oldest * 1000 for each in found)
-    shown = ", ".join(
-        f"{percent} %: {waited[min(len(waited) * percent // 100, len(waited) - 1)]:.1f} ms"
-        for percent in (50, 90, 99, 100)
-    )
-    sys.stdout.write(f"from the end of a crossing until it is safe from the kill, at most: {shown}\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,87 +1,30 @@
-"""A trace is data: decoding makes values of an allowed set, and calls nothing that the trace names."""
+"""A replay rebuilds values of an allowed set, and calls nothing that the trace names."""
 
 import collections
-import contextlib
 import dataclasses
 import enum
 import glob
 import json
 import os
 import subprocess
-import sys
-import types
 
 import msgspec
 import pydantic
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from autochron.envelope import codec
 from autochron.envelope.reading import _READERS
-from autochron.errors import AutochronError, CodecError
 from autochron.model import Raised, Returned, Streamed
 from autochron.store.tracefile import read_trace
 from tests.envelope import sample_types
+from tests.security.decoding import CALLED, LIBRARY, RAN, decoded, fuzz, warm
 from tests.security.hostile import HOSTILE
 from tests.security.watched import watched
 
 # Streams between tasks are made open, and forgotten so where what stands around them is refused.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-
-RAN = []
-"""What of the library below ran."""
-
-
-def library():
-    """Make a module as an installed library has it: value types with hooks."""
-    source = """
-import dataclasses, enum, msgspec, sys
-from typing import NamedTuple
-def ran(what): RAN.append(what)
-def function(*args): ran("function")
-class Plain:
-    def __init__(self): ran("Plain")
-class Deleted(dict):
-    def __del__(self): ran("__del__")
-@dataclasses.dataclass
-class Record:
-    a: int = 0
-    def __post_init__(self): ran("__post_init__")
-    def __setattr__(self, name, value): ran("__setattr__")
-    def run(self): return "run"
-    @property
-    def shown(self): return "shown"
-@dataclasses.dataclass
-class Forgotten:
-    a: int = 0
-    def __del__(self): ran("__del__")
-class Struct(msgspec.Struct):
-    a: int = 0
-    def __post_init__(self): ran("__post_init__")
-class Level(enum.IntFlag):
-    LOW = 1
-    @classmethod
-    def _missing_(cls, value): ran("_missing_"); return super()._missing_(value)
-class Listed(list):
-    def __init__(self, *args): ran("__init__")
-    def append(self, item): ran("append")
-class Failure(Exception):
-    def __init__(self, *args): ran("__init__")
-class Pair(NamedTuple):
-    a: int
-    def run(self): return "run"
-"""
-    module = types.ModuleType("installed_library")
-    module.__file__ = "/usr/lib/python3/site-packages/installed_library.py"
-    module.RAN = RAN
-    sys.modules["installed_library"] = module
-    exec(compile(source, module.__file__, "exec"), vars(module))
-    return module
-
-
-LIBRARY = library()
-CALLED = []
 
 
 def factory():
@@ -124,25 +67,7 @@ class Model(pydantic.BaseModel):
 
 @pytest.fixture(autouse=True, scope="module")
 def _warm():
-    """Have what is made once made: msgspec reads annotations, and a zone that isn't there is looked for in packages."""
-    for path in glob.glob("incidents/*/trace.jsonl"):
-        for reseal in (False, True):
-            read_trace(path, reseal=reseal)
-    with pytest.raises(CodecError):
-        codec.decode(b'{"$zone":"nowhere"}')
-
-
-def decoded(body):
-    """Decode; give what ran, the value, and why it was refused."""
-    RAN.clear()
-    CALLED.clear()
-    made = refused = None
-    with watched() as seen:
-        try:
-            made = codec.decode(body)
-        except CodecError as error:
-            refused = error
-    return seen, made, refused
+    warm()
 
 
 REFUSED = {
@@ -278,23 +203,6 @@ def test_what_is_made(node, value):
 
 
 @pytest.mark.parametrize(
-    "body",
-    [
-        b'"\xff"', b"1e400", b"-1e400", b"9" * 5000, b"[" * 100_000, b'{"a":' * 50_000, b'{"$tuple":[' * 20_000,
-        b'{"$tuple":[' * 300 + b"]}" * 300, b'{"$opaque":1,"$opaque":2}', b'{"$ref":1}', b'{"$type":{}}',
-        b"", b"{", b'{"a":1', b'"\\ud800"', b"nan", b"NaN", b"\x00", b'{"$type":"a:b","$type":"os:system"}',
-        b'{"$error":"builtins:ValueError","args":',
-        b'[{"$opaque":"x"},' + b"[" * 5000 + b"]" * 5001,
-    ],
-    ids=range(21),
-)  # fmt: skip
-def test_what_is_no_value_is_told_in_one_line(body):
-    seen, _, refused = decoded(body)
-    assert seen.found == []
-    assert refused is None or str(refused).isprintable()
-
-
-@pytest.mark.parametrize(
     "value", [print, json.loads, json, subprocess.Popen, LIBRARY.function, Tool().run, LIBRARY.Forgotten()]
 )
 def test_what_would_be_refused_is_opaque_when_it_is_recorded(value):
@@ -303,7 +211,6 @@ def test_what_would_be_refused_is_opaque_when_it_is_recorded(value):
 
 
 # --- whatever is written in a trace ----------------------------------------------------------------------------------------
-
 NAMES = st.sampled_from(
     [
         *(
@@ -378,6 +285,7 @@ NAMES = st.sampled_from(
         ),
     ]
 )
+
 KEYS = st.sampled_from(
     [
         *(
@@ -434,6 +342,7 @@ KEYS = st.sampled_from(
         ),
     ]
 )
+
 TAGS = st.sampled_from([*_READERS, "$exec"])
 LEAVES = (
     st.none()
@@ -469,16 +378,6 @@ def attempt(body):
     if refused is not None and not str(refused).replace("\n", "").replace("\t", "").isprintable():
         problems.append(f"not one line: {refused}")
     return problems
-
-
-def fuzz(count):
-    return settings(
-        max_examples=count,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-        print_blob=False,
-    )
 
 
 def _run_trees(count):
@@ -566,26 +465,6 @@ def test_any_of_many_trees_runs_nothing():
 @pytest.mark.timeout(1_800)
 def test_any_of_many_mutants_runs_nothing():
     _run_mutants(80_000)
-
-
-@fuzz(300)
-@given(data=st.data())
-def test_a_trace_file_that_was_edited_is_refused_or_read(data, tmp_path_factory):
-    path = data.draw(st.sampled_from(sorted(glob.glob("incidents/*/trace.jsonl"))))
-    with open(path, "rb") as file:
-        text = file.read()
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(text)))
-        text = text[:at] + data.draw(st.binary(max_size=6)) + text[at + data.draw(st.integers(0, 40)) :]
-    edited = tmp_path_factory.mktemp("edited") / "trace.jsonl"
-    edited.write_bytes(text)
-    with watched() as seen:
-        for reseal in (False, True):
-            with contextlib.suppress(AutochronError):
-                read_trace(str(edited), reseal=reseal)
-    assert [
-        each for each in seen.found if not each.startswith(("event open", "event os.", "call posix."))
-    ] == []
 
 
 def test_enum_members_are_looked_up(monkeypatch):

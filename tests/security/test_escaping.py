@@ -1,7 +1,6 @@
 """Each escaping function keeps a text in its place, and what can be read back is the text itself."""
 
 import ast
-import html.parser
 import io
 import os
 import subprocess
@@ -9,37 +8,10 @@ import tokenize
 
 import pytest
 import tomli
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 
 from autochron import escaping
-from tests.security.hostile import HOSTILE
-
-CONTROLS = frozenset(
-    chr(code) for code in [*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, 0x202E, 0x2066, 0xFEFF]
-)
-
-
-def texts(**options):
-    """Any text, hostile ones among it."""
-    pieces = (
-        st.sampled_from(HOSTILE)
-        | st.text(**options)
-        | st.text("\\\"'`#\n\r\x0c\x1b\u2028 $<>&|*_[]()", max_size=12)
-    )
-    return st.lists(pieces, max_size=3).map("".join)
-
-
-def with_hostile(test):
-    for text in HOSTILE:
-        test = example(text)(test)
-    return settings(deadline=None)(given(texts())(test))
-
-
-def well_formed(text):
-    """What UTF-8 can write."""
-    return text.encode("utf-8", "replace").decode()
+from tests.security.hostile import HOSTILE, well_formed, with_hostile
+from tests.security.pages import read_html, rendered
 
 
 @with_hostile
@@ -76,31 +48,6 @@ def test_a_string_of_toml_means_the_text(text):
     assert "\n" not in written
 
 
-class Reader(html.parser.HTMLParser):
-    """Collect the text, and the elements that are not expected."""
-
-    def __init__(self, expected):
-        super().__init__()
-        self.expected, self.other, self.text = expected, [], ""
-
-    def handle_starttag(self, tag, attrs):
-        if tag not in self.expected:
-            self.other.append((tag, attrs))
-
-    def handle_comment(self, data):
-        self.other.append(("comment", data))
-
-    def handle_data(self, data):
-        self.text += data
-
-
-def read_html(page, *expected):
-    reader = Reader(expected)
-    reader.feed(page)
-    reader.close()
-    return reader
-
-
 @with_hostile
 def test_text_of_html_has_no_elements(text):
     text = well_formed(text)
@@ -113,12 +60,6 @@ def test_json_in_a_script_does_not_end_it(text):
     written = escaping.html_json(escaping.python_string(well_formed(text)))
     assert "<" not in written
     assert ast.literal_eval(written) == well_formed(text)
-
-
-def rendered(markdown, *expected):
-    """Render as GitHub does, near enough: CommonMark with tables and strikethrough."""
-    page = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(markdown)
-    return read_html(page, *expected)
 
 
 @with_hostile
@@ -151,13 +92,6 @@ def test_a_block_of_markdown_ends_where_it_should(text):
     assert page.other == []
     assert page.text.endswith("\nafter\n")
     assert page.text.count("after") == escaping.visible(text, keep="\n\t").count("after") + 1
-
-
-@with_hostile
-def test_nothing_that_a_terminal_obeys_is_left(text):
-    assert escaping.terminal_line(text).replace("\t", "").isprintable()
-    assert not CONTROLS & set(escaping.visible(text))
-    assert set(escaping.terminal_lines(text)) & CONTROLS <= {"\n", "\t"}
 
 
 @pytest.mark.parametrize("text", [each for each in HOSTILE if "\x00" not in each and "\ud800" not in each])

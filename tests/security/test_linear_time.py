@@ -41,7 +41,7 @@ def texts(pattern):
 
 
 def contexts():
-    from tests.security.test_secret_contexts import ATOMS
+    from tests.security.secret_texts import ATOMS
 
     redactor = Redactor()
     for seed in range(24):

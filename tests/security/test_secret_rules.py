@@ -14,8 +14,7 @@ import pytest
 from autochron.envelope.redaction import Redactor
 from autochron.errors import RuleError
 from autochron.rules import load_rules
-
-NUMBER = "ACME-" + "49302718"
+from tests.security.secret_texts import NUMBER, PATTERNS, RULED
 
 
 def _rules(tmp_path: Path, text: str) -> Path:
@@ -28,19 +27,8 @@ def _redactor(tmp_path: Path, text: str) -> Redactor:
     return Redactor.of(load_rules(_rules(tmp_path, text)))
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        NUMBER,
-        f"see {NUMBER}.",
-        f"\n{NUMBER}\n",
-        {"a": [f"é {NUMBER}"]},
-        json.dumps({"inner": json.dumps([NUMBER])}),
-        {NUMBER: 1},
-        'a "quoted" ' + NUMBER,
-    ],
-)
-@pytest.mark.parametrize("pattern", ["ACME-[0-9]{8}", r"\\bACME-\\d+", "(?<![A-Z])ACME-[0-9]{6,10}"])
+@pytest.mark.parametrize("value", RULED)
+@pytest.mark.parametrize("pattern", PATTERNS)
 def test_what_a_pattern_fits_is_masked(tmp_path: Path, value: object, pattern: str) -> None:
     redactor = _redactor(tmp_path, f'patterns = ["{pattern}"]')
     for body in (msgspec.json.encode(value), json.dumps(value).encode()):

@@ -16,35 +16,23 @@ from hypothesis import strategies as st
 from autochron.envelope import bodies
 from autochron.envelope.joined import differences
 from autochron.envelope.redaction import Redactor
-
-VALUE = "hunter" + "2Xq"
-TEXTS = [
-    "the password: @ is\nnot for you",
-    "x\npassword: @\ny",
-    '{"a": 1, "password": "@"}',
-    "curl -u bob:@ https://example.invalid and more",
-    "a\n<password>@</password> b",
-    "Authorization: Token @\nnext",
-    "two: password='@' and secret = \"@\" here",
-]
-
-
-def _cut(text: str, size: int) -> list[str]:
-    return [text[at : at + size] for at in range(0, len(text), size)]
-
-
-def _chunk(text: str, index: int = 0) -> dict[str, object]:
-    return {"id": "c-1", "object": "chunk", "choices": [{"index": index, "delta": {"content": text}}]}
+from tests.security.secret_texts import (
+    SIZES,
+    STREAMED,
+    VALUE,
+    cut,
+    delta,
+)
 
 
 def _said(chunks: list[dict]) -> str:
     return "".join(chunk["choices"][0]["delta"]["content"] for chunk in chunks)
 
 
-@pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("size", [1, 2, 3, 7])
+@pytest.mark.parametrize("text", STREAMED)
+@pytest.mark.parametrize("size", SIZES)
 def test_the_events_of_a_body_say_no_secret_together(text: str, size: int) -> None:
-    chunks = [_chunk(part) for part in _cut(text.replace("@", VALUE), size)]
+    chunks = [delta(part) for part in cut(text.replace("@", VALUE), size)]
     sent = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
     stored = bodies.store_body(sent.encode(), "text/event-stream")
     masked, paths = Redactor().mask_outcome(stored)
@@ -58,9 +46,9 @@ def test_the_events_of_a_body_say_no_secret_together(text: str, size: int) -> No
 
 
 def test_choices_that_alternate_are_texts_of_their_own() -> None:
-    one, other = _cut(f"password: {VALUE}\n", 4), _cut("nothing is said here, at all", 4)
+    one, other = cut(f"password: {VALUE}\n", 4), cut("nothing is said here, at all", 4)
     pairs = [
-        chunk for pair in zip(one, other, strict=False) for chunk in (_chunk(pair[0], 0), _chunk(pair[1], 1))
+        chunk for pair in zip(one, other, strict=False) for chunk in (delta(pair[0], 0), delta(pair[1], 1))
     ]
     kept = [
         json.loads(body) for body, _ in Redactor().mask_items([msgspec.json.encode(each) for each in pairs])
@@ -71,13 +59,13 @@ def test_choices_that_alternate_are_texts_of_their_own() -> None:
 
 def test_items_without_a_secret_stay_byte_by_byte() -> None:
     items = [
-        msgspec.json.encode(_chunk(part)) for part in _cut("the quick brown fox has 500 max_tokens: so", 3)
+        msgspec.json.encode(delta(part)) for part in cut("the quick brown fox has 500 max_tokens: so", 3)
     ]
     assert [body for body, _ in Redactor().mask_items(items)] == items
 
 
 def test_pieces_of_bytes() -> None:
-    parts = [msgspec.json.encode({"$bytes": _base64(part)}) for part in _cut(f"password: {VALUE}\nüé", 3)]
+    parts = [msgspec.json.encode({"$bytes": _base64(part)}) for part in cut(f"password: {VALUE}\nüé", 3)]
     kept = b"".join(_bytes(body) for body, _ in Redactor().mask_items(parts))
     assert kept.decode() == "password: [masked]\nüé"
 
@@ -91,13 +79,11 @@ def _bytes(body: bytes) -> bytes:
 
 
 # --- as they come ---
-
-
-@pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("size", [1, 2, 3, 7])
+@pytest.mark.parametrize("text", STREAMED)
+@pytest.mark.parametrize("size", SIZES)
 def test_a_stream_that_is_written_as_it_comes(text: str, size: int) -> None:
     stream = Redactor().begin_stream()
-    sent = [msgspec.json.encode({"delta": part}) for part in _cut(text.replace("@", VALUE), size)]
+    sent = [msgspec.json.encode({"delta": part}) for part in cut(text.replace("@", VALUE), size)]
     kept = [body for item in sent for body in stream.push(item)]
     early = "".join(json.loads(body)["delta"] for body in kept)
     kept += stream.flush()
@@ -135,7 +121,7 @@ def test_items_without_text_are_never_held_back() -> None:
 )
 def test_the_stream_loses_and_reorders_nothing(parts: list[str], size: int) -> None:
     sent = [
-        msgspec.json.encode({"n": at, "delta": part}) for at, part in enumerate(_cut("".join(parts), size))
+        msgspec.json.encode({"n": at, "delta": part}) for at, part in enumerate(cut("".join(parts), size))
     ]
     stream = Redactor().begin_stream()
     kept = [json.loads(body) for item in sent for body in stream.push(item)]

@@ -1,6 +1,5 @@
 """`replay`, `incident new` and `impact` run what a trace names only where that may be."""
 
-import json
 import os
 import pty
 import re
@@ -17,21 +16,14 @@ from autochron.session.trust import refuse_foreign
 from autochron.store.tracefile import read_trace, write_trace
 from tests.cli.processes import autochron, environment, write
 from tests.incidents.verdicts import PLUGINS
+from tests.security.agents import AGENT, FILES, RULES, recorded
 from tests.security.hostile import HOSTILE
-
-RULES = 'version = 1\npacks = []\n\n[[boundary]]\nname = "act"\nkind = "tool"\ndefine = "agent:act"\n'
-AGENT = "def act(n):\n    return n + 1\n\nprint(act(1))\nopen('ran', 'a').write('x')\n"
-FILES = {"agent.py": AGENT, "autochron.toml": RULES}
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """Record a program in a folder of its own."""
-    folder = tmp_path_factory.mktemp("made")
-    write(folder, FILES)
-    for words in (["run", "agent.py"], ["traces", "export", "last", "trace.jsonl"]):
-        assert autochron(folder, *words).status == 0
-    return folder
+    return recorded(tmp_path_factory.mktemp("made"))
 
 
 @pytest.fixture
@@ -171,46 +163,3 @@ def test_a_hostile_command_is_shown_on_one_line(received, text, monkeypatch):
     with pytest.raises(UntrustedTraceError) as refused:
         refuse_foreign(header, "trace.jsonl", load_rules("autochron.toml"), ("replay", "trace.jsonl", text))
     assert str(refused.value).isprintable()
-
-
-VARIABLES = (
-    ("PYTHONINSPECT", "1"),
-    ("LD_PRELOAD", "/tmp/x.so"),
-    ("OPENAI_BASE_URL", "https://example.com/v1"),
-    ("PATH", "/x"),
-)
-
-
-def test_only_variables_that_a_pack_names_are_set(made):
-    trace = read_trace(str(made / "trace.jsonl"))
-    footer = structs.replace(
-        trace.footer, environment=VARIABLES, credentials=("PYTHONSTARTUP", "ANTHROPIC_API_KEY")
-    )
-    write_trace(structs.replace(trace, footer=footer), str(made / "variables.jsonl"))
-    shows = AGENT + "import os, json\njson.dump(dict(os.environ), open('environment.json', 'w'))\n"
-    write(made, {"agent.py": shows})
-    try:
-        done = autochron(made, "replay", "variables.jsonl", "--allow-effects", "--live", "act")
-    finally:
-        write(made, {"agent.py": AGENT})
-    assert done.status in {0, 1}, done.said
-    seen = (
-        json.loads((made / "environment.json").read_text()) if (made / "environment.json").exists() else None
-    )
-    if seen is None:  # written on the scratch copy: what a program sees is told by what it prints
-        seen = shown(made)
-    assert not {"PYTHONINSPECT", "LD_PRELOAD", "PYTHONSTARTUP"} & set(seen)
-    assert seen["PATH"] != "/x"
-    assert seen["OPENAI_BASE_URL"] == "https://example.com/v1"
-    assert "ANTHROPIC_API_KEY" in seen
-
-
-def shown(folder):
-    """Replay once more, and read what the program prints of its environment."""
-    prints = AGENT + "import os, json\nprint(json.dumps(dict(os.environ)))\n"
-    write(folder, {"agent.py": prints})
-    try:
-        done = autochron(folder, "replay", "variables.jsonl", "--live", "act")
-    finally:
-        write(folder, {"agent.py": AGENT})
-    return json.loads(done.text.splitlines()[-1])

@@ -204,7 +204,7 @@ def runs(draw: st.DrawFn) -> list[Envelope]:
                 exchanges=tuple(draw(st.lists(exchanges, max_size=2))),
                 reenters=draw(st.booleans()),
                 changed=draw(st.none() | bodies()),
-                meta=draw(st.just(b"{}") | bodies()),
+                meta=draw(st.just(b"{}") | st.builds(b'{"model":%b}'.__mod__, bodies())),
                 started=draw(st.integers(0, 2**60)),
                 duration=draw(st.integers(0, 2**60)),
                 masked=tuple(draw(st.lists(texts, max_size=2))),

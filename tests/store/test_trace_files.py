@@ -81,7 +81,10 @@ def test_a_conversation_is_flat_and_readable(path):
 def test_the_order_of_an_outcomes_keys_stays(path):
     body = b'{"z":1,"a":{"y":1.0,"b":"\\u00e9"}}'
     envelope = msgspec.structs.replace(
-        samples.small(1), outcome=Streamed((body, b"1e5"), Closed()), meta=body, changed=b"null"
+        samples.small(1),
+        outcome=Streamed((body, b"1e5"), Closed()),
+        meta=b'{"sampling":%b}' % body,
+        changed=b"null",
     )
     write_trace(samples.trace([envelope]), path)
     assert read_trace(path).envelopes == (envelope,)

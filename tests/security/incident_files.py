@@ -1,0 +1,70 @@
+"""A small agent that does what a model chose, a trace in which others chose every text, and what is made of it."""
+
+import ast
+
+import tomli
+from msgspec import structs
+from msgspec.json import encode
+
+from autochron.model import Raised
+from tests.security.pages import rendered
+
+RULES = 'version = 1\npacks = []\n\n[[boundary]]\nname = "{tool}"\nkind = "tool"\ndefine = "agent:act"\n'
+AGENT = """
+import json
+
+def act(tool, text):
+    return {"did": text}
+
+chosen = json.loads(open("model.json").read())
+print(len(act(chosen["tool"], chosen["text"])["did"]))
+"""
+ELEMENTS = ("h1", "h2", "p", "pre", "code", "table", "thead", "tbody", "tr", "th", "td", "ul", "li")
+
+
+def check_files(folder, test):
+    """The test has one function of two statements, the rules their root, and the page no element of anyone else's."""
+    tree = ast.parse((folder / test).read_bytes())
+    assert [type(each).__name__ for each in tree.body] == ["Expr", "Import", "FunctionDef"]
+    function = tree.body[2]
+    assert [type(each).__name__ for each in function.body] == ["Expr", "Expr"]
+    calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    assert calls <= {
+        "pytest.mark.autochron",
+        "replay.run",
+        "replay.call",
+        "pytest.fail",
+        "replay.assert_not_reproduced",
+    }
+    assert set(tomli.loads((folder / "autochron.toml").read_text("utf-8"))) == {
+        "version",
+        "root",
+        "packs",
+        "boundary",
+    }
+    assert rendered((folder / "README.md").read_text("utf-8"), *ELEMENTS).other == []
+
+
+def doctored(trace, text):
+    """Put a text wherever a trace holds one that others choose."""
+    envelopes = [
+        structs.replace(
+            each,
+            name=text or "x",
+            site=f"@agent.py:{text}",
+            lane=text or "0",
+            input=b'{"tool":%s}' % encode(text),
+            outcome=Raised(b'{"$error":%s,"args":[%s]}' % (encode(text), encode(text))),
+        )
+        for each in trace.envelopes
+    ]
+    header = structs.replace(
+        trace.header,
+        name=text,
+        created=text,
+        python=text,
+        autochron=text,
+        command=structs.replace(trace.header.command, target=text, arguments=(text, text)),
+    )
+    footer = structs.replace(trace.footer, error=text or None, unwoven_tools=(text,), declined_tools=(text,))
+    return structs.replace(trace, header=header, envelopes=tuple(envelopes), footer=footer)

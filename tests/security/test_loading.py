@@ -1,0 +1,164 @@
+"""Loading, showing, diffing, importing and exporting a trace makes no object and calls nothing of it."""
+
+import json
+import os
+
+import pytest
+from msgspec import structs
+
+from autochron.model import Abandoned, Raised, Returned, Streamed
+from autochron.store.tracefile import read_trace, write_trace
+from tests.cli.processes import python, write
+from tests.security.agents import recorded
+from tests.security.hostile import HOSTILE
+
+# What a trace may name: what acts, what an import would run, and a value type of a module that is there already.
+NAMES = [
+    "os:system",
+    "subprocess:Popen",
+    "builtins:eval",
+    "builtins:__import__",
+    "pickle:loads",
+    "canary:Quote",
+    "canary:run",
+    "canary.py:Quote",
+    "agent.py:act",
+    "unheard_of.module:x",
+    "antigravity:fly",
+    "present:Quote",
+    "present:run",
+    "@:x",
+    "",
+]
+CANARY = """
+import os
+
+def run(*args, **named):
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "owned"), "a") as file:
+        file.write("x")
+
+class Meta(type):
+    __call__ = __instancecheck__ = __getattr__ = run
+
+class Quote(metaclass=Meta):
+    __new__ = __init__ = __setstate__ = __reduce__ = __repr__ = __str__ = __del__ = __eq__ = __hash__ = run
+"""
+# Runs our commands one after the other, in a process that hears every audit event and every call.
+GUARD = """
+import contextlib, io, json, os, sys
+import present
+from autochron.cli import main
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+STARTS = ("os.system", "os.exec", "os.fork", "os.kill", "os.posix_spawn", "os.putenv", "os.spawn", "subprocess.")
+ACTS = (*STARTS, "code.", "ctypes.", "pickle.", "socket.", "urllib.", "webbrowser.")
+MODULES = {"agent", "antigravity", "canary", "present", "this", "unheard_of"}
+seen = []
+
+def hear(event, arguments):
+    if event.startswith(ACTS):
+        seen.append(f"{event} {arguments!r:.80}")
+    elif event == "import" and arguments[0].partition(".")[0] in MODULES:
+        seen.append(f"import {arguments[0]}")
+    elif event == "compile" and "owned" in repr(arguments[0]):
+        seen.append(f"compile {arguments!r:.80}")
+
+def call(frame, event, argument):
+    file = frame.f_code.co_filename
+    # `reading.py` is what makes values: it may be imported, and is not asked to.
+    makes = file.endswith(READING) and frame.f_code.co_name != "<module>"
+    if event == "call" and (makes or file.startswith(HERE) and file != __file__):
+        seen.append(f"call {frame.f_code.co_qualname} in {file}")
+
+READING = os.path.join("autochron", "envelope", "reading.py")
+sys.addaudithook(hear)
+done = {}
+for words in json.loads(sys.argv[1]):
+    out, err = io.StringIO(), io.StringIO()
+    seen.clear()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        sys.setprofile(call)
+        try:
+            main(words)
+        except SystemExit as end:
+            status = end.code
+        finally:
+            sys.setprofile(None)
+    done[" ".join(words)] = [status, list(seen), out.getvalue(), err.getvalue()]
+print(json.dumps(done))
+"""
+META = b'{"model":{"$type":"canary:Quote"},"beside":{"$ref":"os:system"}}'
+COMMANDS = {
+    "load": ["traces", "list", "--json"],
+    "import": ["traces", "import", "sent.jsonl"],
+    "show": ["traces", "show", "sent.jsonl"],
+    "show all": ["traces", "show", "--full", "sent.jsonl"],
+    "show as JSON": ["traces", "show", "--json", "sent.jsonl"],
+    "show of the store": ["traces", "show", "--full", "last"],
+    "diff": ["traces", "diff", "sent.jsonl", "other.jsonl"],
+    "diff as JSON": ["traces", "diff", "--json", "sent.jsonl", "other.jsonl"],
+    "export": ["traces", "export", "last", "again.jsonl"],
+}
+
+
+def bodies():
+    """Give outcomes that name something to make or to call, in each way that a trace has for that."""
+    for name in NAMES:
+        yield Returned(json.dumps({"$type": name, "args": "touch owned", "price": 1}).encode())
+        yield Returned(json.dumps([{"$ref": name}, {"$module": name.partition(":")[0]}]).encode())
+        yield Returned(json.dumps({"$enum": name, "name": "run", "value": 1}).encode())
+        yield Raised(json.dumps({"$error": name, "args": ["touch owned"], "attributes": {"a": 1}}).encode())
+        yield Streamed(
+            (json.dumps({"$type": name}).encode(),),
+            Abandoned() if name == "" else Returned(b'{"$ref":"os:system"}'),
+        )
+    for text in HOSTILE:
+        yield Returned(json.dumps({"text": text.encode("utf-8", "replace").decode()}).encode())
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory):
+    """Run each command on a hostile trace, watched; give how it ended, what was seen and what was said."""
+    folder = recorded(tmp_path_factory.mktemp("sent"))
+    trace = read_trace(str(folder / "trace.jsonl"))
+    (first,) = trace.envelopes
+    envelopes = [
+        structs.replace(
+            first,
+            seq=number,
+            nth=number,
+            name=NAMES[number % 10],
+            outcome=outcome,
+            meta=META,
+        )
+        for number, outcome in enumerate(bodies(), 1)
+    ]
+    for name, changed in (("sent", envelopes), ("other", envelopes[::-1])):
+        header = structs.replace(trace.header, id=trace.header.id[:-1] + ("Y" if name == "sent" else "Z"))
+        renumbered = tuple(structs.replace(each, seq=at, nth=at) for at, each in enumerate(changed, 1))
+        write_trace(
+            structs.replace(trace, header=header, envelopes=renumbered), str(folder / f"{name}.jsonl")
+        )
+    write(folder, {"guard.py": GUARD, "canary.py": CANARY, "present.py": CANARY})
+    os.remove(folder / "ran")
+    done = python(folder, "guard.py", json.dumps(list(COMMANDS.values())))
+    assert (done.status, done.said) == (0, ""), done.said
+    return folder, json.loads(done.text)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nothing_of_a_trace_is_made_or_called(watched, command):
+    folder, done = watched
+    status, seen, out, said = done[" ".join(COMMANDS[command])]
+    assert seen == []
+    assert (status, said) == (1 if "diff" in command else 0, said if "import" in command else ""), said
+    assert command in {"import", "export"} or out
+    assert not os.path.exists(folder / "owned")
+    assert not os.path.exists(folder / "ran")
+
+
+def test_what_was_exported_again_is_what_was_sent(watched):
+    folder, _ = watched
+    assert (
+        read_trace(str(folder / "again.jsonl")).envelopes == read_trace(str(folder / "sent.jsonl")).envelopes
+    )

@@ -1,0 +1,150 @@
+"""What is known as a secret is masked before anything is written, whichever way it is looked for."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from autochron.envelope.names import SecretNames
+from autochron.envelope.redaction import Redactor
+from tests.security.secret_texts import TEXTS, VALUE
+
+PROGRAM = """
+import autochron
+
+@autochron.boundary("read", kind="tool")
+def read(command):
+    return {"text": SAID}
+
+found = read(COMMAND)
+print(found["text"])
+"""
+
+
+def test_a_run_keeps_no_secret_that_its_tools_read(tmp_path: Path) -> None:
+    said = "\n".join(text.replace("@", VALUE) for text in TEXTS)
+    command = ["curl", "-u", f"bob:{VALUE}", "https://example.invalid"]
+    (tmp_path / "autochron.toml").write_text("version = 1\npacks = []\n")
+    (tmp_path / "agent.py").write_text(PROGRAM.replace("SAID", repr(said)).replace("COMMAND", repr(command)))
+    run = [sys.executable, "-m", "autochron"]
+    made = subprocess.run(
+        [*run, "run", "agent.py", "--token", VALUE], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert made.returncode == 0, made.stderr
+    assert made.stdout == f"{said}\n".replace("\r", "")
+    assert VALUE not in made.stderr
+    for arguments in (["show", "last", "--full"], ["export", "last", "trace.jsonl"]):
+        told = subprocess.run(
+            [*run, "traces", *arguments], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert VALUE not in told.stdout
+    kept = [file for file in tmp_path.rglob("*") if file.is_file() and file.name != "agent.py"]
+    assert [file.name for file in kept if VALUE.encode() in file.read_bytes()] == []
+    assert b"[masked]" in (tmp_path / "trace.jsonl").read_bytes()
+
+
+_FRAGMENTS = [
+    *(
+        "password",
+        "token",
+        "pin",
+        "pass",
+        "api key",
+        "X_TOKEN",
+        "code",
+        "DB_PASS",
+        ": ",
+        ":",
+        "=",
+        " = ",
+        "\n",
+        "\n  ",
+        "- ",
+    ),
+    *(
+        "abc1",
+        "'abc1'",
+        '"abc1"',
+        " ",
+        "<",
+        ">",
+        "</",
+        "<password>",
+        "curl -u ",
+        "a:b1",
+        " -p",
+        "mysql",
+        "--password ",
+        " is ",
+    ),
+    *(
+        "INSERT INTO t (password) VALUES ('a1')",
+        "IDENTIFIED BY 'x'",
+        "machine h password z",
+        ":5432:a:b:c1",
+        "?code=a&state=b",
+    ),
+    *(
+        "\\",
+        "é",
+        "\t",
+        ",",
+        "[",
+        "]",
+        "(",
+        "set ",
+        "|",
+        "%70ass%3Dabc",
+        "cGFzc3dvcmQ9aHVudGVyMg==",
+        "70617373776f72643d616263",
+    ),
+]
+
+
+_text = st.lists(st.sampled_from(_FRAGMENTS), max_size=7).map("".join)
+
+
+_json = st.recursive(
+    _text | st.integers(-9, 99999),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(_text, inner, max_size=3) | inner.map(json.dumps)
+    ),
+    max_leaves=8,
+)
+
+
+class _Open(Redactor):
+    """Masks with every gate open: the definition of what masking means."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        scanner = type(self._scanner)
+
+        class Scanner(scanner):  # type: ignore[misc, valid-type]
+            def suspicious(self, text: str) -> bool:
+                return True
+
+        self._scanner = Scanner(SecretNames())
+
+
+@settings(max_examples=500, deadline=None)
+@given(_json, st.integers(0, 2))
+def test_the_quick_look_never_misses(value: object, style: int) -> None:
+    body = (
+        msgspec.json.encode(value)
+        if style == 0
+        else json.dumps(value, indent=None if style == 1 else 1).encode()
+    )
+    masked = Redactor().mask(body)
+    json.loads(masked)
+    assert masked == _Open().mask(body)
+    # A secret inside a field's name: what is left of the name may be a secret's name itself, and then more is masked.
+    assume(not re.search(rb"\[masked\][^\"]*\"\s*:", masked))
+    assert Redactor().mask(masked) == masked
