@@ -270,7 +270,7 @@ _edit = st.tuples(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.lists(_member, max_size=6),
     st.lists(_edit, max_size=6),
