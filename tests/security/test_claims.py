@@ -2,9 +2,14 @@
 
 import os
 import re
+import shutil
+import subprocess
+import sys
+
+import pytest
 
 from autochron.store import open_store
-from tests.cli.processes import autochron, python, write
+from tests.cli.processes import autochron, finish, python, start, write
 from tests.security.storing import STEP, numbers, record
 
 REFUSED = """
@@ -37,6 +42,18 @@ os.execv(sys.executable, [sys.executable, "-m", "autochron", "run", "--store", "
 """
     write(tmp_path, {"agent.py": STEP + REFUSED})
     assert_told(python(tmp_path, "-c", begin), tmp_path)
+
+
+def test_a_file_system_that_is_full_is_told_of(tmp_path):
+    mount = ["unshare", "--mount", "mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", str(tmp_path)]
+    if shutil.which("unshare") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("needs the right to mount a file system")
+    inside = tmp_path / "small"
+    inside.mkdir()
+    write(tmp_path, {"agent.py": STEP + REFUSED})
+    begin = "mount -t tmpfs -o size=600k tmpfs small && $0 -m autochron run --store small/t.db agent.py; status=$?; "
+    command = ["unshare", "--mount", "sh", "-c", begin + "cp small/* .; exit $status", sys.executable]
+    assert_told(finish(start(command, tmp_path)), tmp_path)
 
 
 def test_a_limit_that_the_program_sets_itself_is_its_own(tmp_path):
