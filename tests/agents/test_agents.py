@@ -21,6 +21,12 @@ def by_name(*names):
     return [case for case in CASES if case.module in names]
 
 
+REBUILT = by_name(
+    "openai_stream", "openai_responses", "openai_raw", "openai_errors", "anthropic_messages", "anthropic_async",
+    "anthropic_stream", "tools_raise", "tools_async", "tools_generators",
+)  # fmt: skip
+"""What differs most in the objects that it gets; with --thorough those of all are compared."""
+
 MODELS = by_name("openai_chat", "openai_gather", "anthropic_stream")
 PLAIN = by_name("tools_raise", "tools_async", "shop.desk", "talks", "uncaught", "exits")
 
@@ -96,8 +102,15 @@ def test_gives_equal_objects(case, forked, tmp_path):
     assert_equal_objects(forked, case, tmp_path, 2)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", [case for case in CASES if case.main], ids=str)
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, marks=pytest.mark.slow if case in REBUILT else pytest.mark.thorough)
+        for case in CASES
+        if case.main
+    ],
+    ids=str,
+)
 def test_gives_equal_objects_each_time(case, fresh, times, tmp_path):
     assert_equal_objects(fresh, case, tmp_path, times[1])
     for _ in range(times[0]):

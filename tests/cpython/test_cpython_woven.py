@@ -71,7 +71,7 @@ def test_no_new_failure_with_recording_off(group, place_of):
     assert after.summary["crossings"] == 0
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(2 * comparison.LIMIT)
 def test_no_unlisted_failure_while_a_handler_passes_through(place_of):
     after = check("on", "on", place_of("on"))

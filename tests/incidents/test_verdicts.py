@@ -15,9 +15,7 @@ from tests.incidents.verdict_cases import CASES
 ALWAYS = ("refund_row", "global_dict")
 """Tried in every run of the tests: a database, and state in memory."""
 
-IN_BUILDS = (
-    *("payout_wal", "salary_orm", "tickets_folder", "async_becoming", "generator_tool", "swallowed_by_tool"),
-)
+IN_BUILDS = (*("payout_wal", "salary_orm", "tickets_folder", "swallowed_by_tool"),)
 """Tried in builds, too; all of them ten times by `python -m tests.incidents.verdicts --repeat 10` and with --thorough."""
 
 
@@ -55,7 +53,11 @@ def test_verdicts_ten_times(name):
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("workers", [(), ("-p", "xdist.plugin", "-n", "2")], ids=["one process", "xdist"])
+@pytest.mark.parametrize(
+    "workers",
+    [pytest.param((), marks=pytest.mark.thorough), ("-p", "xdist.plugin", "-n", "2")],
+    ids=["one process", "xdist"],
+)
 def test_two_incidents_of_one_folder_in_both_orders(tmp_path, workers):
     project = verdicts.Project(CASES["charged_twice"], tmp_path)
     names = ("incidents/monday", "incidents/tuesday")

@@ -40,7 +40,7 @@ def test_an_address_without_a_scheduler_is_refused(distributed):
         mapped(tell_nobody, ["a"], None, "tcp://127.0.0.1:9", 1, tell_nobody)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_study_on_a_cluster_is_that_of_one_machine(distributed, tmp_path):
     pytest.importorskip("cosmic_ray")
     pytest.importorskip("openai")

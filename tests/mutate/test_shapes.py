@@ -119,7 +119,13 @@ SHAPES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "shape",
+    [
+        pytest.param(each, marks=pytest.mark.thorough if each in {"float", "method"} else ())
+        for each in SHAPES
+    ],
+)
 def test_a_guard_is_studied(tmp_path, shape):
     incident = studied(new(tmp_path, **SHAPES[shape]))
     is_right(incident)

@@ -72,9 +72,20 @@ class Bare:
     idle: frozenset = frozenset()
 
 
+IN_BUILDS = (
+    "openai_stream",
+    "anthropic_stream",
+    "langgraph_async",
+    "pydantic_ai_sync",
+    "google_async",
+    "bedrock_sync",
+)
+
+
 def bare(distributions, name, network, *more, idle=()):
     case = Bare(name, MappingProxyType(network), *more, idle=frozenset(idle))
-    return pytest.param(case, id=name, marks=needs(*distributions.split()))
+    weight = () if name in IN_BUILDS else (pytest.mark.thorough,)
+    return pytest.param(case, id=name, marks=(*needs(*distributions.split()), *weight))
 
 
 # A connection that asyncio makes is tried in a task of anyio's own.

@@ -1,5 +1,6 @@
 """The pack of google-genai, on the real package and the loopback provider."""
 
+import pytest
 from msgspec.json import decode
 
 from tests.packs.harness import needs
@@ -12,6 +13,7 @@ def variables(model):
     return {"GOOGLE_GEMINI_BASE_URL": model.origin, "GOOGLE_API_KEY": "key"}
 
 
+@pytest.mark.thorough
 def test_the_synchronous_client(tmp_path):
     trace = kept(tmp_path, "google_sync", variables, findings=("google_sync.py:38 os.environ",))
     assert addresses(trace) == [

@@ -34,6 +34,7 @@ def test_a_tool_that_the_program_has_a_rule_for_too_crosses_inside_of_it(tmp_pat
     assert recorded.addresses(below="picture[1]") == ["picture[2]"]
 
 
+@pytest.mark.thorough
 def test_without_the_packs_tools_those_of_the_program_are_left(tmp_path):
     ids = ", ".join(f'"{rule.id}"' for rule in load_pack("langchain").boundaries)
     tools = "picture quote stock reverse fails Till._run"

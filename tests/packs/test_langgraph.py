@@ -1,5 +1,7 @@
 """LangGraph under its pack: nodes, conditional edges, `Command(goto)` and tools, in graphs that go by chance."""
 
+import pytest
+
 from autochron.provider import Call, Script, Step
 from tests.packs.harness import needs, record_and_replay
 
@@ -40,6 +42,7 @@ def test_conditional_edges_and_tools_streamed_and_invoked(tmp_path):
     assert routes[-1].outcome.value == f'"{desk}"'.encode()
 
 
+@pytest.mark.thorough
 def test_what_crosses_in_a_node_belongs_to_it(tmp_path):
     recorded = record_and_replay("langgraph_agent", tmp_path, DESK, findings=DESKS)
     assert recorded.addresses(below="node.agent[1]") == ["model[1]", "next_step[1]"]

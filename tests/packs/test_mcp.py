@@ -7,6 +7,8 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 
+import pytest
+
 from tests.agents.cases import Case
 from tests.agents.workshop import Fresh, assert_same, record
 from tests.packs.harness import PROGRAMS, Surrounded, needs, set_up, trace_of
@@ -61,6 +63,7 @@ def test_a_server_over_http(tmp_path):
     assert asked(tmp_path) == ASKED
 
 
+@pytest.mark.thorough
 def test_a_server_in_memory(tmp_path):
     case, runner = with_server(tmp_path, "mcp_memory"), Fresh()
     recorded = record(runner, case, tmp_path)

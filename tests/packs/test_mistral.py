@@ -1,5 +1,6 @@
 """The pack of mistralai, on the real package and the loopback provider."""
 
+import pytest
 from msgspec.json import decode
 
 from tests.packs.harness import needs
@@ -15,6 +16,7 @@ def variables(model):
     return {"MISTRAL_URL": f"{model.origin}/mistral", "MISTRAL_API_KEY": "key"}
 
 
+@pytest.mark.thorough
 def test_the_synchronous_client(tmp_path):
     trace = kept(tmp_path, "mistral_sync", variables, "weather", ("mistral_sync.py:65 os.environ",))
     assert addresses(trace) == [

@@ -1,5 +1,7 @@
 """The pack for openai-agents, on real agents."""
 
+import pytest
+
 from autochron import provider
 from autochron.provider import Call, Script, Step
 from tests.agents.workshop import Fresh, assert_same
@@ -50,6 +52,7 @@ VISITS = Script(
 VISIT = ["model", "forecast", "model", "weather", "weather", "model", "model", "to_the_clerk", "model"]
 
 
+@pytest.mark.thorough
 def test_an_agent_as_a_tool_a_reason_and_an_error(tmp_path):
     recorded = record_models(tmp_path, "openai_agents_async", VISITS)
     names = [envelope.name for envelope in recorded.trace.envelopes]

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from autochron.provider import Call, Script, Step
 from tests.packs.harness import needs, record_models, replay_again
 
@@ -21,6 +23,7 @@ REFUNDS = Script(
 )
 
 
+@pytest.mark.thorough
 def test_tools_with_typed_arguments_and_dependencies(tmp_path):
     recorded = record_models(tmp_path, "pydantic_ai_sync", REFUNDS)
     assert recorded.addresses() == [

@@ -282,7 +282,7 @@ def test_drafts_of_the_writing_thread_itself_are_taken(sink, make):
     """A finalizer that crosses a boundary may run there, with the queue full."""
 
     def prepare(draft):
-        gc.collect()
+        gc.collect(0)
         if draft < 200:
             writer.submit(draft + 200)
             assert not writer.flush()
