@@ -146,7 +146,7 @@ _CREDENTIAL = late("key|token|secret|client|api|auth|pass")
 class VendorPattern(Pattern):
     """Values that only the name of a vendor in front of them tells: `ADAFRUIT_IO = "…"`."""
 
-    __slots__ = ("_shapes", "_vendors")
+    __slots__ = ("_seen", "_shapes", "_vendors")
 
     def __init__(self, name: str, vendors: Mapping[str, str], *, loose: bool) -> None:
         # Short ones can be in any text, so the names are the needles. Where there is a run, `near` looks for the names
@@ -158,6 +158,8 @@ class VendorPattern(Pattern):
             for word in words.split():
                 self._vendors.setdefault(word, []).append(shape)
         self._shapes: dict[str, re.Pattern[str]] = {}
+        self._seen: dict[bytes, tuple[str, ...]] = {}
+        """The names in what stood near values: in most bodies the same as in the one before."""
 
     def near(self, text: str, runs: str | None = None) -> bool:
         words = self._words(text, runs)
@@ -170,11 +172,23 @@ class VendorPattern(Pattern):
         """List the names that stand near what may be a value."""
         if not self.loose:
             near = (runs if isinstance(runs, Runs) else dense_runs(text)).contexts
-        elif any(needle in text for needle in self.needles):
-            near = _lowered(text)
-        else:
+            return list(dict.fromkeys(word for context in near for word in self._words_of(context)))
+        if not any(needle in text for needle in self.needles):
             return []
-        return [word for word in self._vendors if word in near]
+        low = _lowered(text)
+        return [word for word in self._vendors if word in low]
+
+    def _words_of(self, context: bytes) -> tuple[str, ...]:
+        """Return the names in what stands near a value; letters that are not ASCII come out as others."""
+        found = self._seen.get(context)
+        if found is None:
+            low = context.decode("latin-1").lower()
+            found = tuple([word for word in self._vendors if word in low])
+            if len(context) <= _CONTEXT:
+                if len(self._seen) >= _MOST_SEEN:
+                    self._seen.clear()
+                self._seen[context] = found
+        return found
 
     def mask(self, text: str, runs: str | None = None) -> str:
         words = self._words(text, runs)
@@ -277,6 +291,7 @@ _DENSE = bytes(
 _RUN = b"\1" * 16
 # What stands before a run, or in it before a `=` or `:`, may be the name of a vendor.
 _CONTEXT = 64
+_MOST_SEEN = 4096
 
 
 class Runs(str):
@@ -284,8 +299,8 @@ class Runs(str):
 
     __slots__ = ("contexts",)
 
-    contexts: str
-    """In lower case; not text as it stands: letters that are not ASCII come out as others."""
+    contexts: frozenset[bytes]
+    """Cut at quotes: mostly names of fields, which stand before many values."""
 
 
 def dense_runs(text: str) -> Runs:
@@ -310,18 +325,16 @@ def dense_runs(text: str) -> Runs:
         if b"=" in run or b":" in run:
             contexts.append(run)
         at = kinds.find(_RUN, end)
-    # The same keys stand before most values.
-    names = b" ".join(set(b'"'.join(contexts).split(b'"')))
-    return _runs(b" ".join(runs).decode(), names.decode("latin-1").lower())
+    return _runs(b" ".join(runs).decode(), frozenset(b'"'.join(contexts).split(b'"')))
 
 
-def _runs(text: str, contexts: str) -> Runs:
+def _runs(text: str, contexts: frozenset[bytes]) -> Runs:
     runs = Runs(text)
     runs.contexts = contexts
     return runs
 
 
-_NO_RUNS = _runs("", "")
+_NO_RUNS = _runs("", frozenset())
 _Needles: TypeAlias = tuple[tuple[str, Pattern], ...]
 _BySign: TypeAlias = tuple[tuple[str, tuple[tuple[str, _Needles], ...]], ...]
 # Characters that no format is shorter than: `://:p@`.

@@ -57,6 +57,7 @@ _PARAMETER = late(r"(?<=[?&])([^=&#?\s]++)=([^&#\s]*+)")
 _USERINFO = late(r"\A([A-Za-z][A-Za-z0-9+.-]*://)([^/?#@]*)@")
 _OURS = frozenset({"digest", "digests", "hash", "id", "key", "kind", "mode", "lines", "rough", "slug"})
 """Fields of our structs that hold nothing of the program's."""
+_WITHOUT_TEXT = frozenset({bool, bytes, float, int})
 _HEADERS = frozenset(
     {"x-amz-signature", "x-goog-iam-authorization-token", "www-authenticate", "proxy-authenticate"}
 )
@@ -177,8 +178,14 @@ class Redactor:
             masked = tuple([self._mask_texts(each) for each in value])
             return value if masked == value else masked
         if isinstance(value, Struct):
-            fields = {name: getattr(value, name) for name in value.__struct_fields__ if name not in _OURS}
-            changed = {name: now for name, was in fields.items() if (now := self._mask_texts(was)) != was}
+            changed = {}
+            for name in value.__struct_fields__:
+                was = getattr(value, name)
+                # Most fields are empty, or numbers.
+                if was and type(was) not in _WITHOUT_TEXT and name not in _OURS:
+                    now = self._mask_texts(was)
+                    if now != was:
+                        changed[name] = now
             return structs.replace(value, **changed) if changed else value
         return value
 
