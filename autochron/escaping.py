@@ -8,7 +8,6 @@ never written as it is: it could end a comment, hide code from a reader, or stee
 from __future__ import annotations
 
 import re
-import shlex
 
 _SPECIAL_IN_MARKDOWN = re.compile(r"[\\`*_\[\]<>|~&#]|\A[-+=]|:(?=//)")
 _NUMBER_IN_MARKDOWN = re.compile(r"\A(\d+)([.)])")
@@ -111,6 +110,8 @@ def shell_word(text: str) -> str:
     ("'a b'", "$'a\\nb'")
     """
     if text.isprintable():
+        import shlex  # lazy: every recording imports this module
+
         return shlex.quote(text)
     parts = []
     for each in text:

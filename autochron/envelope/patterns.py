@@ -337,6 +337,22 @@ def _runs(text: str, contexts: frozenset[bytes]) -> Runs:
 _NO_RUNS = _runs("", frozenset())
 _Needles: TypeAlias = tuple[tuple[str, Pattern], ...]
 _BySign: TypeAlias = tuple[tuple[str, tuple[tuple[str, _Needles], ...]], ...]
+LOOSE_NEEDLES = (
+    *(
+        "kind:",
+        "AKC",
+        "AP",
+        ":_authToken=",
+        ":_auth=",
+        ":_password=",
+        "<add key=",
+        "<ADD KEY=",
+        "secret_key",
+        "PRIVATE KEY",
+    ),
+    *("://", "earer ", "EARER ", "asic ", *_SHORT_NAMES.split()),
+)
+"""The needles of the formats that need no run of sixteen characters."""
 # Characters that no format is shorter than: `://:p@`.
 _SHORTEST = 6
 
@@ -366,13 +382,15 @@ def may_hold_format(text: str) -> bool:
     """Tell whether raw JSON text or plain text may hold a secret by its format; never wrong when it says no."""
     if len(text) < _SHORTEST:
         return False
-    loose, dense = _needles()
-    # Loops and not `any`: a generator a pattern takes longer than the search.
-    for needle, pattern in loose:
-        if needle in text and pattern.near(text):
-            return True
+    # Loops and not `any`: a generator takes longer than the search.
+    for needle in LOOSE_NEEDLES:
+        if needle in text:
+            if any(needle in text and pattern.near(text) for needle, pattern in _needles()[0]):
+                return True
+            break
     runs = dense_runs(text)
-    return bool(runs) and _any_dense(text, runs, dense)
+    # Where there are none the table is not read: that is a tenth of the start of a small program.
+    return bool(runs) and _any_dense(text, runs, _needles()[1])
 
 
 def _any_dense(text: str, runs: Runs, dense: _BySign) -> bool:

@@ -8,7 +8,6 @@ command shown; where nobody can be asked, `--trust DIGEST` says yes, and the dig
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from _blake2 import blake2b  # not hashlib, which loads OpenSSL
 from collections.abc import Sequence
@@ -116,6 +115,8 @@ def _is_tracked(file: str) -> bool:
     """Return whether git tracks a file. Nothing that its repository's settings name is run for that."""
     folder, name = os.path.split(os.path.abspath(file))
     environment = {key: value for key, value in _originals.environ.items() if not key.startswith("GIT_")}
+    import subprocess  # lazy: every recording imports this module, and few replays ask git
+
     try:
         done = subprocess.run(
             ["git", *_QUIET_GIT, "ls-files", "--error-unmatch", "--", name],

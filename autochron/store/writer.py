@@ -178,6 +178,7 @@ class Writer:
     def end(self, last: Any) -> None:
         """Write what waits and then `last`, which is prepared when all before it are written; and close."""
         self.flush()
+        self._load = None  # where nothing was written there may be nothing to load it for
         self.submit(last)
         self.close()
 

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from autochron.envelope.patterns import load_patterns, mask_formats, may_hold_format
+from autochron.envelope.patterns import LOOSE_NEEDLES, load_patterns, mask_formats, may_hold_format
 from autochron.envelope.redaction import Redactor
 from tests.security.secret_shapes import BY_CONTEXT, BY_VENDOR, DETECT_SECRETS, GITLEAKS, make
 from tests.security.secret_texts import FRAMES_OF_FORMATS, in_json, left
@@ -133,3 +133,8 @@ def test_the_rules_are_all_described() -> None:
         *(rule for rule, _, _ in BY_VENDOR if not rule.startswith("detect-secrets")),
     }
     assert len(rules) == 222
+
+
+def test_the_needles_of_loose_formats_are_those_of_the_table() -> None:
+    loose = {needle for pattern in load_patterns() if pattern.loose for needle in pattern.needles}
+    assert set(LOOSE_NEEDLES) == loose
