@@ -6,13 +6,15 @@ from bench import startup
 from bench.__main__ import BENCHMARKS, main, measure, shown, table
 from bench.measure import TINY
 
+WEIGHTS = {"startup": pytest.mark.slow, "recording": pytest.mark.thorough}
+
 
 # Of impact the test is tests/impact/test_real_agent.py: it has the verdicts to compare, and takes ten seconds. Of mutating it
 # is test_mutating.py: the benchmark fetches a source.
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.slow] if name in {"recording", "startup"} else [])
+        pytest.param(name, marks=WEIGHTS.get(name, ()))
         for name in BENCHMARKS
         if name not in {"impact", "mutating"}
     ],

@@ -19,7 +19,7 @@ SHAPES = [
     for i, shape in enumerate(shapes)
 ]
 
-SAMPLES = 5
+SAMPLES = 2
 
 
 @pytest.mark.parametrize("shape", SHAPES)
