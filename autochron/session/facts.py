@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from autochron import __version__, _originals, _seed
 from autochron.envelope.redaction import Redactor
-from autochron.model import UNTESTED, Command, Footer, Header, Rules, Unwoven
+from autochron.model import UNTESTED, Command, Footer, Header, RedactRule, Rules, Unwoven
 from autochron.recording.drafts import version_of
 from autochron.session.trust import seal
 from autochron.store.ids import new_id
@@ -19,14 +19,14 @@ _PYTHON = ".".join(str(part) for part in sys.version_info[:3])
 
 def header(rules: Rules, command: Command, name: str | None = None, *, children: bool = False) -> Header:
     """Describe a run that begins now; its name, and what was run, are masked."""
-    redactor = Redactor.of(rules)
+    command, name = _masked(rules.redact, command, name)
     now = _originals.time_ns()
     created = _second(now // 1_000_000_000)
     made = Header(
         id=new_id(),
         created=f"{created}.{now // 1_000_000 % 1000:03d}Z",
-        command=redactor.mask_texts(command),
-        name=redactor.mask_texts(name),
+        command=command,
+        name=name,
         python=_PYTHON,
         autochron=__version__,
         rules=rules.digest,
@@ -36,6 +36,13 @@ def header(rules: Rules, command: Command, name: str | None = None, *, children:
         typed=True,
     )
     return made if command.mode == "block" else seal(made, rules.root or os.getcwd())
+
+
+@lru_cache(maxsize=64)
+def _masked(redact: RedactRule, command: Command, name: str | None) -> tuple[Command, str | None]:
+    """Mask what was run, and its name: a service opens many sessions that have the same."""
+    redactor = Redactor(redact.names, patterns=redact.patterns)
+    return redactor.mask_texts(command), redactor.mask_texts(name)
 
 
 @lru_cache(maxsize=1)
