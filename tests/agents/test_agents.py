@@ -25,7 +25,13 @@ REBUILT = by_name(
     "openai_stream", "openai_responses", "openai_raw", "openai_errors", "anthropic_messages", "anthropic_async",
     "anthropic_stream", "tools_raise", "tools_async", "tools_generators",
 )  # fmt: skip
-"""What differs most in the objects that it gets; with --thorough those of all are compared."""
+"""What differs most in the objects that it gets; each build tries these, and --thorough all."""
+
+
+def weight(case):
+    """Say in which runs of the tests a case is tried: a half in each build."""
+    return pytest.mark.slow if case in REBUILT else pytest.mark.thorough
+
 
 MODELS = by_name("openai_chat", "openai_gather", "anthropic_stream")
 PLAIN = by_name("tools_raise", "tools_async", "shop.desk", "talks", "uncaught", "exits")
@@ -54,8 +60,11 @@ def test_replays_the_same_without_a_model(case, fresh, tmp_path):
     assert_same(recorded, fresh.run(tmp_path, "replay", "last"), case.status)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=weight(case)) for case in CASES],
+    ids=str,
+)
 def test_replays_the_same_each_time(case, fresh, forked, times, tmp_path):
     recorded = record_and_stop(fresh, case, tmp_path)
     for _ in range(times[0]):
@@ -104,11 +113,7 @@ def test_gives_equal_objects(case, forked, tmp_path):
 
 @pytest.mark.parametrize(
     "case",
-    [
-        pytest.param(case, marks=pytest.mark.slow if case in REBUILT else pytest.mark.thorough)
-        for case in CASES
-        if case.main
-    ],
+    [pytest.param(case, marks=weight(case)) for case in CASES if case.main],
     ids=str,
 )
 def test_gives_equal_objects_each_time(case, fresh, times, tmp_path):

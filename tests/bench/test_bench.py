@@ -6,7 +6,7 @@ from bench import startup
 from bench.__main__ import BENCHMARKS, main, measure, shown, table
 from bench.measure import TINY
 
-WEIGHTS = {"startup": pytest.mark.slow, "recording": pytest.mark.thorough}
+WEIGHTS = {"startup": pytest.mark.thorough, "recording": pytest.mark.thorough}
 
 
 # Of impact the test is tests/impact/test_real_agent.py: it has the verdicts to compare, and takes ten seconds. Of mutating it

@@ -26,6 +26,7 @@ SHOP = Script(
 )
 
 
+@pytest.mark.thorough
 def test_a_loop_with_tools_on_two_providers(tmp_path):
     recorded = record_and_replay("litellm_chat", tmp_path, SHOP, tools="quote stock", **LOCAL)
     assert recorded.addresses("model", "tool", "router") == [
