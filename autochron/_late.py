@@ -35,7 +35,7 @@ def late_decoder(wanted: type[T]) -> Decoder[T]:
 
 
 def late_message_decoder(wanted: Any) -> Any:
-    """Give such a decoder of MessagePack."""
+    """Return such a decoder of MessagePack."""
     return _Late(_message_decoder, wanted)
 
 

@@ -73,12 +73,12 @@ _LISTED = frozenset(
 
 
 def may_be_in(text: str) -> bool:
-    """Tell whether raw text may hold a command line of such a program."""
+    """Return whether raw text may hold a command line of such a program."""
     return _DASH.search(text) is not None and any(name in text and _stands(text, name) for name in _OPTIONS)
 
 
 def _stands(text: str, name: str) -> bool:
-    """Tell whether a name stands in raw text as a word: in front of it may be the letter of an escape."""
+    """Return whether a name stands in raw text as a word: in front of it may be the letter of an escape."""
     at = text.find(name)
     while at >= 0:
         end = at + len(name)

@@ -118,7 +118,7 @@ def find_names(text: str, names: SecretNames) -> Iterator[Bounds]:
 
 
 def may_be_in(text: str, names: SecretNames) -> bool:
-    """Tell whether a name in raw text may bind a value that `mask` would see."""
+    """Return whether a name in raw text may bind a value that `mask` would see."""
     match = _BINDER.match
     for start, end in find_names(text, names):
         if start and text[start - 1] == "\\" and "-" in text[start : start + 7]:
@@ -131,7 +131,7 @@ def may_be_in(text: str, names: SecretNames) -> bool:
 
 
 def may_be_unnamed(text: str) -> bool:
-    """Tell whether there may be a secret in raw text that no name stands beside."""
+    """Return whether there may be a secret in raw text that no name stands beside."""
     if ("=" in text and signin.may_be_in(text)) or signin.may_be_object(text):
         return True
     if "-" in text and commands.may_be_in(text):
@@ -242,7 +242,7 @@ def _beside(text: str, start: int, end: int) -> Iterator[Bounds]:
 
 
 def _mixes(value: str) -> bool:
-    """Tell whether a value has both letters and digits, as words of prose have not."""
+    """Return whether a value has both letters and digits, as words of prose have not."""
     return any(sign.isdigit() for sign in value) and any(sign.isalpha() for sign in value)
 
 
@@ -369,14 +369,14 @@ def _indented(text: str, begin: int, stop: int, *, is_block: bool) -> Iterator[B
 
 
 def _counts(name: str, value: str) -> bool:
-    """Tell whether a value is a number that a program may count with."""
+    """Return whether a value is a number that a program may count with."""
     if not value.replace(".", "", 1).isdigit():
         return False
     return len(value) < (3 if holds_number(name) else 6)
 
 
 def _is_code(value: str) -> bool:
-    """Tell whether what is assigned reads as an expression."""
+    """Return whether what is assigned reads as an expression."""
     bare = value.rstrip(";,:")
     if "(" in bare or "[" in bare or " " in bare:
         return True

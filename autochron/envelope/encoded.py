@@ -51,7 +51,7 @@ class _Looker(Protocol):
 
 
 def may_be_in(text: str, looker: _Looker) -> bool:
-    """Tell whether raw text may hold a secret that is encoded."""
+    """Return whether raw text may hold a secret that is encoded."""
     if "%" in text and _PERCENT.search(text) and looker.suspicious_decoded(_unquoted(text)):
         return True
     raw = text.encode("utf-8", "surrogatepass")
@@ -172,7 +172,7 @@ def _decodings(run: bytes) -> Iterator[str]:
 
 
 def _begins_text(head: bytes) -> bool:
-    """Tell whether text may begin so; what is encoded in base64 is mostly none, and this is told soon."""
+    """Return whether text may begin so; what is encoded in base64 is mostly none, and this is told soon."""
     if head.isascii():
         return not head.translate(None, _PRINTABLE)
     try:

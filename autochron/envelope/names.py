@@ -259,7 +259,7 @@ class SecretNames:
         return found
 
     def means_secret(self, before: str, word: str) -> bool:
-        """Tell whether a word in a text names a secret.
+        """Return whether a word in a text names a secret.
 
         Args:
             before: some characters that stand before it: the word there can give it another meaning, and behind a backslash
@@ -312,13 +312,13 @@ class SecretNames:
 
 
 def holds_number(name: str) -> bool:
-    """Tell whether a number under a secret name is a secret as well: a PIN, a one-time code, a card's check digits."""
+    """Return whether a number under a secret name is a secret as well: a PIN, a one-time code, a card's check digits."""
     words = split_words(name)
     return bool(words) and words[-1] in NUMERIC
 
 
 def is_code_name(name: str) -> bool:
-    """Tell whether a name is that of a code of a few digits."""
+    """Return whether a name is that of a code of a few digits."""
     words = split_words(name)
     return bool(words) and words[-1] in _CODES
 

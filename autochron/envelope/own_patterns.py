@@ -24,7 +24,7 @@ class OwnPatterns:
         self._patterns = tuple(re.compile(pattern) for pattern in patterns)
 
     def may_be_in(self, text: str) -> bool:
-        """Tell whether one fits in a plain string, or in a string of JSON text, however deep in strings of its own."""
+        """Return whether one fits in a plain string, or in a string of JSON text, however deep in strings of its own."""
         return bool(self._patterns) and self._may_be_in(text, 0)
 
     def _may_be_in(self, text: str, nesting: int) -> bool:

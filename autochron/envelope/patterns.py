@@ -37,7 +37,7 @@ def _bounded(kind: str, regex: str, *, raw: bool) -> str:
 
 
 def _has_choice(regex: str) -> bool:
-    """Tell whether a regex has a `|` outside of groups."""
+    """Return whether a regex has a `|` outside of groups."""
     depth = 0
     for sign in regex:
         depth += (sign == "(") - (sign == ")")
@@ -211,7 +211,7 @@ class VendorPattern(Pattern):
         return "".join((*parts, text[at:])) if parts else text
 
     def holds(self, name: str, value: str) -> bool:
-        """Tell whether a value under a name is a secret of a vendor that the name holds.
+        """Return whether a value under a name is a secret of a vendor that the name holds.
 
         A number under a name that speaks of no credential is an identifier, and a word of letters is a word.
         """
@@ -379,7 +379,7 @@ def _needles() -> tuple[_Needles, _BySign]:
 
 
 def may_hold_format(text: str) -> bool:
-    """Tell whether raw JSON text or plain text may hold a secret by its format; never wrong when it says no."""
+    """Return whether raw JSON text or plain text may hold a secret by its format; never wrong when it says no."""
     if len(text) < _SHORTEST:
         return False
     # Loops and not `any`: a generator takes longer than the search.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import binascii
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
@@ -77,7 +77,7 @@ class Scanner:
         return self.suspicious_decoded(text) or encoded.may_be_in(text, self)
 
     def suspicious_decoded(self, text: str) -> bool:
-        """Tell whether there may be something to mask that is not encoded."""
+        """Return whether there may be something to mask that is not encoded."""
         if "\\" in text and _HIDING.search(text):
             return True
         if "$" in text and any(tag in text for tag in _TAGS):
@@ -265,7 +265,7 @@ class _Pass:
         return value
 
     def _is_secret_number(self, name: str, at: int) -> bool:
-        """Tell whether a PIN or the like stands as a whole number of three digits or more."""
+        """Return whether a PIN or the like stands as a whole number of three digits or more."""
         text = self.text[slice(*self._bounds(at))]
         return 3 <= len(text) <= 12 and text.isdigit() and holds_number(name)
 
@@ -311,21 +311,17 @@ class _Pass:
 
     def _look_for_value(self, at: int, level: _Level) -> None:
         """Note the `value` beside a `name`, a few plain members before or after it."""
-        for step in (4, -4):
-            here = at
-            for _ in range(_MOST_MEMBERS):
-                comma = here + 1 if step > 0 else here - 3
-                here += step
-                if self._sign(comma) != "," or self._sign(here - 1) != ":" or self._sign(here) in "{[":
-                    break
-                if self._sign(here) == '"' and self._decoded(here - 2) == "value":
-                    self._name_value(at, here)
-                    if here < at and here in self.named:
-                        self._mask_before(here, level)
-                    break
+        for here in self._members_beside(at, frozenset({"value"})):
+            self._name_value(at, here)
+            if here < at and here in self.named:
+                self._mask_before(here, level)
 
     def _is_sign_in(self, at: int) -> bool:
-        """Tell whether a plain member beside a value says that the object asks for a token."""
+        """Return whether a plain member beside a value says that the object asks for a token."""
+        return next(self._members_beside(at, SIGN_IN_KEYS), None) is not None
+
+    def _members_beside(self, at: int, keys: Collection[str]) -> Iterator[int]:
+        """Yield the nearest string under one of the keys behind a value and before it, a few plain members away."""
         for step in (4, -4):
             here = at
             for _ in range(_MOST_MEMBERS):
@@ -333,9 +329,9 @@ class _Pass:
                 here += step
                 if self._sign(comma) != "," or self._sign(here - 1) != ":" or self._sign(here) in "{[":
                     break
-                if self._sign(here) == '"' and self._decoded(here - 2) in SIGN_IN_KEYS:
-                    return True
-        return False
+                if self._sign(here) == '"' and self._decoded(here - 2) in keys:
+                    yield here
+                    break
 
     def _mask_before(self, at: int, level: _Level) -> None:
         """Mask a value that was passed already."""
@@ -408,7 +404,7 @@ class _Pass:
         return self.tokens[at] if at < len(self.tokens) else (0, 0)
 
     def _skip(self, at: int, most: int = sys.maxsize) -> int:
-        """Give the token after the container that opens at a token, or one of `most` tokens on."""
+        """Return the token after the container that opens at a token, or one of `most` tokens on."""
         depth = 0
         stop = min(len(self.tokens), at + most)
         while at < stop:

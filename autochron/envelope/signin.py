@@ -41,12 +41,12 @@ _PARAMETER = late(r"""(?:(?<=[?&#])|\A)(code|ticket|state|pgtIou)=([^&#]++)""", 
 
 
 def may_be_in(text: str) -> bool:
-    """Tell whether raw text may have such a parameter."""
+    """Return whether raw text may have such a parameter."""
     return any(hint in text for hint in _HINTS)
 
 
 def may_be_object(text: str) -> bool:
-    """Tell whether raw text may have an object that asks for a token, by whose fields a code is known."""
+    """Return whether raw text may have an object that asks for a token, by whose fields a code is known."""
     return "code" in text and ("grant_type" in text or "redirect_uri" in text)
 
 

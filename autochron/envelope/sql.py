@@ -29,7 +29,7 @@ _TOKEN = late(r"""'(?:[^'\\]|''|\\.)*+(?:'|\\?\Z)|"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[
 
 
 def may_be_in(text: str) -> bool:
-    """Tell whether raw text may hold such a statement."""
+    """Return whether raw text may hold such a statement."""
     lower = text.lower()
     if "identified" in lower or " into" in lower:
         return "identified" in lower or "insert" in lower or "replace" in lower

@@ -37,7 +37,7 @@ _PROSE = frozenset(
 
 
 def is_harmless(value: str) -> bool:
-    """Tell whether a value is empty, a mask, a word for nothing, a type or a reference to what stands elsewhere."""
+    """Return whether a value is empty, a mask, a word for nothing, a type or a reference to what stands elsewhere."""
     bare = value.strip().strip("\"'`").rstrip(",;")
     if not bare or bare.startswith(MASK) or bare.lower() in _NOTHING:
         return True
@@ -45,12 +45,12 @@ def is_harmless(value: str) -> bool:
 
 
 def is_field(value: str) -> bool:
-    """Tell whether a value reads as the name of a field, as beside another one in a list of names."""
+    """Return whether a value reads as the name of a field, as beside another one in a list of names."""
     return value.lower() in _FIELDS
 
 
 def is_sentence(value: str) -> bool:
-    """Tell whether several words read as prose: one of them is a word that only sentences have."""
+    """Return whether several words read as prose: one of them is a word that only sentences have."""
     words = value.split()
     if len(words) < 2:
         return False

@@ -168,7 +168,7 @@ class StoreProcess:
         return done
 
     def enter(self, sink: RemoteSink) -> int:
-        """Give a sink its number. No lock: a signal handler may interrupt this and wait for the writing thread."""
+        """Return a sink's number. No lock: a signal handler may interrupt this and wait for the writing thread."""
         number = next(self.numbers)
         self._sinks[number] = sink
         if self._first is None:

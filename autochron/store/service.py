@@ -120,7 +120,7 @@ class _Trace:
             self.saver.note(error)
 
     def release(self) -> sqlite3.Connection | None:
-        """Give the connection for another trace, once nothing waits any more."""
+        """Return the connection for another trace, once nothing waits any more."""
         self.save()
         return None if self.saver.failed or self._durability != "group" else self.sink.release()
 

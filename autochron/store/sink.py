@@ -77,7 +77,7 @@ class SqliteSink:
         """Whether the program has closed descriptors of SQLite's, which would set the locks of every other connection of this
         process on the program's files."""
         self.successor: Callable[[SqliteSink], RemoteSink | None] | None = None
-        """Gives a sink that another process writes, for when this one can't any more."""
+        """Makes a sink that another process writes, for when this one can't any more."""
         self._remote: RemoteSink | None = None
         self._resting = False
         self._waiting = trace if later else None
@@ -113,7 +113,7 @@ class SqliteSink:
                     connection.close()
 
     def release(self) -> sqlite3.Connection | None:
-        """Give the connection away, for another trace of this store."""
+        """Return the connection, for another trace of this store to use."""
         with self._lock:
             connection, self._connection = self._connection, None
             return connection

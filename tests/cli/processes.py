@@ -49,7 +49,7 @@ def environment(**more):
 
 
 def trust(target="agent.py", *arguments, mode="script", folder="."):
-    """Give the words that say yes to a command that was recorded in another folder, or by another user."""
+    """Return the words that say yes to a command that was recorded in another folder, or by another user."""
     return ("--trust", digest_of(Command(mode, target, arguments, folder)))
 
 

@@ -107,7 +107,7 @@ def _stored(path, wanted):
 
 
 def _is_written(path):
-    """Tell whether another process has the store open: SQLite then keeps a file beside it."""
+    """Return whether another process has the store open: SQLite then keeps a file beside it."""
     return os.path.exists(f"{path}-wal")
 
 

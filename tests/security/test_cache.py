@@ -11,7 +11,7 @@ from tests.security.agents import RULES
 
 @pytest.fixture
 def project(tmp_path):
-    """Give a program, and the folder of its woven code."""
+    """Return a program, and the folder of its woven code."""
     folder = tmp_path / "project"
     write(
         folder,

@@ -390,7 +390,7 @@ def _run_trees(count):
 
 
 def _corpus():
-    """Give the outcomes of real traces."""
+    """Return the outcomes of real traces."""
     found = set()
     for path in glob.glob(
         os.path.join(os.path.dirname(__file__), "..", "..", "incidents", "*", "trace.jsonl")

@@ -30,7 +30,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def received(made, tmp_path):
-    """Give a folder with the same program, and a store that somebody sent, where one's own would lie."""
+    """Return a folder with the same program, and a store that somebody sent, where one's own would lie."""
     write(tmp_path, FILES)
     (tmp_path / ".autochron").mkdir()
     shutil.copy(made / ".autochron" / "traces.db", tmp_path / ".autochron" / "traces.db")

@@ -20,7 +20,7 @@ from tests.security.incident_files import AGENT, RULES, check_files, doctored
 
 @pytest.fixture(scope="module")
 def agent(tmp_path_factory):
-    """Give a folder with a recorded agent."""
+    """Return a folder with a recorded agent."""
     folder = tmp_path_factory.mktemp("agent")
     write(
         folder, {"agent.py": AGENT, "autochron.toml": RULES, "model.json": '{"tool": "refund", "text": "x"}'}

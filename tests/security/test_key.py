@@ -19,7 +19,7 @@ TELL = "from autochron import user_key; print(user_key.key_file()); print(user_k
 
 
 def told(folder):
-    """Give the file of the key and the key of a purpose, as a process finds them; nothing where there is none."""
+    """Return the file of the key and the key of a purpose, as a process finds them; nothing where there is none."""
     places = {"XDG_CONFIG_HOME": str(folder / "settings"), "TMPDIR": str(folder / "temporary")}
     (folder / "temporary").mkdir(exist_ok=True)
     done = python(folder, "-c", TELL, env=places)

@@ -102,7 +102,7 @@ COMMANDS = {
 
 
 def bodies():
-    """Give outcomes that name something to make or to call, in each way that a trace has for that."""
+    """Return outcomes that name something to make or to call, in each way that a trace has for that."""
     for name in NAMES:
         yield Returned(json.dumps({"$type": name, "args": "touch owned", "price": 1}).encode())
         yield Returned(json.dumps([{"$ref": name}, {"$module": name.partition(":")[0]}]).encode())

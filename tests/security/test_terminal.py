@@ -23,7 +23,7 @@ def test_nothing_that_a_terminal_obeys_is_left(text):
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory):
-    """Give a trace that was recorded."""
+    """Return a trace that was recorded."""
     return read_trace(str(recorded(tmp_path_factory.mktemp("made")) / "trace.jsonl"))
 
 

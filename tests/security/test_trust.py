@@ -28,7 +28,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def received(made, tmp_path):
-    """Give a folder with the same program, and the trace that somebody sent."""
+    """Return a folder with the same program, and the trace that somebody sent."""
     write(tmp_path, FILES)
     shutil.copy(made / "trace.jsonl", tmp_path)
     return tmp_path
@@ -39,7 +39,7 @@ def has_run(folder):
 
 
 def command_of(said):
-    """Give the digest that a refusal names."""
+    """Return the digest that a refusal names."""
     return re.search(r"--trust ([0-9a-f]{16}) \(untrusted-trace\)", said)[1]
 
 
