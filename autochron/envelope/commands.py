@@ -74,7 +74,12 @@ _LISTED = frozenset(
 
 def may_be_in(text: str) -> bool:
     """Return whether raw text may hold a command line of such a program."""
-    return _DASH.search(text) is not None and any(name in text and _stands(text, name) for name in _OPTIONS)
+    return has_option(text) and any(name in text and _stands(text, name) for name in _OPTIONS)
+
+
+def has_option(text: str) -> bool:
+    """Return whether raw text has an option behind which a secret may stand."""
+    return _DASH.search(text) is not None
 
 
 def _stands(text: str, name: str) -> bool:

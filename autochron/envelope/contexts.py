@@ -27,10 +27,11 @@ _MOST_VALUE = 4000
 """Characters of a value in the middle of a line, at most."""
 _MOST = 80
 """Characters on either side of a hint in which its name ends."""
-# In raw text: what can bind a value to a name, behind closing quotes, brackets and white space, escaped or not.
+# In raw text: what can bind a value to a name, behind closing quotes, brackets and white space, escaped or not:
+# eight times, as in JSON in JSON.
 _BINDER = late(
-    r"""(?:\\{0,16}["'`]|[\])}*,]|[ \t\r\n]|\\{1,16}[nrtf]){0,12}(?:\\{0,16}[:=<>('"`\d]|(?:is|was|to|value)\b|\S{0,60}\d)"""
-    r"""|\\{0,16}["'],""",
+    r"""(?:\\{0,255}+["'`]|[\])}*,]|[ \t\r\n]|\\{1,255}+[nrtf]){0,12}"""
+    r"""(?:\\{0,255}+[:=<>('"`\d]|(?:is|was|to|value)\b|\S{0,60}\d)|\\{0,255}+["'],""",
     re.ASCII,
 )
 _BIND = late(r"""(?:&quot;|["'`\])}*]){0,4}([ \t]{0,20})(=>|:=|===?|=|:(?![:/]))([ \t*]{0,20})""", re.ASCII)
@@ -138,15 +139,20 @@ def may_be_unnamed(text: str) -> bool:
         return True
     if sql.may_be_in(text):
         return True
-    if ":" in text and _PORT.search(text):
+    if has_port(text):
         return True
     return "passw" in text and ("machine" in text or "default" in text)
+
+
+def has_port(text: str) -> bool:
+    """Return whether a text has what a port is written with in a pgpass file."""
+    return ":" in text and _PORT.search(text) is not None
 
 
 def mask(text: str, names: SecretNames) -> str:
     """Mask every secret that its context gives away."""
     found = [*_of_names(text, names), *signin.find(text), *commands.find(text, names), *sql.find(text, names)]
-    if _PORT.search(text):
+    if has_port(text):
         found += [
             match.span(2) for match in _PGPASS.finditer(text) if not _FILE.search(match[1].partition(":")[0])
         ]

@@ -393,6 +393,29 @@ def may_hold_format(text: str) -> bool:
     return bool(runs) and _any_dense(text, runs, _needles()[1])
 
 
+def may_hold_needle(text: str) -> bool:
+    """Return whether raw JSON text or plain text holds what a secret has by its format, vendors' names left out."""
+    # A loop and not `any`, as above.
+    for needle in LOOSE_NEEDLES:
+        if needle in text:
+            return True
+    runs = dense_runs(text)
+    return bool(runs) and any(
+        needle and needle in runs
+        for sign, hints in _needles()[1]
+        if sign in runs
+        for hint, pairs in hints
+        if hint in runs
+        for needle, _ in pairs
+    )
+
+
+def may_hold_vendors(text: str) -> bool:
+    """Return whether raw JSON text or plain text may hold a secret that the name of a vendor tells; see `LOOSE_NEEDLES`."""
+    runs = dense_runs(text)
+    return bool(runs) and _vendor_patterns()[0].near(text, runs)
+
+
 def _any_dense(text: str, runs: Runs, dense: _BySign) -> bool:
     for sign, hints in dense:
         if sign not in runs:

@@ -17,6 +17,7 @@ from autochron._late import late
 from autochron.envelope import contexts, encoded
 from autochron.envelope.commands import mask_sequence
 from autochron.envelope.encoded import unpack
+from autochron.envelope.known_pieces import KnownPieces, is_hidden
 from autochron.envelope.names import SecretNames, holds_number
 from autochron.envelope.own_patterns import OwnPatterns
 from autochron.envelope.patterns import MASK, is_vendors_secret, mask_formats, may_hold_format
@@ -27,7 +28,6 @@ from autochron.envelope.spans import Span, apply
 _TOKEN = late(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{},:]|[^\s"\[\]{},:]++', re.DOTALL)
 _NAME = late(r"[\w.\- ]{1,100}", re.ASCII)
 _NAME_KEYS = frozenset({"name", "key"})
-_TAGS = tuple(f"{tag}{end}" for tag in ("$dict", "$bytes", "$bytearray") for end in ('"', "\\"))
 _BYTES = frozenset({"$bytes", "$bytearray"})
 _LONG = 4000
 _MOST_MEMBERS = 6
@@ -42,8 +42,6 @@ _KEYWORD = late(
 )
 _SET_COOKIE = late(r"\b([Ss]et-[Cc]ookie: {0,20}[^\s=;,:]{1,256}+=)([^\s;,\"\\]++)", re.ASCII)
 _NO_SECRETS = frozenset({"None", "True", "False", "null", "true", "false", "str", "string", MASK})
-# Escapes that can hide a letter, a sign or a slash of a secret from a search of raw text.
-_HIDING = late(r"\\u00[2-7]|\\/")
 # The backslashes have a bound, as JSON in JSON in JSON has them, so that a long row of them is not read over and over.
 _PAIR = late(
     r"""(\\{0,40}["'])([\w.\- ]{1,200}+)\1(\s{0,40}+:\s{0,40}+)(\\{0,40}+["'])((?:(?!(?<!\\)\4)[^\n])*+)\4""",
@@ -62,10 +60,11 @@ _decode = msgspec.json.Decoder().decode
 class Scanner:
     """Knows the secret names and formats; keeps of what it sees only keys that mean nothing."""
 
-    __slots__ = ("_harmless", "_own", "names", "runs")
+    __slots__ = ("_harmless", "_known", "_own", "names", "runs")
 
     def __init__(self, names: SecretNames, patterns: Iterable[str] = ()) -> None:
         self.names = names
+        self._known = KnownPieces(self)
         self._own = OwnPatterns(patterns)
         self.runs: set[bytes] = set()
         """Runs of letters and digits that are no encoded secret."""
@@ -74,14 +73,13 @@ class Scanner:
 
     def suspicious(self, text: str) -> bool:
         """Tell whether there may be something to mask, in JSON text or in a plain string."""
+        if self._known.make_up(text):
+            return self._own.may_be_in(text)
         return self.suspicious_decoded(text) or encoded.may_be_in(text, self)
 
     def suspicious_decoded(self, text: str) -> bool:
         """Return whether there may be something to mask that is not encoded."""
-        if "\\" in text and _HIDING.search(text):
-            return True
-        if "$" in text and any(tag in text for tag in _TAGS):
-            # Keys that are items of arrays, and text in base64, which no quick look tells.
+        if is_hidden(text):
             return True
         # Of a long text a hint is there anyway, and finding one first would be to look twice.
         if (len(text) > _LONG or self.names.may_be_in(text)) and self._any_name(text):
