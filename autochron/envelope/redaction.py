@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct, structs
@@ -90,8 +90,7 @@ class Redactor:
             extra_paths: what stands there is masked as well.
             patterns: regular expressions of more secrets; see `RedactRule`.
         """
-        field_names, patterns = tuple(field_names), tuple(patterns)
-        self._scanner = Scanner(SecretNames(field_names), patterns) if field_names or patterns else _scanner()
+        self._scanner = _scanner(tuple(field_names), tuple(patterns))
         self._names = self._scanner.names
         self._paths = tuple(extra_paths)
         self._previous: dict[object, _Previous] = {}
@@ -166,6 +165,10 @@ class Redactor:
     def mask_text(self, text: str) -> str:
         """Mask plain text, such as what a program printed."""
         return self._scanner.mask_string(text)
+
+    def mask_name(self, name: str) -> str:
+        """Mask the name of a crossing, which is mostly that of another one before."""
+        return self._scanner.mask_name(name)
 
     def mask_texts(self, value: T) -> T:
         """Mask every text in a struct of the model, and in its tuples."""
@@ -268,10 +271,10 @@ class Redactor:
         return _Previous(body, _apply(body, spans), spans, 0, 0, has_tag(body, _PAIRS))
 
 
-@cache
-def _scanner() -> Scanner:
-    """Give the scanner of the built-in names: what it learnt of harmless ones serves every session."""
-    return Scanner(SecretNames())
+@lru_cache(maxsize=16)
+def _scanner(field_names: tuple[str, ...], patterns: tuple[str, ...]) -> Scanner:
+    """Return the scanner of some names and patterns: what it learnt of harmless ones serves every session."""
+    return Scanner(SecretNames(field_names), patterns)
 
 
 def _userinfo(text: str) -> str:

@@ -52,6 +52,7 @@ _QUERY = late(r"""(?:\A|(?<=[?&]))([\w.\-]+)=([!$%*+,\-./0-9:;=@A-Z_a-z|~]+)""",
 _KEEP = frozenset({"null", "true", "false", '""', f'"{MASK}"'})
 _MAX_NAME = 100
 _MAX_HARMLESS = 4096
+_MAX_MASKED = 4096
 _MAX_NESTING = 20
 _MAX_PASSES = 8
 _decode = msgspec.json.Decoder().decode
@@ -60,7 +61,7 @@ _decode = msgspec.json.Decoder().decode
 class Scanner:
     """Knows the secret names and formats; keeps of what it sees only keys that mean nothing."""
 
-    __slots__ = ("_harmless", "_known", "_own", "names", "runs")
+    __slots__ = ("_harmless", "_known", "_masked", "_own", "names", "runs")
 
     def __init__(self, names: SecretNames, patterns: Iterable[str] = ()) -> None:
         self.names = names
@@ -68,6 +69,8 @@ class Scanner:
         self._own = OwnPatterns(patterns)
         self.runs: set[bytes] = set()
         """Runs of letters and digits that are no encoded secret."""
+        self._masked: dict[str, str] = {}
+        """Names that were masked."""
         self._harmless: set[str] = set()
         """Keys as they stood in raw text and meant nothing: most bodies have the keys of the one before."""
 
@@ -122,6 +125,15 @@ class Scanner:
             if text == before:
                 break
         return text
+
+    def mask_name(self, name: str) -> str:
+        """Mask a name, and remember it masked."""
+        masked = self._masked.get(name)
+        if masked is None:
+            if len(self._masked) >= _MAX_MASKED:
+                self._masked.clear()
+            masked = self._masked[name] = self.mask_string(name)
+        return masked
 
     def mask_decoded(self, text: str, nesting: int = 0) -> str:
         """Mask a decoded string without a look at what is encoded in it."""

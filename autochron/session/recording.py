@@ -106,7 +106,7 @@ class Recording(Session):
         joined: Joined | None = None,
         is_part: bool = False,
     ) -> None:
-        super().__init__(activation)
+        super().__init__(activation, redactor)
         self._is_part = is_part
         self._outer: Recording | None = None
         """The recording that a call's trace is part of."""
@@ -122,7 +122,6 @@ class Recording(Session):
         """What is done before the process is replaced, in the place of `flush`."""
         self._store = store
         self._footer: Footer | None = None
-        self._redactor = redactor or Redactor.of(activation.rules)
         self._joined = joined
         self._lane = MAIN if joined is None else joined.lane
         self._had = _NOTHING
@@ -143,7 +142,7 @@ class Recording(Session):
                 self._prepare,
                 durability=durability,
                 report=self.problem,
-                load=self._redactor.load,
+                load=self.redactor.load,
             )
         self.recorder = Recorder(self.writer.submit, self.problem)
         rules = activation.rules
@@ -166,7 +165,7 @@ class Recording(Session):
     @cached_property
     def tally(self) -> Tally:
         """What the crossings came to; made by who prepares the first one, which in memory may be never."""
-        return Tally(self.activation.project, self._redactor, self._began, self._mask_key)
+        return Tally(self.activation.project, self.redactor, self._began, self._mask_key)
 
     def _mask_key(self) -> MaskKey | None:
         from autochron.envelope.mask_key import mask_key  # lazy: few inputs are masked
@@ -204,7 +203,7 @@ class Recording(Session):
     def make_kernel(self) -> Kernel:
         """Make the kernel of a trace that is one call's."""
         self.kernel = Kernel(self.recorder, self.problem)
-        self.kernel.mask_name = self._redactor.mask_text
+        self.kernel.mask_name = self.redactor.mask_name
         self.kernel.transport = self.recorder.transport
         self.kernel.pass_in = self.activation.planner.passing.weave
         return self.kernel
@@ -224,7 +223,7 @@ class Recording(Session):
 
     def _open_part(self, header: Header) -> Recording:
         part = Recording(
-            self.activation, self._store, header, self._redactor, durability=self._durability, is_part=True
+            self.activation, self._store, header, self.redactor, durability=self._durability, is_part=True
         )
         part.report = self.problem
         part._outer = self
@@ -585,7 +584,7 @@ class Recording(Session):
             self.activation.planner.unmatched() if is_whole else [],
             () if self.children is None else tuple(self.children.started),
             facts.versions(rules),
-            facts.environment(rules, self._redactor),
+            facts.environment(rules, self.redactor),
             facts.credentials(rules),
             None if self.watching is None else self.watching.findings(),
             () if self._keeper is None else self._keeper.snapshots(),
@@ -615,12 +614,12 @@ class Recording(Session):
             )
             ending = structs.replace(ending, ledger=(*ending.ledger, Unwoven(name, reason, ADDRESS)))
         footer = ending.footer(
-            self._redactor, self._come(), unwoven, declined, self.connections, self.lost, self._mask_key
+            self.redactor, self._come(), unwoven, declined, self.connections, self.lost, self._mask_key
         )
-        footer = self._redactor.mask_texts(footer)
+        footer = self.redactor.mask_texts(footer)
         if self.call is not None:
             try:
-                call = self.call.envelope(self._redactor, self.tally.site, self._began)
+                call = self.call.envelope(self.redactor, self.tally.site, self._began)
                 footer = structs.replace(footer, call=call)
             except Exception as error:  # the crossings are kept, whatever is wrong with the call
                 self.forget_call(error)

@@ -135,9 +135,8 @@ class Replaying(Session):
         swaps: tuple[Swap, ...] = (),
         scope: StateScope = IN_PROCESS,
     ) -> None:
-        super().__init__(activation)
+        super().__init__(activation, redactor)
         self.record = record
-        self.redactor = redactor
         self.plan = plan
         self.director = Director(record, redactor, plan, activation.state_of)
         self.swaps = swaps

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from autochron.crossing import lanes, processes
@@ -23,10 +22,6 @@ if TYPE_CHECKING:
     from autochron.session.children import Children
     from autochron.session.swapping import Swapping
     from autochron.session.watching import Watching
-
-
-_NAMES = 4096
-"""Names formed from calls that are remembered masked."""
 
 
 class Problems(list[str]):
@@ -51,11 +46,10 @@ class Problems(list[str]):
 class Session:
     """What recording and replaying share: a kernel in force, lanes, and an eye on the network."""
 
-    def __init__(self, activation: Activation) -> None:
+    def __init__(self, activation: Activation, redactor: Redactor | None = None) -> None:
         self.activation = activation
-        mask = Redactor.of(activation.rules).mask_text
-        self._mask_name = lru_cache(maxsize=_NAMES)(mask)
-        self.problems = Problems(mask)
+        self.redactor = redactor or Redactor.of(activation.rules)
+        self.problems = Problems(self.redactor.mask_text)
         self.problem = self.problems.note
         self.connections: dict[Connection, None] = {}
         self.kernel: Kernel
@@ -87,7 +81,7 @@ class Session:
         types.set_root(self.activation.rules.root)
         self.activation.hold()
         self.kernel = Kernel(handler, self.problem, lane=lane, parent=parent, numbers=numbers)
-        self.kernel.mask_name = self._mask_name
+        self.kernel.mask_name = self.redactor.mask_name
         self.kernel.transport = transport
         self.kernel.pass_in = self.activation.planner.passing.weave
         self._token = CURRENT.set(self.kernel.base)
@@ -111,7 +105,7 @@ class Session:
         BUSY.clear()
         HELD.root = None
         self.kernel = Kernel(handler, self.problem, lane=lane, parent=parent, numbers=numbers)
-        self.kernel.mask_name = self._mask_name
+        self.kernel.mask_name = self.redactor.mask_name
         self.kernel.transport = transport
         self.kernel.pass_in = self.activation.planner.passing.weave
         self._token = None
