@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import os
+import sys
 import threading
 import time
 
@@ -16,6 +17,7 @@ time_ns = time.time_ns
 sleep = time.sleep
 
 urandom = os.urandom
+getrefcount = sys.getrefcount
 getpid = os.getpid
 process = [os.getpid()]
 """The id of this process: to ask for it is a system call, too much for each crossing."""

@@ -71,5 +71,37 @@ class Relay:
             self._token.resumed()
 
 
+class Begun:
+    """A relay of an iterator that waits at a `yield` already: its first step gives nothing, and the next goes on there."""
+
+    __slots__ = ("_has_begun", "_relay")
+
+    def __init__(self, relay: Relay) -> None:
+        self._relay = relay
+        self._has_begun = False
+
+    def __iter__(self) -> Begun:
+        return self
+
+    def __next__(self) -> Any:
+        if self._has_begun:
+            return next(self._relay)
+        self._has_begun = True
+        return None
+
+    def send(self, value: Any) -> Any:
+        """Send a value to the iterator."""
+        return self._relay.send(value)
+
+    @property
+    def throw(self) -> Callable[..., Any]:
+        """What throws into the iterator; see `Relay.throw`."""
+        return self._relay.throw
+
+    def close(self) -> None:
+        """Close the iterator."""
+        self._relay.close()
+
+
 def _send(iterator: Any, value: Any) -> Any:
     return iterator.send(value)

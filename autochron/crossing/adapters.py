@@ -11,9 +11,10 @@ import types
 from collections.abc import AsyncGenerator, Generator
 from typing import TYPE_CHECKING, Any
 
-from autochron._relay import Relay
+from autochron._relay import Begun, Relay
 from autochron.crossing import streams
 from autochron.crossing.iterators import LAZY, Steps
+from autochron.crossing.ownership import is_shared, is_under_way
 
 if TYPE_CHECKING:
     from autochron.crossing.kernel import Crossing
@@ -23,28 +24,19 @@ PLAIN = frozenset(
 )
 """Types that are there as soon as they are returned: most values, so they are sorted out first."""
 
+_GENERATORS = frozenset({types.GeneratorType, types.AsyncGeneratorType})
+
 
 def adapt(crossing: Crossing, value: Any) -> Any:
     """Give what the caller gets instead of a value that is to be followed, or None where there is nothing to follow."""
     kind = type(value)
     if kind is types.CoroutineType:
+        if value.cr_suspended or value.cr_running:  # nobody else can go on with it
+            return None
         crossing.form = "awaitable"
         return _named(crossing, _awaited(crossing, value), value)
-    if kind is types.GeneratorType:
-        crossing.form = "iterator"
-        return (
-            _named(crossing, _iterated(crossing, value), value)
-            if crossing.handler.follows(crossing)
-            else None
-        )
-    if kind is types.AsyncGeneratorType:
-        crossing.form = "async_iterator"
-        stream = _iterated_async(crossing, value)
-        return _named(crossing, stream, value) if crossing.handler.follows(crossing) else None
-    if kind in LAZY:
-        crossing.form = "iterator"
-        crossing.handed = {"type": f"{kind.__module__}.{kind.__qualname__}"}
-        return LAZY[kind](Steps(crossing, value)) if crossing.handler.follows(crossing) else None
+    if kind in _GENERATORS or kind in LAZY:
+        return None if is_shared(value) else _iterator(crossing, value)
     if (hasattr(kind, "__next__") or hasattr(kind, "__anext__")) and crossing.handler.follows_object(
         crossing, value
     ):
@@ -61,6 +53,35 @@ def adapt(crossing: Crossing, value: Any) -> Any:
         crossing.form = "awaitable"
         return _proxy(value, "__await__", lambda: _awaited(crossing, value).__await__())
     return None
+
+
+def _iterator(crossing: Crossing, value: Any) -> Any:
+    """Return a stand-in for an iterator that the caller alone will hold; None where its items need not be followed."""
+    kind = type(value)
+    crossing.form = "async_iterator" if kind is types.AsyncGeneratorType else "iterator"
+    if kind in LAZY:
+        crossing.handed = {"type": f"{kind.__module__}.{kind.__qualname__}"}
+        return LAZY[kind](Steps(crossing, value)) if crossing.handler.follows(crossing) else None
+    begun = is_under_way(value)
+    make = _iterated if kind is types.GeneratorType else _iterated_async
+    stream = _named(crossing, make(crossing, value, begun), value)
+    if begun:
+        crossing.handed = {**(crossing.handed or {}), "begun": True}
+    if not crossing.handler.follows(crossing):
+        return None
+    return begin(stream) if begun else stream
+
+
+def begin(stream: Any) -> Any:
+    """Run a generator of ours, synchronous or not, to its first `yield`, which gives nothing; return it."""
+    if type(stream) is types.GeneratorType:
+        next(stream)
+        return stream
+    try:
+        stream.__anext__().send(None)
+    except StopIteration:  # which is what it was to do
+        return stream
+    raise AssertionError("a stream waits before its first item")
 
 
 def _named(crossing: Crossing, stand_in: Any, original: Any) -> Any:
@@ -80,33 +101,38 @@ async def _awaited(crossing: Crossing, awaitable: Any) -> Any:
     return crossing.ended(value)
 
 
-def _iterated(crossing: Crossing, iterator: Any) -> Generator[Any, Any, Any]:
+def _iterated(crossing: Crossing, iterator: Any, begun: bool) -> Generator[Any, Any, Any]:  # noqa: FBT001 - see `begin`
+    relay = Relay(crossing, iterator)
     # The relay's own calls enter and leave; between them the crossing is left.
     try:
-        value = yield from Relay(crossing, iterator)
+        value = yield from (Begun(relay) if begun else relay)
     except BaseException as error:
         crossing.raised(error)
         raise
     return crossing.ended(value)
 
 
-async def _iterated_async(crossing: Crossing, iterator: Any) -> AsyncGenerator[Any, Any]:
+async def _iterated_async(crossing: Crossing, iterator: Any, begun: bool) -> AsyncGenerator[Any, Any]:  # noqa: FBT001
     step: Any = iterator.__anext__
     arguments: tuple[Any, ...] = ()
+    item: Any = None
     sent: Any = None
     thrown: BaseException | None = None
     while True:
-        crossing.resumed(sent, thrown)
-        sent = thrown = None
-        try:
-            item = await step(*arguments)
-        except StopAsyncIteration:
-            crossing.ended(None)
-            return
-        except BaseException as error:
-            crossing.raised(error)
-            raise
-        crossing.yielded(item)
+        if begun:
+            begun = False  # see `begin`
+        else:
+            crossing.resumed(sent, thrown)
+            sent = thrown = None
+            try:
+                item = await step(*arguments)
+            except StopAsyncIteration:
+                crossing.ended(None)
+                return
+            except BaseException as error:
+                crossing.raised(error)
+                raise
+            crossing.yielded(item)
         try:
             sent = yield item
         except GeneratorExit as error:

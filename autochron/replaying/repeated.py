@@ -33,8 +33,8 @@ class Repeated:
         return self._end()
 
     async def outcome_async(self) -> tuple[BaseException | None, Any]:
-        """Return (error, value) for a coroutine function."""
-        return self._end()
+        """Return (error, value) for a coroutine function, which may hand out an awaitable."""
+        return self.outcome()
 
     def items(self) -> Generator[Any, Any, tuple[BaseException | None, Any]]:
         """Return (error, value) of a generator function without an item: a stream is never served so."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -12,6 +12,7 @@ from msgspec.json import decode as decode_json
 from msgspec.json import encode as encode_json
 
 from autochron import _originals
+from autochron.crossing.adapters import begin
 from autochron.crossing.arguments import capture
 from autochron.crossing.iterators import BY_NAME
 from autochron.effects.undisturbed import undisturbed
@@ -85,15 +86,20 @@ class Served(Struct, eq=False):
             return None, self._named(self._awaitable())
         if form == "iterator":
             make = BY_NAME.get(self._facts("handed").get("type"))
-            return None, self._named(self.iterator()) if make is None else make(_Steps(self))
+            return None, self._begun(self.iterator) if make is None else make(_Steps(self))
         if form == "object":
             return self._object()
         if form == "async_iterator":
-            return None, self._named(self._async_iterator())
+            return None, self._begun(self._async_iterator)
         return None, self._task() if self._facts("handed").get("task") else self._future()
 
     async def outcome_async(self) -> tuple[BaseException | None, Any]:
         """Give (error, value) for a coroutine function."""
+        # What it handed out, the caller waits for later.
+        return await self._outcome_later() if self.envelope.form == "value" else self.outcome()
+
+    async def _outcome_later(self) -> tuple[BaseException | None, Any]:
+        """Wait until it is this crossing's turn to end, and return (error, value)."""
         try:
             await self.wait_async()
         except (
@@ -108,15 +114,16 @@ class Served(Struct, eq=False):
             raise
         return self._end()
 
-    def items(self) -> Generator[Any, Any, tuple[BaseException | None, Any]]:
-        """Yield the items for a generator function; its value is (error, value)."""
+    def items(self, is_begun: bool = False) -> Generator[Any, Any, tuple[BaseException | None, Any]]:  # noqa: FBT001, FBT002
+        """Yield the items for a generator function; its value is (error, value). Of `is_begun` see `iterator`."""
         outcome = self.envelope.outcome
-        if not isinstance(outcome, Streamed):
-            return self._end()
-        for index, body in enumerate(outcome.items, 1):
-            self._given = index
-            self._step(index - 1)
-            item = self._decode(body)
+        items = outcome.items if isinstance(outcome, Streamed) else ()
+        for index in range(0 if is_begun else 1, len(items) + 1):
+            item = None
+            if index:
+                self._given = index
+                self._step(index - 1)
+                item = self._decode(items[index - 1])
             try:
                 sent = yield item
             except GeneratorExit:
@@ -124,7 +131,7 @@ class Served(Struct, eq=False):
                 raise
             except BaseException as error:
                 self._compare_sent(None, error)
-                if index == len(outcome.items) and self._let_through(outcome, error):
+                if index == len(items) and self._let_through(outcome, error):
                     return error, None
             else:
                 self._compare_sent(sent, None)
@@ -141,19 +148,19 @@ class Served(Struct, eq=False):
         now = b"{}" if sent is None and thrown is None else director.given.mask(sent_form(sent, thrown))
         director.teller.compare_sent(self.envelope, self._given, then, now)
 
-    def _let_through(self, outcome: Streamed, error: BaseException) -> bool:
+    def _let_through(self, outcome: Any, error: BaseException) -> bool:
         """Tell whether what was thrown in after the last item left the body: it did if the record ends so, or is cut off.
 
         Otherwise the body caught it, and the record goes on. Then the very object is raised again: that is how a context
         manager tells its own exceptions from the caller's.
         """
-        end = outcome.end
+        end = outcome.end if isinstance(outcome, Streamed) else outcome
         if isinstance(end, Returned):
             return False
         if isinstance(end, Raised):
             if not is_of_type(end.error, error):
                 return False
-            self._repeat(len(outcome.items))
+            self._repeat(self._given)
         self._director.served(self)
         return True
 
@@ -182,33 +189,44 @@ class Served(Struct, eq=False):
     def thrown(self, error: BaseException) -> bool:
         """Tell whether what was thrown into an asynchronous generator leaves it; so does what closes it."""
         outcome = self.envelope.outcome
-        if isinstance(outcome, Streamed):
-            if not isinstance(error, GeneratorExit):
-                self._compare_sent(None, error)
-                self._is_thrown = True
-                return self._given == len(outcome.items) and self._let_through(outcome, error)
-            self._closed(outcome)
-        else:
-            self._director.served(self)
+        if isinstance(outcome, Streamed) and not isinstance(error, GeneratorExit):
+            self._compare_sent(None, error)
+            self._is_thrown = True
+            return self._given == len(outcome.items) and self._let_through(outcome, error)
+        self._closed(outcome)
         return True
 
     # --- the other forms ---------------------------------------------------------------------------------------------
 
     async def _awaitable(self) -> Any:
-        error, value = await self.outcome_async()
+        error, value = await self._outcome_later()
         if error is not None:
             raise error
         return value
 
-    def iterator(self) -> Generator[Any, Any, Any]:
-        """Give the items as a generator, which ends as the record does."""
-        error, value = yield from self.items()
+    def _begun(self, make: Callable[[bool], Any]) -> Any:
+        """Return a generator that waits where the one that was recorded waited when it was handed out."""
+        is_begun = bool(self._facts("handed").get("begun"))
+        stream = self._named(make(is_begun))
+        return begin(stream) if is_begun else stream
+
+    def iterator(self, is_begun: bool = False) -> Generator[Any, Any, Any]:  # noqa: FBT001, FBT002 - see `_begun`
+        """Yield the items, and before them nothing once if the generator is to wait there; it ends as the record does."""
+        error, value = yield from self.items(is_begun)
         if error is not None:
             raise error
         return value
 
-    async def _async_iterator(self) -> AsyncGenerator[Any, None]:
+    async def _async_iterator(self, is_begun: bool) -> AsyncGenerator[Any, None]:  # noqa: FBT001 - see `_begun`
         sent: Any = None
+        if is_begun:
+            try:
+                sent = yield None
+            except BaseException as thrown:
+                if self.thrown(thrown):
+                    raise
+            else:
+                self._compare_sent(sent, None)
         while True:
             done, error, item = await self.step_async(sent)
             sent = None
@@ -346,8 +364,11 @@ class Served(Struct, eq=False):
             message = f"{address} changed {names} when it was recorded, which can't be done again; record the program again"
             self._director.note("outcome", address, message, envelope=self.envelope, path=failed[0])
 
-    def _closed(self, outcome: Streamed) -> None:
+    def _closed(self, outcome: Any) -> None:
         """Note that the consumer closed the stream, as it may have done when it was recorded."""
+        if not isinstance(outcome, Streamed):
+            self._director.served(self)
+            return
         given, count, ended = self._given, len(outcome.items), isinstance(outcome.end, Returned | Raised)
         if given == count and isinstance(outcome.end, Closed):
             self._repeat(count)
@@ -471,7 +492,8 @@ class Served(Struct, eq=False):
     def _was_cancelled(self) -> bool:
         outcome = self.envelope.outcome
         if isinstance(outcome, Streamed):  # closed, or never ended
-            return self._crossing.point.function == "coroutine" or self.envelope.form == "awaitable"
+            form = self.envelope.form
+            return form == "awaitable" or (form == "value" and self._crossing.point.function == "coroutine")
         return _is_cancelled(outcome)
 
     async def _wait_for_cancellation(self, due: bool) -> None:  # noqa: FBT001 - whether there was one

@@ -50,7 +50,7 @@ Watcher = Callable[[str, tuple[Any, ...]], None]
 _watcher: Watcher | None = None
 _on_exec: Callable[[], None] | None = None
 _on_code: Callable[[Any], None] | None = None
-_watched = _ALWAYS
+_watched: frozenset[str] | None = _ALWAYS
 """The events that the watcher is told of."""
 _installed = False
 
@@ -65,7 +65,14 @@ _starting = _Starting()
 
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
-    if event in _watched and _watcher is not None and not _starting.depth and not is_paused():
+    # As the interpreter ends, it sets the names of modules to None.
+    if (
+        _watched is not None
+        and event in _watched
+        and _watcher is not None
+        and not _starting.depth
+        and not is_paused()
+    ):
         _watcher(event, arguments)
     if event == "exec":
         if _on_code is not None:

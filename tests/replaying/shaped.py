@@ -30,6 +30,8 @@ EXCLUDED = (
         "fetch_later",
         "refusing_or_not",
         "count_silently",
+        "talk",
+        "talk_later",
     ),
     *("Plain.**", "Cursor.**", "Pages.**", "Session.**"),
 )
@@ -326,6 +328,54 @@ def iterator_of(size):
     return (mark("iterator_of") for _ in range(size))
 
 
+def talk(first):
+    heard = []
+    try:
+        said = yield mark("talk"), first
+        while said is not None:
+            heard.append(said)
+            try:
+                said = yield mark("talk"), said
+            except LookupError as error:
+                said = f"caught {error}"
+    finally:
+        heard.append("end")
+    return heard
+
+
+def begun(first):
+    stream = talk(first)
+    next(stream)
+    return stream
+
+
+def begun_map(size):
+    stream = map(functools.partial(marked, "begun"), range(size))
+    next(stream)
+    return stream
+
+
+KEPT = {}
+
+
+def kept(name, size):
+    if name not in KEPT:
+        KEPT[name] = (mark("kept") for _ in range(size))
+    return KEPT[name]
+
+
+def kept_map(name, size):
+    if name not in KEPT:
+        KEPT[name] = map(functools.partial(marked, "kept"), range(size))
+    return KEPT[name]
+
+
+def closable(size):
+    stream = (mark("closable") for _ in range(size))
+    KEPT["close"] = lambda: stream.close()
+    return stream
+
+
 def grow(orders):
     for order in orders:
         order.lines.append(mark("grow"))
@@ -366,10 +416,46 @@ async def converse_later(first):
             said = f"caught {error}"
 
 
+async def begun_later(first):
+    stream = talk_later(first)
+    await anext(stream)
+    return stream
+
+
+async def talk_later(first):
+    said = yield mark("talk_later"), first
+    while said is not None:
+        try:
+            said = yield mark("talk_later"), said
+        except LookupError as error:
+            said = f"caught {error}"
+
+
+def kept_later(name, size):
+    if name not in KEPT:
+        KEPT[name] = count_silently(size)
+    return KEPT[name]
+
+
 async def count_for_ever(size):
     for number in range(size):
         yield number, mark("count_for_ever")
     await asyncio.Event().wait()
+
+
+async def handed_out(what, size=3):
+    await asyncio.sleep(0)
+    if what == "generator":
+        return (mark("handed_out") for _ in range(size))
+    if what == "map":
+        return map(functools.partial(marked, "handed_out"), range(size))
+    if what == "pages":
+        return Pages(size, refuses=False)
+    if what == "coroutine":
+        return fetch_later("mug")
+    if what == "task":
+        return asyncio.get_running_loop().create_task(refusing_or_not("mug"))
+    return count_silently(size)
 
 
 def late_iterator_of(size):

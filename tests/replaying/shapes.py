@@ -400,6 +400,73 @@ def a_returned_generator_that_is_closed():
     return first, [*stream], inspect.getgeneratorstate(stream)
 
 
+@case("returns a generator", "returned", "begun")
+def a_returned_generator_that_has_begun():
+    stream = shaped.begun("hello")
+    state = inspect.getgeneratorstate(stream)
+    found = [stream.send("how"), next(stream, "end"), stream.throw(LookupError("what")), stream.send("well")]
+    return state, found, stream.__name__, attempt(lambda: stream.send(None))
+
+
+@case("returns a generator", "returned", "begun")
+def a_returned_generator_that_has_begun_and_is_thrown_into_first():
+    stream = shaped.begun("hello")
+    return stream.throw(LookupError("what")) if stream.send("how") else None, [*stream]
+
+
+@case("returns a generator", "raised", "begun")
+def a_returned_generator_that_has_begun_and_ends_by_what_is_thrown_into_it():
+    stream, error = shaped.begun("hello"), ValueError("not caught")
+    raised = attempt(lambda: stream.throw(error))
+    return raised, inspect.getgeneratorstate(stream)
+
+
+@case("returns a generator", "closed early", "begun")
+def a_returned_generator_that_has_begun_and_is_closed():
+    stream = shaped.begun("hello")
+    stream.close()
+    return inspect.getgeneratorstate(stream), [*stream]
+
+
+@case("returns a generator", "closed early", "begun")
+def a_returned_generator_that_has_begun_and_is_never_read():
+    stream = shaped.begun("hello")
+    return inspect.getgeneratorstate(stream)
+
+
+@case("returns a map, a slice …", "returned", "begun_map")
+def a_map_that_has_begun():
+    stream = shaped.begun_map(3)
+    return type(stream).__name__, [*stream]
+
+
+NOT_ALONE = "others hold it, too, so it is handed out itself; it is refused and named when it is recorded"
+
+
+@case("returns a generator", "returned", "kept", unequal=NOT_ALONE)
+def a_generator_that_is_kept():
+    shaped.KEPT.clear()
+    first, second = shaped.kept("a", 4), shaped.kept("a", 4)
+    found = [next(first), next(second)]
+    del first
+    return found, [*second], second is shaped.KEPT["a"]
+
+
+@case("returns a map, a slice …", "returned", "kept_map", unequal=NOT_ALONE)
+def a_map_that_is_kept():
+    shaped.KEPT.clear()
+    first, second = shaped.kept_map("a", 3), shaped.kept_map("a", 3)
+    return first is second, next(first), [*second]
+
+
+@case("returns a generator", "closed early", "closable", unequal=NOT_ALONE)
+def a_generator_that_a_function_can_close():
+    stream = shaped.closable(3)
+    found = next(stream)
+    shaped.KEPT["close"]()
+    return found, [*stream]
+
+
 # --- asynchronous generators
 
 
@@ -443,6 +510,43 @@ async def an_async_generator_that_is_thrown_into():
         await stream.athrow(error)
     except ValueError as raised:
         return raised is error, look(raised)
+
+
+@case("returns an async generator", "returned", "begun_later")
+async def a_returned_async_generator_that_has_begun():
+    stream = await shaped.begun_later("hello")
+    found = [await stream.asend("how"), await stream.athrow(LookupError("what")), await stream.asend("well")]
+    return found, stream.__name__, await attempt_later(stream.asend(None))
+
+
+@case("returns an async generator", "closed early", "begun_later")
+async def a_returned_async_generator_that_has_begun_and_is_closed():
+    stream = await shaped.begun_later("hello")
+    await stream.aclose()
+    return await attempt_later(anext(stream))
+
+
+@case("coroutine of a generator …", "returned", "handed_out")
+async def what_a_coroutine_hands_out():
+    found = [item async for item in await shaped.handed_out("async generator")]
+    found += [[*await shaped.handed_out(what)] for what in ("generator", "map")]
+    found += [item["page"] for item in await shaped.handed_out("pages")]
+    return [*found, await (await shaped.handed_out("coroutine")), await (await shaped.handed_out("task"))]
+
+
+@case("coroutine of a generator …", "closed early", "handed_out")
+async def what_a_coroutine_hands_out_and_is_left():
+    stream, items = await shaped.handed_out("async generator"), await shaped.handed_out("generator")
+    return await anext(stream), await stream.aclose(), next(items), items.close()
+
+
+@case("returns an async generator", "returned", "kept_later", unequal=NOT_ALONE)
+async def an_async_generator_that_is_kept():
+    shaped.KEPT.clear()
+    first, second = shaped.kept_later("a", 4), shaped.kept_later("a", 4)
+    found = [await anext(first), await anext(second)]
+    del first
+    return found, [item async for item in second], second is shaped.KEPT["a"]
 
 
 @case("async generator", "cancelled", "count_for_ever")
