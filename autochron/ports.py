@@ -92,6 +92,9 @@ class CrossingHandler(Protocol):
     def looked(self, crossing: Any, value: Any, *, at_end: bool = False) -> None:
         """Note the state of such an object after a step, or at its end."""
 
+    def dropped(self, crossing: Any) -> None:
+        """Note that what a call handed out is gone, and never came to its end."""
+
 
 class LiveObserver(Protocol):
     """Who looks at what live crossings of a replay do beside their outcomes."""

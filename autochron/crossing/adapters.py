@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import sys
 import types
+import weakref
 from collections.abc import AsyncGenerator, Generator
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from autochron._relay import Begun, Relay
@@ -34,7 +36,7 @@ def adapt(crossing: Crossing, value: Any) -> Any:
         if value.cr_suspended or value.cr_running:  # nobody else can go on with it
             return None
         crossing.form = "awaitable"
-        return _named(crossing, _awaited(crossing, value), value)
+        return _guarded(crossing, _named(crossing, _awaited(crossing, value), value))
     if kind in _GENERATORS or kind in LAZY:
         return None if is_shared(value) else _iterator(crossing, value)
     if (hasattr(kind, "__next__") or hasattr(kind, "__anext__")) and crossing.handler.follows_object(
@@ -51,7 +53,7 @@ def adapt(crossing: Crossing, value: Any) -> Any:
         return value
     if hasattr(kind, "__await__"):
         crossing.form = "awaitable"
-        return _proxy(value, "__await__", lambda: _awaited(crossing, value).__await__())
+        return _guarded(crossing, _followed_type()(value, crossing))
     return None
 
 
@@ -69,7 +71,23 @@ def _iterator(crossing: Crossing, value: Any) -> Any:
         crossing.handed = {**(crossing.handed or {}), "begun": True}
     if not crossing.handler.follows(crossing):
         return None
-    return begin(stream) if begun else stream
+    return begin(stream) if begun else _guarded(crossing, stream)
+
+
+_unbegun: dict[int, weakref.ref[Any]] = {}
+"""Stand-ins of which nothing has run, by the place of their crossing: no code of theirs tells that they are gone."""
+
+
+def _guarded(crossing: Crossing, stand_in: Any) -> Any:
+    """Tell the handler when a stand-in is gone before anything of it has run; return it."""
+    key = id(crossing)
+
+    def gone(_stand_in: Any) -> None:
+        if _unbegun.pop(key, None) is not None and not crossing.done:
+            crossing.handler.dropped(crossing)
+
+    _unbegun[key] = weakref.ref(stand_in, gone)
+    return stand_in
 
 
 def begin(stream: Any) -> Any:
@@ -92,6 +110,7 @@ def _named(crossing: Crossing, stand_in: Any, original: Any) -> Any:
 
 
 async def _awaited(crossing: Crossing, awaitable: Any) -> Any:
+    _unbegun.pop(id(crossing), None)
     crossing.resumed()
     try:
         value = await awaitable
@@ -102,6 +121,7 @@ async def _awaited(crossing: Crossing, awaitable: Any) -> Any:
 
 
 def _iterated(crossing: Crossing, iterator: Any, begun: bool) -> Generator[Any, Any, Any]:  # noqa: FBT001 - see `begin`
+    _unbegun.pop(id(crossing), None)
     relay = Relay(crossing, iterator)
     # The relay's own calls enter and leave; between them the crossing is left.
     try:
@@ -113,6 +133,7 @@ def _iterated(crossing: Crossing, iterator: Any, begun: bool) -> Generator[Any, 
 
 
 async def _iterated_async(crossing: Crossing, iterator: Any, begun: bool) -> AsyncGenerator[Any, Any]:  # noqa: FBT001
+    _unbegun.pop(id(crossing), None)
     step: Any = iterator.__anext__
     arguments: tuple[Any, ...] = ()
     item: Any = None
@@ -171,12 +192,17 @@ def _future_done(crossing: Crossing, future: Any) -> None:
         crossing.handler.returned(crossing, future.result())
 
 
-def _proxy(value: Any, name: str, replacement: Any) -> Any:
-    """Stand a proxy in front of an object, one method of which is replaced."""
+@cache
+def _followed_type() -> Any:
+    """Return the type of what stands in front of an object that can be awaited."""
     import wrapt  # lazy: 55 ms, and hardly any call hands out such an object
 
     class Followed(wrapt.ObjectProxy[Any]):
-        pass
+        def __init__(self, value: Any, crossing: Crossing) -> None:
+            super().__init__(value)
+            self._self_crossing = crossing
 
-    setattr(Followed, name, lambda _self: replacement())
-    return Followed(value)
+        def __await__(self) -> Any:
+            return _awaited(self._self_crossing, self.__wrapped__).__await__()
+
+    return Followed

@@ -60,6 +60,11 @@ class Steps:
     def __iter__(self) -> Steps:
         return self
 
+    def __del__(self) -> None:
+        crossing = self._crossing
+        if not crossing.done:
+            crossing.handler.dropped(crossing)
+
     def __next__(self) -> Any:
         crossing = self._crossing
         if crossing.done:

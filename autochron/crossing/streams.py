@@ -79,9 +79,14 @@ def _weave(cls: type) -> bool:
 
 
 def follow(value: Any, steps: Any) -> None:
-    """Have what is called of an object from now on told to `steps`."""
+    """Have what is called of an object from now on told to `steps`; it is told when the object is gone."""
     key = id(value)
-    _followed[key] = (weakref.ref(value, lambda _gone: _followed.pop(key, None)), steps)
+
+    def gone(_value: Any) -> None:
+        _followed.pop(key, None)
+        steps.gone()
+
+    _followed[key] = (weakref.ref(value, gone), steps)
 
 
 def enter(point: Point, arguments: tuple[Any, ...]) -> Any:
@@ -97,6 +102,11 @@ class LiveSteps:
 
     def __init__(self, crossing: Crossing) -> None:
         self._crossing = crossing
+
+    def gone(self) -> None:
+        """Tell that the object is gone."""
+        if not self._crossing.done:
+            self._crossing.handler.dropped(self._crossing)
 
     def enter(self, point: Point, value: Any) -> _LiveStep | None:
         """Begin a step."""

@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from autochron._class_table import ClassTable, lasts
 from autochron.envelope import arrays, bodies, objects, shapes
 from autochron.envelope import types as names
 from autochron.envelope.tags import has_tag
@@ -47,11 +48,7 @@ def _hook(value: Any) -> Any:
 
 
 def _shown(value: Any) -> Any:
-    cls = type(value)
-    shape = _SHAPES.get(cls)
-    if shape is None:
-        shape = _SHAPES[cls] = _shape_of(cls)
-    return shape(value)
+    return _SHAPES.find(type(value), _shape_of)(value)
 
 
 # --- what msgspec must not see
@@ -68,7 +65,8 @@ class _UnsafeError(Exception):
 _OPEN = frozenset({dict, list, tuple, set, frozenset, deque})
 _NEAR = 16
 _screened: set[type] = {str, int, float, bool, bytes, type(None)}
-_unsafe: set[type] = set()
+_runs_code: ClassTable[bool] = ClassTable()
+_met_unsafe: list[bool] = [False]
 
 
 def _screen(value: Any, depth: int = 2) -> None:
@@ -98,16 +96,16 @@ _flat = frozenset({*_screened, *_OPEN})
 
 
 def _looks_deep() -> bool:
-    return bool(_unsafe) or "sqlalchemy.orm" in sys.modules
+    return _met_unsafe[0] or "sqlalchemy.orm" in sys.modules
 
 
 def _is_unsafe(cls: type) -> bool:
-    if cls not in _unsafe:
-        if not shapes.runs_code(cls):
-            _screened.add(cls)
-            return False
-        _unsafe.add(cls)
-    return True
+    if _runs_code.find(cls, shapes.runs_code):
+        _met_unsafe[0] = True
+        return True
+    if cls in _runs_code:  # it lasts
+        _screened.add(cls)
+    return False
 
 
 encode_sorted = msgspec.json.Encoder(enc_hook=_hook, order="deterministic").encode
@@ -200,7 +198,7 @@ def snapshot(value: Any) -> bytes:
     Equal snapshots mean equal canonical forms, at a third of their cost; different ones mean nothing.
     """
     # It was screened when it was written, so only what came in since would have to be.
-    if _unsafe or "sqlalchemy.orm" in sys.modules:
+    if _looks_deep():
         return screened_snapshot(value)
     try:
         look = _to_look(value)  # as `encode_look` does
@@ -328,6 +326,8 @@ def _shape_of(cls: type) -> Any:
     if simple is not None:
         return simple
     if kind == "record":
+        if not lasts(cls):  # its slots hold it
+            return lambda value: shapes.attributes(value, shapes.slots_of(type(value)))
         slots = shapes.slots_of(cls)
         return lambda value: shapes.attributes(value, slots)
     table = arrays.shape_of(cls)
@@ -362,7 +362,7 @@ def _library_shape(cls: type) -> Any:
     return objects.show if objects.is_own(cls) else _opaque
 
 
-_SHAPES: dict[type, Any] = {}
+_SHAPES: ClassTable[Any] = ClassTable()
 
 
 # --- the fallback

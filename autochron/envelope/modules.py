@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from autochron.envelope import types as names
 from autochron.errors import CodecError
@@ -15,7 +16,7 @@ from autochron.errors import CodecError
 _known: dict[int, str] = {}
 """Where an object was found, by its identity; it is looked up again, for another may have that identity by now."""
 
-_missed: dict[type, int] = {}
+_missed: WeakKeyDictionary[type, int] = WeakKeyDictionary()
 """How often an object of a type was in no module: what is made for each request is not looked for again and again."""
 
 _MAX_KNOWN = 256
@@ -48,8 +49,6 @@ def attribute_of(value: Any, first: str) -> str | None:
                     _known.clear()
                 found = _known[id(value)] = f"{names.place_of(name)}:{attribute}"
                 return found
-    if len(_missed) >= _MAX_KNOWN:
-        _missed.clear()
     _missed[cls] = _missed.get(cls, 0) + 1
     return None
 

@@ -17,6 +17,7 @@ import typing
 from collections import deque
 from typing import Any, Final
 
+from autochron._class_table import ClassTable
 from autochron.envelope import shapes
 from autochron.envelope import types as names
 
@@ -30,18 +31,17 @@ _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _STDLIB = os.path.dirname(os.__file__)
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _GETSET = types.GetSetDescriptorType
-_own: dict[type, bool] = {}
-_derived: dict[type, frozenset[str]] = {}
+_own: ClassTable[bool] = ClassTable()
+_derived: ClassTable[frozenset[str]] = ClassTable()
 
 
 def is_own(cls: type) -> bool:
     """Tell whether a class and all its bases are Python of the user's own; kept for the next time."""
-    found = _own.get(cls)
-    if found is None:
-        found = _own[cls] = cls not in _NEUTRAL and all(
-            base in _NEUTRAL or _is_own_class(base) for base in cls.__mro__
-        )
-    return found
+    return _own.find(cls, _is_own)
+
+
+def _is_own(cls: type) -> bool:
+    return cls not in _NEUTRAL and all(base in _NEUTRAL or _is_own_class(base) for base in cls.__mro__)
 
 
 def _is_own_class(cls: type) -> bool:
@@ -64,15 +64,17 @@ def is_own_file(file: str) -> bool:
 
 def derived(cls: type) -> frozenset[str]:
     """Name what a `cached_property` keeps in an instance: it says nothing that the others don't."""
-    found = _derived.get(cls)
-    if found is None:
-        found = _derived[cls] = frozenset(
-            name
-            for base in cls.__mro__
-            for name, held in vars(base).items()
-            if isinstance(held, functools.cached_property)
-        )
-    return found
+    return _derived.find(cls, _cached_properties)
+
+
+def _cached_properties(cls: type) -> frozenset[str]:
+    spaces = [vars(base) for base in cls.__mro__]
+    return frozenset(
+        name
+        for space in spaces
+        for name, held in space.items()
+        if isinstance(held, functools.cached_property)
+    )
 
 
 def show(value: Any) -> Any:

@@ -8,22 +8,23 @@ from collections.abc import Callable
 from math import isfinite
 from typing import Any
 
+from autochron._class_table import ClassTable
 from autochron.envelope import types as names
 
 
 def label(kind: type) -> str:
     """Name a type; the same on every version of Python."""
-    found = _labels.get(kind)
-    if found is None:
-        place, _, name = names.label(kind).rpartition(":")
-        is_builtin = place == "builtins"
-        found = _ITERATORS.get(name, name) if is_builtin else f"{place.partition('._')[0]}:{name}"
-        _labels[kind] = found
-    return found
+    return _labels.find(kind, _label)
 
 
-_labels: dict[type, str] = {}
-names.on_root_change(_labels.clear)
+def _label(kind: type) -> str:
+    place, _, name = names.label(kind).rpartition(":")
+    is_builtin = place == "builtins"
+    return _ITERATORS.get(name, name) if is_builtin else f"{place.partition('._')[0]}:{name}"
+
+
+_labels: ClassTable[str] = ClassTable()
+names.on_root_change(_labels.forget)
 _ITERATORS = {"str_ascii_iterator": "str_iterator", "longrange_iterator": "range_iterator"}
 
 

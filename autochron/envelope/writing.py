@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from autochron._class_table import ClassTable
 from autochron.envelope import admission, exceptions, shapes, transport
 from autochron.envelope import types as names
 
@@ -44,7 +45,7 @@ class Writer:
         kind = type(value)
         plan = _PLANS.get(kind)
         if plan is None:
-            plan = _PLANS[kind] = _plan_for(kind)
+            plan = _PLANS.find(kind, _plan_for)
         return plan(self, value)
 
     def enter(self, value: Any) -> Any:
@@ -88,8 +89,7 @@ def opaque(value: Any, reason: str = "") -> dict[str, str]:
 
 def forget_plans() -> None:
     """Drop what is known about types: the root that they are named by changed."""
-    _PLANS.clear()
-    _PLANS.update(_BUILTIN)
+    _PLANS.forget()
 
 
 def _utf8(text: str) -> bool:
@@ -241,7 +241,7 @@ _BUILTIN: dict[type, Plan] = {
     type(NotImplemented): _constant,
     type(msgspec.UNSET): _constant,
 }
-_PLANS: dict[type, Plan] = dict(_BUILTIN)
+_PLANS: ClassTable[Plan] = ClassTable(_BUILTIN)
 
 
 # --- plans for the standard library's value types

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from autochron._class_table import ClassTable
 from autochron.envelope import arrays, codec, objects, shapes
 from autochron.envelope.canonical import screened_snapshot, snapshot
 from autochron.envelope.types import label
@@ -30,16 +31,20 @@ _STILL_BASES = (
 _STILL_TYPES = (type(None), bool, int, float, complex, str, bytes, range, slice, frozenset)
 _SIZED = frozenset({list, dict, set, bytearray})
 
-_kinds: dict[type, int] = dict.fromkeys(_STILL_TYPES, STILL)
+_kinds: ClassTable[int] = ClassTable(dict.fromkeys(_STILL_TYPES, STILL))
 kind_at = _kinds.get
-"""From a type to one of the three, or None where `kind_of` was not asked yet."""
+"""From a type to one of the three, or None where `kind_of` is to be asked."""
 
 
 def kind_of(cls: type) -> int:
     """Tell how changes of a class's instances are told; kept for the next time."""
-    still = issubclass(cls, _STILL_BASES)
-    kind = _kinds[cls] = STILL if still else OPAQUE if shapes.kind_of(cls) == "none" else VALUE
-    return kind
+    return _kinds.find(cls, _kind_of)
+
+
+def _kind_of(cls: type) -> int:
+    if issubclass(cls, _STILL_BASES):
+        return STILL
+    return OPAQUE if shapes.kind_of(cls) == "none" else VALUE
 
 
 def is_still(values: tuple[Any, ...]) -> bool:

@@ -312,6 +312,17 @@ class Recorder:
                 raise
             self._fault(crossing, error)
 
+    def dropped(self, crossing: Crossing) -> None:
+        """Let go of what is kept of a crossing that nobody can bring to its end any more."""
+        draft: Draft = crossing.record
+        if crossing.done or crossing.seq not in self._open or type(draft) is not Draft:
+            return
+        draft.let_go()
+        if draft.streamed:  # it was left open
+            draft.ended = _now()
+            self._close_one(crossing)
+            self._submit(Begun(crossing))
+
     # --- HTTP ------------------------------------------------------------------------------------------------------
 
     def transport(self, current: Any, point: Any, arguments: tuple[Any, ...]) -> Any:

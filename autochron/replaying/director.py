@@ -314,6 +314,9 @@ class Director:
             return False
         return running.mode == "live" or not running.served
 
+    def dropped(self, crossing: Crossing) -> None:
+        """Nothing: what never ends is told of when the program does."""
+
     def follows_object(self, crossing: Crossing, value: Any) -> bool:
         """Follow what is live, and what sends its request when it is first read."""
         cls = type(value)

@@ -100,6 +100,9 @@ class ServedSteps:
         """Begin a step."""
         return _ServedStep(self, point, value)
 
+    def gone(self) -> None:
+        """Nothing: what is not read to its end is told of when the program ends."""
+
     def next(self, value: Any) -> tuple[BaseException | None, Any]:
         """Give (error, item)."""
         if self.is_over:

@@ -12,7 +12,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
+from weakref import ref
 
+from autochron._class_table import lasts
 from autochron.errors import RuleError
 from autochron.rules.names import CallFacts, Field, name_template
 from autochron.weaving.gate import GATE, Point
@@ -77,7 +79,8 @@ class Meant:
             if len(self.strangers) >= _KEPT:
                 self.strangers.clear()
             try:
-                self.strangers.add(type(receiver))
+                if lasts(type(receiver)):
+                    self.strangers.add(type(receiver))
             except Exception:  # noqa: S110 - a metaclass whose classes can't be hashed
                 pass
         return False
@@ -224,7 +227,7 @@ class Site:
         self._certain = all(each.check is None for each in meant)
         # Where one rule only is to be asked; else a stranger to one may be what another means.
         self._strangers: set[type] = meant[0].strangers if len(meant) == 1 else set()
-        self._points: dict[Any, tuple[Any, Point]] = {}
+        self._points: dict[Any, tuple[ref[Any], Point]] = {}
 
     def bind(self, callee: Any) -> Any:
         """Give what is called instead of the callee."""
@@ -286,7 +289,7 @@ class Site:
             if all(type(value) is str for value in values):
                 key = (id(function), type(callee) is MethodType, meant, *values)
                 known = self._points.get(key)
-                if known is not None:
+                if known is not None and known[0]() is function:
                     return known[1]
         point = point_for(_described(callee), self.module, self.label, tuple([each.rule for each in meant]))
         if _receiver_of(callee) is not _NOTHING and "self" not in point.parameters:
@@ -296,7 +299,7 @@ class Site:
         if key is not None:
             if len(self._points) >= _KEPT:
                 self._points.clear()
-            self._points[key] = (function, point)  # the function too, so that its id stays its own
+            self._points[key] = (ref(function), point)  # another one may get its id
         return point
 
 

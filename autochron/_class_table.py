@@ -1,0 +1,69 @@
+"""What is found out about classes once, and forgotten with a class that a program makes and drops as it runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+V = TypeVar("V")
+
+_HEAP_TYPE = 1 << 9
+
+
+def lasts(cls: type) -> bool:
+    """Return whether a class is there for good: made in C, or kept by its module under its own name."""
+    if not cls.__flags__ & _HEAP_TYPE:
+        return True
+    found: Any = sys.modules.get(_text(cls, "__module__"))
+    for part in _text(cls, "__qualname__").split("."):
+        try:
+            found = (
+                (type if isinstance(found, type) else object).__getattribute__(found, "__dict__").get(part)
+            )
+        except AttributeError:
+            return False
+    return found is cls
+
+
+def _text(cls: type, name: str) -> str:
+    try:
+        found = getattr(cls, name, "")
+    except Exception:  # a metaclass of the program's own
+        return ""
+    return found if isinstance(found, str) else ""
+
+
+class ClassTable(dict[type, V]):
+    """From a class to what is known of it.
+
+    `get` and `in` see what is known of lasting classes only, at the price of a dictionary; `find` sees all. What is known
+    of a class that doesn't last must not hold the class.
+    """
+
+    __slots__ = ("_first", "_passing")
+
+    def __init__(self, known: Mapping[type, V] | None = None) -> None:
+        self._first = dict(known or {})
+        super().__init__(self._first)
+        self._passing: WeakKeyDictionary[type, V] = WeakKeyDictionary()
+
+    def find(self, cls: type, make: Callable[[type], V]) -> V:
+        """Return what is known of a class; `make` finds it out."""
+        found = self.get(cls)
+        if found is not None:
+            return found
+        found = self._passing.get(cls)
+        known = make(cls) if found is None else found
+        if lasts(cls):
+            self[cls] = known
+        elif found is None:
+            self._passing[cls] = known
+        return known
+
+    def forget(self) -> None:
+        """Forget all that was found out."""
+        self.clear()
+        self.update(self._first)
+        self._passing.clear()

@@ -1,0 +1,164 @@
+"""What a program makes and drops dies under a recording as it does without: objects, and classes made as it runs."""
+
+import pytest
+
+from tests.cli import processes
+
+LIB = """
+def give(value): return value
+def make(function): return function()
+def fail(error): raise error
+def items(value): yield value
+def mapped(value): return map(str, [value])
+def generated(value): return (each for each in [value])
+def later(value): return give_later(value)
+async def handed(value): return generated(value)
+class Pages:
+    def __init__(self, value): self.value = value
+    def __iter__(self): return self
+    def __next__(self): return 1
+def pages(value): return Pages(1)
+async def give_later(value): return value
+class Desk:
+    def take(self, value, *more, **others): return None
+"""
+
+RULES = """
+version = 1
+packs = []
+
+[[boundary]]
+name = "{__name__}"
+kind = "tool"
+define = "lib:**"
+
+[[boundary]]
+name = "bound"
+kind = "tool"
+call = "CALLED[$name](...)"
+"""
+
+AGENT = """
+import asyncio, collections, dataclasses, enum, gc, sys, time, types, warnings, weakref
+import attrs, msgspec, pydantic
+import lib
+
+warnings.simplefilter("ignore")
+CALLED = {}
+
+def plain():
+    class Local:
+        def __init__(self):
+            self.at = 1
+    return Local()
+
+def generic():
+    T = __import__("typing").TypeVar("T")
+    class Box(pydantic.BaseModel, __import__("typing").Generic[T]):
+        held: T
+    return Box[int](held=1)
+
+MAKERS = {
+    "object": plain,
+    "slots": lambda: type("Slots", (), {"__slots__": ("at", "__weakref__")})(),
+    "dataclass": lambda: dataclasses.make_dataclass("Data", [("at", int)])(1),
+    "slotted dataclass": lambda: dataclasses.make_dataclass("Data", [("at", int)], slots=True, weakref_slot=True)(1),
+    "attrs": lambda: attrs.make_class("Attrs", {"at": attrs.field(default=1)})(),
+    "pydantic": lambda: pydantic.create_model("Model", at=(int, 1))(),
+    "generic pydantic": generic,
+    "struct": lambda: msgspec.defstruct("Struct", [("at", int)], weakref=True)(1),
+    "namedtuple": lambda: collections.namedtuple("Pair", "one two")(1, 2),
+    "enum": lambda: enum.Enum("Colour", "RED GREEN").RED,
+    "exception": lambda: type("Failed", (Exception,), {})("no"),
+    "dict": lambda: type("Dict", (dict,), {})(at=1),
+    "list": lambda: type("List", (list,), {})([1]),
+    "text": lambda: type("Text", (str,), {})("at"),
+    "stream": lambda: type("Stream", (), {"__iter__": lambda self: self, "__next__": lambda self: 1})(),
+    "awaitable": lambda: type("Later", (), {"__await__": lambda self: iter(())})(),
+    "function": lambda: (lambda: None),
+    "closure": lambda: (lambda held: lambda: held)(plain()),
+    "method": lambda: plain().__init__,
+    "meta": lambda: type("Meta", (type,), {})("Made", (), {})(),
+}
+
+def called(value):
+    CALLED["now"] = lambda *_: value
+    CALLED["now"](1)
+    CALLED.clear()
+
+def raised(value):
+    try:
+        lib.fail(value if isinstance(value, BaseException) else LookupError(value))
+    except BaseException:
+        pass
+
+async def later(value):
+    await asyncio.create_task(lib.give_later(value))
+
+USES = {
+    "argument": lambda value: lib.Desk().take(value),
+    "class": lambda value: lib.Desk().take(type(value)),
+    "more": lambda value: lib.Desk().take(1, value, other=value),
+    "nested": lambda value: lib.Desk().take([{"a": (value, [value])}]),
+    "receiver": lambda value: lib.Desk.take(value, 1),
+    "result": lambda value: lib.make(lambda: value) and None,
+    "results": lambda value: lib.make(lambda: [value, {"b": value}]) and None,
+    "passed": lambda value: lib.give(value) and None,
+    "raised": raised,
+    "item": lambda value: [None for _ in lib.items(value)],
+    "mapped": lambda value: [*lib.mapped(value)] and None,
+    "mapped and left": lambda value: lib.mapped(value) and None,
+    "mapped and left midway": lambda value: next(lib.mapped(value)) and None,
+    "generated": lambda value: [*lib.generated(value)] and None,
+    "generated and left": lambda value: lib.generated(value) and None,
+    "generated and left midway": lambda value: next(lib.generated(value)) and None,
+    "never awaited": lambda value: lib.later(value) and None,
+    "handed": lambda value: asyncio.run(lib.handed(value)) and None,
+    "an object of pages": lambda value: next(lib.pages(value)) and None,
+    "left": lambda value: next(lib.items(value)) and None,
+    "task": lambda value: asyncio.run(later(value)),
+    "called": called,
+}
+
+def once(make, use, seen):
+    value = make()
+    if type(value).__flags__ & (1 << 9):
+        seen.append(weakref.ref(type(value)))
+    try:
+        seen.append(weakref.ref(value))
+    except TypeError:
+        pass
+    try:
+        use(value)
+    except TypeError:
+        pass
+
+alive = {}
+for made, make in MAKERS.items():
+    for used, use in USES.items():
+        seen = alive[made, used] = []
+        for _ in range(12):
+            once(make, use, seen)
+time.sleep(0.3)  # what waits to be written
+gc.collect()
+for case, seen in alive.items():
+    count = sum(each() is not None for each in seen)
+    if count:
+        print(*case, count, "of", len(seen))
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Give the folder of a program."""
+    (tmp_path / "lib.py").write_text(LIB)
+    (tmp_path / "autochron.toml").write_text(RULES)
+    (tmp_path / "agent.py").write_text(AGENT)
+    return tmp_path
+
+
+def test_nothing_of_a_programs_own_is_kept_alive(program):
+    plain = processes.python(program, "agent.py")
+    recorded = processes.autochron(program, "run", "agent.py")
+    assert (recorded.status, recorded.text) == (0, plain.text), recorded.said
+    assert plain.text == ""
