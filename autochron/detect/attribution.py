@@ -100,12 +100,16 @@ class Sites(dict[int, Record]):
 
 
 class Known:
-    """What is known of a code object, which is kept so that its address is nobody else's."""
+    """What is known of a code object.
+
+    The object is kept, so that its address is nobody else's, unless it was made of a string: a program may make such code
+    for ever.
+    """
 
     __slots__ = ("code", "kind", "module", "passes_on", "sites")
 
     def __init__(self, code: CodeType, kind: int, module: str, sites: Sites) -> None:
-        self.code = code
+        self.code: Any = code  # a weak reference, where it was made of a string
         self.kind = kind
         self.module = module
         self.passes_on: bool | None = None
@@ -473,7 +477,11 @@ class Attribution:
             for key in [key for key, known in self._known.copy().items() if known.kind is not Kind.NESTED]:
                 self._known.pop(key, None)
         module = str(frame.f_globals.get("__name__", ""))
-        known = Known(code, self._kind(code, module), module, Sites(self))
+        kind = self._kind(code, module)
+        known = Known(code, kind, module, Sites(self))
+        if kind is Kind.TRANSPARENT and code.co_filename[:1] == "<":
+            key, all_known = id(code), self._known
+            known.code = ref(code, lambda _: all_known.pop(key, None))
         return self._known.setdefault(id(code), known)
 
     def _kind(self, code: CodeType, module: str) -> int:

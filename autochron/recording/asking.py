@@ -70,17 +70,25 @@ class Asking:
     def __init__(self) -> None:
         self._asked: dict[int, tuple[Call, ...]] = {}
         self._crossed: dict[int, _Crossed] = {}
+        self.may_be_asked = False
+        """Whether a model has asked for something, or may have: before that, no crossing answers it, and none is kept."""
         self.answering: set[str] = set()
         """Packs, and rules of the project, of which a crossing answered a call; known after `unanswered`."""
 
     def ask(self, seq: int, calls: tuple[Call, ...]) -> None:
         """Note what a model crossing asked for; what is told last of a crossing counts."""
-        self._asked[seq] = calls
+        if calls:
+            self.may_be_asked = True
+            self._asked[seq] = calls
+        else:
+            self._asked.pop(seq, None)
 
     def cross(
         self, seq: int, names: tuple[str, str], kind: str, parent: int | None, body: bytes, owner: str = ""
     ) -> None:
         """Note a crossing by its name and its function's name; `owner` is the pack or the rule by which it crossed."""
+        if not self.may_be_asked:
+            return
         # A route is known by its name: where it is told, the call's arguments are used up already.
         kept = body if len(body) <= _LARGE and kind != "router" else None
         self._crossed[seq] = _Crossed(names, kind == "tool", parent, kept, owner)

@@ -182,6 +182,17 @@ def _no_key() -> MaskKey | None:
     return None
 
 
+def _is_inside_a_model(crossing: Crossing) -> bool:
+    """Return whether a crossing began inside of a model's, or of one of another process, which may be a model's."""
+    above = crossing.parent
+    while above is not None:
+        rule = getattr(above, "rule", None)
+        if rule is None or rule.kind == "model":
+            return True
+        above = above.parent
+    return False
+
+
 class Editor:
     """Makes envelopes of drafts, one trace at a time; used on the writer's thread only."""
 
@@ -245,6 +256,9 @@ class Editor:
         names = (crossing.name, site.rpartition(":")[2].rpartition(".")[2])
         # What runs on a replay answers nothing: a tool that is called in it would be called for real.
         answers = (names, rule.kind) if not crossing.boundary.runs else (("", ""), "")
+        if not self.asking.may_be_asked:
+            # What a stream asks for may be answered before it ends.
+            self.asking.may_be_asked = (begun and rule.kind == "model") or _is_inside_a_model(crossing)
         self.asking.cross(crossing.seq, *answers, parent, body, rule.pack or rule.id)
         masked_paths += self._masked_items.get(crossing.seq, ())
         changed = None
