@@ -546,6 +546,9 @@ class Unwoven(Struct, frozen=True):
 ADDRESS = "address-in-input"
 """The slug of a boundary whose input depends on where objects lie in memory."""
 
+NOT_COMPARED = "not-compared"
+"""The slug of a boundary with an input that is too large to be compared."""
+
 UNTESTED = "untested-version"
 """The slug of a library whose version its pack was not tested with: it is woven all the same."""
 

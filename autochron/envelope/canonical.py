@@ -13,7 +13,7 @@ import sys
 import types
 from collections import deque
 from collections.abc import Sequence
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 import msgspec
@@ -21,8 +21,9 @@ import msgspec
 from autochron._class_table import ClassTable, lasts
 from autochron.envelope import arrays, bodies, objects, shapes
 from autochron.envelope import types as names
+from autochron.envelope.budget import MOST_VISITS, TooLargeError, encode_within, multiplies
 from autochron.envelope.tags import has_tag
-from autochron.envelope.value_types import TYPES, is_plain, types_of
+from autochron.envelope.value_types import BEYOND, TYPES, is_plain, types_of
 from autochron.interrupts import is_interruption
 
 _FUNCTIONS = (
@@ -37,6 +38,9 @@ _MAX_DEPTH = 100
 _DOLLAR = ord("$")
 _CYCLE = {"$cycle": True}
 _DEEP = {"$deep": True}
+BEYOND_TREE = {BEYOND: True}
+TOO_LARGE = b'{"$beyond":true}'
+"""How a value looks that is not read, for it has too many parts."""
 
 
 def _hook(value: Any) -> Any:
@@ -71,11 +75,14 @@ _met_unsafe: list[bool] = [False]
 
 def _screen(value: Any, depth: int = 2) -> None:
     """Raise _UnsafeError where a value holds something that only the walk may read."""
+    if _looks_deep():
+        _screen_whole(value)
+        return
     items: Any = value.values() if type(value) is dict else value
     screened = _screened
-    if depth <= 0 and _flat.issuperset(map(type, items)) and not _looks_deep():
+    if depth <= 0 and _flat.issuperset(map(type, items)):
         return
-    if len(items) > _NEAR and not _looks_deep():
+    if len(items) > _NEAR:
         # Long, so not looked into; but what it holds itself is told by the types, at the speed of C.
         if any(kind not in _OPEN and _is_unsafe(kind) for kind in set(map(type, items)) - _screened):
             raise _UnsafeError
@@ -87,8 +94,25 @@ def _screen(value: Any, depth: int = 2) -> None:
         if kind not in _OPEN:
             if _is_unsafe(kind):
                 raise _UnsafeError
-        elif item and (depth > 0 or (depth > -_MAX_DEPTH and _looks_deep())):
+        elif item and depth > 0:
             _screen(item, depth - 1)
+
+
+def _screen_whole(value: Any) -> None:
+    """Do so with all that a value holds in containers, each of which is looked into once."""
+    waiting, seen = [value], {id(value)}
+    while waiting:
+        held = waiting.pop()
+        for item in held.values() if type(held) is dict else held:
+            kind = type(item)
+            if kind is str or kind in _screened:
+                continue
+            if kind not in _OPEN:
+                if _is_unsafe(kind):
+                    raise _UnsafeError
+            elif item and id(item) not in seen:
+                seen.add(id(item))
+                waiting.append(item)
 
 
 _flat = frozenset({*_screened, *_OPEN})
@@ -108,11 +132,12 @@ def _is_unsafe(cls: type) -> bool:
     return False
 
 
-encode_sorted = msgspec.json.Encoder(enc_hook=_hook, order="deterministic").encode
+_sorting = msgspec.json.Encoder(enc_hook=_hook, order="deterministic")
+encode_sorted = _sorting.encode
 """Write a value that was screened with its keys sorted; raises where it has to be walked."""
 
-_to_look = msgspec.msgpack.Encoder(enc_hook=_hook).encode
-_to_exact_look = msgspec.json.Encoder(enc_hook=_hook).encode
+_looking = msgspec.msgpack.Encoder(enc_hook=_hook)
+_looking_exactly = msgspec.json.Encoder(enc_hook=_hook)
 _EXTENSION = 0xFF
 # How MessagePack writes a moment, by the sizes it has for that.
 _MOMENTS = (b"\xd6\xff", b"\xd7\xff", b"\xc7\x0c\xff")
@@ -124,9 +149,9 @@ def encode_look(value: Any) -> bytes:
     In MessagePack: strings are copied there and not escaped, which for a history takes half of the time. But it has no time
     zones, so what may hold a moment is written as JSON; no text has the byte that tells of one.
     """
-    look = _to_look(value)
+    look = encode_within(_looking, value, _shown)
     if _EXTENSION in look and any(sign in look for sign in _MOMENTS):
-        return _to_exact_look(value)
+        return _looking_exactly.encode(value)
     return look
 
 
@@ -137,7 +162,7 @@ def screen(values: Any) -> None:
 
 def _encode(value: Any) -> bytes:
     _screen(value if type(value) in _OPEN else (value,))
-    return encode_sorted(value)
+    return encode_within(_sorting, value, _shown)
 
 
 def canonical(parameters: Sequence[str], values: Sequence[Any], *, typed: bool = True) -> bytes:
@@ -159,13 +184,46 @@ def canonical(parameters: Sequence[str], values: Sequence[Any], *, typed: bool =
             return _with_tree(bound, body) if _DOLLAR in body and typed and has_tag(body) else body
         if not any(type(value) is float and not isfinite(value) for value in values):
             _screen(bound)
-            body = encode_sorted(bound)
+            body = encode_within(_sorting, bound, _shown)
             return _with_tree(bound, body) if typed else body
+    except TooLargeError:
+        return _without_large(bound, typed=typed)
     except Exception as error:
         if is_interruption(error):
             raise
-    body = _encode_walked(bound)
+    try:
+        body = _walked(bound)
+    except TooLargeError:
+        return _without_large(bound, typed=typed)
     return _with_tree(bound, body) if typed else body
+
+
+def _without_large(bound: dict[str, Any], *, typed: bool) -> bytes:
+    """Write the arguments that can be, with the types of the others in their places."""
+    known = {name: _opaque(value) if _is_too_large(value) else value for name, value in bound.items()}
+    body = _encode_walked(known)
+    if not typed:
+        return body
+    beyond = {name: BEYOND_TREE for name, value in bound.items() if known[name] is not value}
+    rest = {name: value for name, value in bound.items() if known[name] is value}
+    try:
+        tree = msgspec.json.decode(types_of(rest, _walk_anew) or b"{}")
+    except Exception as error:
+        if is_interruption(error):
+            raise
+        return _with_types(body, b'{"$beyond":true}')
+    return _with_types(body, msgspec.json.encode({**tree, **beyond}, order="deterministic"))
+
+
+def _is_too_large(value: Any) -> bool:
+    try:
+        _walked(value)
+    except TooLargeError:
+        return True
+    except Exception as error:
+        if is_interruption(error):
+            raise
+    return False
 
 
 def with_types(bound: dict[str, Any], body: bytes, *, plain: bool) -> bytes:
@@ -183,13 +241,15 @@ def _with_tree(bound: dict[str, Any], body: bytes) -> bytes:
         if is_interruption(error):
             raise
         tree = b'{"$beyond":true}'  # an object of the program's fails when it is read
-    if not tree:
-        return body
+    return _with_types(body, tree) if tree else body
+
+
+def _with_types(body: bytes, tree: bytes) -> bytes:
     return b"".join((TYPES, tree, b"," if len(body) > 2 else b"", body[1:]))
 
 
 def _walk_anew(value: Any) -> Any:
-    return _walk(value, set())
+    return _walk(value, _Open(MOST_VISITS))
 
 
 def snapshot(value: Any) -> bytes:
@@ -201,10 +261,9 @@ def snapshot(value: Any) -> bytes:
     if _looks_deep():
         return screened_snapshot(value)
     try:
-        look = _to_look(value)  # as `encode_look` does
-        if _EXTENSION not in look:
-            return look
         return encode_look(value)
+    except TooLargeError:
+        return TOO_LARGE
     except Exception as error:
         if is_interruption(error):
             raise
@@ -216,6 +275,8 @@ def screened_snapshot(value: Any) -> bytes:
     try:
         _screen((value,))
         return encode_look(value)
+    except TooLargeError:
+        return TOO_LARGE
     except Exception as error:
         if is_interruption(error):
             raise
@@ -232,9 +293,22 @@ def canonical_value(value: Any) -> bytes:
         return _encode_walked(value)
 
 
+def _walked(value: Any) -> bytes:
+    """Write a value by way of the walk; raises TooLargeError."""
+    try:
+        shown = _walk(value, _Open(MOST_VISITS))
+    except TooLargeError:
+        if multiplies(value, _shown):
+            raise
+        shown = _walk(value, _Open(inf))
+    return msgspec.json.encode(shown, order="deterministic")
+
+
 def _encode_walked(value: Any) -> bytes:
     try:
-        return msgspec.json.encode(_walk(value, set()), order="deterministic")
+        return _walked(value)
+    except TooLargeError:
+        return TOO_LARGE
     except Exception as error:
         if is_interruption(error):
             raise
@@ -369,7 +443,17 @@ _SHAPES: ClassTable[Any] = ClassTable()
 # --------------------------------------------------------------------------------------------------
 
 
-def _walk(value: Any, open_: set[int]) -> Any:
+class _Open(set[int]):
+    """The containers that are open, and how many more may be opened."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, left: float) -> None:
+        super().__init__()
+        self.left = left
+
+
+def _walk(value: Any, open_: _Open) -> Any:
     """Make plain data that msgspec takes, whatever is in it."""
     kind = type(value)
     if kind is str:
@@ -385,6 +469,9 @@ def _walk(value: Any, open_: set[int]) -> Any:
         return _CYCLE
     if len(open_) >= _MAX_DEPTH:
         return _DEEP
+    open_.left -= 1
+    if open_.left < 0:
+        raise TooLargeError
     open_.add(key)
     try:
         return _walk_inside(value, open_)
@@ -392,7 +479,7 @@ def _walk(value: Any, open_: set[int]) -> Any:
         open_.discard(key)
 
 
-def _walk_inside(value: Any, open_: set[int]) -> Any:
+def _walk_inside(value: Any, open_: _Open) -> Any:
     kind = type(value)  # `isinstance` would ask the object for its `__class__`
     if issubclass(kind, dict):
         items = list(dict.items(value))

@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from autochron.envelope import channels
+from autochron.envelope.budget import MOST_VISITS, TooLargeError, multiplies
 from autochron.envelope.reading import read
 from autochron.envelope.tags import has_tag, opaque_paths
 from autochron.envelope.value_types import is_plain
@@ -72,7 +73,12 @@ def encode_plain(value: Any) -> bytes | None:
 def encode_tagged(value: Any, below: types.FrameType | None = None) -> Encoded:
     """Write a value that is not plain, with its tags. A value that changes or overflows under our hands becomes opaque."""
     try:
-        tree = Writer(below).write(value)
+        try:
+            tree = Writer(below, MOST_VISITS).write(value)
+        except TooLargeError:
+            if multiplies(value):
+                return _too_large(value)
+            tree = Writer(below).write(value)
         body = _to_json(tree)
     except Exception as error:
         if is_interruption(error):
@@ -82,6 +88,11 @@ def encode_tagged(value: Any, below: types.FrameType | None = None) -> Encoded:
     if not has_tag(body, _OPAQUE):
         return Encoded(body)
     return Encoded(body, tuple(f"{path or '(value)'}: {kind}" for path, kind, _ in opaque_paths(tree)))
+
+
+def _too_large(value: Any) -> Encoded:
+    tree = opaque(value, "it has too many parts when what is shared in it is written each time")
+    return Encoded(_to_json(tree), (f"(value): {tree['$opaque']}",))
 
 
 def decode(body: bytes) -> Any:

@@ -26,6 +26,7 @@ import msgspec
 
 from autochron.envelope import arrays, objects, shapes
 from autochron.envelope import types as names
+from autochron.envelope.budget import MOST_VISITS, multiplies
 from autochron.envelope.tags import join
 from autochron.envelope.type_labels import SCALARS, VALUES, label
 from autochron.envelope.value_digest import TooLargeError, digest_of
@@ -55,8 +56,16 @@ _PLAIN = frozenset({str, int, bool, type(None)})
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-def is_plain(value: Any, depth: int = MAX_DEPTH) -> bool:  # noqa: C901 - written out: this is the hot path
-    """Return whether a value is JSON as it stands, with all that it holds: by exact types, and no deeper than is read."""
+def is_plain(value: Any, depth: int = MAX_DEPTH, left: list[int] | None = None) -> bool:  # noqa: C901 - written out: this is the hot path
+    """Return whether a value is JSON as it stands, with all that it holds: by exact types, and no deeper than is read.
+
+    Where it holds more than so many containers, it is said to be none: what is shared is gone through each time.
+    """
+    if left is None:
+        left = [MAX_NODES]
+    elif left[0] <= 0:
+        return False
+    left[0] -= 1
     kind = type(value)
     if kind is dict:
         for key, item in value.items():
@@ -68,7 +77,7 @@ def is_plain(value: Any, depth: int = MAX_DEPTH) -> bool:  # noqa: C901 - writte
             if kind is float:
                 if not isfinite(item):
                     return False
-            elif (kind is not dict and kind is not list) or not depth or not is_plain(item, depth - 1):
+            elif (kind is not dict and kind is not list) or not depth or not is_plain(item, depth - 1, left):
                 return False
         return True
     if kind is list:
@@ -79,7 +88,7 @@ def is_plain(value: Any, depth: int = MAX_DEPTH) -> bool:  # noqa: C901 - writte
             if kind is float:
                 if not isfinite(item):
                     return False
-            elif (kind is not dict and kind is not list) or not depth or not is_plain(item, depth - 1):
+            elif (kind is not dict and kind is not list) or not depth or not is_plain(item, depth - 1, left):
                 return False
         return True
     return kind in _PLAIN or (kind is float and isfinite(value))
@@ -95,10 +104,19 @@ def types_of(bound: dict[str, Any], walk: Callable[[Any], Any]) -> bytes:
     tree: dict[str, Any] = {}
     for name, value in bound.items():
         try:
-            tree |= _Walk(walk).members([(name, value)], 0)
+            tree |= _Walk(walk, MOST_VISITS).members([(name, value)], 0)
         except TooLargeError:
-            tree[name] = {BEYOND: True}
+            tree |= _members_of_large(name, value, walk)
     return _encode(tree) if tree else b""
+
+
+def _members_of_large(name: str, value: Any, walk: Callable[[Any], Any]) -> dict[str, Any]:
+    if not multiplies(value):
+        try:
+            return _Walk(walk, MAX_NODES).members([(name, value)], 0)
+        except TooLargeError:
+            pass
+    return {name: {BEYOND: True}}
 
 
 def split(tree: Any) -> tuple[Any, Any]:
@@ -162,10 +180,11 @@ def _beyond(tree: Any, path: str) -> Iterator[str]:
 class _Walk:
     """One walk through the arguments of a call."""
 
-    __slots__ = ("inside_own", "nodes", "open", "walk")
+    __slots__ = ("inside_own", "most", "nodes", "open", "walk")
 
-    def __init__(self, walk: Callable[[Any], Any]) -> None:
+    def __init__(self, walk: Callable[[Any], Any], most: int) -> None:
         self.walk = walk
+        self.most = most
         self.nodes = 0
         self.open: set[int] = set()
         self.inside_own = False
@@ -190,7 +209,7 @@ class _Walk:
         scalar = SCALARS.get(kind)
         if scalar is not None:
             return scalar(value)
-        if self.nodes > MAX_NODES:
+        if self.nodes > self.most:
             raise TooLargeError
         if id(value) in self.open:
             return None  # the canonical form tells of a cycle
@@ -428,7 +447,9 @@ def _without(state: dict[Any, Any], left_out: frozenset[str]) -> Iterator[tuple[
 
 def _rest(value: Any, most: int = MAX_NODES) -> Tree:
     """Return a digest for a value that is not written."""
-    digest = digest_of(value, most)
+    digest = digest_of(value, min(most, MOST_VISITS))
+    if digest is None and most > MOST_VISITS and not multiplies(value):
+        digest = digest_of(value, most)
     return {BEYOND: True} if digest is None else {"$rest": digest}
 
 

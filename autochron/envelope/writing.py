@@ -15,6 +15,7 @@ import math
 import sys
 import types
 from collections.abc import Callable
+from math import inf
 from typing import Any, TypeAlias
 
 import msgspec
@@ -22,6 +23,7 @@ import msgspec
 from autochron._class_table import ClassTable
 from autochron.envelope import admission, exceptions, shapes, transport
 from autochron.envelope import types as names
+from autochron.envelope.budget import TooLargeError
 
 Plan: TypeAlias = Callable[["Writer", Any], Any]
 
@@ -34,10 +36,12 @@ _INT_DIGITS = 4000  # Python refuses to print longer integers in decimal.
 class Writer:
     """One encoding: remembers which containers are open, so that a cycle ends."""
 
-    __slots__ = ("below", "open")
+    __slots__ = ("below", "left", "open")
 
-    def __init__(self, below: types.FrameType | None = None) -> None:
+    def __init__(self, below: types.FrameType | None = None, most: float = inf) -> None:
+        """Take how many containers may be opened; TooLargeError where there are more."""
         self.below = below
+        self.left = most
         self.open: set[int] = set()
 
     def write(self, value: Any) -> Any:
@@ -53,6 +57,9 @@ class Writer:
         key = id(value)
         if key in self.open:
             return opaque(value, "it contains itself")
+        self.left -= 1
+        if self.left < 0:
+            raise TooLargeError
         if len(self.open) >= MAX_DEPTH:
             return opaque(value, f"it is nested deeper than {MAX_DEPTH} levels")
         self.open.add(key)

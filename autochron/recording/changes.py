@@ -14,7 +14,7 @@ from typing import Any
 
 from autochron._class_table import ClassTable
 from autochron.envelope import arrays, codec, objects, shapes
-from autochron.envelope.canonical import screened_snapshot, snapshot
+from autochron.envelope.canonical import TOO_LARGE, screened_snapshot, snapshot
 from autochron.envelope.types import label
 from autochron.inputs import Reader
 from autochron.recording.named_globals import MOST_MEMBERS, NamedGlobals, may_change
@@ -49,12 +49,27 @@ def _kind_of(cls: type) -> int:
 
 def is_still(values: tuple[Any, ...]) -> bool:
     """Tell whether nothing among the values can change."""
+    within: dict[int, tuple[Any, ...]] = {}  # by identity: the same one may stand in a tuple often
     for value in values:
         kind = kind_at(type(value))
         if kind is None:
             kind = kind_of(type(value))
-        if kind and not (type(value) is tuple and is_still(value)):
-            return False
+        if kind:
+            if type(value) is not tuple:
+                return False
+            within[id(value)] = value
+    waiting = list(within.values())
+    while waiting:
+        for value in waiting.pop():
+            kind = kind_at(type(value))
+            if kind is None:
+                kind = kind_of(type(value))
+            if kind:
+                if type(value) is not tuple:
+                    return False
+                if id(value) not in within:
+                    within[id(value)] = value
+                    waiting.append(value)
     return True
 
 
@@ -207,9 +222,13 @@ class Watch:
         """Give the parameters that were changed in place, as they are now, and what of that can't be done again."""
         look = self._look
         changed = {name: value for name, value, before in self.values if look(value) != before}
-        beyond: list[str] = []
+        beyond = [
+            f"changed.{name}: {label(type(value))}"
+            for name, value, before in self.values
+            if before is TOO_LARGE
+        ]
         if self.large or self.stored:
-            beyond = self._changed_globals(changed)
+            beyond += self._changed_globals(changed)
         if not changed and not self.opaque:
             return None, tuple(beyond)
         for name, value, before in self.opaque:

@@ -6,7 +6,16 @@ from typing import TextIO
 
 from msgspec.json import encode
 
-from autochron.model import ADDRESS, UNTESTED, Footer, OutsideEffect, RunSummary, Snapshot, Unwoven
+from autochron.model import (
+    ADDRESS,
+    NOT_COMPARED,
+    UNTESTED,
+    Footer,
+    OutsideEffect,
+    RunSummary,
+    Snapshot,
+    Unwoven,
+)
 from autochron.report.text import Page, plural
 
 _FEW = 8
@@ -185,7 +194,7 @@ def _counted(counts: tuple[tuple[str, int], ...]) -> str:
 
 
 def _entry(entry: Unwoven) -> str:
-    label = "" if entry.slug in {ADDRESS, UNTESTED} else "not woven: "
+    label = "" if entry.slug in {ADDRESS, NOT_COMPARED, UNTESTED} else "not woven: "
     return f"{label}{entry.what}: {entry.reason} ({entry.slug})"
 
 

@@ -22,6 +22,7 @@ from autochron.errors import AutochronError, MaskKeyError
 from autochron.interrupts import is_interruption
 from autochron.model import (
     ADDRESS,
+    NOT_COMPARED,
     Child,
     ChildEnd,
     Connection,
@@ -613,6 +614,9 @@ class Recording(Session):
                 " name the place under `volatile`"
             )
             ending = structs.replace(ending, ledger=(*ending.ledger, Unwoven(name, reason, ADDRESS)))
+        for name, (path, site) in self.tally.beyond.items():
+            reason = f"{path or 'its input'} is too large to be compared, at {site}; name what of it matters with `capture`"
+            ending = structs.replace(ending, ledger=(*ending.ledger, Unwoven(name, reason, NOT_COMPARED)))
         footer = ending.footer(
             self.redactor, self._come(), unwoven, declined, self.connections, self.lost, self._mask_key
         )

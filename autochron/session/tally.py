@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from autochron.crossing.kernel import Crossing
 from autochron.envelope.redaction import Redactor
+from autochron.envelope.value_types import beyond_paths
 from autochron.model import Envelope
 from autochron.recording.asking import Unanswered
 from autochron.recording.drafts import IN_INPUT, Editor, Item
@@ -21,6 +22,9 @@ _ADDRESS = re.compile(rb"\bat 0x[0-9a-f]{6,16}\b")
 """As Python shows an object of which no class says otherwise: `<agent.Order object at 0x7f3c9c0d1e50>`."""
 
 
+_BEYOND = b'"$beyond":true'
+
+
 class Tally:
     """Makes envelopes and items, and notes what the report tells of them; used by whoever writes only.
 
@@ -30,6 +34,7 @@ class Tally:
         by_type: parts of inputs that are compared by their type only.
         masked: parts that were masked.
         addresses: names of crossings whose input had an address in memory in it, with the first one.
+        beyond: names of crossings with an input that is too large to be compared, with its path and where they stand.
     """
 
     def __init__(
@@ -44,6 +49,7 @@ class Tally:
         self.by_type: dict[str, None] = {}
         self.masked: dict[str, None] = {}
         self.addresses: dict[str, str] = {}
+        self.beyond: dict[str, tuple[str, str]] = {}
         self._project = project
         self._sites: dict[Point, str] = {}
         self._editor = Editor(redactor, self.site, began, mask_key or (lambda: None))
@@ -61,6 +67,9 @@ class Tally:
             found = _ADDRESS.search(envelope.input)
             if found is not None:
                 self.addresses[envelope.name] = found.group().decode()
+        if _BEYOND in envelope.input and envelope.name not in self.beyond:
+            for path in beyond_paths(envelope.input)[:1]:
+                self.beyond[envelope.name] = path, f"{envelope.site}:{crossing.point.line}"
         for path in envelope.masked:
             self.masked[f"{envelope.name}: {path}"] = None
         return envelope

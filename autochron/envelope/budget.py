@@ -1,0 +1,116 @@
+"""How much of a value is read: a graph whose parts are shared may be exponentially larger when it is written out.
+
+msgspec writes in C, and nothing can stop it but its buffer: a bytearray that is exported can't grow.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from autochron.envelope import shapes
+from autochron.envelope.value_digest import TooLargeError
+
+__all__ = ["MOST_VISITS", "TooLargeError", "encode_within", "multiplies"]
+
+MOST_VISITS: Final = 20_000
+"""Parts that are read before it is asked whether a value multiplies."""
+
+_SIZES = (1 << 13, 1 << 16, 1 << 20)
+"""Bytes of the buffers that are tried before it is."""
+
+_MOST_PARTS = 200_000
+_MOST_TIMES = 4
+_MAX_DEPTH = 100
+_ATOMS = frozenset({str, int, float, bool, type(None), bytes, bytearray, complex, type, range})
+_ITEMS = frozenset({list, tuple, set, frozenset, deque})
+_last = [0]
+"""Which of the sizes was enough the last time."""
+
+
+def encode_within(encoder: Any, value: Any, show: Callable[[Any], Any]) -> bytes:
+    """Return what an encoder of msgspec writes.
+
+    Args:
+        encoder: with `encode` and `encode_into`.
+        value: what to write.
+        show: gives what the encoder's hook gives.
+
+    Raises:
+        TooLargeError: the value multiplies.
+    """
+    for index in range(_last[0], len(_SIZES)):
+        buffer = bytearray(_SIZES[index])
+        view = memoryview(buffer)
+        try:
+            encoder.encode_into(value, buffer)
+        except BufferError:
+            continue
+        finally:
+            view.release()
+        _last[0] = index if not index or len(buffer) > _SIZES[index - 1] else index - 1
+        return bytes(buffer)
+    if multiplies(value, show):
+        raise TooLargeError
+    body: bytes = encoder.encode(value)
+    return body
+
+
+def multiplies(value: Any, show: Callable[[Any], Any] | None = None) -> bool:
+    """Return whether a value has many more parts when what is shared in it is written each time; linear in what it has.
+
+    So it is with one that contains itself more than once: it has a path for every order of its parts.
+    """
+    count = _Count(show)
+    total = count.parts(value, 0)
+    return count.cycles > len(count.known) + 1 or (
+        total > _MOST_PARTS and total > _MOST_TIMES * count.visited
+    )
+
+
+class _Count:
+    """Counts parts with what is shared counted each time, and visits each part once."""
+
+    def __init__(self, show: Callable[[Any], Any] | None) -> None:
+        self.known: dict[int, tuple[int, Any]] = {}
+        """How many parts an object has, by its identity; and the object, so that nothing else gets that."""
+        self.visited = self.cycles = 0
+        self._open: set[int] = set()
+        self._show = show
+
+    def parts(self, value: Any, depth: int) -> int:
+        kind, key = type(value), id(value)
+        if kind in _ATOMS or depth > _MAX_DEPTH:
+            self.visited += 1
+            return 1
+        if key in self._open:
+            self.cycles += 1
+            return 1
+        known = self.known.get(key)
+        if known is not None:
+            return known[0]
+        self._open.add(key)
+        self.visited += 1
+        total = 1
+        for held in self._held(value, kind):
+            total += self.parts(held, depth + 1)
+        self._open.discard(key)
+        self.known[key] = (total, value)
+        return total
+
+    def _held(self, value: Any, kind: type) -> Iterable[Any]:
+        if issubclass(kind, dict):
+            return [part for pair in dict.items(value) for part in pair]
+        if kind in _ITEMS:
+            return list(value)
+        if shapes.is_record(kind) or hasattr(kind, "__struct_fields__"):
+            if hasattr(kind, "__struct_fields__"):
+                return [getattr(value, name) for name in kind.__struct_fields__]
+            return list(shapes.attributes(value, shapes.slots_of(kind)).values())
+        shown = (
+            self._show(value) if self._show is not None else shapes.attributes(value, shapes.slots_of(kind))
+        )
+        if isinstance(shown, dict):
+            return list(shown.values())
+        return list(shown) if type(shown) in _ITEMS else ()
