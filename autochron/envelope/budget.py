@@ -6,7 +6,7 @@ msgspec writes in C, and nothing can stop it but its buffer: a bytearray that is
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final
 
 from autochron.envelope import shapes
@@ -24,7 +24,8 @@ _MOST_PARTS = 200_000
 _MOST_TIMES = 4
 _MAX_DEPTH = 100
 _ATOMS = frozenset({str, int, float, bool, type(None), bytes, bytearray, complex, type, range})
-_ITEMS = frozenset({list, tuple, set, frozenset, deque})
+_ITEMS: tuple[Any, ...] = (list, tuple, set, frozenset, deque)
+_BUILTIN = frozenset({dict, *_ITEMS})
 _last = [0]
 """Which of the sizes was enough the last time."""
 
@@ -99,18 +100,22 @@ class _Count:
         self.known[key] = (total, value)
         return total
 
-    def _held(self, value: Any, kind: type) -> Iterable[Any]:
+    def _held(self, value: Any, kind: type) -> list[Any]:
+        held: list[Any] = []
         if issubclass(kind, dict):
-            return [part for pair in dict.items(value) for part in pair]
-        if kind in _ITEMS:
-            return list(value)
-        if shapes.is_record(kind) or hasattr(kind, "__struct_fields__"):
-            if hasattr(kind, "__struct_fields__"):
-                return [getattr(value, name) for name in kind.__struct_fields__]
-            return list(shapes.attributes(value, shapes.slots_of(kind)).values())
-        shown = (
-            self._show(value) if self._show is not None else shapes.attributes(value, shapes.slots_of(kind))
-        )
-        if isinstance(shown, dict):
-            return list(shown.values())
-        return list(shown) if type(shown) in _ITEMS else ()
+            held += (part for pair in dict.items(value) for part in pair)
+        for base in _ITEMS:
+            if issubclass(kind, base):
+                held += base.__iter__(value)
+        if issubclass(kind, BaseException):
+            held += (*value.args, value.__cause__, value.__context__)
+        if hasattr(kind, "__struct_fields__"):
+            held += (getattr(value, name) for name in kind.__struct_fields__)
+        elif shapes.is_pydantic(kind):
+            held += [*(value.__pydantic_extra__ or {}).values(), *(value.__pydantic_private__ or {}).values()]
+        if kind not in _BUILTIN:
+            held += shapes.attributes(value, shapes.slots_of(kind)).values()
+            if not held and self._show is not None:
+                shown = self._show(value)
+                held += shown.values() if type(shown) is dict else shown if type(shown) in _BUILTIN else ()
+        return held

@@ -1,0 +1,169 @@
+"""Graphs whose parts are shared: what is read of them has a bound, what is beyond it is told, and all else is kept whole."""
+
+import copy
+import sys
+import types
+from dataclasses import dataclass
+
+import pytest
+
+import autochron
+from autochron.envelope import codec
+from autochron.envelope.canonical import canonical
+from autochron.envelope.value_types import beyond_paths
+from tests.cli import processes
+
+RULES = """
+version = 1
+packs = []
+
+[[boundary]]
+name = "{__name__}"
+kind = "tool"
+define = "lib:**"
+"""
+
+LIB = """
+def take(*given, **named): return None
+def give(make): return make()
+"""
+
+
+@dataclass
+class Node:
+    left: object = None
+    right: object = None
+
+
+class Plain:
+    def __init__(self, left, right):
+        self.left, self.right = left, right
+
+
+class Error(Exception):
+    pass
+
+
+PAIRS = {
+    "list": lambda one, other: [one, other],
+    "dict": lambda one, other: {"left": one, "right": other},
+    "tuple": lambda one, other: (one, other),
+    "keys": lambda one, other: {1: one, 2: other},
+    "dataclass": Node,
+    "object": Plain,
+    "exception": Error,
+    "namespace": lambda one, other: types.SimpleNamespace(left=one, right=other),
+    "mixed": lambda one, other: Node([one, {"a": other}], (one,)),
+}
+
+
+def diamond(pair, levels):
+    """Return a value with two to the power of `levels` paths to its one leaf."""
+    value = 1
+    for _ in range(levels):
+        value = pair(value, value)
+    return value
+
+
+def clique(make, size):
+    """Return one of some containers that all hold each other."""
+    found = [make(number) for number in range(size)]
+    for each in found:
+        if isinstance(each, dict):
+            each.update({f"to{number}": other for number, other in enumerate(found)})
+        else:
+            each.extend(found)
+    return found[0]
+
+
+@pytest.mark.parametrize("kind", PAIRS)
+@pytest.mark.parametrize("levels", [24, 60])
+def test_what_has_exponentially_many_parts_is_not_compared(kind, levels):
+    value = diamond(PAIRS[kind], levels)
+    body = canonical(["graph", "other"], [value, 7])
+    if kind == "object":  # of a large object a digest is compared, as of any
+        assert len(body) < 2000
+    else:
+        assert beyond_paths(body) == ("graph",)
+    assert b'"other":7' in body
+
+
+@pytest.mark.parametrize("kind", PAIRS)
+def test_what_has_exponentially_many_parts_is_opaque(kind):
+    encoded = codec.encode(diamond(PAIRS[kind], 40))
+    assert [each.partition(":")[0] for each in encoded.opaque] == ["(value)"]
+    assert len(encoded.body) < 1000
+
+
+@pytest.mark.parametrize("make", [lambda number: {"number": number}, lambda number: [number]])
+def test_containers_that_all_hold_each_other_are_not_compared(make):
+    value = clique(make, 30)
+    assert beyond_paths(canonical(["graph"], [value])) == ("graph",)
+    assert codec.encode(value).opaque != ()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in PAIRS if kind not in {"object", "exception"}])
+def test_what_is_shared_a_little_is_kept_whole(kind):
+    value = diamond(PAIRS[kind], 6)
+    assert beyond_paths(canonical(["graph"], [value])) == ()
+    encoded = codec.encode(value)
+    assert (encoded.opaque, codec.decode(encoded.body)) == ((), value)
+
+
+def test_what_is_large_and_not_shared_is_kept_whole():
+    value = [(number, {"at": (number,)}) for number in range(30_000)]
+    body = canonical(["many"], [value])
+    assert (beyond_paths(body), body == canonical(["many"], [copy.deepcopy(value)])) == ((), True)
+    encoded = codec.encode(value)
+    assert (encoded.opaque, codec.decode(encoded.body)) == ((), value)
+
+
+def test_a_long_row_with_pointers_back_is_kept_whole():
+    first = {"number": 0}
+    last = first
+    for number in range(1, 60):
+        last["next"] = {"number": number, "before": last}
+        last = last["next"]
+    assert beyond_paths(canonical(["row"], [first])) == ()
+
+
+def test_dictionaries_that_refer_to_each_other_beside_sqlalchemy(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sqlalchemy.orm", types.ModuleType("sqlalchemy.orm"))
+    one, other = {"name": "one"}, {"name": "other"}
+    one.update(a=other, b=other, c=[other, one])
+    other.update(a=one, b=one)
+    assert len(canonical(["one"], [one])) < 100_000
+    assert beyond_paths(canonical(["graph"], [diamond(PAIRS["list"], 40)])) == ("graph",)
+
+
+def test_changes_of_what_is_not_compared_are_told(tmp_path):
+    (tmp_path / "autochron.toml").write_text("version = 1\npacks = []\n")
+
+    @autochron.boundary("put", kind="tool")
+    def put(graph):
+        graph.append(1)
+
+    with autochron.record("run", rules=str(tmp_path / "autochron.toml")) as recording:
+        put(diamond(PAIRS["list"], 40))
+    (envelope,) = recording.trace().envelopes
+    assert envelope.opaque == ("changed.graph: builtins:list",)
+
+
+def test_a_run_tells_of_it_once_and_a_replay_counts_it(tmp_path):
+    processes.write(
+        tmp_path,
+        {
+            "lib.py": LIB,
+            "autochron.toml": RULES,
+            "agent.py": "import lib\nvalue = 1\nfor _ in range(60): value = [value, value]\n"
+            "for _ in range(3): lib.take({'graph': value}, graph=value)\nprint('done')\n",
+        },
+    )
+    recorded = processes.autochron(tmp_path, "run", "agent.py")
+    assert (recorded.status, recorded.text) == (0, "done\n")
+    assert recorded.said.count("is too large to be compared") == 1
+    assert "at lib.py:take:2; name what of it matters with `capture` (not-compared)" in recorded.said
+    replayed = processes.agreed(tmp_path, "replay", "last")
+    assert (replayed.status, replayed.text) == (0, "done\n")
+    assert "the same, except" in replayed.said
+    assert "Traceback" not in recorded.said + replayed.said
