@@ -61,8 +61,8 @@ class Steps:
         return self
 
     def __del__(self) -> None:
-        crossing = self._crossing
-        if not crossing.done:
+        crossing = getattr(self, "_crossing", None)  # a copy that failed has none
+        if crossing is not None and not crossing.done:
             crossing.handler.dropped(crossing)
 
     def __next__(self) -> Any:

@@ -129,6 +129,13 @@ class Draft(Struct, eq=False):
             states = self.states or {}
             self.states = {**states, at: {**states.get(at, {}), **changed}}
 
+    @property
+    def size(self) -> int:
+        """How many bytes its input and its outcome have."""
+        outcome = self.outcome
+        value = outcome.value if type(outcome) is Returned else None
+        return len(self.input or b"") + len(value or b"")
+
     def let_go(self) -> None:
         """Let go of the program's objects: it may be long until the writer gets here."""
         self.arguments = ()

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 _NO_VARIADIC = (None, None)
 _now = _originals.perf_counter_ns
 
+HEAVY = 16_384
+"""Bytes of an envelope from which on it counts while it waits to be written."""
+
 
 class Recorder:
     """A `CrossingHandler` that records: what it notes is the crossing's `record`, a `Draft`."""
@@ -58,6 +61,8 @@ class Recorder:
         """Tells how much was written to the descriptor of standard output so far; None where that is not known."""
         self.said_during: list[tuple[int, int, int]] = []
         """From where to where that grew while a tool ran, with its `seq`."""
+        self.weigh: Callable[[int], None] | None = None
+        """Told how many bytes a large draft has, before it is submitted; None where nothing waits to be written."""
         self._lock = _originals.RLock()
 
     # --- told by the kernel ----------------------------------------------------------------------------------------
@@ -214,6 +219,8 @@ class Recorder:
             encoded = encode(item)
             if encoded.opaque:
                 draft.add_opaque(below("items.*", encoded.opaque))
+            if self.weigh is not None and len(encoded.body) > HEAVY:
+                self.weigh(len(encoded.body))
             self._submit(Item(crossing.seq, crossing.rule, encoded.body))
             draft.handed_out()
         except Exception as error:
@@ -312,6 +319,13 @@ class Recorder:
                 raise
             self._fault(crossing, error)
 
+    def written(self, crossing: Crossing) -> None:
+        """Let go of what was noted of a crossing: a context that was copied inside of it may live for ever."""
+        draft = crossing.record
+        is_whole = crossing.form == "value" and crossing.seq not in self._open
+        if is_whole and type(draft) is Draft and not draft.streamed:
+            crossing.record = None
+
     def dropped(self, crossing: Crossing) -> None:
         """Let go of what is kept of a crossing that nobody can bring to its end any more."""
         draft: Draft = crossing.record
@@ -329,6 +343,8 @@ class Recorder:
         """Begin one request of an HTTP client; None where no model crossing is open around it."""
         if type(current) is not Crossing or current.handler is not self or not _keeps_exchanges(current):
             return None
+        if current.record is None:  # it has ended and is written: what was started in it goes on
+            return PASSING
         try:
             wire = point.transport.sent(point.parameters, arguments)
             draft: Draft = current.record
@@ -446,6 +462,8 @@ class Recorder:
         draft.arguments, draft.watch = (), None  # as `let_go` does
         if draft.is_attended:
             self._finish_attended(crossing, draft)
+        if self.weigh is not None and (size := draft.size) > HEAVY:
+            self.weigh(size)
         self._submit(crossing)
 
     def _finish_attended(self, crossing: Crossing, draft: Draft) -> None:

@@ -146,6 +146,8 @@ class Recording(Session):
                 load=self.redactor.load,
             )
         self.recorder = Recorder(self.writer.submit, self.problem)
+        if isinstance(self.writer, Writer):
+            self.recorder.weigh = self.writer.weigh
         rules = activation.rules
         self._keeps_state = store.url is not None and (rules.snapshot or bool(rules.snapshots))
         self._keeper: StateKeeper | None = None
@@ -676,6 +678,7 @@ class Recording(Session):
         if isinstance(submitted, Crossing):
             rest = self.tally.rest(submitted.seq)
             envelope = self.tally.envelope(submitted)
+            self.recorder.written(submitted)
             prepared = self._with_words(envelope) if self.is_child else envelope
             return _after_items({submitted.seq: rest}, prepared) if rest else prepared
         if isinstance(submitted, Begun):

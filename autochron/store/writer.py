@@ -43,6 +43,9 @@ LOOK: Final = 4
 TOGETHER: Final = 256
 """Drafts that are committed together at most."""
 
+MOST_WAITING: Final = 64 * 1024 * 1024
+"""Bytes of large drafts that wait, at most: then a caller waits until they are written."""
+
 PATIENCE: Final = 10.0
 """Seconds that a caller waits for a sink that takes nothing. Preparing a draft may take longer: that is our work and ends."""
 
@@ -90,6 +93,8 @@ class Writer:
         self._gates: deque[tuple[Any, bool]] = deque()
         """What opens after the next cycle, and whether all is to be in the store by then."""
         self._saver.start_anew()
+        self._heavy = 0
+        """Bytes of large drafts that were submitted since the queue was last empty."""
         self._settled = True
         self._since = 0
         """When the queue was last empty: what is in it now is younger."""
@@ -131,6 +136,12 @@ class Writer:
             self._wake()
         if len(queue) > self._press_from:
             self._press()
+
+    def weigh(self, size: int) -> None:
+        """Count the bytes of a large draft, which is submitted next."""
+        self._heavy += size
+        if self._heavy > MOST_WAITING:
+            self._press_from = -1
 
     def flush(self, timeout: float | None = None) -> bool:
         """Have everything that was submitted written and committed; tell whether that is done.
@@ -247,6 +258,8 @@ class Writer:
         """Hurry the writing thread, and wait for it where there is no room or the draft must be durable."""
         if self._sync:
             self._flush(settles=self._waits)
+        elif self._heavy > MOST_WAITING and not self._stalled:
+            self._stalled = not self._flush(settles=False)
         elif len(self._queue) <= self._limit:
             if self._remote is None:
                 self._ring()
@@ -313,10 +326,11 @@ class Writer:
                 self._writing = True
                 self._saver.save(self._take())
                 self._writing = False
+            self._heavy = 0
+            if not self._sync:
+                self._press_from = self._press_at
             if self._remote is not None:
                 self._since = _originals.perf_counter_ns()
-                if not self._sync:
-                    self._press_from = self._press_at
             if self._saver.failed:
                 self._saver.save([])
             self._settle(waits=any(settles for _, settles in gates))

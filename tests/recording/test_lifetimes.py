@@ -162,3 +162,39 @@ def test_nothing_of_a_programs_own_is_kept_alive(program):
     recorded = processes.autochron(program, "run", "agent.py")
     assert (recorded.status, recorded.text) == (0, plain.text), recorded.said
     assert plain.text == ""
+
+
+HOLDING = """
+import asyncio, contextvars, gc, lib
+
+KEPT = []
+
+def hold(text):
+    KEPT.append(contextvars.copy_context())
+    return text[::-1]
+
+async def start(text):
+    KEPT.append(asyncio.get_running_loop().create_task(asyncio.sleep(3600)))
+    return text[::-1]
+
+async def main():
+    for number in range(50):
+        lib.make(lambda: hold(f"{number}" * 4_000)) and await lib.give_later(await start("x" * 4_000))
+    for _ in range(100):  # until it is written
+        await asyncio.sleep(0.1)
+        gc.collect()
+        held = [each for each in gc.get_objects() if type(each).__name__ == "Draft" and each.size > 3_000]
+        if not held:
+            break
+    print(len(held))
+    for task in KEPT[1::2]:
+        task.cancel()
+
+asyncio.run(main())
+"""
+
+
+def test_contexts_that_live_on_hold_nothing_of_the_crossings_that_they_were_copied_in(program):
+    (program / "agent.py").write_text(HOLDING)
+    recorded = processes.autochron(program, "run", "--quiet", "agent.py")
+    assert (recorded.status, recorded.text) == (0, "0\n"), recorded.said

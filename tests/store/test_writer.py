@@ -193,6 +193,26 @@ def test_a_draft_that_takes_long_to_prepare_is_waited_for(sink, monkeypatch):
     assert (seqs(sink), writer.lost, writer.fault) == ([1, 2], 0, None)
 
 
+def test_what_waits_is_bounded_by_its_bytes(sink, make):
+    waiting, most = [], []
+
+    def prepare(draft):
+        time.sleep(0.002)
+        waiting.remove(draft)
+        return draft
+
+    writer = make(prepare)
+    envelopes = [samples.small(number) for number in range(1, 101)]
+    for each in envelopes:
+        writer.weigh(module.MOST_WAITING // 4)
+        waiting.append(each)
+        writer.submit(each)
+        most.append(len(waiting))
+    writer.close()
+    assert (sink.kept, writer.lost, waiting) == (envelopes, 0, [])
+    assert max(most) <= 5
+
+
 def test_sync_returns_after_the_commit(sink, make):
     writer = make(durability="sync")
     for seq in range(1, 20):
