@@ -62,6 +62,15 @@ class ClassTable(dict[type, V]):
             self._passing[cls] = known
         return known
 
+    def find_lasting(self, cls: type, make: Callable[[type], V]) -> V:
+        """Return what is known of a class, and keep it only where the class lasts: it may hold the class."""
+        found = self.get(cls)
+        if found is None:
+            found = make(cls)
+            if lasts(cls):
+                self[cls] = found
+        return found
+
     def forget(self) -> None:
         """Forget all that was found out."""
         self.clear()

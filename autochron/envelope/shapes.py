@@ -13,6 +13,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from autochron._class_table import ClassTable
+
 Kind: TypeAlias = Literal[
     "exception",
     "enum",
@@ -50,8 +52,16 @@ _SLOT = types.MemberDescriptorType
 _HTTP = ("Request", "Response", "URL", "Headers")
 
 
+_kinds: ClassTable[Kind] = ClassTable()
+_slots: ClassTable[tuple[tuple[str, Any], ...]] = ClassTable()
+
+
 def kind_of(cls: type) -> Kind:
     """Tell how an instance is stored; `none` is no value type."""
+    return _kinds.find(cls, _kind_of)
+
+
+def _kind_of(cls: type) -> Kind:
     if issubclass(cls, BaseException):
         return "exception"
     if issubclass(cls, enum.Enum):
@@ -171,6 +181,10 @@ def _python_made(cls: type, base: type) -> bool:
 
 def slots_of(cls: type) -> tuple[tuple[str, Any], ...]:
     """Give (name, descriptor) for the slots that Python classes declare, bases first."""
+    return _slots.find_lasting(cls, _slots_of)
+
+
+def _slots_of(cls: type) -> tuple[tuple[str, Any], ...]:
     found: dict[str, Any] = {}
     for ancestor in reversed(cls.__mro__):
         space = vars(ancestor)

@@ -10,6 +10,7 @@ from _blake2 import blake2b  # not hashlib, which loads OpenSSL
 from collections import deque
 from typing import Any, Final
 
+from autochron._class_table import ClassTable
 from autochron.envelope import objects, shapes
 from autochron.envelope import types as names
 
@@ -81,10 +82,18 @@ def _digest(value: Any, budget: _Budget, level: int) -> bytes:
             continue
         members = _members(item, kind, budget, level)
         open_.add(id(item))
-        put(b"(" + names.label(kind).encode("utf-8", "surrogatepass"))
+        put(_labels.find(kind, _label))
         stack.append(_Close(id(item)))
         stack += reversed(members)
     return hashed.digest()
+
+
+def _label(kind: type) -> bytes:
+    return b"(" + names.label(kind).encode("utf-8", "surrogatepass")
+
+
+_labels: ClassTable[bytes] = ClassTable()
+names.on_root_change(_labels.forget)
 
 
 def _scalar(value: Any) -> bytes:

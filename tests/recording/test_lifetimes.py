@@ -177,16 +177,18 @@ async def start(text):
     KEPT.append(asyncio.get_running_loop().create_task(asyncio.sleep(3600)))
     return text[::-1]
 
+def count():
+    return sum(type(each).__name__ == "Draft" and each.size > 3_000 for each in gc.get_objects())
+
 async def main():
     for number in range(50):
         lib.make(lambda: hold(f"{number}" * 4_000)) and await lib.give_later(await start("x" * 4_000))
     for _ in range(100):  # until it is written
         await asyncio.sleep(0.1)
         gc.collect()
-        held = [each for each in gc.get_objects() if type(each).__name__ == "Draft" and each.size > 3_000]
-        if not held:
+        if not count():
             break
-    print(len(held))
+    print(count())
     for task in KEPT[1::2]:
         task.cancel()
 
