@@ -137,6 +137,7 @@ encode_sorted = _sorting.encode
 """Write a value that was screened with its keys sorted; raises where it has to be walked."""
 
 _looking = msgspec.msgpack.Encoder(enc_hook=_hook)
+_to_look = _looking.encode
 _looking_exactly = msgspec.json.Encoder(enc_hook=_hook)
 _EXTENSION = 0xFF
 # How MessagePack writes a moment, by the sizes it has for that.
@@ -153,6 +154,11 @@ def encode_look(value: Any) -> bytes:
     if _EXTENSION in look and any(sign in look for sign in _MOMENTS):
         return _looking_exactly.encode(value)
     return look
+
+
+def is_cut(body: bytes) -> bool:
+    """Return whether a canonical input has an argument that is too large to be written."""
+    return body.startswith(TYPES) and TOO_LARGE in body
 
 
 def screen(values: Any) -> None:
@@ -261,6 +267,9 @@ def snapshot(value: Any) -> bytes:
     if _looks_deep():
         return screened_snapshot(value)
     try:
+        look = _to_look(value)  # as `encode_look` does, without a limit: it was written
+        if _EXTENSION not in look:
+            return look
         return encode_look(value)
     except TooLargeError:
         return TOO_LARGE

@@ -19,6 +19,7 @@ import types
 from _blake2 import blake2b  # not hashlib, which loads OpenSSL
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import repeat
 from math import isfinite
 from typing import Any, Final, TypeAlias
 
@@ -56,18 +57,19 @@ _PLAIN = frozenset({str, int, bool, type(None)})
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-def is_plain(value: Any, depth: int = MAX_DEPTH, left: list[int] | None = None) -> bool:  # noqa: C901 - written out: this is the hot path
+def is_plain(value: Any, depth: int = MAX_DEPTH, left: Iterator[None] | None = None) -> bool:  # noqa: C901 - written out: this is the hot path
     """Return whether a value is JSON as it stands, with all that it holds: by exact types, and no deeper than is read.
 
     Where it holds more than so many containers, it is said to be none: what is shared is gone through each time.
     """
-    if left is None:
-        left = [MAX_NODES]
-    elif left[0] <= 0:
-        return False
-    left[0] -= 1
     kind = type(value)
     if kind is dict:
+        if left is None:
+            left = repeat(None, MAX_NODES)
+        for _ in left:  # the cheapest counter that there is
+            break
+        else:
+            return False
         for key, item in value.items():
             if type(key) is not str:
                 return False
@@ -81,6 +83,12 @@ def is_plain(value: Any, depth: int = MAX_DEPTH, left: list[int] | None = None) 
                 return False
         return True
     if kind is list:
+        if left is None:
+            left = repeat(None, MAX_NODES)
+        for _ in left:
+            break
+        else:
+            return False
         for item in value:
             kind = type(item)
             if kind is str or kind in _PLAIN:

@@ -49,7 +49,7 @@ def _kind_of(cls: type) -> int:
 
 def is_still(values: tuple[Any, ...]) -> bool:
     """Tell whether nothing among the values can change."""
-    within: dict[int, tuple[Any, ...]] = {}  # by identity: the same one may stand in a tuple often
+    has_tuples = False
     for value in values:
         kind = kind_at(type(value))
         if kind is None:
@@ -57,8 +57,13 @@ def is_still(values: tuple[Any, ...]) -> bool:
         if kind:
             if type(value) is not tuple:
                 return False
-            within[id(value)] = value
-    waiting = list(within.values())
+            has_tuples = True
+    return not has_tuples or _are_still(values)
+
+
+def _are_still(values: tuple[Any, ...]) -> bool:
+    within = {id(values): values}  # by identity: the same one may stand in a tuple often
+    waiting = [values]
     while waiting:
         for value in waiting.pop():
             kind = kind_at(type(value))
@@ -222,11 +227,13 @@ class Watch:
         """Give the parameters that were changed in place, as they are now, and what of that can't be done again."""
         look = self._look
         changed = {name: value for name, value, before in self.values if look(value) != before}
-        beyond = [
-            f"changed.{name}: {label(type(value))}"
-            for name, value, before in self.values
-            if before is TOO_LARGE
-        ]
+        beyond: list[str] = []
+        if look is not snapshot:  # which is for what is known not to be too large
+            beyond += (
+                f"changed.{name}: {label(type(value))}"
+                for name, value, before in self.values
+                if before is TOO_LARGE
+            )
         if self.large or self.stored:
             beyond += self._changed_globals(changed)
         if not changed and not self.opaque:

@@ -16,7 +16,7 @@ from autochron.crossing import streams
 from autochron.crossing.kernel import Crossing
 from autochron.crossing.lanes import CURRENT, Root, note_waiting
 from autochron.envelope import codec, shapes, types
-from autochron.envelope.canonical import canonical, screened_snapshot, snapshot
+from autochron.envelope.canonical import canonical, is_cut, screened_snapshot, snapshot
 from autochron.inputs import LARGE, Inputs, inputs_of, observed, sent_form
 from autochron.interrupts import is_interruption
 from autochron.model import Closed, Raised, Returned
@@ -67,7 +67,7 @@ class Recorder:
 
     # --- told by the kernel ----------------------------------------------------------------------------------------
 
-    def begin(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Serving | None:
+    def begin(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Serving | None:  # noqa: C901 - the hot path
         """Note the input."""
         if self.outside is not None and not self._open:
             self.outside.crossing_began()
@@ -96,7 +96,12 @@ class Recorder:
                 else:
                     draft.input = body = canonical(point.parameters, arguments)
                     inputs.large = len(body) > LARGE
-                    draft.watch = watch(point, arguments, inputs.caught, inputs.changing)
+                    if body[2:3] == b"$" and is_cut(body):
+                        draft.watch = watch(
+                            point, arguments, inputs.caught, inputs.changing, look=screened_snapshot
+                        )
+                    else:
+                        draft.watch = watch(point, arguments, inputs.caught, inputs.changing)
                     if inputs.globals is not None:
                         self._watch_globals(crossing, draft, inputs)
                     if draft.watch is not None:
@@ -123,7 +128,7 @@ class Recorder:
         else:
             draft.input = body = canonical(names, values)
             inputs.large = len(body) > LARGE
-        look = snapshot if inputs.whole else screened_snapshot
+        look = snapshot if inputs.whole and not is_cut(draft.input) else screened_snapshot
         draft.watch = watch(point, arguments, inputs.caught, inputs.changing, looks, look)
         if inputs.globals is not None:
             self._watch_globals(crossing, draft, inputs)
