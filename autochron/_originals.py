@@ -44,6 +44,9 @@ get_ident = threading.get_ident
 main_thread = threading.main_thread
 
 
+_abspath = os.path.abspath
+
+
 def temporary_folder() -> str:
     """Return the absolute path of the folder for temporary files, as Python takes it; `tempfile` draws random numbers."""
-    return os.path.abspath(environ.get("TMPDIR") or "/tmp")  # noqa: S108 - who makes a file there draws its name by chance
+    return _abspath(environ.get("TMPDIR") or "/tmp")  # noqa: S108 - who makes a file there draws its name by chance

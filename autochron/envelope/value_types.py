@@ -57,19 +57,13 @@ _PLAIN = frozenset({str, int, bool, type(None)})
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-def is_plain(value: Any, depth: int = MAX_DEPTH, left: Iterator[None] | None = None) -> bool:  # noqa: C901 - written out: this is the hot path
+def is_plain(value: Any, depth: int = MAX_DEPTH, left: Iterator[None] | None = None) -> bool:  # noqa: C901 - the hot path, written out
     """Return whether a value is JSON as it stands, with all that it holds: by exact types, and no deeper than is read.
 
     Where it holds more than so many containers, it is said to be none: what is shared is gone through each time.
     """
     kind = type(value)
     if kind is dict:
-        if left is None:
-            left = repeat(None, MAX_NODES)
-        for _ in left:  # the cheapest counter that there is
-            break
-        else:
-            return False
         for key, item in value.items():
             if type(key) is not str:
                 return False
@@ -79,16 +73,19 @@ def is_plain(value: Any, depth: int = MAX_DEPTH, left: Iterator[None] | None = N
             if kind is float:
                 if not isfinite(item):
                     return False
-            elif (kind is not dict and kind is not list) or not depth or not is_plain(item, depth - 1, left):
+            elif kind is dict or kind is list:
+                if left is None:
+                    left = repeat(None, MAX_NODES)
+                for _ in left:  # the cheapest counter that there is
+                    break
+                else:
+                    return False
+                if not depth or not is_plain(item, depth - 1, left):
+                    return False
+            else:
                 return False
         return True
     if kind is list:
-        if left is None:
-            left = repeat(None, MAX_NODES)
-        for _ in left:
-            break
-        else:
-            return False
         for item in value:
             kind = type(item)
             if kind is str or kind in _PLAIN:
@@ -96,7 +93,16 @@ def is_plain(value: Any, depth: int = MAX_DEPTH, left: Iterator[None] | None = N
             if kind is float:
                 if not isfinite(item):
                     return False
-            elif (kind is not dict and kind is not list) or not depth or not is_plain(item, depth - 1, left):
+            elif kind is dict or kind is list:
+                if left is None:
+                    left = repeat(None, MAX_NODES)
+                for _ in left:
+                    break
+                else:
+                    return False
+                if not depth or not is_plain(item, depth - 1, left):
+                    return False
+            else:
                 return False
         return True
     return kind in _PLAIN or (kind is float and isfinite(value))

@@ -70,7 +70,7 @@ class Recorder:
     def begin(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Serving | None:  # noqa: C901 - the hot path
         """Note the input."""
         if self.outside is not None and not self._open:
-            self.outside.crossing_began()
+            self._tell_outside(self.outside.crossing_began)
         draft = crossing.record = Draft(_now(), arguments)
         self._open[crossing.seq] = crossing
         self._latest = crossing.seq
@@ -328,7 +328,7 @@ class Recorder:
         """Let go of what was noted of a crossing: a context that was copied inside of it may live for ever."""
         draft = crossing.record
         is_whole = crossing.form == "value" and crossing.seq not in self._open
-        if is_whole and type(draft) is Draft and not draft.streamed:
+        if is_whole and type(draft) is Draft and not draft.streamed and not draft.wires:
             crossing.record = None
 
     def dropped(self, crossing: Crossing) -> None:
@@ -435,10 +435,20 @@ class Recorder:
                 draft.add_opaque(without_aliases(encoded.opaque, draft.aliases or ()))
         draft.outcome = Returned(body)
 
+    def _tell_outside(self, tell: Callable[[], None]) -> None:
+        try:
+            tell()
+        except Exception as error:  # a function of `os` that the program has put in the place of Python's
+            if is_interruption(error):
+                raise
+            self._problem(
+                f"what changed outside of boundaries is not known: {type(error).__name__}: {error} (unlooked)"
+            )
+
     def _close_one(self, crossing: Crossing) -> None:
         self._open.pop(crossing.seq, None)
         if self.outside is not None and not self._open:
-            self.outside.crossing_ended()
+            self._tell_outside(self.outside.crossing_ended)
 
     def _stream_value(self, draft: Draft, value: Any) -> Returned:
         if value is None:
@@ -459,7 +469,7 @@ class Recorder:
         if wires is None or all(wire.closed for wire in wires):
             self._open.pop(crossing.seq, None)  # as `_close_one` does
             if self.outside is not None and not self._open:
-                self.outside.crossing_ended()
+                self._tell_outside(self.outside.crossing_ended)
         if draft.input is None and not wires:
             self._note_late(draft)
         if draft.streamed and not wires and draft.inputs is not None and draft.inputs.deferred:

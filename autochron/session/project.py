@@ -11,6 +11,10 @@ from typing import Any
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
+_abspath = os.path.abspath
+"""As it was before a program put another one in its place."""
+
+
 class Project:
     """The files that are the user's: those under the rules' `project`, by default under the program's folder.
 
@@ -33,7 +37,7 @@ class Project:
         # Most modules by far, at every start: to make each path absolute takes longer than all else here.
         if file.startswith(self._libraries) and ".." not in file and file not in self._files:
             return False
-        path = os.path.abspath(file)
+        path = _abspath(file)
         if path in self._files:
             return True
         if not path.startswith(self._folders):
@@ -42,7 +46,7 @@ class Project:
 
     def _name(self, file: str) -> str:
         """Give a file's path relative to the root where it lies below it."""
-        path = os.path.abspath(file)
+        path = _abspath(file)
         inside = path.startswith(os.path.join(self.root, ""))
         return os.path.relpath(path, self.root).replace(os.sep, "/") if inside else path
 

@@ -605,7 +605,13 @@ class Recording(Session):
         )  # lazy: most programs change nothing outside a boundary
 
         rules = self.activation.rules
-        found = self._outside.effects()
+        try:
+            found = self._outside.effects()
+        except Exception as error:  # a function of `os` that the program has put in the place of Python's
+            self.problem(
+                f"what changed outside of boundaries is not known: {type(error).__name__}: {error} (unlooked)"
+            )
+            return ()
         return tuple(structs.replace(each, near=near_rule(rules, each.function)) for each in found)
 
     def _make_footer(self, ending: Ending) -> Footer:

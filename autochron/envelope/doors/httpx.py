@@ -43,7 +43,8 @@ class Httpx:
             wire.end(ended, complete=True)
             return
         wire.raw = True
-        response.stream = _listener(wire.library)(response.stream, wire, ended)
+        stream = response.stream
+        response.stream = _listener(wire.library, _ways_of(stream, wire.library))(stream, wire, ended)
 
     def decoded(self, wire: Wire) -> bytes:
         """Give the response's body as far as it was read, without its content-encoding."""
@@ -63,14 +64,19 @@ class Httpx:
         request = arguments[parameters.index("request")]
         module = sys.modules[_library_of(request)]
         body = bodies.restore_body(exchange.body)
+        streams = "stream" in parameters and bool(arguments[parameters.index("stream")])
+        ways: tuple[str, ...] = _BOTH  # what is read at once is read here, whatever the client
+        if streams and "self" in parameters:
+            is_async = isinstance(arguments[parameters.index("self")], module.AsyncClient)
+            ways = _BOTH[1:] if is_async else _BOTH[:1]
         response = module.Response(
             exchange.status,
             headers=headers_for(exchange, body),
-            stream=_served(module.__name__)(body, exchange),
+            stream=_served(module.__name__, ways)(body, exchange),
             request=request,
         )
         response.elapsed = _no_time()
-        if "stream" not in parameters or not arguments[parameters.index("stream")]:
+        if not streams:
             response.read()  # of a body that is there: async clients find it read
         return response
 
@@ -104,12 +110,21 @@ def _library_of(request: Any) -> str:
     return type(request).__module__.partition(".")[0]
 
 
-@cache
-def _listener(library: str) -> type:
-    """Make the class of streams that listen; a client insists on its own library's base classes."""
-    module = sys.modules[library]
+_BOTH = ("SyncByteStream", "AsyncByteStream")
+"""The base classes of streams: a client insists on its own, and refuses to read one of the other way."""
 
-    class Listener(module.SyncByteStream, module.AsyncByteStream):  # type: ignore[misc, name-defined]
+
+def _ways_of(stream: Any, library: str) -> tuple[str, ...]:
+    """Return the base classes that a stream has; both where it has none."""
+    return tuple(name for name in _BOTH if isinstance(stream, getattr(sys.modules[library], name))) or _BOTH
+
+
+@cache
+def _listener(library: str, ways: tuple[str, ...]) -> type:
+    """Make the class of streams that listen."""
+    bases: Any = [getattr(sys.modules[library], name) for name in ways]
+
+    class Listener(*bases):  # type: ignore[misc]
         def __init__(self, stream: Any, wire: Wire, ended: Ended) -> None:
             self._stream = stream
             self._wire = wire
@@ -162,11 +177,12 @@ def _no_time() -> Any:
 
 
 @cache
-def _served(library: str) -> type:
-    """Make the class of streams that serve a recorded body, sync and async."""
+def _served(library: str, ways: tuple[str, ...]) -> type:
+    """Make the class of streams that serve a recorded body, in these ways."""
     module = sys.modules[library]
+    bases: Any = [getattr(module, name) for name in ways]
 
-    class Served(module.SyncByteStream, module.AsyncByteStream):  # type: ignore[misc, name-defined]
+    class Served(*bases):  # type: ignore[misc]
         def __init__(self, body: bytes, exchange: Exchange) -> None:
             self._body = body
             self._exchange = exchange
