@@ -336,6 +336,10 @@ class Recorder:
         draft: Draft = crossing.record
         if crossing.done or crossing.seq not in self._open or type(draft) is not Draft:
             return
+        if not draft.streamed and _is_held(crossing, draft):
+            if draft.left_to_exchanges:
+                return
+            self._begin_stream(crossing, draft)  # never read, so it never sent its request
         draft.let_go()
         if draft.streamed:  # it was left open
             draft.ended = _now()

@@ -135,6 +135,8 @@ class Watched:
     def profile(self, frame, event, argument):
         """Hear a call."""
         code = frame.f_code
+        if event == "call" and code.co_name == "find_spec" and _asks_for_zones(frame):
+            return
         if event == "call" and not code.co_filename.startswith((*OURS, __file__, *LIBRARY, "<frozen ")):
             if code.co_filename != "<string>":  # what `namedtuple`, `enum` and `dataclass` make
                 self.found.append(f"call {code.co_qualname} in {code.co_filename}")
@@ -142,6 +144,11 @@ class Watched:
             module = getattr(argument, "__module__", None)
             if module in QUIET and argument.__name__ not in POSIX:
                 self.found.append(f"call {module}.{argument.__name__}")
+
+
+def _asks_for_zones(frame):
+    """Return whether a finder of an installed library is asked for the zones, which `zoneinfo` imports."""
+    return any(str(each).partition(".")[0] == "tzdata" for each in frame.f_locals.values())
 
 
 def _is_library(path):
