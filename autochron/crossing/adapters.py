@@ -185,7 +185,8 @@ def _future_done(crossing: Crossing, future: Any) -> None:
         module = "concurrent.futures" if _is_of_a_pool(type(future)) else "asyncio"
         crossing.handler.raised(crossing, sys.modules[module].CancelledError())
         return
-    failed: BaseException | None = future.exception()
+    # Where that can be read past its method, asyncio still tells of an error that the program never asks for.
+    failed: BaseException | None = future._exception if hasattr(future, "_exception") else future.exception()  # noqa: SLF001
     if failed is not None:
         crossing.handler.raised(crossing, failed)
     else:
