@@ -79,7 +79,7 @@ _unbegun: dict[int, weakref.ref[Any]] = {}
 
 
 def _guarded(crossing: Crossing, stand_in: Any) -> Any:
-    """Tell the handler when a stand-in is gone before anything of it has run; return it."""
+    """Return a stand-in of which the handler is told if it is dropped before anything of it has run."""
     key = id(crossing)
 
     def gone(_stand_in: Any) -> None:

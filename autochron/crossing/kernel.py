@@ -95,15 +95,15 @@ class Crossing(Struct, eq=False):
         if self.done:
             return value
         try:
-            followed = None if type(value) in PLAIN else adapt(self, value)
+            if type(value) not in PLAIN:
+                followed = adapt(self, value)
+                if followed is not None:
+                    return followed
         except (
             Exception
-        ) as error:  # of a metaclass: classes that can't be hashed, or that raise when they are asked
+        ) as error:  # of a metaclass whose classes can't be hashed, or raise when they are asked
             if isinstance(error, AutochronError) or is_interruption(error):
                 raise
-            followed = None
-        if followed is not None:
-            return followed
         self.done = True  # as `_end` does
         ident = get_ident()
         BUSY.add(ident)

@@ -104,7 +104,7 @@ class LiveSteps:
         self._crossing = crossing
 
     def gone(self) -> None:
-        """Tell that the object is gone."""
+        """Report that the object is gone."""
         if not self._crossing.done:
             self._crossing.handler.dropped(self._crossing)
 

@@ -23,7 +23,7 @@ from autochron.envelope import arrays, bodies, objects, shapes
 from autochron.envelope import types as names
 from autochron.envelope.budget import MOST_VISITS, TooLargeError, encode_within, multiplies
 from autochron.envelope.tags import has_tag
-from autochron.envelope.value_types import BEYOND, TYPES, is_plain, types_of
+from autochron.envelope.value_types import BEYOND, PLAIN_TYPES, TYPES, is_plain, types_of
 from autochron.interrupts import is_interruption
 
 _FUNCTIONS = (
@@ -183,7 +183,7 @@ def canonical(parameters: Sequence[str], values: Sequence[Any], *, typed: bool =
         index += 1  # noqa: SIM113 - see above
     try:
         for value in values:
-            if type(value) is not str and not is_plain(value):
+            if type(value) not in PLAIN_TYPES and not is_plain(value):
                 break
         else:  # then there is nothing that msgspec must not see, either
             body = encode_sorted(bound)
@@ -264,7 +264,7 @@ def snapshot(value: Any) -> bytes:
     Equal snapshots mean equal canonical forms, at a third of their cost; different ones mean nothing.
     """
     # It was screened when it was written, so only what came in since would have to be.
-    if _looks_deep():
+    if _met_unsafe[0] or "sqlalchemy.orm" in sys.modules:  # `_looks_deep`, written out for the hot path
         return screened_snapshot(value)
     try:
         look = _to_look(value)  # as `encode_look` does, without a limit: it was written

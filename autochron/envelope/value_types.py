@@ -53,7 +53,7 @@ _SMALL_STATE = 500
 
 Tree: TypeAlias = "str | dict[str, Any]"
 
-_PLAIN = frozenset({str, int, bool, type(None)})
+PLAIN_TYPES = frozenset({str, int, bool, type(None)})
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -68,7 +68,7 @@ def is_plain(value: Any, depth: int = MAX_DEPTH, left: Iterator[None] | None = N
             if type(key) is not str:
                 return False
             kind = type(item)
-            if kind is str or kind in _PLAIN:
+            if kind is str or kind in PLAIN_TYPES:
                 continue
             if kind is float:
                 if not isfinite(item):
@@ -88,7 +88,7 @@ def is_plain(value: Any, depth: int = MAX_DEPTH, left: Iterator[None] | None = N
     if kind is list:
         for item in value:
             kind = type(item)
-            if kind is str or kind in _PLAIN:
+            if kind is str or kind in PLAIN_TYPES:
                 continue
             if kind is float:
                 if not isfinite(item):
@@ -105,7 +105,7 @@ def is_plain(value: Any, depth: int = MAX_DEPTH, left: Iterator[None] | None = N
             else:
                 return False
         return True
-    return kind in _PLAIN or (kind is float and isfinite(value))
+    return kind in PLAIN_TYPES or (kind is float and isfinite(value))
 
 
 def types_of(bound: dict[str, Any], walk: Callable[[Any], Any]) -> bytes:
@@ -207,7 +207,7 @@ class _Walk:
         """Return the trees of a container's members, without those that are plain."""
         found: dict[str, Any] = {}
         for key, value in items:
-            if type(value) in _PLAIN and (type(value) is not str or value.isascii()):
+            if type(value) in PLAIN_TYPES and (type(value) is not str or value.isascii()):
                 self.nodes += 1
                 continue
             tree = self.tree(value, depth)

@@ -47,6 +47,8 @@ def without_aliases(opaque: Iterable[str], aliases: Iterable[Alias]) -> list[str
 
 def _members(held: Any) -> Iterable[tuple[str | int, Any]]:
     if type(held) is dict:
-        is_object = all(type(key) is str and key[:1] != "$" for key in held)  # else it is written as pairs
-        return list(held.items()) if is_object else ()
+        for key in held:
+            if type(key) is not str or key[:1] == "$":  # it is written as pairs
+                return ()
+        return list(held.items())
     return enumerate(held)

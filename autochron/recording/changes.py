@@ -10,7 +10,7 @@ import enum
 import types
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from autochron._class_table import ClassTable
 from autochron.envelope import arrays, codec, objects, shapes
@@ -110,6 +110,8 @@ _SMALL = 64
 _NOTHING: Any = object()
 
 NO_LOOKS: Mapping[int, bytes] = MappingProxyType({})
+
+_UNCHANGED: Final = (None, ())
 
 
 def watch(
@@ -211,7 +213,9 @@ class Watch:
 
     def names(self) -> dict[int, str]:
         """Return the parameters by the `id` of their values."""
-        found = {id(value): name for name, value, _ in self.values}
+        found = {}
+        for name, value, _ in self.values:
+            found[id(value)] = name
         for name, value, _ in self.opaque:
             found[id(value)] = name
         return found
@@ -226,7 +230,12 @@ class Watch:
     def changes(self) -> tuple[bytes | None, tuple[str, ...]]:
         """Give the parameters that were changed in place, as they are now, and what of that can't be done again."""
         look = self._look
-        changed = {name: value for name, value, before in self.values if look(value) != before}
+        changed = {}
+        for name, value, before in self.values:  # no comprehension: that is one more call on Python 3.11
+            if look(value) != before:
+                changed[name] = value  # noqa: PERF403 - see above
+        if not changed and look is snapshot and not (self.opaque or self.large or self.stored):
+            return _UNCHANGED
         beyond: list[str] = []
         if look is not snapshot:  # which is for what is known not to be too large
             beyond += (

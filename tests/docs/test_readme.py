@@ -157,7 +157,7 @@ def test_the_tour(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     tour = Tour(tmp_path, port)
-    removed = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "PYTEST_ADDOPTS")
+    removed = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
     kept = {name: value for name, value in os.environ.items() if name not in removed}
     path = os.pathsep.join((os.path.dirname(sys.executable), os.environ["PATH"]))
     done = subprocess.run(

@@ -7,7 +7,7 @@ pack, where what crosses the network escapes, too; and without running anything.
 import json
 import re
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import pytest
@@ -49,6 +49,8 @@ def program(name):
 
 
 QUIET = Script()
+APART = Script((*runs.SCRIPT.steps[:-1], replace(runs.SCRIPT.steps[-1], latency=0.4)))
+"""The events of a stream come one by one: where all come at once, the line that reads them asks the network for nothing."""
 
 
 def usual(model):
@@ -103,9 +105,7 @@ BARE = [
     ),
     bare("smolagents openai", "smolagents_tools", {46: "smolagents"}, test_smolagents.TEAM),
     bare("litellm", "litellm_chat", {42: "litellm"}, test_litellm.SHOP),
-    bare(
-        "google-genai", "google_async", {18: "google", 24: "google"}, runs.SCRIPT, test_google_genai.variables
-    ),
+    bare("google-genai", "google_async", {18: "google", 24: "google"}, APART, test_google_genai.variables),
     bare(
         "mistralai",
         "mistral_async",

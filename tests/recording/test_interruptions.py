@@ -85,7 +85,7 @@ def caught(call, *arguments):
 PLACES = [
     (double, recorder, "watch"),
     (lambda value: same([value]), recorder, "argument_of"),
-    (double, canonical, "is_plain"),
+    (double, canonical, "encode_sorted"),
     (lambda value: double((value,)), canonical, "_screen"),
     (double, codec, "Writer"),
     (fail, codec, "Writer"),

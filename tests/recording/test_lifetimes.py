@@ -150,7 +150,7 @@ for case, seen in alive.items():
 
 @pytest.fixture
 def program(tmp_path):
-    """Give the folder of a program."""
+    """Return the folder of a program."""
     (tmp_path / "lib.py").write_text(LIB)
     (tmp_path / "autochron.toml").write_text(RULES)
     (tmp_path / "agent.py").write_text(AGENT)
