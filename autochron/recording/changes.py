@@ -230,7 +230,7 @@ class Watch:
     def changes(self) -> tuple[bytes | None, tuple[str, ...]]:
         """Give the parameters that were changed in place, as they are now, and what of that can't be done again."""
         look = self._look
-        changed = {}
+        changed: dict[str, Any] = {}
         for name, value, before in self.values:  # no comprehension: that is one more call on Python 3.11
             if look(value) != before:
                 changed[name] = value  # noqa: PERF403 - see above
