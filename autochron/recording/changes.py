@@ -247,10 +247,10 @@ class Watch:
             beyond += self._changed_globals(changed)
         if not changed and not self.opaque:
             return None, tuple(beyond)
-        for name, value, before in self.opaque:
+        for name, value, surface in self.opaque:
             now = _surface(value)
-            if now != before:
-                attributes, where = _changed_attributes(value, before, now)
+            if now != surface:
+                attributes, where = _changed_attributes(value, surface, now)
                 changed |= {f"{name}.{attribute}": held for attribute, held in attributes.items()}
                 if where:
                     beyond.append(f"changed.{name}{where}: {label(type(value))}")
