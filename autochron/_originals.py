@@ -7,10 +7,42 @@ through these names, so that a later patch of the originals neither sees us nor 
 from __future__ import annotations
 
 import _thread
-import os
+import genericpath
+import os as _os
 import sys
 import threading
 import time
+from types import FunctionType, ModuleType
+
+TYPE_CHECKING = False
+
+
+def _copy(module: ModuleType, **inside: ModuleType) -> ModuleType:
+    """Copy a module: its functions call each other's copies, and what is given is in the place of what it imports."""
+    copied = ModuleType(module.__name__)
+    copied.__dict__.update(vars(module), **inside)
+    for name, value in vars(module).items():
+        if type(value) is FunctionType and (
+            value.__globals__ is vars(module) or value.__globals__ is vars(genericpath)
+        ):
+            function = FunctionType(
+                value.__code__, copied.__dict__, value.__name__, value.__defaults__, value.__closure__
+            )
+            function.__kwdefaults__ = value.__kwdefaults__
+            setattr(copied, name, function)
+    return copied
+
+
+program_os = _os
+"""The module that the program has: for what we put into it."""
+
+if TYPE_CHECKING:
+    import os as os  # noqa: PLC0414 - handed on
+else:
+    # A program may put functions of its own in the place of those of `os`, which raise, count or make up files: blockbuster,
+    # pyfakefs and mocks do. Ours stay.
+    os = _copy(_os, path=_copy(_os.path))
+    os.path.os = os
 
 perf_counter_ns = time.perf_counter_ns
 time_ns = time.time_ns

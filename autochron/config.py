@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-import os
+from autochron._originals import os
 
 RULE_FILE = "autochron.toml"
 PROJECT_FILE = "pyproject.toml"

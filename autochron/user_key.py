@@ -7,12 +7,12 @@ is ever written into a trace.
 
 from __future__ import annotations
 
-import os
 import stat
 from _blake2 import blake2b  # not hashlib, which loads OpenSSL
 from typing import Final
 
 from autochron import _originals
+from autochron._originals import os
 
 _NAME: Final = "user.key"
 _LENGTH: Final = 64

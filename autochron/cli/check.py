@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import cast
 
+from autochron._originals import os
 from autochron.cli.options import FLAG, MANY, VALUE, parse, percentage
 from autochron.config import default_store, find_rule_file
 from autochron.errors import UsageError

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any, Self
 
+from autochron._originals import os
 from autochron.cli.options import FLAG, VALUE, Parsed, parse, seconds
 from autochron.errors import UsageError
 from autochron.report.impact import folder_of, keep, write_impacts

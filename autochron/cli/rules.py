@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import Counter
 
+from autochron._originals import os
 from autochron.cli.options import FLAG, VALUE, Parsed, parse
 from autochron.config import RULE_FILE, default_store, find_rule_file
 from autochron.errors import TraceNotFoundError, UsageError

@@ -50,7 +50,7 @@ class Root:
 
     __slots__ = (
         "awaited", "begun", "causes", "collapses", "counts", "is_ordered", "kernel", "lane", "parent", "quiet", "root",
-        "spawned", "task",
+        "spawned", "task", "unsettled",
     )  # fmt: skip
 
     def __init__(
@@ -68,36 +68,58 @@ class Root:
         """The crossing that began last in it, by its number."""
         self.causes: tuple[int, ...] = ()
         """Crossings of other lanes without which its next one would not begin: what it was started after, or waited for."""
-        self.awaited: tuple[Root, ...] = ()
-        """Lanes of tasks that it is waiting for, or was until now."""
+        self.awaited: dict[Root, None] = {}
+        """Lanes of tasks that it is waiting for, or was until now: in the order in which they crossed first."""
+        self.unsettled = 0
+        """How many of them there must be before it is looked again for those that have ended."""
         self.task: Any = None
         """A weak reference to its task of asyncio, if it is one's."""
         self.is_ordered = False
         """Whether it has causes, waits for lanes, or is a task's."""
 
     def latest(self) -> tuple[int, ...]:
-        """Return what has begun before what waits for this lane goes on: its last crossing, and what it waited for."""
+        """Return what has begun before what waits for this lane goes on: what it waited for, and last its last crossing.
+
+        As many as are kept as causes: the lanes that it waited for last, where there are more.
+        """
         found: dict[int, None] = {}
-        seen: list[Root] = []
+        seen = {self: None}
         waiting = [self]
-        while waiting:
+        while waiting and len(found) <= _MOST_CAUSES:
             root = waiting.pop()
-            seen.append(root)
             if root.begun:
                 found[root.begun] = None
-            found |= dict.fromkeys(root.causes)
-            waiting += [each for each in root.awaited if each not in seen]
-        return tuple(found)
+            found |= dict.fromkeys(reversed(root.causes))
+            for each in tuple(itertools.islice(reversed(root.awaited), _MOST_CAUSES))[::-1]:
+                if each not in seen:
+                    seen[each] = None
+                    waiting.append(each)
+        return tuple(reversed(found))
 
     def take_causes(self) -> tuple[int, ...]:
         """Return what its next crossing comes after; the one after that no more does."""
         found = dict.fromkeys(self.causes)
         for each in self.awaited:
             found |= dict.fromkeys(each.latest())
-        self.causes, self.awaited = (), ()
+        self.causes, self.awaited, self.unsettled = (), {}, 0
         self.is_ordered = self.task is not None
         found.pop(self.begun, None)
         return tuple(found)
+
+    def settle(self) -> None:
+        """Keep of the tasks that it waited for and that have ended their crossings alone: a loop may start tasks for ever."""
+        if len(self.awaited) < self.unsettled or not next(reversed(self.awaited)).has_ended():
+            return
+        for each in tuple(self.awaited):
+            if each.has_ended():
+                del self.awaited[each]
+                self.add_causes(each.latest())
+        self.unsettled = 2 * len(self.awaited)
+
+    def has_ended(self) -> bool:
+        """Return whether its task has."""
+        task = self.task and self.task()
+        return task is None or task.done()
 
     def add_causes(self, seqs: tuple[int, ...]) -> None:
         """Note crossings without which its next one would not begin."""
@@ -158,6 +180,8 @@ def spawn(current: Any, label: str) -> Root:
     nth = spawned[label] = spawned.get(label, 0) + 1
     parent = current.parent if current is current.root else current
     root = Root(current.root.kernel, f"{current.root.lane}/{label}.{nth}", parent)
+    if current.root.awaited:
+        current.root.settle()
     root.add_causes(current.root.latest())
     return root
 
@@ -197,7 +221,7 @@ def note_waiting(root: Root) -> None:
     for each in () if task is None else _waiting_for(task):
         other = _lanes_of.get(each)
         if other is not None and other is not root and root not in other.awaited:
-            other.awaited += (root,)
+            other.awaited[root] = None
             other.is_ordered = True
 
 
@@ -523,7 +547,7 @@ class _Feed:
         self._waiting: deque[tuple[int, ...]] = deque(maxlen=100_000)
 
     def put(self, root: Root) -> tuple[int, ...]:
-        self._lanes[0].add(root.lane)
+        _note_lane(self._lanes[0], root)
         causes = (root.begun, *root.causes)
         self._waiting.append(causes)
         return causes
@@ -533,10 +557,15 @@ class _Feed:
             self._waiting.remove(causes)
 
     def got(self, root: Root) -> None:
-        self._lanes[1].add(root.lane)
+        _note_lane(self._lanes[1], root)
         causes = self._waiting.popleft() if self._waiting else ()
         if all(len(each) == 1 for each in self._lanes) and self._lanes[0] != self._lanes[1]:
             root.add_causes(tuple(filter(None, causes)))
+
+
+def _note_lane(lanes: set[str], root: Root) -> None:
+    if len(lanes) < 2:  # whether there is more than one is all that counts: a service has one a request
+        lanes.add(root.lane)
 
 
 _feeds: WeakKeyDictionary[Any, _Feed] = WeakKeyDictionary()

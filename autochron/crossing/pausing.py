@@ -7,11 +7,11 @@ in the middle of a recorded or replayed program; for a program's own code it wou
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from autochron._originals import os
 from autochron.crossing.lanes import CURRENT, PAUSE
 from autochron.crossing.processes import VARIABLE
 

@@ -11,12 +11,12 @@ that gets an environment without it is a stranger.
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
+from autochron._originals import os
 from autochron.crossing.lanes import (
     CHILD,
     CURRENT,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 
 import msgspec
 from msgspec import Struct
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.detect.scan import Seen
 
 NAME = "check.msgpack"

@@ -413,7 +413,7 @@ QUIET: tuple[str, ...] = (
 """Functions that look at files to do what they are told, and give nothing of what they see; and the one that makes copies,
 which makes a generator and then gives it its state. Beneath them nothing counts."""
 
-CHANGING: dict[str, tuple[str, ...]] = {"time_machine": ("_time_machine:patch", "_time_machine:unpatch")}
+CHANGING: dict[str, tuple[str, ...]] = {"_time_machine": ("_time_machine:patch", "_time_machine:unpatch")}
 """Modules that change functions of C in place, and take what they find by name for one of them, when they are imported or, in
 other versions, when these functions are called."""
 

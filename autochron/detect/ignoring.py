@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 
 import msgspec
 
+from autochron._originals import os
 from autochron.detect.catalogue import BY_NAME
 from autochron.detect.lines import hash_of, source_lines
 from autochron.model import AmbientRule, Finding, IgnoreRule, Rules

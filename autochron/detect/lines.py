@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from functools import lru_cache
+
+from autochron._originals import os
 
 # Not hashlib: it loads OpenSSL, 3 ms at the start of every run.
 if sys.version_info >= (3, 12):

@@ -6,11 +6,11 @@ connections, needs no patch.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from autochron._originals import os
 from autochron.detect.attribution import Attribution
 from autochron.detect.catalogue import BY_NAME, CHANGING, CLOCKS, QUIET, SHIELDS, SOURCES, Source
 from autochron.detect.lines import line_hash

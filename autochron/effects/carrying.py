@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -12,6 +11,7 @@ from typing import Any
 from msgspec import structs
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.effects.changes import digest_of
 from autochron.effects.databases import open_read_only
 from autochron.effects.snapshots import SnapshotFolder

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.effects.lock_safe import read_whole
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ Apart from the rest, for a recording asks for them as it starts.
 
 from __future__ import annotations
 
-import os
-
+from autochron._originals import os
 from autochron.effects.undisturbed import undisturbed
 
 CHANGED_PATHS: dict[str, tuple[tuple[int, int | None], ...]] = {

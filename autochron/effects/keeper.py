@@ -8,13 +8,13 @@ opens nothing of the kind costs nothing.
 from __future__ import annotations
 
 import fnmatch
-import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.effects.databases import SIDE_FILES, database_path, is_database
 from autochron.effects.events import CHANGED_PATHS, FOLLOWS_LINKS, LISTS, path_of_descriptor
 from autochron.effects.snapshots import SnapshotFolder

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.effects import redirect
 from autochron.effects.changes import Watch, digest_of
 from autochron.effects.module_state import ModuleState

@@ -8,10 +8,11 @@ open. It is closed at a later read, once the program has closed its own.
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
+
+from autochron._originals import os
 
 _FOLDER = "/dev/fd"
 """The descriptors of this process, by number; not there on systems without such locks."""

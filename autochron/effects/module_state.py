@@ -6,7 +6,6 @@ before and after a live crossing, and put back between the tests of one process.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
@@ -14,6 +13,7 @@ from enum import Enum
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
+from autochron._originals import os
 from autochron.effects.changes import members
 from autochron.effects.held import attributes_of, cells_of, holds_state
 from autochron.model import StateEffect

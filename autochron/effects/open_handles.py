@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import gc
 import io
-import os
 from collections.abc import Collection
 from typing import Any
 
+from autochron._originals import os
 from autochron.effects.databases import SIDE_FILES, is_database
 from autochron.effects.scratch import Scratch
 from autochron.effects.undisturbed import undisturbed

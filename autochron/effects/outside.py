@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import gc
 import io
-import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from autochron import _originals
 from autochron._late import late
+from autochron._originals import os
 from autochron.effects.databases import SIDE_FILES, Mark, database_path, mark_of
 from autochron.effects.events import (
     CHANGED_PATHS,

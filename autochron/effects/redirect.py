@@ -15,12 +15,12 @@ enter; changing the C functions in place, which is unsafe.
 from __future__ import annotations
 
 import builtins
-import os
 import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from autochron._originals import os, program_os
 from autochron.effects import redirected_databases, redirected_files, redirected_folders, redirection
 from autochron.effects.redirection import Redirection, locate
 
@@ -73,7 +73,7 @@ def _install() -> None:
     _installed = True
     _stand_in(builtins.open, redirected_files.opened)
     for name, way in _WAYS.items():
-        original = getattr(os, name, None)
+        original = getattr(program_os, name, None)
         if original is not None:
             made = _stand_in(original, way)
             for group in (

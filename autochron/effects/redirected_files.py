@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from autochron._originals import os
 from autochron.effects.redirection import in_force, locate, named_as_given, redirected
 from autochron.effects.scratch import Scratch, copy_content, is_real_folder
 from autochron.effects.undisturbed import is_busy, undisturbed

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from autochron._originals import os
 from autochron.effects.events import path_of_descriptor
 from autochron.effects.scratch import Scratch
 from autochron.effects.undisturbed import is_busy, undisturbed

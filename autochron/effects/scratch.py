@@ -13,13 +13,13 @@ parent folders resolved.
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple
 from weakref import WeakSet
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.effects.databases import copy_database, is_database
 from autochron.effects.lock_safe import open_to_read
 from autochron.effects.undisturbed import undisturbed

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.effects.databases import Mark, copy_database, is_young, mark_of
 from autochron.effects.lock_safe import open_to_read
 from autochron.effects.scratch import Before, copy_content

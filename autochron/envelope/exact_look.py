@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import cache
 from importlib.machinery import ModuleSpec
@@ -11,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from autochron._originals import os
 from autochron.effects.undisturbed import undisturbed
 from autochron.interrupts import is_interruption
 

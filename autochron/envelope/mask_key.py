@@ -6,7 +6,6 @@ settings, where the first recording that masks something makes it. Who has a tra
 
 from __future__ import annotations
 
-import os
 from _blake2 import blake2b  # not hashlib, which loads OpenSSL
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from msgspec import Struct
 from msgspec.json import decode, encode
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.envelope.patterns import MASK
 from autochron.errors import MaskKeyError
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import abc
 import functools
-import os
 import sys
 import types
 import typing
@@ -18,6 +17,7 @@ from collections import deque
 from typing import Any, Final
 
 from autochron._class_table import ClassTable
+from autochron._originals import os
 from autochron.envelope import shapes
 from autochron.envelope import types as names
 

@@ -6,13 +6,13 @@ repeats; or `skip` passes over a run in which no later needle can match, either.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, TypeAlias, cast
 
 from autochron._late import late
+from autochron._originals import os
 
 MASK = "[masked]"
 """What stands in the place of a secret, whatever type it had."""

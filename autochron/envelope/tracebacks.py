@@ -5,13 +5,13 @@ A frame is `[file, line, function]`, then the three columns of the caret line wh
 
 from __future__ import annotations
 
-import os
 import sys
 import types
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
+from autochron._originals import os
 from autochron.envelope.types import absolute_file, relative_file
 from autochron.weaving.gate import THROUGH
 

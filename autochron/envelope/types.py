@@ -11,11 +11,11 @@ runs.
 from __future__ import annotations
 
 import functools
-import os
 import sys
 import types
 from typing import Any
 
+from autochron._originals import os
 from autochron.errors import CodecError
 
 _MISSING: Any = object()

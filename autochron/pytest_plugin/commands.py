@@ -9,7 +9,6 @@ that it says. What the tests import from elsewhere is imported once, before the 
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 import sysconfig
 import tempfile
@@ -23,6 +22,7 @@ import pytest
 from _pytest.assertion.rewrite import AssertionRewritingHook
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.mutate.forking import Limits, flush, forked, has_grown
 from autochron.mutate.protocol import Asked, Channel, Job, Nursed, Ready, Reply
 from autochron.pytest_plugin.mutants import nurse

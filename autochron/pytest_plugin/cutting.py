@@ -11,7 +11,6 @@ the time must not find that it stood there.
 
 from __future__ import annotations
 
-import os
 import select
 import signal
 import stat
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import msgspec
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.crossing.pausing import paused
 from autochron.mutate.forking import Fork, Limits, at_rest, close_ours, flush, keep_from_trials, parted
 from autochron.mutate.protocol import Job, Reply

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import glob
 import json
-import os
 import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from autochron._originals import os
 from autochron.session.surroundings import fill_in
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import gc
 import importlib
-import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,6 +19,7 @@ from typing import BinaryIO
 import msgspec
 import pytest
 
+from autochron._originals import os
 from autochron.mutate.forking import Limits, flush, forked, has_grown, keep_from_trials
 from autochron.mutate.protocol import Asked, Channel, Job, Nursed, Ready, Reply
 from autochron.pytest_plugin.alone import Alone

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from autochron._originals import os
 from autochron.config import find_rule_file
 from autochron.errors import AutochronError, DivergenceError, StoreError, UsageError
 from autochron.incident.baseline import has_baseline

@@ -7,10 +7,10 @@ with its server: two thirds of what a replay takes there. Nothing of an incident
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 import tempfile
 
+from autochron._originals import os
 from autochron.mutate.protocol import Reply
 from autochron.pytest_plugin.marks import Asked
 from autochron.pytest_plugin.outcomes import given_by

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import inspect
 import io
-import os
 import sys
 import tokenize
 from collections.abc import Callable, Generator, Iterator
@@ -17,6 +16,7 @@ import msgspec
 import pytest
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.errors import AutochronError, DivergenceError, PlanError, UsageError
 from autochron.mutate.bytecode import Part
 from autochron.mutate.forking import Ended, Limits, flush, forked, has_grown

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from autochron._originals import os
 from autochron.envelope.redaction import Redactor
 
 if TYPE_CHECKING:

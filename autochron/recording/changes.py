@@ -99,7 +99,7 @@ def argument_of(point: Point, arguments: tuple[Any, ...], value: Any) -> str | N
 
 
 _MEANWHILE = 1 << 20
-"""Bytes of arguments that are compared between the items of one stream; of longer ones only the end counts."""
+"""Bytes of arguments that are compared or written between the items of one stream; of longer ones only the end counts."""
 
 _SURFACE = 256
 """As many count for an object of which only the surface is compared."""
@@ -225,7 +225,9 @@ class Watch:
         if self._left <= 0:
             return None
         self._left -= sum(len(before) for _, _, before in self.values) + _SURFACE * len(self.opaque)
-        return self.changes()[0] if self._left > 0 else None
+        changed = self.changes()[0] if self._left > 0 else None
+        self._left -= len(changed or b"")
+        return changed
 
     def changes(self) -> tuple[bytes | None, tuple[str, ...]]:
         """Give the parameters that were changed in place, as they are now, and what of that can't be done again."""

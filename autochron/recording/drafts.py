@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Raw, Struct
 from msgspec.json import decode, encode
 
-from autochron.envelope import bodies, exchange
+from autochron.envelope import bodies, codec, exchange
+from autochron.envelope.canonical import screened_snapshot
 from autochron.envelope.exchange import Wire
 from autochron.envelope.paths import drop_paths, read_steps, redact_paths
 from autochron.envelope.redaction import Redactor
@@ -33,6 +34,7 @@ from autochron.model import (
     Streamed,
 )
 from autochron.recording.asking import Asking, Call
+from autochron.recording.changes import STILL, kind_at
 from autochron.rules.paths import Step, parse_path
 
 if TYPE_CHECKING:
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
 IN_INPUT = "(input)."
 """Before the paths in an envelope's `opaque` that are in its input: compared by type only."""
 _MAX_BY_TYPE = 20
+_MOST_LOOKED = 1 << 24
+"""Bytes of attributes that are compared between the items of one object; of longer ones only the end counts."""
 
 
 class Draft(Struct, eq=False):
@@ -71,6 +75,8 @@ class Draft(Struct, eq=False):
         are_mixed: whether what others printed stands between them.
         items: how many items were handed out.
         states: attributes of the object that was handed out, as they changed, by the number of items before.
+        shown: all of its attributes, as they were when it was looked at last.
+        looked: how many bytes were compared for that.
         after: crossings of other lanes that had to begin before it: it was started by them, or waited for them.
         sends: what was sent or thrown in, by the number of items before it.
         steps: arguments that were changed in place before an item, by the number of items before it.
@@ -99,6 +105,8 @@ class Draft(Struct, eq=False):
     items: int = 0
     steps: dict[int, bytes] | None = None
     states: dict[str, dict[str, bytes]] | None = None
+    shown: dict[str, _Attribute] | None = None
+    looked: int = 0
     sends: dict[int, bytes] | None = None
     after: tuple[int, ...] = ()
     position: int = -1
@@ -114,20 +122,37 @@ class Draft(Struct, eq=False):
     def handed_out(self) -> None:
         """Note that an item was handed out, and what was changed before it."""
         changed = None if self.watch is None else self.watch.changes_meanwhile()
-        steps = self.steps or {}
-        if changed is not None and changed != next(reversed(steps.values()), None):
-            self.steps = {**steps, self.items: changed}
+        if changed is not None:
+            if self.steps is None:
+                self.steps = {}
+            if changed != next(reversed(self.steps.values()), None):
+                self.steps[self.items] = changed
         self.items += 1
 
-    def look(self, at: str, attributes: dict[str, bytes]) -> None:
+    def look(self, at: str, attributes: dict[str, Any]) -> None:
         """Note the attributes of the object that was handed out, where they are others than before."""
-        before: dict[str, bytes] = {}
-        for state in (self.states or {}).values():
-            before |= state
-        changed = {key: body for key, body in attributes.items() if before.get(key) != body}
+        if self.shown is None:
+            self.shown = {}
+        changed = {}
+        for key, value in attributes.items():
+            before = self.shown.get(key)
+            is_still = kind_at(type(value)) == STILL
+            if self.looked > _MOST_LOOKED and at != "end" and before is not None and not is_still:
+                continue
+            now = self.shown[key] = _Attribute.of(value, before, is_still=is_still)
+            self.looked += len(now.look)
+            if before is None or now.body != before.body:
+                changed[key] = now.body
         if changed:
-            states = self.states or {}
-            self.states = {**states, at: {**states.get(at, {}), **changed}}
+            if self.states is None:
+                self.states = {}
+            self.states[at] = {**self.states.get(at, {}), **changed}
+
+    def send(self, sent: bytes) -> None:
+        """Note what was sent or thrown in."""
+        if self.sends is None:
+            self.sends = {}
+        self.sends[self.items] = sent
 
     @property
     def size(self) -> int:
@@ -140,11 +165,31 @@ class Draft(Struct, eq=False):
         """Let go of the program's objects: it may be long until the writer gets here."""
         self.arguments = ()
         self.watch = None
+        self.shown = None
 
     @property
     def left_to_exchanges(self) -> bool:
         """Whether the exchanges beneath say all that there is to say."""
         return self.inputs is not None and self.inputs.deferred and bool(self.wires)
+
+
+class _Attribute(NamedTuple):
+    """An attribute of an object that was handed out: its value if that can't change, how it looked, and how it is written."""
+
+    value: Any
+    kind: type
+    look: bytes
+    body: bytes
+
+    @classmethod
+    def of(cls, value: Any, before: _Attribute | None, *, is_still: bool) -> _Attribute:
+        """Look at an attribute again: it is written only where it looks like another one."""
+        if before is not None and is_still and value is before.value:
+            return before
+        look = b"" if is_still else screened_snapshot(value)
+        if before is not None and not is_still and type(value) is before.kind and look == before.look:
+            return before
+        return cls(value if is_still else None, type(value), look, codec.encode(value).body)
 
 
 class Print(NamedTuple):
@@ -315,7 +360,7 @@ class Editor:
         if draft.states is not None:
             found["handed"]["states"] = {
                 at: {key: Raw(self._mask(body, rule)[0]) for key, body in state.items()}
-                for at, state in draft.states.items()
+                for at, state in draft.states.copy().items()  # the program may be adding more
             }
         if draft.prints and not draft.streamed:
             found["printed"] = self._redactor.mask_text("".join(each.text for each in draft.prints))
@@ -334,12 +379,12 @@ class Editor:
                 step["printed"] = step.get("printed", "") + each.text
             for step in steps.values():
                 step["printed"] = self._redactor.mask_text(step["printed"])
-        for at, changed in (draft.steps or {}).items():
+        for at, changed in (draft.steps or {}).copy().items():
             steps.setdefault(at, {})["changed"] = Raw(self._mask(changed, rule)[0])
         if steps:
             found["steps"] = steps
         if draft.sends:
-            found["sent"] = {at: Raw(self._mask(sent, rule)[0]) for at, sent in draft.sends.items()}
+            found["sent"] = {at: Raw(self._mask(sent, rule)[0]) for at, sent in draft.sends.copy().items()}
         return found
 
     def _digests(

@@ -239,7 +239,7 @@ class Recorder:
         if crossing.seq not in self._open or crossing.boundary.runs or not draft.streamed:
             return
         try:
-            draft.sends = {**(draft.sends or {}), draft.items: sent_form(value, thrown)}
+            draft.send(sent_form(value, thrown))
         except Exception as error:
             if is_interruption(error):
                 raise
@@ -313,10 +313,7 @@ class Recorder:
         draft: Draft = crossing.record
         try:
             held = shapes.attributes(value, shapes.slots_of(type(value)))
-            draft.look(
-                "end" if at_end else str(draft.items),
-                {key: codec.encode(each).body for key, each in held.items()},
-            )
+            draft.look("end" if at_end else str(draft.items), held)
             if crossing.done:  # closed after it had ended
                 self._submit(crossing)
         except Exception as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.json import decode
 
 from autochron import _originals
+from autochron._originals import os
 
 if TYPE_CHECKING:
     from autochron.model import Envelope

@@ -5,7 +5,6 @@ Written and not sent: a process that is killed has told all that it came to, and
 
 from __future__ import annotations
 
-import os
 from hashlib import blake2b
 from typing import Literal
 
@@ -13,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.effects.undisturbed import undisturbed
 from autochron.model import Divergence, Replayed
 

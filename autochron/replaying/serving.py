@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from msgspec.json import decode as decode_json
 from msgspec.json import encode as encode_json
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.crossing.adapters import begin
 from autochron.crossing.arguments import capture
 from autochron.crossing.iterators import BY_NAME

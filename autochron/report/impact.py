@@ -5,12 +5,12 @@ What is kept is a JSON of `version` 1 with `sites`: by file, hash of the line an
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any, TextIO
 
 from msgspec import DecodeError, json, structs
 
+from autochron._originals import os
 from autochron.config import default_store
 from autochron.model import Finding, Impact, Impacts
 from autochron.report.text import Page, plural

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 from msgspec import json
 
+from autochron._originals import os
 from autochron.mutate.merging import in_order
 from autochron.mutate.model import Study
 from autochron.report import mutation_tallies as tallies

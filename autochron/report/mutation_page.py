@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 from msgspec import json
 
+from autochron._originals import os
 from autochron.escaping import html_json
 from autochron.mutate.model import Study
 from autochron.report.mutation_schema import schema_report

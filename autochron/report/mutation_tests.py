@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 from pathlib import PurePosixPath
 from string import Template
@@ -11,6 +10,7 @@ from typing import Any
 
 from msgspec import json
 
+from autochron._originals import os
 from autochron.errors import UsageError
 from autochron.escaping import python_comment, python_docstring
 from autochron.mutate.model import Incident, Study, Target

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+from autochron._originals import os
 from autochron.escaping import terminal_line, visible
 
 WIDTH = 100

@@ -4,10 +4,9 @@
 
 from __future__ import annotations
 
-import os
-
 import msgspec
 
+from autochron._originals import os
 from autochron.model import Rules
 from autochron.rules.digest import digest
 from autochron.rules.packs import pack_digests, pack_index

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
@@ -12,6 +11,7 @@ from types import MappingProxyType
 import msgspec
 from msgspec import Struct
 
+from autochron._originals import os
 from autochron.errors import RuleError
 from autochron.model import Pack, Rules
 from autochron.rules.digest import digest_text

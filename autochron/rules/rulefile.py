@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import stat
 
+from autochron._originals import os
 from autochron.config import PROJECT_FILE
 from autochron.errors import RuleError
 from autochron.model import (

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
+from autochron._originals import os
 from autochron.rules.tables import Table
 
 

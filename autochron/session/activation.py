@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from autochron import __version__
+from autochron._originals import os
 from autochron.crossing import processes
 from autochron.crossing.lanes import LaneHooks
 from autochron.crossing.processes import ProcessHooks

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from autochron import errors
+from autochron._originals import os
 from autochron.envelope.brief import brief
 from autochron.errors import InconclusiveError, NotCrossedError, ReproducedError
 from autochron.incident.verdict import Case, Judged, Verdict, outcome_words, shown, why_not_fixed

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.config import default_store, find_rule_file
 from autochron.crossing.processes import attending
 from autochron.errors import UnwovenToolError, UsageError

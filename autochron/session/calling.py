@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Iterator, MutableMapping
 from importlib import import_module
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from msgspec.json import decode, encode
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.crossing.kernel import BUSY
 from autochron.envelope import admission, codec, objects
 from autochron.envelope import types as names

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import ssl
 from typing import Any
+
+from autochron._originals import os
 
 
 def trust_nobody() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Sequence
 
 from autochron import __version__
+from autochron._originals import os
 from autochron.detect.asking import mark_recorded
 from autochron.detect.cache import Cache, key_of
 from autochron.detect.ignoring import ignored

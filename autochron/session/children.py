@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from autochron import _originals, user_key
+from autochron._originals import os
 from autochron.crossing import processes
 from autochron.crossing.lanes import CHILD, CURRENT, MAIN, Remote, Root, label_of
 from autochron.effects.undisturbed import undisturbed

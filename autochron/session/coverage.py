@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import marshal
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING
 
+from autochron._originals import os
 from autochron.envelope.doors import DOORS, door_of
 from autochron.errors import UnwovenToolError
 from autochron.matching.sites import CallSite, label_of

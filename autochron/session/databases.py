@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
 import threading
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
+
+from autochron._originals import os
 
 if TYPE_CHECKING:
     import sqlite3

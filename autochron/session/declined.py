@@ -19,12 +19,12 @@ from __future__ import annotations
 
 import ast
 import gc
-import os
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from types import FunctionType
 from typing import Any
 
+from autochron._originals import os
 from autochron.model import BoundaryRule, Call
 from autochron.recording.asking import Unanswered
 from autochron.rules.calls import Attribute, Index, Metavariable, call_pattern

@@ -10,13 +10,13 @@ from __future__ import annotations
 import functools
 import io
 import itertools
-import os
 import stat
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from autochron import _originals
+from autochron._originals import os, program_os
 from autochron.effects.undisturbed import undisturbed
 from autochron.model import Unprinted
 from autochron.session.streams import LIMIT
@@ -236,7 +236,7 @@ def unprinted(said: bytes, printed: bytes, during: Sequence[tuple[int, int, int]
 
 def note_writes(note: Callable[[bytes], None]) -> Callable[[], None]:
     """Tell of what `os.write` writes to standard output; give the undo."""
-    original = os.write
+    original = program_os.write
 
     @functools.wraps(original)
     def write(fd: int, data: Any, /) -> int:
@@ -245,11 +245,11 @@ def note_writes(note: Callable[[bytes], None]) -> Callable[[], None]:
             note(bytes(memoryview(data).cast("B")[:count]))
         return count
 
-    os.write = write
+    program_os.write = write
 
     def undo() -> None:
-        if os.write is write:
-            os.write = original
+        if program_os.write is write:
+            program_os.write = original
 
     return undo
 
@@ -306,7 +306,7 @@ class InputDescriptor:
 
 def note_reads(note: Callable[[bytes], None]) -> Callable[[], None]:
     """Tell of what `os.read` reads from standard input, as asyncio and prompt_toolkit do; give the undo."""
-    original = os.read
+    original = program_os.read
 
     @functools.wraps(original)
     def read(fd: int, length: int, /) -> bytes:
@@ -315,11 +315,11 @@ def note_reads(note: Callable[[bytes], None]) -> Callable[[], None]:
             note(data)
         return data
 
-    os.read = read
+    program_os.read = read
 
     def undo() -> None:
-        if os.read is read:
-            os.read = original
+        if program_os.read is read:
+            program_os.read = original
 
     return undo
 

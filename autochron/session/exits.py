@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import os
 import signal
 import threading
 from collections.abc import Callable
 from typing import Any
 
 from autochron import _originals
+from autochron._originals import os, program_os
 
 _KILLING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -76,18 +76,18 @@ def guard(flush: Callable[[int | None], None], *, signals: bool = True) -> Calla
 
 
 def _guard_exit(flush: Callable[[int | None], None]) -> Callable[[], None]:
-    original = os._exit
+    original = program_os._exit
 
     @functools.wraps(original)
     def _exit(status: int) -> Any:
         flush(status)
         original(status)
 
-    os._exit = _exit
+    program_os._exit = _exit
 
     def undo() -> None:
-        if os._exit is _exit:
-            os._exit = original
+        if program_os._exit is _exit:
+            program_os._exit = original
 
     return undo
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Iterable, Iterator
 
+from autochron._originals import os
 from autochron.errors import UsageError
 from autochron.matching.calls import Miss, fit_call
 from autochron.matching.decorators import names_of

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from functools import lru_cache
 
 from autochron import __version__, _originals, _seed
+from autochron._originals import os
 from autochron.envelope.redaction import Redactor
 from autochron.model import UNTESTED, Command, Footer, Header, RedactRule, Rules, Unwoven
 from autochron.recording.drafts import version_of

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import gc
 import importlib.util
-import os
 import pickle
 import shutil
 import tempfile
@@ -19,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from autochron import _originals, _seed
+from autochron._originals import os
 from autochron.detect.catalogue import BY_NAME
 from autochron.detect.variants import can_vary
 from autochron.errors import UsageError

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import tempfile
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import structs
 
+from autochron._originals import os
 from autochron.config import RULE_FILE, default_store
 from autochron.effects.carrying import take_along
 from autochron.effects.snapshots import SnapshotFolder, folder_of_store
@@ -125,7 +125,7 @@ def write(wanted: Wanted, tree: Sequence[str]) -> Incident:
             )
             footer = structs.replace(footer, snapshots=taken)
         write_stream(record.header, record, footer, os.path.join(made, TRACE))
-        os.chmod(made, 0o755)  # noqa: S103 - as any folder of a repository
+        os.chmod(made, 0o755)
         move_in(made, folder)
     except BaseException as error:
         if made is not None:

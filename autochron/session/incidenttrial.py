@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from autochron._originals import os
 from autochron.incident.baseline import Baseline, digests_of
 from autochron.incident.folder import write_baseline
 from autochron.incident.observation import (

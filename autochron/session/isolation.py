@@ -7,7 +7,6 @@ descriptor that is open already, a library in C that connects by itself) it does
 from __future__ import annotations
 
 import functools
-import os
 import re
 import stat
 import sys
@@ -15,6 +14,7 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any, Literal, NamedTuple
 
+from autochron._originals import os, program_os
 from autochron.effects.events import STAND_INS, path_of_descriptor
 from autochron.replaying.plan import Reach
 from autochron.session import databases, network
@@ -393,7 +393,7 @@ def _is_housekeeping(frame: FrameType | None) -> bool:
 
 def watch_nodes() -> Callable[[], None]:
     """Have pipes and files that `os.mkfifo` and `os.mknod` make told of, which CPython doesn't audit; gives the undo."""
-    undo = [_told(name) for name in ("mkfifo", "mknod") if hasattr(os, name)]
+    undo = [_told(name) for name in ("mkfifo", "mknod") if hasattr(program_os, name)]
 
     def undo_all() -> None:
         for each in undo:
@@ -403,17 +403,17 @@ def watch_nodes() -> Callable[[], None]:
 
 
 def _told(name: str) -> Callable[[], None]:
-    original = getattr(os, name)
+    original = getattr(program_os, name)
 
     @functools.wraps(original)
     def make(path: Any, *args: Any, **kwargs: Any) -> Any:
         sys.audit(f"{_OWN}os.{name}", path)
         return original(path, *args, **kwargs)
 
-    setattr(os, name, make)
+    setattr(program_os, name, make)
 
     def undo() -> None:
-        if getattr(os, name) is make:
-            setattr(os, name, original)
+        if getattr(program_os, name) is make:
+            setattr(program_os, name, original)
 
     return undo

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import atexit
-import os
 import sys
 from typing import Any
 
 from msgspec import structs
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.crossing import processes
 from autochron.crossing.lanes import CHILD
 from autochron.effects.snapshots import SnapshotFolder

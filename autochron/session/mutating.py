@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
 
+from autochron._originals import os
 from autochron.errors import UsageError
 from autochron.mutate.clustering import mapped
 from autochron.mutate.model import (

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from autochron._originals import os
 from autochron.errors import UsageError
 from autochron.mutate.model import (
     Target,

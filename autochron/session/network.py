@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import functools
 import itertools
-import os
 import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
+from autochron._originals import os
 from autochron.crossing.lanes import is_paused
 from autochron.crossing.processes import STARTING
 

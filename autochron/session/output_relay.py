@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import fcntl
 import mmap
-import os
 import select
 import struct
 import sys
@@ -20,6 +19,7 @@ from termios import FIONREAD
 from typing import Any, Final
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.effects.undisturbed import undisturbed
 from autochron.session.descriptors import hidden
 from autochron.session.streams import LIMIT

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import importlib.machinery
 import json
-import os
 from typing import Any
 
+from autochron._originals import os
 from autochron.session import project
 
 VARIABLE = "AUTOCHRON_OVERLAY"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from autochron._originals import os
 from autochron.crossing.processes import MODULES as PROCESS_MODULES
 from autochron.envelope.doors import DOORS, door_of
 from autochron.matching.matcher import NOTHING, Absent, Found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import os
 import pickle
 import select
 import signal
@@ -15,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.detect.lines import hash_of
 from autochron.envelope.redaction import Redactor
 from autochron.model import Finding

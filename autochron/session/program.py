@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import gc
 import importlib.machinery
-import os
 import sys
 from collections.abc import Callable
 from types import CodeType, ModuleType, TracebackType
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.errors import AutochronError, RuleError, UsageError
 from autochron.model import Command
 from autochron.session import runners, streams

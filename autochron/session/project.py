@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from functools import lru_cache
 from types import FrameType, FunctionType
 from typing import Any
+
+from autochron._originals import os
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Self, cast
 
+from autochron._originals import os
 from autochron.errors import UsageError
 from autochron.model import Divergence, Envelope, Replayed, Returned, Rules, Trace
 from autochron.session.block import record

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from autochron._originals import os
 from autochron.crossing.lanes import CURRENT, Remote
 from autochron.effects.events import LISTS
 from autochron.effects.outside import is_signal_to_others, is_state

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from autochron._originals import os
 from autochron.envelope.redaction import Redactor
 from autochron.errors import DivergenceError, ReproducedError, UsageError
 from autochron.model import Divergence, Finding, Rules, Trace

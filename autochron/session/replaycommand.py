@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import atexit
-import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from autochron import _originals, _seed
+from autochron._originals import os
 from autochron.config import default_store, find_rule_file
 from autochron.effects.snapshots import SnapshotFolder
 from autochron.envelope.redaction import Redactor

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from autochron._originals import os
 from autochron.effects.events import LISTS
 from autochron.effects.undisturbed import is_busy, undisturbed
 from autochron.model import OutsideEffect

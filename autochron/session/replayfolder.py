@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.json import encode
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.crossing.lanes import CHILD
 from autochron.effects.undisturbed import undisturbed
 from autochron.errors import StoreError

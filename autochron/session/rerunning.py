@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from autochron._originals import os
 from autochron.crossing.processes import VARIABLE
 from autochron.errors import InconclusiveError, UsageError
 from autochron.model import Replayed, ReplaySummary, Trace

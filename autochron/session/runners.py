@@ -9,12 +9,12 @@ Rejected: to replace the builtin `exec`, whose default namespaces are those of i
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from types import CodeType, ModuleType
 from typing import Any
 
+from autochron._originals import os
 from autochron.session.planner import RulePlanner
 from autochron.session.project import module_names
 from autochron.weaving.hook import Hook

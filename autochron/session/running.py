@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import atexit
-import os
 import sys
 from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.config import default_store, find_rule_file
 from autochron.envelope import bodies
 from autochron.envelope.redaction import Redactor

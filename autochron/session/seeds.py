@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 
 from autochron import _seed
+from autochron._originals import os
 from autochron.session.perturbing import Tape
 from autochron.session.probing import HANGS, Outcome, none, unpacked
 

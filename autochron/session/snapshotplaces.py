@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
+from autochron._originals import os
 from autochron.config import default_store
 from autochron.effects.snapshots import SnapshotFolder, folder_of_store
 from autochron.incident.baseline import read_baseline

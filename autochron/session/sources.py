@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 import builtins
-import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from autochron._originals import os
 from autochron.session.project import read_source
 
 UNKNOWN: Any = object()

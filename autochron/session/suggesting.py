@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
@@ -11,6 +10,7 @@ import tomlkit
 from tomlkit.items import AoT, Table
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.config import PROJECT_FILE, RULE_FILE
 from autochron.detect.asking import is_recordable
 from autochron.detect.merging import merged

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from autochron._originals import os
 from autochron.crossing.pausing import PLACEHOLDER, put_back_variable, replace_variable
 from autochron.envelope.redaction import MASK
 from autochron.rules.packs import named_variables

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.machinery import SourceFileLoader
 from types import CodeType
 
+from autochron._originals import os
 from autochron.matching import definitions
 from autochron.matching.sites import label_of
 from autochron.model import BoundaryRule, Fit, Http, Rules, Surveyed, Target

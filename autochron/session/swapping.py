@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextvars import ContextVar
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 from msgspec.json import decode
 
+from autochron._originals import os
 from autochron._relay import Relay
 from autochron.crossing.kernel import Crossing
 from autochron.errors import PlanError

@@ -7,7 +7,6 @@ command shown; where nobody can be asked, `--trust DIGEST` says yes, and the dig
 
 from __future__ import annotations
 
-import os
 import sys
 from _blake2 import blake2b  # not hashlib, which loads OpenSSL
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from msgspec import structs
 from msgspec.json import encode
 
 from autochron import _originals, user_key
+from autochron._originals import os
 from autochron.errors import UntrustedTraceError
 from autochron.escaping import shell_word, visible
 from autochron.model import Command, Header, Rules

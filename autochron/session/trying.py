@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import importlib.util
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.crossing.processes import VARIABLE
 from autochron.errors import InconclusiveError, ReproducedError
 from autochron.incident.observation import Observation, read_observation

@@ -9,11 +9,11 @@ In force are the sources that the rules ask for; and while a trace is replayed t
 from __future__ import annotations
 
 import _thread
-import os
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from autochron._originals import os
 from autochron.crossing.kernel import Crossing, is_inside, tell
 from autochron.crossing.lanes import CURRENT, Remote
 from autochron.detect.asking import Asked

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+
+from autochron._originals import os
 
 if TYPE_CHECKING:
     import pytest

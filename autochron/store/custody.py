@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -11,6 +10,7 @@ from functools import partial
 from typing import Final
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.errors import StoreError
 from autochron.model import ChildEnd, Footer, Header
 from autochron.store import forks

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from typing import Literal, TypeAlias
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.errors import StoreError
 from autochron.store import schema
 

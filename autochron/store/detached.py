@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import os
 import signal
 import sys
 from collections.abc import Callable, Collection, Sequence
 from typing import Final, NamedTuple
 
 from autochron import _originals
+from autochron._originals import os
 
 _DEAF: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)

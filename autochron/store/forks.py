@@ -7,9 +7,10 @@ these hooks, and needs none, since what it starts is another program.
 
 from __future__ import annotations
 
-import os
 import weakref
 from typing import Protocol
+
+from autochron._originals import os
 
 PATIENCE = 5.0
 """Seconds to wait for a write under way before a fork."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import fcntl
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from autochron._originals import os
 from autochron.errors import StoreError
 
 

@@ -7,8 +7,9 @@ open and close a connection for each one instead was measured: 0.7 ms a commit, 
 
 from __future__ import annotations
 
-import os
 from typing import Final
+
+from autochron._originals import os
 
 _LISTS: Final = ("/proc/self/fd", "/dev/fd")
 _SUFFIXES: Final = ("", "-wal", "-shm")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import os
 import select
 import sqlite3
 from functools import partial
@@ -18,6 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.errors import StoreError
 from autochron.model import Envelope
 from autochron.store import messages

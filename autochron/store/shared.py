@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import mmap
-import os
 from collections.abc import Iterator
 from typing import Any, Final
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.effects.undisturbed import undisturbed
 from autochron.store.own_descriptors import abandon
 from autochron.store.ring import CONTROL, Ring

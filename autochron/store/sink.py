@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.errors import StoreError
 from autochron.model import ChildEnd, Envelope, Footer, Header
 from autochron.store import database, forks

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
-import os
 import sys
 import tempfile
 from collections.abc import Collection
@@ -18,6 +17,7 @@ from typing import Final
 import msgspec
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.effects.undisturbed import undisturbed
 from autochron.store.custody import StoreProcess
 from autochron.store.shared import SIZE, Shared

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from autochron._late import late_decoder
+from autochron._originals import os
 from autochron.errors import StoreError, TraceNotFoundError
 from autochron.model import Child, Envelope, Footer, Header, Trace, TraceSummary
 from autochron.store import database, processes

@@ -6,11 +6,11 @@ Programs join every thread there is, or wait until they are alone; with a `threa
 from __future__ import annotations
 
 import errno
-import os
 from collections.abc import Callable
 from typing import TypeVar
 
 from autochron import _originals
+from autochron._originals import os
 
 T = TypeVar("T")
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NoReturn
@@ -22,6 +21,7 @@ import msgspec
 from msgspec import Raw
 
 from autochron import _originals
+from autochron._originals import os
 from autochron.errors import StoreError, TraceFormatError
 from autochron.model import Child, Envelope, Footer, Header, Trace, TraceSummary
 from autochron.store import lookup, patches

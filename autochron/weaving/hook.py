@@ -7,7 +7,6 @@ beartype, typeguard, ddtrace and wrapt in either order, and no `find_spec` of ou
 from __future__ import annotations
 
 import importlib._bootstrap_external as external
-import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib._bootstrap import _call_with_frames_removed  # type: ignore[attr-defined]
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
+from autochron._originals import os
 from autochron.interrupts import is_interruption
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.plans import Entry, Gaps, Plans, State, is_of_source, pack, state_of, unpack

@@ -17,7 +17,6 @@ from __future__ import annotations
 import _imp
 import contextlib
 import marshal
-import os
 import sys
 import warnings
 from _blake2 import blake2b  # not hashlib, which loads OpenSSL
@@ -29,6 +28,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct, structs
 
 from autochron import _originals, user_key
+from autochron._originals import os
 from autochron.effects.undisturbed import undisturbed
 from autochron.weaving import gate
 from autochron.weaving.gate import GATE, Point

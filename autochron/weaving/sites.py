@@ -6,7 +6,6 @@ where the callee turns out not to be what the rule means, that gives the callee 
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -15,6 +14,7 @@ from typing import Any
 from weakref import ref
 
 from autochron._class_table import lasts
+from autochron._originals import os
 from autochron.errors import RuleError
 from autochron.rules.names import CallFacts, Field, name_template
 from autochron.weaving.gate import GATE, Point

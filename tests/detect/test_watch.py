@@ -293,19 +293,27 @@ import datetime, random, time
 def are_plain():
     named = (time.time, time.localtime, random.choice, datetime.datetime.now)
     return [type(each).__dict__.get("__call__").__class__.__name__ != "property" for each in named]
+TRAVELS = "import _time_machine\\ndef travel():\\n    print(_time_machine.patch())"
 """
 
-TRAVELS = """
+IN_C = """
 import changes
 print(changes.are_plain())
-import _time_machine
-def travel():
-    print(_time_machine.patch())
+def patch():
+    return changes.are_plain()
 """
 
 TRAVELLER = """
-import datetime, time
+import datetime, importlib.util, sys, time
 import changes
+class Rewriting:  # as pytest loads its plugins: the loader is none of importlib's
+    def find_spec(self, name, path=None, target=None):
+        return importlib.util.spec_from_loader(name, self) if name == "time_machine" else None
+    def create_module(self, spec):
+        return None
+    def exec_module(self, module):
+        exec(changes.TRAVELS, vars(module))
+sys.meta_path.insert(0, Rewriting())
 print(changes.are_plain())
 import time_machine
 time_machine.travel()
@@ -320,8 +328,7 @@ def test_who_changes_functions_of_c_in_place_finds_them_at_their_place(tmp_path)
         tmp_path,
         TRAVELLER,
         changes=CHANGES,
-        time_machine=TRAVELS,
-        _time_machine="import changes\ndef patch():\n    return changes.are_plain()\n",
+        _time_machine=IN_C,
     )
     covered, plain = [False] * 4, [True] * 4
     assert (ended.stdout.split("\n"), problems, ended.stderr) == (
@@ -330,9 +337,9 @@ def test_who_changes_functions_of_c_in_place_finds_them_at_their_place(tmp_path)
         "",
     )
     assert [tuple(row[:4]) for row in found] == [
-        ("agent.py", 8, "datetime.datetime.now", 1),
-        ("agent.py", 8, "time.localtime", 1),
-        ("agent.py", 8, "time.time", 1),
+        ("agent.py", 16, "datetime.datetime.now", 1),
+        ("agent.py", 16, "time.localtime", 1),
+        ("agent.py", 16, "time.time", 1),
     ]
 
 
