@@ -1,0 +1,150 @@
+"""Run libraries' own tests plain and recorded, and compare them test by test.
+
+    python -m tests.suites [NAME ...] [--mode plain,packs,woven] [--checkout NAME=PATH] [--jobs N] [--write] [--notes]
+
+Without names, all suites of `suites.toml`. `--write` keeps the figures in `figures.json`, by suite and Python.
+What may differ stands in `known.toml`. That is written by hand, since each entry needs a cause that someone has found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.suites.comparison import Judgement, Run, judge
+from tests.suites.environment import EnvironmentFault, environment_of
+from tests.suites.running import run
+from tests.suites.table import HERE, MODES, PYTHON, Suite, known_tests, read_known, read_suites
+
+FIGURES = HERE / "figures.json"
+
+
+@dataclass
+class Result:
+    """What a suite came to, by mode."""
+
+    suite: Suite
+    runs: dict[str, Run] = field(default_factory=dict)
+    judgements: dict[str, Judgement] = field(default_factory=dict)
+    fault: str = ""
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing differs but what is known to."""
+        return not self.fault and all(each.is_good for each in self.judgements.values())
+
+    def __str__(self) -> str:
+        return "\n".join([self.fault, *map(str, self.judgements.values())]).strip()
+
+
+def try_suite(suite: Suite, modes: tuple[str, ...], checkout: Path | None = None) -> Result:
+    """Run a suite plain and in other modes; plain a second time where something differs that is not known to."""
+    result = Result(suite)
+    known = read_known()
+    try:
+        with environment_of(suite, checkout) as environment:
+            plain = result.runs["plain"] = run(suite, environment, "plain")
+            again: Run | None = None
+            for mode in (mode for mode in modes if mode != "plain"):
+                recorded = result.runs[mode] = run(suite, environment, mode)
+                causes = known_tests(known, suite.name, mode)
+                judgement = judge(plain, recorded, causes)
+                if judgement.unlisted or judgement.vanished:
+                    again = again or run(suite, environment, "plain")
+                    judgement = judge(plain, recorded, causes, again)
+                result.judgements[mode] = judgement
+            if plain.fault and not result.judgements:
+                result.fault = f"plain run: {plain.fault}"
+    except EnvironmentFault as error:
+        result.fault = str(error)
+    return result
+
+
+def show(result: Result, *, notes: bool) -> None:
+    """Print what a suite came to."""
+    title = f"{result.suite.name} {result.suite.version}, Python {PYTHON}"
+    plain = result.runs.get("plain")
+    if plain is None:
+        print(f"{title}: {result.fault}", flush=True)
+        return
+    print(
+        f"{title}: {len(plain.outcomes)} tests, plain {plain.cpu:.1f} s of CPU, {plain.rss // 1024} MB",
+        flush=True,
+    )
+    for mode, judgement in result.judgements.items():
+        recorded = result.runs[mode]
+        count = len(judgement.known) + len(judgement.unlisted)
+        print(
+            f"  {mode}: {count} differ ({len(judgement.known)} known, {len(judgement.flaky)} flaky), "
+            f"{recorded.crossings} crossings, CPU ×{recorded.cpu / max(plain.cpu, 0.01):.1f}, {recorded.rss // 1024} MB"
+        )
+        if not judgement.is_good:
+            print("    " + str(judgement).replace("\n", "\n    "))
+        if notes and recorded.notes:
+            print("    " + recorded.notes.replace("\n", "\n    "))
+    if result.fault:
+        print(f"  {result.fault}")
+    sys.stdout.flush()
+
+
+def write(results: list[Result], path: Path = FIGURES) -> None:
+    """Put the figures of these runs into the file, in the place of older ones of the same suite and Python."""
+    figures = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for result in results:
+        plain = result.runs.get("plain")
+        if plain is None or result.fault:
+            continue
+        entry = figures.setdefault(result.suite.name, {}).setdefault(PYTHON, {})
+        entry |= {"version": result.suite.version, "tests": len(plain.outcomes), "rss_mb": plain.rss // 1024}
+        for mode, judgement in result.judgements.items():
+            recorded = result.runs[mode]
+            entry[mode] = {
+                "differ": len(judgement.known) + len(judgement.unlisted),
+                "crossings": recorded.crossings,
+                "cpu_ratio": round(recorded.cpu / max(plain.cpu, 0.01), 1),
+                "rss_mb": recorded.rss // 1024,
+            }
+    path.write_text(json.dumps(figures, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run what is asked for; return 0 where nothing differs but what is known to."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.suites", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="suites; all of them by default")
+    parser.add_argument("--mode", default=",".join(MODES), help="plain, packs, woven, with commas between")
+    parser.add_argument(
+        "--checkout", action="append", default=[], metavar="NAME=PATH", help="in the place of the sdist"
+    )
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="suites at the same time")
+    parser.add_argument("--write", action="store_true", help="keep the figures in figures.json")
+    parser.add_argument("--notes", action="store_true", help="show what autochron says of each recorded run")
+    given = parser.parse_args(arguments)
+    suites, modes = read_suites(), tuple(given.mode.split(","))
+    names: list[str] = given.names or list(suites)
+    checkouts = dict(each.partition("=")[::2] for each in given.checkout)
+    for unknown in {*names, *checkouts} - suites.keys():
+        parser.error(f"there is no suite {unknown}; there are {', '.join(suites)}")
+    for unknown in set(modes) - set(MODES):
+        parser.error(f"there is no mode {unknown}; there are {', '.join(MODES)}")
+
+    def one(name: str) -> Result:
+        checkout = Path(checkouts[name]).resolve() if name in checkouts else None
+        result = try_suite(suites[name], modes, checkout)
+        show(result, notes=given.notes)
+        return result
+
+    with ThreadPoolExecutor(given.jobs) as pool:
+        results = list(pool.map(one, names))
+    if given.write:
+        write(results)
+    return 0 if all(result.is_good for result in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

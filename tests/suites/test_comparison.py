@@ -1,0 +1,302 @@
+"""The comparison itself: what is a difference, what is known, what is flaky; and a library made up for it, run for real."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.suites import meter, rules
+from tests.suites.__main__ import Result, main, write
+from tests.suites.comparison import Outcome, Run, differences, judge, read_report
+from tests.suites.environment import REPORTER, ROOT, Environment
+from tests.suites.running import run
+from tests.suites.table import HERE, Suite, TableError, known_tests, read_known, read_suites
+
+PASSED = Outcome("passed")
+FAILED = Outcome("failed", "AssertionError", "assert 1 == 2")
+
+
+def run_of(**outcomes):
+    return Run(outcomes)
+
+
+# --- what is a difference ---
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        (PASSED, FAILED),
+        (FAILED, PASSED),
+        (FAILED, Outcome("failed", "TypeError")),
+        (PASSED, Outcome("skipped")),
+        (PASSED, Outcome("error", "AssertionError")),
+        (Outcome("xfailed"), Outcome("xpassed")),
+    ],
+    ids=str,
+)
+def test_another_outcome_or_another_exception_is_a_difference(was, now):
+    assert list(differences(run_of(a=was, b=PASSED), run_of(a=now, b=PASSED))) == ["a"]
+
+
+def test_the_same_exception_with_another_text_is_none():
+    assert differences(run_of(a=FAILED), run_of(a=Outcome("failed", "AssertionError", "assert 1 == 3"))) == {}
+
+
+def test_a_test_that_is_only_in_one_run_is_a_difference():
+    assert differences(run_of(a=PASSED), run_of()) == {"a": "passed -> missing"}
+    assert differences(run_of(), run_of(a=FAILED)) == {
+        "a": "missing -> failed (AssertionError)\nassert 1 == 2"
+    }
+
+
+# --- judging ---
+
+
+def test_a_difference_that_is_not_listed_fails():
+    judgement = judge(run_of(a=PASSED), run_of(a=FAILED), {})
+    assert not judgement.is_good
+    assert "unlisted: a: passed -> failed (AssertionError)" in str(judgement)
+
+
+def test_a_difference_that_is_listed_passes():
+    judgement = judge(run_of(a=PASSED), run_of(a=FAILED), {"a": "because"})
+    assert judgement.is_good
+    assert judgement.known == {"a": "because"}
+
+
+def test_a_listed_difference_that_does_not_occur_fails():
+    judgement = judge(run_of(a=PASSED), run_of(a=PASSED), {"a": "because"})
+    assert not judgement.is_good
+    assert str(judgement) == "listed, and no longer different: a"
+
+
+def test_what_differs_between_two_plain_runs_is_flaky_and_no_difference():
+    before, after, again = run_of(a=PASSED, b=PASSED), run_of(a=FAILED, b=FAILED), run_of(a=FAILED, b=PASSED)
+    judgement = judge(before, after, {}, again)
+    assert judgement.flaky == ("a",)
+    assert list(judgement.unlisted) == ["b"]
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_a_run_that_is_not_whole_fails(which):
+    runs = [run_of(a=PASSED)] * 3
+    runs[which] = Run({"a": PASSED}, fault="it died in b")
+    judgement = judge(runs[0], runs[1], {}, runs[2])
+    assert not judgement.is_good
+    assert str(judgement).endswith("run: it died in b")
+
+
+# --- reports ---
+
+
+def report(tmp_path, *entries):
+    path = tmp_path / "report.jsonl"
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    return path
+
+
+def test_a_report_without_an_end_names_the_test_that_ran(tmp_path):
+    done = {"test": "a", "outcome": "passed", "error": "", "detail": ""}
+    path = report(tmp_path, {"begun": "a"}, done, {"begun": "b"})
+    with path.open("a") as file:
+        file.write('{"test": "b", "outc')
+    assert read_report(path) == ({"a": PASSED}, "it died in b")
+    assert read_report(tmp_path / "none.jsonl") == ({}, "it died before the first test")
+
+
+def test_an_address_in_a_test_id_is_none(tmp_path):
+    name = "test_a[<object object at 0x7f0011223344>]"
+    done = {"test": name, "outcome": "passed", "error": "", "detail": ""}
+    outcomes, fault = read_report(report(tmp_path, done, {"ended": 0}))
+    assert (list(outcomes), fault) == (["test_a[<object object at 0x…>]"], "")
+
+
+@pytest.mark.parametrize("status", [2, 3, 4, 5])
+def test_pytest_itself_must_have_ended_well(tmp_path, status):
+    assert read_report(report(tmp_path, {"ended": status}))[1] == f"pytest ended with {status}"
+
+
+# --- tables ---
+
+
+def test_the_tables_mean_something():
+    suites, known = read_suites(), read_known()
+    assert [suite.name for suite in suites.values() if suite.build] == [
+        "h11", "toolz", "pluggy", "tenacity", "ollama",
+    ]  # fmt: skip
+    assert {each.suite for each in known} <= suites.keys()
+    assert all(suite.weave and suite.tests for suite in suites.values())
+    assert all(len(reason) > 20 for suite in suites.values() for reason in suite.deselect.values())
+
+
+ENTRY = """
+[[known]]
+suite = "h11"
+modes = ["woven"]
+tests = ["a", "b"]
+pythons = ["3.12"]
+cause = "A sentence that is long enough to say what the cause is."
+"""
+
+
+def test_a_known_difference_holds_for_its_suite_mode_and_python(tmp_path):
+    path = tmp_path / "known.toml"
+    path.write_text(ENTRY)
+    known = read_known(path)
+    assert list(known_tests(known, "h11", "woven", "3.12")) == ["a", "b"]
+    assert known_tests(known, "h11", "packs", "3.12") == {}
+    assert known_tests(known, "h11", "woven", "3.13") == {}
+    assert known_tests(known, "toolz", "woven", "3.12") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (ENTRY.replace("A sentence that is long enough to say what the cause is.", "unknown"), "no cause"),
+        (ENTRY.replace('"woven"', '"plain"'), "modes other than"),
+        (ENTRY + ENTRY, "listed twice"),
+        (ENTRY + 'why = "x"', "unknown key: why"),
+    ],
+)
+def test_a_known_difference_that_means_nothing_is_refused(tmp_path, text, said):
+    path = tmp_path / "known.toml"
+    path.write_text(text)
+    with pytest.raises(TableError, match=said):
+        read_known(path)
+
+
+def test_a_suite_with_an_unknown_key_is_refused(tmp_path):
+    path = tmp_path / "suites.toml"
+    path.write_text('[suite.x]\nversion = "1"\ntests = []\nweave = []\nneed = []\n')
+    with pytest.raises(TableError, match="unknown key: need"):
+        read_suites(path)
+
+
+def test_a_name_that_is_no_suite_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        main(["no-such"])
+    assert "there is no suite no-such" in capsys.readouterr().err
+
+
+# --- rules ---
+
+
+def test_every_definition_is_a_target_but_in_modules_that_are_left(tmp_path):
+    package = tmp_path / "src" / "tiny"
+    (package / "tests").mkdir(parents=True)
+    (package / "__init__.py").write_text(
+        "def a():\n    def b(): ...\n\nclass C:\n    def __init__(self): ...\n    def _d(self): ...\n    e = lambda self: 1\n"
+    )
+    (package / "tests" / "__init__.py").write_text("def t(): ...\n")
+    (package / "template.py").write_text("def {{ name }}(): ...\n")
+    suite = Suite(
+        "tiny", "1", ("tests",), ("tiny", "tiny.**"), leave=("tiny.tests", "tiny.tests.**"), roots=("src",)
+    )
+    assert rules.targets(suite, tmp_path) == ["tiny:a", "tiny:a.<locals>.b", "tiny:C.__init__", "tiny:C._d"]
+    assert "target" not in rules.rules_of(suite, "packs", tmp_path)
+
+
+# --- a library, run for real ---
+
+TINY = """
+def double(number):
+    return 2 * number
+"""
+TINY_TEST = """
+import sys
+from pathlib import Path
+import pytest
+import tiny
+
+def test_same():
+    assert tiny.double(2) == 4
+
+def test_other():
+    assert sys.modules.get("autochron.session.recording") is None
+
+@pytest.mark.skip
+def test_skipped(): ...
+
+@pytest.mark.xfail(reason="meant to", strict=True)
+def test_expected():
+    assert tiny.double(2) == 5
+
+def test_fails():
+    tiny.double()
+
+@pytest.fixture
+def broken():
+    raise LookupError
+
+def test_set_up(broken): ...
+"""
+SUITE = Suite("tiny", "1", ("test_tiny.py",), ("tiny",))
+
+
+@pytest.fixture
+def environment(tmp_path):
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "tiny.py").write_text(TINY)
+    (source / "test_tiny.py").write_text(TINY_TEST)
+    (source / "pytest.ini").write_text("[pytest]\n")
+    plugins = tmp_path / "plugins"
+    plugins.mkdir()
+    (plugins / f"{REPORTER}.py").write_text((HERE / "reporter.py").read_text())
+    path = (str(source), str(plugins), str(ROOT))
+    return Environment(Path(sys.executable), source, tmp_path / "folder", path)
+
+
+@pytest.mark.slow
+def test_a_test_that_behaves_differently_when_recorded_is_reported(environment, tmp_path):
+    plain = run(SUITE, environment, "plain")
+    assert plain.fault == ""
+    assert {test.partition("::")[2]: str(each) for test, each in plain.outcomes.items()} == {
+        "test_same": "passed",
+        "test_other": "passed",
+        "test_skipped": "skipped",
+        "test_expected": "xfailed",
+        "test_fails": "failed (TypeError)",
+        "test_set_up": "error (LookupError)",
+    }
+    woven = run(SUITE, environment, "woven")
+    assert woven.fault == ""
+    assert woven.crossings == 2
+    assert min(plain.cpu, woven.cpu) > 0
+    assert min(plain.rss, woven.rss) > 1000
+    judgement = judge(plain, woven, {})
+    assert list(judgement.unlisted) == ["test_tiny.py::test_other"]
+    assert "passed -> failed (AssertionError)" in judgement.unlisted["test_tiny.py::test_other"]
+    assert judge(plain, woven, {"test_tiny.py::test_other": "because"}).is_good
+    figures = tmp_path / "figures.json"
+    write([Result(SUITE, {"plain": plain, "woven": woven}, {"woven": judgement})], figures)
+    (entry,) = json.loads(figures.read_text())["tiny"].values()
+    assert (entry["tests"], entry["woven"]["differ"], entry["woven"]["crossings"]) == (6, 1, 2)
+
+
+@pytest.mark.slow
+def test_a_run_that_takes_too_long_or_dies_is_no_whole_run(environment):
+    test = environment.source / "test_tiny.py"
+    test.write_text("import time\ndef test_late(): time.sleep(60)\n")
+    found = run(Suite("tiny", "1", SUITE.tests, SUITE.weave, limit=3), environment, "plain")
+    assert found.fault.startswith("it took too long; it died in test_tiny.py::test_late")
+    test.write_text("import os\ndef test_a(): ...\ndef test_dies(): os._exit(0)\n")
+    found = run(SUITE, environment, "plain")
+    assert found.fault.startswith("it died in test_tiny.py::test_dies")
+    assert found.outcomes == {"test_tiny.py::test_a": PASSED}
+
+
+def test_a_meter_counts_what_a_command_leaves_behind(tmp_path):
+    work = "sum(range(10_000_000))"
+    forked = f"if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0: {work}\n    os._exit(0)"
+    program = f"import os\n{forked}\nos.wait()\n"
+    found = {}
+    for name, text in (("orphan", program), ("empty", "")):
+        command = [sys.executable, meter.__file__, str(tmp_path / name), "60", sys.executable, "-c", text]
+        assert subprocess.run(command, check=False).returncode == 0
+        found[name] = json.loads((tmp_path / name).read_text())
+    assert found["orphan"]["cpu"] > found["empty"]["cpu"]
+    assert found["orphan"]["status"] == 0

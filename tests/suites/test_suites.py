@@ -1,0 +1,29 @@
+"""Libraries' own tests, plain and with every definition woven and recorded: nothing differs but what is known to.
+
+Each build runs the sample that `suites.toml` marks; `--thorough` runs all, with the packs alone as well.
+"""
+
+import pytest
+
+from tests.suites.__main__ import try_suite
+from tests.suites.table import read_suites
+
+SUITES = read_suites()
+MODES = ("packs", "woven")
+
+pytestmark = pytest.mark.slow
+
+
+def case(name, mode):
+    suite = SUITES[name]
+    marks = [pytest.mark.timeout(4 * suite.limit)]
+    if not suite.build or mode == "packs":
+        marks.append(pytest.mark.thorough)
+    return pytest.param(name, mode, marks=marks)
+
+
+@pytest.mark.parametrize(("name", "mode"), [case(name, mode) for name in SUITES for mode in MODES])
+def test_a_library_passes_its_own_tests_when_it_is_recorded(name, mode):
+    result = try_suite(SUITES[name], (mode,))
+    assert result.is_good, str(result)
+    assert result.runs["plain"].outcomes
