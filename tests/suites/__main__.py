@@ -1,6 +1,7 @@
 """Run libraries' own tests plain and recorded, and compare them test by test.
 
-    python -m tests.suites [NAME ...] [--mode plain,packs,woven] [--checkout NAME=PATH] [--jobs N] [--write] [--notes]
+    python -m tests.suites [NAME ...] [--mode plain,packs,woven] [--checkout NAME=PATH] [--jobs N] [--limit S]
+                           [--write] [--notes]
 
 Without names, all suites of `suites.toml`. `--write` keeps the figures in `figures.json`, by suite and Python.
 What may differ stands in `known.toml`. That is written by hand, since each entry needs a cause that someone has found.
@@ -12,12 +13,12 @@ import argparse
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tests.suites.comparison import Judgement, Run, judge
 from tests.suites.environment import EnvironmentFault, environment_of
-from tests.suites.running import run
+from tests.suites.running import run, warm_up
 from tests.suites.table import HERE, MODES, PYTHON, Suite, known_tests, read_known, read_suites
 
 FIGURES = HERE / "figures.json"
@@ -47,6 +48,8 @@ def try_suite(suite: Suite, modes: tuple[str, ...], checkout: Path | None = None
     known = read_known()
     try:
         with environment_of(suite, checkout) as environment:
+            if environment.is_new:
+                warm_up(suite, environment, dict.fromkeys(("plain", *modes)))
             plain = result.runs["plain"] = run(suite, environment, "plain")
             again: Run | None = None
             for mode in (mode for mode in modes if mode != "plain"):
@@ -85,7 +88,7 @@ def show(result: Result, *, notes: bool) -> None:
         if not judgement.is_good:
             print("    " + str(judgement).replace("\n", "\n    "))
         if notes and recorded.notes:
-            print("    " + recorded.notes.replace("\n", "\n    "))
+            print("    " + recorded.notes.rstrip().replace("\n", "\n    "))
     if result.fault:
         print(f"  {result.fault}")
     sys.stdout.flush()
@@ -122,6 +125,9 @@ def main(arguments: list[str] | None = None) -> int:
         "--checkout", action="append", default=[], metavar="NAME=PATH", help="in the place of the sdist"
     )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="suites at the same time")
+    parser.add_argument(
+        "--limit", type=int, metavar="S", help="seconds that a run may take; default as in suites.toml"
+    )
     parser.add_argument("--write", action="store_true", help="keep the figures in figures.json")
     parser.add_argument("--notes", action="store_true", help="show what autochron says of each recorded run")
     given = parser.parse_args(arguments)
@@ -135,7 +141,8 @@ def main(arguments: list[str] | None = None) -> int:
 
     def one(name: str) -> Result:
         checkout = Path(checkouts[name]).resolve() if name in checkouts else None
-        result = try_suite(suites[name], modes, checkout)
+        suite = replace(suites[name], limit=given.limit) if given.limit else suites[name]
+        result = try_suite(suite, modes, checkout)
         show(result, notes=given.notes)
         return result
 

@@ -6,6 +6,7 @@ Of autochron a wheel of this checkout is installed, as a user would install it, 
 
 from __future__ import annotations
 
+import dataclasses
 import fcntl
 import hashlib
 import json
@@ -44,12 +45,14 @@ class Environment:
         source: the unpacked sdist, or a copy of the checkout; the library is imported from it.
         folder: the suite's folder in the cache.
         path: further folders that are imported from.
+        is_new: whether it, or autochron in it, was installed just now.
     """
 
     python: Path
     source: Path
     folder: Path
     path: tuple[str, ...] = ()
+    is_new: bool = False
 
 
 def cache() -> Path:
@@ -78,16 +81,19 @@ def environment_of(suite: Suite, checkout: Path | None = None) -> Iterator[Envir
 
 def _made(suite: Suite, folder: Path, checkout: Path | None) -> Environment:
     stamp = folder / "stamp.json"
-    environment = Environment(folder / "venv" / "bin" / "python", folder / "source", folder)
     wheel = autochron_wheel()
     wanted = {
         "python": sys.version,
         "checkout": str(checkout or ""),
         "needs": [suite.version, *suite.needs, "extras", *suite.extras],
+        "autochron": (ROOT / "pyproject.toml").read_text(encoding="utf-8"),
     }
     known = json.loads(stamp.read_text(encoding="utf-8")) if stamp.exists() else {}
+    is_new = known.get("wheel") != wheel.parent.name or checkout is not None
+    environment = Environment(folder / "venv" / "bin" / "python", folder / "source", folder, is_new=is_new)
     if {name: known.get(name) for name in wanted} != wanted or checkout is not None:
         stamp.unlink(missing_ok=True)
+        environment = dataclasses.replace(environment, is_new=True)
         venv.create(folder / "venv", clear=True, with_pip=True, symlinks=True)
         _get_source(suite, environment, checkout)
         extras = f"[{','.join(suite.extras)}]" if suite.extras else ""
@@ -102,7 +108,7 @@ def _made(suite: Suite, folder: Path, checkout: Path | None) -> Environment:
             *suite.needs,
             wheel,
         )
-    elif known["wheel"] != wheel.parent.name:
+    elif is_new:
         _pip(environment.python, "install", "--no-deps", "--force-reinstall", wheel)
     (packages,) = (folder / "venv" / "lib").glob("python3*/site-packages")
     shutil.copyfile(HERE / "reporter.py", packages / f"{REPORTER}.py")

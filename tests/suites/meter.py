@@ -18,15 +18,26 @@ import subprocess
 import sys
 import time
 
+PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 PATIENCE = 20.0
 """Seconds that processes may live on after the command has ended."""
 
 
-def adopt_orphans() -> None:
-    """Become the parent of processes whose own has ended; does nothing where the system can't."""
+def join_family() -> None:
+    """Become the parent of processes whose own has ended, and end with our parent; do nothing where the system can't."""
     with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        prctl = ctypes.CDLL(None).prctl
+        prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+
+
+def end(_number: int, _frame: object) -> None:
+    """End with all children, as we are told to."""
+    for child in children():
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+    os._exit(1)
 
 
 def run(command: list[str], limit: float) -> tuple[int, bool]:
@@ -68,7 +79,8 @@ def children() -> list[int]:
 
 
 def main(file: str, limit: str, command: list[str]) -> None:
-    adopt_orphans()
+    signal.signal(signal.SIGTERM, end)
+    join_family()
     status, is_late = run(command, float(limit))
     reap()
     used = resource.getrusage(resource.RUSAGE_CHILDREN)

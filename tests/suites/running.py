@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from tests.suites.comparison import ORDINARY, Run, read_report
@@ -20,6 +21,12 @@ from tests.suites.table import HERE, Suite
 _RECORDED = re.compile(r"^autochron: (?:([\d,]+) of )?([\d,]+) crossings? recorded", re.MULTILINE)
 _LOST = re.compile(r"^  lost: .*", re.MULTILINE)
 _NOTES = re.compile(r"^autochron: .*\Z", re.MULTILINE | re.DOTALL)
+
+
+def warm_up(suite: Suite, environment: Environment, modes: Iterable[str]) -> None:
+    """Collect the tests in each mode, so that the first run is not charged for compiling and weaving what later ones find."""
+    for mode in modes:
+        run(dataclasses.replace(suite, arguments=(*suite.arguments, "--collect-only")), environment, mode)
 
 
 def run(suite: Suite, environment: Environment, mode: str) -> Run:
