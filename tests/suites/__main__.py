@@ -132,12 +132,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--notes", action="store_true", help="show what autochron says of each recorded run")
     given = parser.parse_args(arguments)
     suites, modes = read_suites(), tuple(given.mode.split(","))
-    names: list[str] = given.names or list(suites)
     checkouts = dict(each.partition("=")[::2] for each in given.checkout)
+    names: list[str] = given.names or [
+        name for name, suite in suites.items() if name in checkouts or not suite.from_checkout
+    ]
     for unknown in {*names, *checkouts} - suites.keys():
         parser.error(f"there is no suite {unknown}; there are {', '.join(suites)}")
     for unknown in set(modes) - set(MODES):
         parser.error(f"there is no mode {unknown}; there are {', '.join(MODES)}")
+
+    for name in names:
+        if name in suites and suites[name].from_checkout and name not in checkouts:
+            parser.error(f"the sdist of {name} has no tests; give --checkout {name}=PATH")
 
     def one(name: str) -> Result:
         checkout = Path(checkouts[name]).resolve() if name in checkouts else None

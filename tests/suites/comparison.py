@@ -121,11 +121,15 @@ def judge(before: Run, after: Run, causes: dict[str, str], again: Run | None = N
     `causes` are the known differences; `again` is a second plain run, which tells flaky tests apart.
     """
     found = differences(before, after)
+    if after.fault:  # what it did not come by is no news
+        found = {test: how for test, how in found.items() if test in after.outcomes}
     flaky = differences(before, again) if again is not None else {}
     return Judgement(
         known={test: causes[test] for test in found if test in causes},
         unlisted={test: how for test, how in found.items() if test not in causes and test not in flaky},
-        vanished=tuple(test for test in causes if test not in found and test not in flaky),
+        vanished=tuple(
+            test for test in causes if test not in found and test not in flaky and not after.fault
+        ),
         flaky=tuple(flaky),
         faults=tuple(
             f"{which} run: {run.fault}"

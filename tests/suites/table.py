@@ -37,6 +37,7 @@ class Suite:
         build: whether each build runs it.
         limit: seconds that a run may take.
         environment: variables that the tests need.
+        from_checkout: whether the sdist lacks the tests, so that it runs only where a checkout is given.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Suite:
     build: bool = False
     limit: int = 600
     environment: dict[str, str] = field(default_factory=dict)
+    from_checkout: bool = False
 
 
 @dataclass(frozen=True)
