@@ -49,10 +49,10 @@ def try_suite(suite: Suite, modes: tuple[str, ...], checkout: Path | None = None
     try:
         with environment_of(suite, checkout) as environment:
             if environment.is_new:
-                warm_up(suite, environment, dict.fromkeys(("plain", *modes)))
+                warm_up(suite, environment, [mode for mode in MODES if mode == "plain" or mode in modes])
             plain = result.runs["plain"] = run(suite, environment, "plain")
             again: Run | None = None
-            for mode in (mode for mode in modes if mode != "plain"):
+            for mode in (mode for mode in modes if mode in suite.modes):
                 recorded = result.runs[mode] = run(suite, environment, mode)
                 causes = known_tests(known, suite.name, mode)
                 judgement = judge(plain, recorded, causes)

@@ -37,6 +37,7 @@ class Suite:
         build: whether each build runs it.
         limit: seconds that a run may take.
         environment: variables that the tests need.
+        modes: the recorded modes that it takes; the others take too long.
         from_checkout: whether the sdist lacks the tests, so that it runs only where a checkout is given.
     """
 
@@ -53,6 +54,7 @@ class Suite:
     build: bool = False
     limit: int = 600
     environment: dict[str, str] = field(default_factory=dict)
+    modes: tuple[str, ...] = RECORDED
     from_checkout: bool = False
 
 

@@ -9,7 +9,6 @@ from tests.suites.__main__ import try_suite
 from tests.suites.table import read_suites
 
 SUITES = read_suites()
-MODES = ("packs", "woven")
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +23,7 @@ def case(name, mode):
 
 @pytest.mark.parametrize(
     ("name", "mode"),
-    [case(name, mode) for name, suite in SUITES.items() if not suite.from_checkout for mode in MODES],
+    [case(name, mode) for name, suite in SUITES.items() if not suite.from_checkout for mode in suite.modes],
 )
 def test_a_library_passes_its_own_tests_when_it_is_recorded(name, mode):
     result = try_suite(SUITES[name], (mode,))
