@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -67,31 +68,28 @@ def try_suite(suite: Suite, modes: tuple[str, ...], checkout: Path | None = None
     return result
 
 
-def show(result: Result, *, notes: bool) -> None:
-    """Print what a suite came to."""
+def shown(result: Result, *, notes: bool) -> str:
+    """Return what a suite came to, for people."""
     title = f"{result.suite.name} {result.suite.version}, Python {PYTHON}"
     plain = result.runs.get("plain")
     if plain is None:
-        print(f"{title}: {result.fault}", flush=True)
-        return
-    print(
-        f"{title}: {len(plain.outcomes)} tests, plain {plain.cpu:.1f} s of CPU, {plain.rss // 1024} MB",
-        flush=True,
-    )
+        return f"{title}: {result.fault}"
+    lines = [f"{title}: {len(plain.outcomes)} tests, plain {plain.cpu:.1f} s of CPU, {plain.rss // 1024} MB"]
     for mode, judgement in result.judgements.items():
         recorded = result.runs[mode]
         count = len(judgement.known) + len(judgement.unlisted)
-        print(
-            f"  {mode}: {count} differ ({len(judgement.known)} known, {len(judgement.flaky)} flaky), "
-            f"{recorded.crossings} crossings, CPU ×{recorded.cpu / max(plain.cpu, 0.01):.1f}, {recorded.rss // 1024} MB"
-        )
+        line = f"  {mode}: {count} differ ({len(judgement.known)} known, {len(judgement.flaky)} flaky)"
+        if not judgement.faults:
+            ratio = recorded.cpu / max(plain.cpu, 0.01)
+            line += f", {recorded.crossings} crossings, CPU ×{ratio:.1f}, {recorded.rss // 1024} MB"
+        lines.append(line)
         if not judgement.is_good:
-            print("    " + str(judgement).replace("\n", "\n    "))
+            lines.append(textwrap.indent(str(judgement), "    "))
         if notes and recorded.notes:
-            print("    " + recorded.notes.rstrip().replace("\n", "\n    "))
+            lines.append(textwrap.indent(recorded.notes.rstrip(), "    "))
     if result.fault:
-        print(f"  {result.fault}")
-    sys.stdout.flush()
+        lines.append(f"  {result.fault}")
+    return "\n".join(lines)
 
 
 def write(results: list[Result], path: Path = FIGURES) -> None:
@@ -104,6 +102,8 @@ def write(results: list[Result], path: Path = FIGURES) -> None:
         entry = figures.setdefault(result.suite.name, {}).setdefault(PYTHON, {})
         entry |= {"version": result.suite.version, "tests": len(plain.outcomes), "rss_mb": plain.rss // 1024}
         for mode, judgement in result.judgements.items():
+            if judgement.faults:
+                continue
             recorded = result.runs[mode]
             entry[mode] = {
                 "differ": len(judgement.known) + len(judgement.unlisted),
@@ -149,7 +149,7 @@ def main(arguments: list[str] | None = None) -> int:
         checkout = Path(checkouts[name]).resolve() if name in checkouts else None
         suite = replace(suites[name], limit=given.limit) if given.limit else suites[name]
         result = try_suite(suite, modes, checkout)
-        show(result, notes=given.notes)
+        print(shown(result, notes=given.notes), flush=True)
         return result
 
     with ThreadPoolExecutor(given.jobs) as pool:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.suites import meter, rules
-from tests.suites.__main__ import Result, main, write
+from tests.suites.__main__ import Result, main, shown, write
 from tests.suites.comparison import Outcome, Run, differences, judge, read_report
 from tests.suites.environment import REPORTER, ROOT, Environment
 from tests.suites.running import run
@@ -179,6 +179,24 @@ def test_a_name_that_is_no_suite_is_refused(capsys):
     with pytest.raises(SystemExit):
         main(["no-such"])
     assert "there is no suite no-such" in capsys.readouterr().err
+
+
+def test_a_suite_without_tests_in_its_sdist_needs_a_checkout(capsys):
+    with pytest.raises(SystemExit):
+        main(["rich"])
+    assert "--checkout rich=PATH" in capsys.readouterr().err
+
+
+def test_what_a_suite_came_to_is_shown():
+    plain, woven = Run({"a": PASSED}, cpu=2.0, rss=4096), Run({"a": FAILED}, cpu=5.0, rss=8192, crossings=3)
+    result = Result(Suite("tiny", "1", (), ()), {"plain": plain, "woven": woven})
+    result.judgements["woven"] = judge(plain, woven, {})
+    title, line, *rest = shown(result, notes=False).splitlines()
+    assert title.endswith("1 tests, plain 2.0 s of CPU, 4 MB")
+    assert line == "  woven: 1 differ (0 known, 0 flaky), 3 crossings, CPU ×2.5, 8 MB"
+    assert rest[0] == "    unlisted: a: passed -> failed (AssertionError)"
+    result.judgements["woven"] = judge(plain, Run({}, fault="it died"), {})
+    assert "crossings" not in shown(result, notes=False)
 
 
 # --- rules ---
