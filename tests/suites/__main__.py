@@ -148,6 +148,8 @@ def main(arguments: list[str] | None = None) -> int:
     def one(name: str) -> Result:
         checkout = Path(checkouts[name]).resolve() if name in checkouts else None
         suite = replace(suites[name], limit=given.limit) if given.limit else suites[name]
+        if checkout is not None:
+            suite = replace(suite, version="checkout")
         result = try_suite(suite, modes, checkout)
         print(shown(result, notes=given.notes), flush=True)
         return result
