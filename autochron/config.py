@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from autochron._originals import os
+import os
 
 RULE_FILE = "autochron.toml"
 PROJECT_FILE = "pyproject.toml"

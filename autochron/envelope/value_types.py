@@ -19,12 +19,15 @@ import types
 from _blake2 import blake2b  # not hashlib, which loads OpenSSL
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
 from itertools import repeat
 from math import isfinite
 from typing import Any, Final, TypeAlias
+from weakref import WeakKeyDictionary
 
 import msgspec
 
+from autochron._class_table import ClassTable, lasts
 from autochron.envelope import arrays, objects, shapes
 from autochron.envelope import types as names
 from autochron.envelope.budget import MOST_VISITS, multiplies
@@ -280,29 +283,9 @@ class _Walk:
     # --- all else
 
     def _other(self, value: Any, kind: type, depth: int) -> Tree | None:
-        known = _READERS.get(kind)
-        if known is not None:
-            return _node(label(kind), known(self, value, depth))
-        if kind.__module__ in VALUES:
-            return VALUES[kind.__module__](value)
-        shape = shapes.kind_of(kind)
-        if shape == "enum":
-            return f"{label(kind)}.{value._name_ if value._name_ is not None else value._value_}"
-        if shape == "exception":
-            return _node(label(kind), self._exception(value, depth))
-        if shape in ("pydantic", "struct", "record", "namespace", "namedtuple"):
-            return _node(label(kind), self._fields(value, kind, shape, depth))
-        if shape == "container":
-            return _node(label(kind), self._subclass(value, kind, depth))
-        if issubclass(kind, type) or shape == "http":
-            return None
-        if objects.is_own(kind):
-            return self._own(value, kind, depth)
-        if arrays.shape_of(kind) is not None:
-            return label(kind)
-        return self._library(value, kind, depth)
+        return _ways.find(kind, _way_of)(self, value, kind, depth)
 
-    def _fields(self, value: Any, kind: type, shape: str, depth: int) -> dict[str, Any]:
+    def fields(self, value: Any, kind: type, shape: str, depth: int) -> dict[str, Any]:
         if shape == "namedtuple":
             found = self.members(enumerate(tuple.__iter__(value)), depth)
             return found | self._state(shapes.attributes(value, shapes.slots_of(kind)), depth)
@@ -322,7 +305,7 @@ class _Walk:
         hidden = {name: own.pop(name) for name in list(own) if name[:1] == "_"}
         return self.members(own.items(), depth) | self._state(hidden, depth)
 
-    def _subclass(self, value: Any, kind: type, depth: int) -> dict[str, Any]:
+    def subclass(self, value: Any, kind: type, depth: int) -> dict[str, Any]:
         base: Any = shapes.container_base(kind)
         found: dict[str, Any] = {}
         if issubclass(kind, dict):
@@ -342,7 +325,7 @@ class _Walk:
         own = shapes.attributes(value, shapes.slots_of(kind))
         return found | self._state(dict(_without(own, objects.derived(kind))), depth)
 
-    def _exception(self, value: BaseException, depth: int) -> dict[str, Any]:
+    def exception(self, value: BaseException, depth: int) -> dict[str, Any]:
         state = dict(vars(value))
         for name in _OF_ERRORS:
             held = getattr(value, name, None) if isinstance(value, _BUILTIN_ERRORS) else None
@@ -355,7 +338,7 @@ class _Walk:
             state["exceptions"] = list(value.exceptions)
         return found | self._state(state, depth)
 
-    def _own(self, value: Any, kind: type, depth: int) -> Tree:
+    def own(self, value: Any, kind: type, depth: int) -> Tree:
         """Return the tree of a plain object of the user's own, which is written by its attributes unless it is large."""
         outermost = not self.inside_own
         if outermost and objects.show(value) == {"$opaque": names.label(kind)}:
@@ -367,18 +350,6 @@ class _Walk:
             return _node(label(kind), self.members(own, depth))
         finally:
             self.inside_own = not outermost
-
-    def _library(self, value: Any, kind: type, depth: int) -> Tree | None:
-        if issubclass(kind, (types.FunctionType, types.MethodType)):
-            return self.function(value, depth)
-        for base, read in _BASES:
-            if issubclass(kind, base):
-                return _node(label(kind), read(self, value, depth))
-        for module, name, reader in _LAZY:
-            known = getattr(sys.modules.get(module), name, None)
-            if isinstance(known, type) and issubclass(kind, known):
-                return _node(label(kind), reader(self, value, depth))
-        return None  # the canonical form tells its type
 
     def function(self, value: Any, depth: int) -> Tree | None:
         """Return what is known of a function beside its name: its closure, its defaults, and what it is bound to."""
@@ -392,13 +363,17 @@ class _Walk:
             return {"$is": "method", "$self": held, **(inner if isinstance(inner, dict) else {})}
         if not _is_own_code(value):
             return {"$unread": names.label_function(value)} if value.__closure__ else None
+        cells = _cells_of(value)
+        known = _known(value, cells)
+        if known is not None:
+            return known.tree
+        tree = self._function(value, cells, depth)
+        if _is_still(value, cells):
+            _functions[value] = _Function(value, cells, tree)
+        return tree
+
+    def _function(self, value: types.FunctionType, cells: dict[str, Any], depth: int) -> Tree | None:
         found: dict[str, Any] = {}
-        cells: dict[str, Any] = {}
-        for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=False):
-            try:
-                cells[name] = cell.cell_contents
-            except ValueError:
-                continue
         if cells:
             found["$cells"] = self.each(cells, depth)
         defaults = dict(enumerate(value.__defaults__ or ())) | (value.__kwdefaults__ or {})
@@ -477,6 +452,139 @@ def _is_own_code(function: types.FunctionType) -> bool:
 
 def _is_own_file(file: str) -> bool:
     return objects.is_own_file(file)
+
+
+class _Function:
+    """The tree of a function that holds nothing which can change, and what it held then; it must not hold the function."""
+
+    __slots__ = ("_cells", "_code", "_defaults", "_functions", "_named", "_state", "tree")
+
+    def __init__(self, function: types.FunctionType, cells: dict[str, Any], tree: Tree | None) -> None:
+        self.tree = tree
+        self._code, self._defaults = function.__code__, function.__defaults__
+        self._named = dict(function.__kwdefaults__ or {})
+        self._cells = cells
+        self._state = dict(vars(function))
+        self._functions = [each for each in _held_by(function, cells) if type(each) is types.FunctionType]
+
+    def is_as_it_was(self, function: types.FunctionType, cells: dict[str, Any]) -> bool:
+        """Return whether the function holds the very same objects."""
+        return (
+            function.__code__ is self._code
+            and function.__defaults__ is self._defaults
+            and _are_the_same(function.__kwdefaults__ or {}, self._named)
+            and _are_the_same(cells, self._cells)
+            and _are_the_same(vars(function), self._state)
+            and all(_known(each, _cells_of(each)) for each in self._functions)
+        )
+
+
+_functions: WeakKeyDictionary[types.FunctionType, _Function] = WeakKeyDictionary()
+names.on_root_change(_functions.clear)
+
+
+def _known(function: types.FunctionType, cells: dict[str, Any]) -> _Function | None:
+    known = _functions.get(function)
+    return known if known is not None and known.is_as_it_was(function, cells) else None
+
+
+def _are_the_same(some: dict[str, Any], others: dict[str, Any]) -> bool:
+    if not some and not others:
+        return True
+    return len(some) == len(others) and all(
+        name in others and others[name] is value for name, value in some.items()
+    )
+
+
+def _cells_of(function: types.FunctionType) -> dict[str, Any]:
+    cells: dict[str, Any] = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
+        try:
+            cells[name] = cell.cell_contents
+        except ValueError:
+            continue
+    return cells
+
+
+def _is_still(function: types.FunctionType, cells: dict[str, Any]) -> bool:
+    """Return whether a function holds nothing that can change, and nothing that may hold the function."""
+    return all(type(each) in SCALARS or _is_lasting(each) for each in _held_by(function, cells))
+
+
+def _held_by(function: types.FunctionType, cells: dict[str, Any]) -> list[Any]:
+    return [
+        *cells.values(),
+        *(function.__defaults__ or ()),
+        *(function.__kwdefaults__ or {}).values(),
+        *vars(function).values(),
+    ]
+
+
+def _is_lasting(value: Any) -> bool:
+    """Return whether this is a class that is there for good, a member of an enumeration that is, or a function like that."""
+    kind = type(value)
+    if kind is types.FunctionType:
+        return _known(value, _cells_of(value)) is not None
+    return (issubclass(kind, type) and lasts(value)) or (issubclass(kind, Enum) and lasts(kind))
+
+
+_Way: TypeAlias = "Callable[[_Walk, Any, type, int], Tree | None]"
+"""Returns the tree of an instance of a class; it must not hold the class."""
+
+
+def _way_of(kind: type) -> _Way:
+    """Return how the trees of a class's instances are made."""
+    reader = _READERS.get(kind)
+    if reader is not None:
+        return _node_of(reader)
+    if kind.__module__ in VALUES:
+        told = VALUES[kind.__module__]
+        return lambda _walk, value, _kind, _depth: told(value)
+    shape = shapes.kind_of(kind)
+    if shape == "enum":
+        return _enum
+    if shape == "exception":
+        return _node_of(_Walk.exception)
+    if shape in ("pydantic", "struct", "record", "namespace", "namedtuple"):
+        return lambda walk, value, kind, depth: _node(label(kind), walk.fields(value, kind, shape, depth))
+    if shape == "container":
+        return lambda walk, value, kind, depth: _node(label(kind), walk.subclass(value, kind, depth))
+    if issubclass(kind, type) or shape == "http":
+        return _nothing
+    if objects.is_own(kind):
+        return _Walk.own
+    if arrays.shape_of(kind) is not None:
+        return lambda _walk, _value, kind, _depth: label(kind)
+    return _way_of_library(kind)
+
+
+def _way_of_library(kind: type) -> _Way:
+    if issubclass(kind, (types.FunctionType, types.MethodType)):
+        return lambda walk, value, _kind, depth: walk.function(value, depth)
+    for base, read in _BASES:
+        if issubclass(kind, base):
+            return _node_of(read)
+    for module, name, reader in _LAZY:
+        known = getattr(sys.modules.get(module), name, None)
+        if isinstance(known, type) and issubclass(kind, known):
+            return _node_of(reader)
+    return _nothing  # the canonical form tells its type
+
+
+def _node_of(read: _Reader) -> _Way:
+    return lambda walk, value, kind, depth: _node(label(kind), read(walk, value, depth))
+
+
+def _enum(_walk: _Walk, value: Any, kind: type, _depth: int) -> Tree:
+    return f"{label(kind)}.{value._name_ if value._name_ is not None else value._value_}"
+
+
+def _nothing(_walk: _Walk, _value: Any, _kind: type, _depth: int) -> None:
+    return None
+
+
+_ways: ClassTable[_Way] = ClassTable()
+names.on_root_change(_ways.forget)
 
 
 def _is_of_the_interpreter(name: str) -> bool:

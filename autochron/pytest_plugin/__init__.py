@@ -6,13 +6,12 @@ with the first rule file or the first marker.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-from autochron._originals import os
 
 if TYPE_CHECKING:
     from autochron.pytest_plugin import plays
