@@ -166,9 +166,14 @@ def screen(values: Any) -> None:
     _screen(values)
 
 
+def encode_screened(value: Any) -> bytes:
+    """Write a value that was screened with its keys sorted, unless it multiplies; raises where it has to be walked."""
+    return encode_within(_sorting, value, _shown)
+
+
 def _encode(value: Any) -> bytes:
     _screen(value if type(value) in _OPEN else (value,))
-    return encode_within(_sorting, value, _shown)
+    return encode_screened(value)
 
 
 def canonical(parameters: Sequence[str], values: Sequence[Any], *, typed: bool = True) -> bytes:
@@ -190,7 +195,7 @@ def canonical(parameters: Sequence[str], values: Sequence[Any], *, typed: bool =
             return _with_tree(bound, body) if _DOLLAR in body and typed and has_tag(body) else body
         if not any(type(value) is float and not isfinite(value) for value in values):
             _screen(bound)
-            body = encode_within(_sorting, bound, _shown)
+            body = encode_screened(bound)
             return _with_tree(bound, body) if typed else body
     except TooLargeError:
         return _without_large(bound, typed=typed)

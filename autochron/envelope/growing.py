@@ -14,7 +14,14 @@ from typing import Any
 
 import msgspec
 
-from autochron.envelope.canonical import canonical, encode_look, encode_sorted, screen, with_types
+from autochron.envelope.canonical import (
+    canonical,
+    encode_look,
+    encode_screened,
+    encode_sorted,
+    screen,
+    with_types,
+)
 from autochron.envelope.exact_look import exact_look
 from autochron.envelope.value_types import MAX_DEPTH, is_plain
 from autochron.interrupts import is_interruption
@@ -99,11 +106,12 @@ class Growing:
             self._list(value, path, page)
         elif kind is dict and len(path) < 3 and self._holds_list(value):
             self._object(value, path, page)
-        else:
-            if not is_plain(value, MAX_DEPTH - len(path) + 1):
-                page.plain = False
-                screen((value,))
+        elif is_plain(value, MAX_DEPTH - len(path) + 1):
             page.add(encode_sorted(value))
+        else:
+            page.plain = False
+            screen((value,))
+            page.add(encode_screened(value))
 
     def _holds_list(self, value: dict[Any, Any]) -> bool:
         long = False
@@ -116,7 +124,12 @@ class Growing:
 
     def _list(self, value: list[Any], path: tuple[str, ...], page: _Page) -> None:
         kept, start, count = self._kept.get(path), page.size, len(value)
-        look = exact_look(value) if kept is None or kept.plain or count < kept.count else None
+        depth = MAX_DEPTH - len(path) + 1
+        grows = kept is not None and count > kept.count
+        # Looked at first: what multiplies would be written for ever.
+        is_new_plain = is_plain(value[kept.count :] if kept is not None and grows else value, depth)
+        may_be_exact = is_new_plain and (kept is None or kept.plain or count < kept.count)
+        look = exact_look(value) if may_be_exact else None
         exact = look is not None
         if look is None:
             screen((value,))
@@ -132,9 +145,10 @@ class Growing:
                 page.add(b",")
                 page.add(memoryview(encode_sorted(tail))[1:])
         else:
-            tail, was_plain = value, True
+            is_new_plain = is_new_plain and (not grows or is_plain(value, depth))
+            was_plain = True
             page.add(encode_sorted(value))
-        plain = exact and was_plain and is_plain(tail, MAX_DEPTH - len(path) + 1)
+        plain = exact and was_plain and is_new_plain
         page.plain = page.plain and plain
         page.kept[path] = _Kept(look, count, start, page.size, plain=plain)
 
