@@ -12,7 +12,7 @@ from typing import Any, Final
 from autochron.envelope import shapes
 from autochron.envelope.value_digest import TooLargeError
 
-__all__ = ["MOST_VISITS", "TooLargeError", "encode_within", "multiplies"]
+__all__ = ["MOST_VISITS", "TooLargeError", "count_shown", "encode_within", "multiplies"]
 
 MOST_VISITS: Final = 20_000
 """Parts that are read before it is asked whether a value multiplies."""
@@ -29,6 +29,20 @@ _BUILTIN = frozenset({dict, *_ITEMS})
 _last = [0]
 """Which of the sizes was enough the last time."""
 
+_left = [-1]
+"""How many more values an encoder's hook may show; negative: any number."""
+
+
+class _ManyError(Exception):
+    """More values were shown than may be before it is asked whether a value multiplies."""
+
+
+def count_shown() -> None:
+    """Count a value that an encoder's hook shows: what a call of Python costs has no bound in the buffer's size."""
+    _left[0] -= 1
+    if not _left[0]:
+        raise _ManyError
+
 
 def encode_within(encoder: Any, value: Any, show: Callable[[Any], Any]) -> bytes:
     """Return what an encoder of msgspec writes.
@@ -44,11 +58,15 @@ def encode_within(encoder: Any, value: Any, show: Callable[[Any], Any]) -> bytes
     for index in range(_last[0], len(_SIZES)):
         buffer = bytearray(_SIZES[index])
         view = memoryview(buffer)
+        _left[0] = MOST_VISITS
         try:
             encoder.encode_into(value, buffer)
         except BufferError:
             continue
+        except _ManyError:
+            break
         finally:
+            _left[0] = -1
             view.release()
         _last[0] = index if not index or len(buffer) > _SIZES[index - 1] else index - 1
         return bytes(buffer)

@@ -21,7 +21,7 @@ import msgspec
 from autochron._class_table import ClassTable, lasts
 from autochron.envelope import arrays, bodies, objects, shapes
 from autochron.envelope import types as names
-from autochron.envelope.budget import MOST_VISITS, TooLargeError, encode_within, multiplies
+from autochron.envelope.budget import MOST_VISITS, TooLargeError, count_shown, encode_within, multiplies
 from autochron.envelope.tags import has_tag
 from autochron.envelope.value_types import BEYOND, PLAIN_TYPES, TYPES, is_plain, types_of
 from autochron.interrupts import is_interruption
@@ -44,7 +44,8 @@ TOO_LARGE = b'{"$beyond":true}'
 
 
 def _hook(value: Any) -> Any:
-    """Give plain data for what msgspec has no form for."""
+    """Return plain data for what msgspec has no form for."""
+    count_shown()
     shown = _shown(value)
     if type(shown) in _OPEN:
         _screen(shown)

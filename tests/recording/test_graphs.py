@@ -1,0 +1,268 @@
+"""Graphs of objects in calls: the outcome is the unwoven one, and what it costs to record them has a bound.
+
+Cost is counted in calls of Python and of C, so that two runs of a test count the same.
+"""
+
+import asyncio
+import collections
+import dataclasses
+import itertools
+import sys
+import types
+from typing import Any
+
+import attrs
+import pydantic
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import autochron
+
+# --- kinds of nodes: make(number) returns a node and how it is given what it refers to
+
+
+@dataclasses.dataclass(eq=False)
+class Record:
+    number: int
+    links: Any = None
+
+
+@dataclasses.dataclass(eq=False, slots=True)
+class Slotted:
+    number: int
+    links: Any = None
+
+
+@attrs.define(eq=False)
+class Attrs:
+    number: int
+    links: Any = None
+
+
+class Model(pydantic.BaseModel):
+    number: int
+    links: Any = None
+
+
+class Plain:
+    def __init__(self, number):
+        self.number, self.links = number, None
+
+
+class Dictionary(dict):
+    pass
+
+
+class Error(Exception):
+    def __init__(self, number):
+        super().__init__(number)
+        self.links = None
+
+
+def by_key(make):
+    def node(number):
+        made = make()
+        made["number"] = number
+        return made, lambda links: made.__setitem__("links", links)
+
+    return node
+
+
+def by_item(make):
+    def node(number):
+        made = make([number])
+        return made, made.append
+
+    return node
+
+
+def by_attribute(make):
+    def node(number):
+        made = make(number=number, links=None) if make in {Model, types.SimpleNamespace} else make(number)
+        return made, lambda links: setattr(made, "links", links)
+
+    return node
+
+
+KINDS = {
+    "list": by_item(list),
+    "deque": by_item(collections.deque),
+    "dict": by_key(dict),
+    "defaultdict": by_key(lambda: collections.defaultdict(list)),
+    "subclass": by_key(Dictionary),
+    "dataclass": by_attribute(Record),
+    "slots": by_attribute(Slotted),
+    "attrs": by_attribute(Attrs),
+    "pydantic": by_attribute(Model),
+    "namespace": by_attribute(types.SimpleNamespace),
+    "object": by_attribute(Plain),
+    "exception": by_attribute(Error),
+}
+
+
+# --- shapes of graphs: which nodes each of `size` nodes refers to; node 0 is where it begins
+
+ONCE = {
+    "chain": lambda size: [[at + 1] if at + 1 < size else [] for at in range(size)],
+    "ring": lambda size: [[(at + 1) % size] for at in range(size)],
+    "both ways": lambda size: [[at - 1, (at + 1) % size] for at in range(size)],
+    "wide": lambda size: [list(range(1, size)), *([] for _ in range(1, size))],
+    "tree": lambda size: [
+        [below for below in (2 * at + 1, 2 * at + 2) if below < size] for at in range(size)
+    ],
+    "hub": lambda size: [list(range(1, size)), *([0] for _ in range(1, size))],
+}
+"""Those with about as many paths as nodes."""
+
+SHARED = {
+    "diamonds": lambda size: [
+        [below for below in (at + 1, at + 2, at + 3) if below < size] for at in range(size)
+    ],
+    "clique": lambda size: [list(range(min(size, 12))) if at < 12 else [] for at in range(size)],
+}
+"""Those with exponentially many paths."""
+
+
+def graph(kind, shape, size):
+    """Return the first node of a graph, and all of them."""
+    nodes = [KINDS[kind](number) for number in range(size)]
+    for (_, give), links in zip(nodes, shape(size), strict=True):
+        if links:
+            give(nodes[links[0]][0] if len(links) == 1 else [nodes[each][0] for each in links])
+    return nodes[0][0], [node for node, _ in nodes]
+
+
+def links_of(nodes):
+    """Return what each node refers to, by identity."""
+    names = {id(node): number for number, node in enumerate(nodes)}
+
+    def links(node):
+        if isinstance(node, dict):
+            held = node.get("links")
+        elif isinstance(node, (list, collections.deque)):
+            held = node[1] if len(node) > 1 else None
+        else:
+            held = node.links
+        several = type(held) is list and id(held) not in names
+        return [names.get(id(each)) for each in held] if several else names.get(id(held))
+
+    return [links(node) for node in nodes]
+
+
+# --- shapes of calls
+
+
+@autochron.boundary("take", kind="tool")
+def take(*given, **named):
+    return None
+
+
+@autochron.boundary("give", kind="tool")
+def give(make):
+    return make()
+
+
+@autochron.boundary("fail", kind="tool")
+def fail(make):
+    raise ValueError(make())
+
+
+@autochron.boundary("items", kind="tool")
+def items(make):
+    yield make()
+
+
+@autochron.boundary("later", kind="tool")
+async def later(value):
+    return value
+
+
+class Desk:
+    def __init__(self, value):
+        self.value = value
+
+    @autochron.boundary("work", kind="tool")
+    def work(self):
+        return self.value
+
+
+def failing(value):
+    try:
+        fail(lambda: value)
+    except ValueError as error:
+        return error.args[0]
+
+
+def taken(*given, **named):
+    assert take(*given, **named) is None
+    return (*given, *named.values())[-1]
+
+
+CALLS = {
+    "argument": taken,
+    "by name": lambda value: taken(value=value),
+    "several": lambda value: taken(1, "two", value),
+    "inside": lambda value: taken([value])[0],
+    "twice": lambda value: taken(value, value),
+    "returned": lambda value: give(lambda: value),
+    "raised": failing,
+    "yielded": lambda value: next(items(lambda: value)),
+    "awaited": lambda value: asyncio.run(later(value)),
+    "self": lambda value: Desk(value).work(),
+}
+
+MOST = 15_000_000
+"""Calls of Python and of C for one crossing, however its objects look."""
+
+CONSTANTS = collections.defaultdict(lambda: 150_000, exception=1_500_000)
+"""Calls that what is deeper than is written costs once; the state of errors is written with that of those in it."""
+
+
+def calls_of(function):
+    """Return what a function returns, and how many calls it makes in this thread."""
+    counter = itertools.count()
+    sys.setprofile(lambda *_: next(counter))
+    try:
+        found = function()
+    finally:
+        sys.setprofile(None)
+    return found, next(counter)
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    file = tmp_path_factory.mktemp("rules") / "autochron.toml"
+    file.write_text("version = 1\npacks = []\n", encoding="utf-8")
+    with autochron.record("run", rules=str(file)) as recording:
+        yield recording
+
+
+def cost(kind, shape, size, call):
+    """Return how many calls it takes to record a call with a graph, of which nothing must change."""
+    value, nodes = graph(kind, shape, size)
+    before = links_of(nodes)
+    call(value)  # what is found out about classes once
+    given, count = calls_of(lambda: call(value))
+    assert id(given) == id(value)  # not `is`: pytest would show them, and their paths are too many
+    assert links_of(nodes) == before
+    return count
+
+
+kinds, calls = st.sampled_from(list(KINDS)), st.sampled_from(list(CALLS))
+
+
+@settings(max_examples=60)
+@given(kind=kinds, shape=st.sampled_from(list(ONCE)), call=calls, size=st.integers(8, 100))
+def test_twice_the_nodes_cost_at_most_some_more_than_twice(recording, kind, shape, call, size):
+    once, twice = (cost(kind, ONCE[shape], each, CALLS[call]) for each in (size, 2 * size))
+    assert twice <= 2.3 * once + CONSTANTS[kind]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("call", ["argument", "returned", "raised"])
+@pytest.mark.parametrize("size", [18, 40])
+@pytest.mark.parametrize("shape", SHARED)
+@pytest.mark.parametrize("kind", KINDS)
+def test_however_many_paths_a_graph_has_the_cost_has_a_bound(recording, kind, shape, size, call):
+    assert cost(kind, SHARED[shape], size, CALLS[call]) <= MOST
