@@ -72,7 +72,10 @@ class ClassTable(dict[type, V]):
         return found
 
     def forget(self) -> None:
-        """Forget all that was found out."""
-        self.clear()
-        self.update(self._first)
-        self._passing.clear()
+        """Forget all that was found out; most often that is nothing, and each session asks for it."""
+        if len(self) > len(self._first):
+            self.clear()
+            if self._first:
+                self.update(self._first)
+        if self._passing.data:  # type: ignore[attr-defined]
+            self._passing.clear()

@@ -480,7 +480,14 @@ class _Function:
 
 
 _functions: WeakKeyDictionary[types.FunctionType, _Function] = WeakKeyDictionary()
-names.on_root_change(_functions.clear)
+
+
+def _forget_functions() -> None:
+    if _functions.data:  # type: ignore[attr-defined]
+        _functions.clear()
+
+
+names.on_root_change(_forget_functions)
 
 
 def _known(function: types.FunctionType, cells: dict[str, Any]) -> _Function | None:

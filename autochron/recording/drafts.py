@@ -261,7 +261,7 @@ class Editor:
         self._began = began
         self.asking = Asking()
         self._masked_items: dict[int, dict[str, None]] = {}
-        self._streams: dict[int, StreamMasker] = {}
+        self.streams: dict[int, StreamMasker] = {}
 
     def item(self, item: Item) -> list[bytes]:
         """Mask one item of a stream, and return those that can be written; its envelope tells what was masked."""
@@ -269,19 +269,19 @@ class Editor:
         found = tuple(_below("items.*", paths))
         if found:
             self._masked_items.setdefault(item.seq, {}).update(dict.fromkeys(found))
-        stream = self._streams.get(item.seq)
+        stream = self.streams.get(item.seq)
         if stream is None:
-            stream = self._streams[item.seq] = self._redactor.begin_stream()
+            stream = self.streams[item.seq] = self._redactor.begin_stream()
         return stream.push(body)
 
     def rest(self, seq: int) -> list[bytes]:
         """Return the items of a stream that were held back until it was known what comes next: it has ended."""
-        stream = self._streams.pop(seq, None)
+        stream = self.streams.pop(seq, None)
         return [] if stream is None else self._flushed(seq, stream)
 
     def rests(self) -> dict[int, list[bytes]]:
         """Return the items that are held back, by the stream: the run may end here."""
-        return {seq: found for seq, stream in self._streams.items() if (found := self._flushed(seq, stream))}
+        return {seq: found for seq, stream in self.streams.items() if (found := self._flushed(seq, stream))}
 
     def _flushed(self, seq: int, stream: StreamMasker) -> list[bytes]:
         found = stream.flush()
@@ -348,7 +348,7 @@ class Editor:
             started=draft.started - self._began,
             duration=draft.ended - draft.started,
             masked=tuple(masked_paths) + tuple(path for _, paths in exchanges for path in paths),
-            opaque=self._redactor.mask_texts(tuple(draft.opaque or ()))
+            opaque=(self._redactor.mask_texts(tuple(draft.opaque)) if draft.opaque else ())
             + (() if from_wire else by_type(body, rule.volatile)),
         )
 

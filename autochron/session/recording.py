@@ -682,7 +682,7 @@ class Recording(Session):
     def _prepare(self, submitted: Crossing | Begun | Item | Ending) -> Any:
         """Make of what was submitted what the sink keeps; on the writer's thread."""
         if isinstance(submitted, Crossing):
-            rest = self.tally.rest(submitted.seq)
+            rest = self.tally.rest(submitted.seq) if submitted.seq in self.tally.streams else []
             envelope = self.tally.envelope(submitted)
             self.recorder.written(submitted)
             prepared = self._with_words(envelope) if self.is_child else envelope

@@ -34,6 +34,7 @@ class Tally:
         by_type: parts of inputs that are compared by their type only.
         masked: parts that were masked.
         addresses: names of crossings whose input had an address in memory in it, with the first one.
+        streams: those that have not ended, by their `seq`, with the items that wait for what comes next.
         beyond: names of crossings with an input that is too large to be compared, with its path and where they stand.
     """
 
@@ -53,6 +54,7 @@ class Tally:
         self._project = project
         self._sites: dict[Point, str] = {}
         self._editor = Editor(redactor, self.site, began, mask_key or (lambda: None))
+        self.streams = self._editor.streams
 
     def envelope(self, crossing: Crossing, *, begun: bool = False) -> Envelope:
         """Make the envelope of a crossing; with `begun`, of a stream that is to be put again when it ends."""
@@ -67,7 +69,7 @@ class Tally:
             found = _ADDRESS.search(envelope.input)
             if found is not None:
                 self.addresses[envelope.name] = found.group().decode()
-        if _BEYOND in envelope.input and envelope.name not in self.beyond:
+        if envelope.input[2:3] == b"$" and _BEYOND in envelope.input and envelope.name not in self.beyond:
             for path in beyond_paths(envelope.input)[:1]:
                 self.beyond[envelope.name] = path, f"{envelope.site}:{crossing.point.line}"
         for path in envelope.masked:
