@@ -12,16 +12,7 @@ from autochron.envelope import codec
 from autochron.envelope.canonical import canonical
 from autochron.envelope.value_types import beyond_paths
 from tests.cli import processes
-
-RULES = """
-version = 1
-packs = []
-
-[[boundary]]
-name = "{__name__}"
-kind = "tool"
-define = "lib:**"
-"""
+from tests.recording.woven import RULES
 
 LIB = """
 def take(*given, **named): return None

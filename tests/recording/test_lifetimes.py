@@ -3,6 +3,7 @@
 import pytest
 
 from tests.cli import processes
+from tests.recording import woven
 
 LIB = """
 def give(value): return value
@@ -23,15 +24,7 @@ class Desk:
     def take(self, value, *more, **others): return None
 """
 
-RULES = """
-version = 1
-packs = []
-
-[[boundary]]
-name = "{__name__}"
-kind = "tool"
-define = "lib:**"
-
+RULES = f"""{woven.RULES}
 [[boundary]]
 name = "bound"
 kind = "tool"

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.cli import processes
+from tests.recording.woven import RULES
 
 AGENT = """
 import asyncio, os, subprocess, sys
@@ -47,16 +48,6 @@ def read(path):
 async def fetch(x): return x
 def items(n): yield from range(n)
 def fail(): raise ValueError("no")
-"""
-
-RULES = """
-version = 1
-packs = []
-
-[[boundary]]
-name = "{__name__}"
-kind = "tool"
-define = "lib:**"
 """
 
 

@@ -1,0 +1,11 @@
+"""The rules of programs whose module `lib` is woven whole."""
+
+RULES = """
+version = 1
+packs = []
+
+[[boundary]]
+name = "{__name__}"
+kind = "tool"
+define = "lib:**"
+"""
