@@ -184,10 +184,9 @@ class _Attribute(NamedTuple):
     @classmethod
     def of(cls, value: Any, before: _Attribute | None, *, is_still: bool) -> _Attribute:
         """Look at an attribute again: it is written only where it looks like another one."""
-        if before is not None and is_still and value is before.value:
-            return before
         look = b"" if is_still else screened_snapshot(value)
-        if before is not None and not is_still and type(value) is before.kind and look == before.look:
+        is_alike = before is not None and type(value) is before.kind and look == before.look
+        if before is not None and is_alike and (not is_still or value is before.value):
             return before
         return cls(value if is_still else None, type(value), look, codec.encode(value).body)
 
