@@ -515,7 +515,10 @@ def _cells_of(function: types.FunctionType) -> dict[str, Any]:
 
 def _is_still(function: types.FunctionType, cells: dict[str, Any]) -> bool:
     """Return whether a function holds nothing that can change, and nothing that may hold the function."""
-    return all(type(each) in SCALARS or _is_lasting(each) for each in _held_by(function, cells))
+    return all(type(each) in _UNCHANGING or _is_lasting(each) for each in _held_by(function, cells))
+
+
+_UNCHANGING = SCALARS.keys() - {bytearray, slice}
 
 
 def _held_by(function: types.FunctionType, cells: dict[str, Any]) -> list[Any]:
@@ -532,7 +535,9 @@ def _is_lasting(value: Any) -> bool:
     kind = type(value)
     if kind is types.FunctionType:
         return _known(value, _cells_of(value)) is not None
-    return (issubclass(kind, type) and lasts(value)) or (issubclass(kind, Enum) and lasts(kind))
+    if issubclass(kind, Enum):
+        return lasts(kind) and type(value._value_) in _UNCHANGING
+    return issubclass(kind, type) and lasts(value)
 
 
 _Way: TypeAlias = "Callable[[_Walk, Any, type, int], Tree | None]"

@@ -1,0 +1,49 @@
+"""What a function holds is part of an input, also where it was read before and holds the same object, which has changed."""
+
+import pytest
+
+from autochron.envelope.canonical import canonical
+
+
+def with_default(held):
+    def function(value=held):
+        return value
+
+    return function
+
+
+def with_cell(held):
+    def function():
+        return held
+
+    return function
+
+
+def with_attribute(held):
+    def function():
+        return None
+
+    function.held = held
+    return function
+
+
+CHANGES = {
+    "bytearray": (lambda: bytearray(b"a"), lambda held: held.append(1)),
+    "slice": (lambda: slice([1], None), lambda held: held.start.append(1)),
+    "list": (lambda: [1], lambda held: held.append(1)),
+    "function": (lambda: with_default([1]), lambda held: held.__defaults__[0].append(1)),
+    "defaults": (lambda: with_default(1), lambda held: setattr(held, "__defaults__", (2,))),
+    "inner attribute": (lambda: with_attribute(1), lambda held: setattr(held, "held", 2)),
+}
+
+
+@pytest.mark.parametrize("make", [with_default, with_cell, with_attribute])
+@pytest.mark.parametrize("kind", CHANGES)
+def test_a_change_of_what_a_function_holds_is_another_input(kind, make):
+    new, change = CHANGES[kind]
+    held = new()
+    function = make(held)
+    before = canonical(["function"], [function])
+    assert canonical(["function"], [function]) == before
+    change(held)
+    assert canonical(["function"], [function]) != before
