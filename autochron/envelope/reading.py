@@ -17,6 +17,9 @@ from autochron.errors import CodecError, OpaqueError
 
 Node: TypeAlias = dict[str, Any]
 
+_OF_ZONES = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-/")
+"""The characters of time zones' names."""
+
 
 def read(node: Any) -> Any:
     """Give the value of a tagged tree."""
@@ -142,7 +145,11 @@ def _timezone(node: Node) -> Any:
 def _zone(node: Node) -> Any:
     import zoneinfo
 
-    return zoneinfo.ZoneInfo(node["$zone"])
+    name = node["$zone"]
+    # `zoneinfo` asks the finders of modules for what it doesn't know.
+    if type(name) is not str or not _OF_ZONES.issuperset(name) or not all(name.split("/")):
+        raise CodecError(f"{name!r:.60} is no name of a time zone")
+    return zoneinfo.ZoneInfo(name)
 
 
 def _decimal(node: Node) -> Any:

@@ -31,6 +31,8 @@ _FUNCTIONS = (
     type(functools.lru_cache(lambda: None)),
 )
 _root: list[str] = [""]
+_has_named: list[bool] = [False]
+"""Whether a name was made since the names were forgotten."""
 _listeners: list[Any] = []
 
 
@@ -40,12 +42,13 @@ class UnnamedError(Exception):
 
 def set_root(path: str) -> None:
     """Take the folder that the files of `__main__` are named relative to; by default the working folder."""
-    if path and path == _root[0]:
+    if path == _root[0] and (path or not _has_named[0]):
         return
     root = os.path.abspath(path) if path else ""
     if root and root == _root[0]:
         return
     _root[0] = root
+    _has_named[0] = False
     for listener in _listeners:
         listener()
 
@@ -57,6 +60,7 @@ def on_root_change(listener: Any) -> None:
 
 def relative_file(file: str) -> str:
     """Name a file relative to the root when it is inside it, with forward slashes."""
+    _has_named[0] = True
     if file.startswith("<"):
         return file
     root = _root[0] or os.getcwd()
@@ -75,6 +79,7 @@ def absolute_file(file: str) -> str:
 
 def label(value: type) -> str:
     """Name a type for people: never fails, and finding it again isn't meant."""
+    _has_named[0] = True
     module = _text(value, "__module__") or "builtins"
     qualname = _text(value, "__qualname__") or value.__name__
     return f"{place_of(module)}:{qualname}"
@@ -82,6 +87,7 @@ def label(value: type) -> str:
 
 def label_function(value: Any) -> str:
     """Name a function for people."""
+    _has_named[0] = True
     module = _text(value, "__module__") or "builtins"
     qualname = _text(value, "__qualname__") or type(value).__name__
     return f"{place_of(module)}:{qualname}"
@@ -89,6 +95,7 @@ def label_function(value: Any) -> str:
 
 def name_of(value: Any) -> str:
     """Name a type or a function so that `find` gives the same object; UnnamedError says why it can't be."""
+    _has_named[0] = True
     module, qualname = _text(value, "__module__"), _text(value, "__qualname__")
     if not module or not qualname:
         raise UnnamedError("it has no module or name")
@@ -173,6 +180,7 @@ def _text(value: Any, attribute: str) -> str:
 
 def place_of(module: str) -> str:
     """Write a module's name, or the file of the main module."""
+    _has_named[0] = True
     if module in _MAIN:
         file = _file_of(sys.modules.get(module))
         if file:

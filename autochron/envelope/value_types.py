@@ -83,7 +83,7 @@ def is_plain(value: Any, depth: int = MAX_DEPTH, left: Iterator[None] | None = N
                     break
                 else:
                     return False
-                if not depth or not is_plain(item, depth - 1, left):
+                if not depth or (item and not is_plain(item, depth - 1, left)):
                     return False
             else:
                 return False
@@ -103,8 +103,30 @@ def is_plain(value: Any, depth: int = MAX_DEPTH, left: Iterator[None] | None = N
                     break
                 else:
                     return False
-                if not depth or not is_plain(item, depth - 1, left):
+                if not depth:
                     return False
+                if kind is list:
+                    if item and not is_plain(item, depth - 1, left):
+                        return False
+                    continue
+                for key, each in item.items():  # a message, a row: as above, without one more call
+                    if type(key) is not str:
+                        return False
+                    kind = type(each)
+                    if kind is str or kind in PLAIN_TYPES:
+                        continue
+                    if kind is float:
+                        if not isfinite(each):
+                            return False
+                    elif kind is dict or kind is list:
+                        for _ in left:
+                            break
+                        else:
+                            return False
+                        if depth < 2 or (each and not is_plain(each, depth - 2, left)):
+                            return False
+                    else:
+                        return False
             else:
                 return False
         return True

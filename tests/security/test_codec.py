@@ -7,6 +7,8 @@ import glob
 import json
 import os
 import subprocess
+import sys
+import zoneinfo
 
 import msgspec
 import pydantic
@@ -387,6 +389,35 @@ def _run_trees(count):
         assert attempt(json.dumps(tree).encode()) == []
 
     run()
+
+
+class Finder:
+    """A finder as an installed library may bring it."""
+
+    def __init__(self):
+        self.asked = []
+
+    def find_spec(self, *args, **_kwargs):
+        self.asked.append(args[0])
+
+
+def test_finders_are_asked_for_the_zones_alone(monkeypatch):
+    finder = Finder()
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, finder])
+    hostile = [each for each in HOSTILE if not each.isalnum()]
+    for name in [*hostile, "os:system", "os.system", "a/../b", "a/./b", "a//b", "/a", "a/", "a b/c", "", "é"]:
+        assert attempt(json.dumps({"$zone": name}).encode()) == []
+    assert finder.asked == []
+    for name in ["os", "Mars/Base"]:
+        assert attempt(json.dumps({"$zone": name}).encode()) == []
+    assert {name.partition(".")[0] for name in finder.asked} == {"tzdata"}
+
+
+def test_every_zone_is_known():
+    names = sorted(zoneinfo.available_timezones())
+    assert names
+    for name in names:
+        assert codec.decode(codec.encode(zoneinfo.ZoneInfo(name)).body) is zoneinfo.ZoneInfo(name)
 
 
 def _corpus():

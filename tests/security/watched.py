@@ -107,6 +107,7 @@ POSIX = frozenset(
         "fspath",
         "_path_normpath",
         "_path_splitroot",
+        "_path_splitroot_ex",
         "scandir",
         "listdir",
     }
@@ -148,7 +149,9 @@ class Watched:
 
 def _asks_for_zones(frame):
     """Return whether a finder of an installed library is asked for the zones, which `zoneinfo` imports."""
-    return any(str(each).partition(".")[0] == "tzdata" for each in frame.f_locals.values())
+    asked = list(frame.f_locals.values())
+    asked += (each for held in frame.f_locals.values() if isinstance(held, tuple) for each in held)  # `*args`
+    return any(isinstance(each, str) and each.partition(".")[0] == "tzdata" for each in asked)
 
 
 def _is_library(path):
