@@ -10,29 +10,27 @@ from weakref import WeakKeyDictionary
 V = TypeVar("V")
 
 _HEAP_TYPE = 1 << 9
+# Past what a metaclass of the program's own defines.
+_space_of: Any = type.__dict__["__dict__"].__get__
+_flags_of: Any = type.__dict__["__flags__"].__get__
+_module_of: Any = type.__dict__["__module__"].__get__
+_qualname_of: Any = type.__dict__["__qualname__"].__get__
 
 
 def lasts(cls: type) -> bool:
     """Return whether a class is there for good: made in C, or kept by its module under its own name."""
-    if not cls.__flags__ & _HEAP_TYPE:
+    if not _flags_of(cls) & _HEAP_TYPE:
         return True
-    found: Any = sys.modules.get(_text(cls, "__module__"))
-    for part in _text(cls, "__qualname__").split("."):
-        try:
-            found = (
-                (type if isinstance(found, type) else object).__getattribute__(found, "__dict__").get(part)
-            )
-        except AttributeError:
-            return False
-    return found is cls
-
-
-def _text(cls: type, name: str) -> str:
     try:
-        found = getattr(cls, name, "")
-    except Exception:  # a metaclass of the program's own
-        return ""
-    return found if isinstance(found, str) else ""
+        module = _module_of(cls)
+        found: Any = sys.modules.get(module) if type(module) is str else None
+        for part in _qualname_of(cls).split("."):
+            is_class = issubclass(type(found), type)
+            space = _space_of(found) if is_class else object.__getattribute__(found, "__dict__")
+            found = space.get(part)
+    except AttributeError:
+        return False
+    return found is cls
 
 
 class ClassTable(dict[type, V]):

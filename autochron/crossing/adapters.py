@@ -6,13 +6,15 @@ coroutine. Each is followed to its end, in a stand-in of the same type where Pyt
 
 from __future__ import annotations
 
+import abc
 import sys
 import types
 import weakref
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from autochron._bare import class_attribute
 from autochron._relay import Begun, Relay
 from autochron.crossing import streams
 from autochron.crossing.iterators import LAZY, Steps
@@ -25,6 +27,10 @@ PLAIN = frozenset(
     {type(None), bool, int, float, complex, str, bytes, bytearray, list, dict, tuple, set, frozenset}
 )
 """Types that are there as soon as they are returned: most values, so they are sorted out first."""
+
+_METACLASSES = frozenset({type, abc.ABCMeta})
+"""Those of nearly all classes; others may answer `hasattr` by code of the program."""
+_has_attribute: Callable[[type, str], bool] = hasattr
 
 _GENERATORS = frozenset({types.GeneratorType, types.AsyncGeneratorType})
 
@@ -39,19 +45,19 @@ def adapt(crossing: Crossing, value: Any) -> Any:
         return _guarded(crossing, _named(crossing, _awaited(crossing, value), value))
     if kind in _GENERATORS or kind in LAZY:
         return None if is_shared(value) else _iterator(crossing, value)
-    if (hasattr(kind, "__next__") or hasattr(kind, "__anext__")) and crossing.handler.follows_object(
-        crossing, value
-    ):
+    has = _has_attribute if type(kind) in _METACLASSES else _defines
+    if (has(kind, "__next__") or has(kind, "__anext__")) and crossing.handler.follows_object(crossing, value):
         crossing.form = "object"
         streams.follow(value, streams.LiveSteps(crossing))
         crossing.handler.looked(crossing, value)
         return value
-    if _is_future(kind):
+    # By the type alone: `asyncio.isfuture` and `isinstance` ask the object, and a lazy one would be evaluated.
+    if has(kind, "_asyncio_future_blocking") or _is_of_a_pool(kind):
         crossing.form = "future"
-        crossing.handed = {"task": hasattr(kind, "get_coro"), "pending": not value.done()}
+        crossing.handed = {"task": has(kind, "get_coro"), "pending": not value.done()}
         value.add_done_callback(lambda future: _future_done(crossing, future))
         return value
-    if hasattr(kind, "__await__"):
+    if has(kind, "__await__"):
         crossing.form = "awaitable"
         return _guarded(crossing, _followed_type()(value, crossing))
     return None
@@ -167,9 +173,8 @@ async def _iterated_async(crossing: Crossing, iterator: Any, begun: bool) -> Asy
             step, arguments = iterator.asend, (sent,)
 
 
-def _is_future(kind: type) -> bool:
-    """Tell by the type alone, where `asyncio.isfuture` and `isinstance` ask the object: a lazy one would be evaluated."""
-    return hasattr(kind, "_asyncio_future_blocking") or _is_of_a_pool(kind)
+def _defines(kind: type, name: str) -> bool:
+    return class_attribute(kind, name) is not None
 
 
 def _is_of_a_pool(kind: type) -> bool:

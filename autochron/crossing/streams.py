@@ -11,6 +11,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from autochron import _flags
+from autochron._bare import class_attribute
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import Mark, is_woven, weave_function
 
@@ -49,21 +50,16 @@ def _is_stream(cls: type) -> bool:
     except TypeError:
         return False
     for name in ("__iter__", "__aiter__"):
-        code = getattr(getattr(cls, name, None), "__code__", None)
-        if code is not None and code.co_flags & _GENERATORS:
+        function = class_attribute(cls, name)
+        if type(function) is FunctionType and function.__code__.co_flags & _GENERATORS:
             return False
-    return all(
-        isinstance(_held(cls, name), FunctionType) for name in (*STEPS, *ENDS) if _held(cls, name) is not None
-    )
-
-
-def _held(cls: type, name: str) -> Any:
-    return next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
+    steps = [class_attribute(cls, name) for name in (*STEPS, *ENDS)]
+    return all(type(step) is FunctionType for step in steps if step is not None)
 
 
 def _weave(cls: type) -> bool:
     for name in (*STEPS, *ENDS):
-        function = _held(cls, name)
+        function = class_attribute(cls, name)
         if function is None:
             continue
         ledger = Ledger()

@@ -9,6 +9,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
+
+from autochron._bare import of_error, slot
 from autochron.envelope import shapes
 from autochron.envelope.value_digest import TooLargeError
 
@@ -126,11 +129,12 @@ class _Count:
             if issubclass(kind, base):
                 held += base.__iter__(value)
         if issubclass(kind, BaseException):
-            held += (*value.args, value.__cause__, value.__context__)
-        if hasattr(kind, "__struct_fields__"):
-            held += (getattr(value, name) for name in kind.__struct_fields__)
+            held += (*of_error(value, "args"), of_error(value, "__cause__"), of_error(value, "__context__"))
+        if issubclass(kind, msgspec.Struct):
+            held += (slot(value, name) for name in shapes.struct_fields(kind))
         elif shapes.is_pydantic(kind):
-            held += [*(value.__pydantic_extra__ or {}).values(), *(value.__pydantic_private__ or {}).values()]
+            for more in ("__pydantic_extra__", "__pydantic_private__"):
+                held += (slot(value, more) or {}).values()
         if kind not in _BUILTIN:
             held += shapes.attributes(value, shapes.slots_of(kind)).values()
             if not held and self._show is not None:

@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from autochron._bare import dictionary_of, mapping_of, of_error, slot, text
 from autochron._class_table import ClassTable, lasts
 from autochron.envelope import arrays, bodies, objects, shapes
 from autochron.envelope import types as names
@@ -79,6 +80,8 @@ def _screen(value: Any, depth: int = 2) -> None:
     if _looks_deep():
         _screen_whole(value)
         return
+    if type(value) in _SETS and not _sortable.issuperset(map(type, value)):
+        raise _UnsafeError
     items: Any = value.values() if type(value) is dict else value
     screened = _screened
     if depth <= 0 and _flat.issuperset(map(type, items)):
@@ -104,6 +107,8 @@ def _screen_whole(value: Any) -> None:
     waiting, seen = [value], {id(value)}
     while waiting:
         held = waiting.pop()
+        if type(held) in _SETS and not _sortable.issuperset(map(type, held)):
+            raise _UnsafeError
         for item in held.values() if type(held) is dict else held:
             kind = type(item)
             if kind is str or kind in _screened:
@@ -116,7 +121,10 @@ def _screen_whole(value: Any) -> None:
                 waiting.append(item)
 
 
-_flat = frozenset({*_screened, *_OPEN})
+_SETS = frozenset({set, frozenset})
+_sortable = frozenset({*_screened, tuple})
+"""Types of a set's items that are put in order without running code of the program."""
+_flat = frozenset({*_screened, *_OPEN} - _SETS)
 """Types of which nothing is to be known but what is deeper than is looked."""
 
 
@@ -340,22 +348,24 @@ def _opaque(value: Any) -> Any:
 
 def _model(value: Any) -> Any:
     """Give all fields, set or not, and what is private; sentinels for "not given" are left out."""
-    own, without = value.__dict__, objects.derived(type(value))
+    own, without = dictionary_of(value) or {}, objects.derived(type(value))
     found = {
-        key: held for key, held in own.items() if key not in without and type(held).__name__ not in _SENTINELS
+        key: held
+        for key, held in own.items()
+        if key not in without and text(type(held), "__name__") not in _SENTINELS
     }
-    for more in (value.__pydantic_extra__, value.__pydantic_private__):
+    for more in (slot(value, "__pydantic_extra__"), slot(value, "__pydantic_private__")):
         if more:
             found.update(more)
     return found
 
 
 def _reference(value: Any) -> Any:
-    return {"$ref": names.label(value) if isinstance(value, type) else names.label_function(value)}
+    return {"$ref": names.label(value) if issubclass(type(value), type) else names.label_function(value)}
 
 
 def _error(value: BaseException) -> Any:
-    return {"$error": names.label(type(value)), "args": list(value.args)}
+    return {"$error": names.label(type(value)), "args": list(of_error(value, "args"))}
 
 
 def _request(value: Any) -> Any:
@@ -398,7 +408,7 @@ _BASES: tuple[tuple[type, Any], ...] = (
     (tuple, lambda value: list(tuple.__iter__(value))),
     (set, lambda value: set(set.__iter__(value))),
     (frozenset, lambda value: set(frozenset.__iter__(value))),
-    (deque, list),
+    (deque, lambda value: list(deque.__iter__(value))),
 )
 
 
@@ -411,7 +421,11 @@ def _shape_of(cls: type) -> Any:
     kind = shapes.kind_of(cls)
     if kind == "http":
         return _HTTP[shapes.http_class(cls)]
-    simple = {"pydantic": _model, "namespace": lambda value: dict(vars(value)), "enum": _enum}.get(kind)
+    simple = {
+        "pydantic": _model,
+        "namespace": lambda value: dict(dictionary_of(value) or {}),
+        "enum": _enum,
+    }.get(kind)
     if simple is not None:
         return simple
     if kind == "record":
@@ -432,7 +446,7 @@ def _library_shape(cls: type) -> Any:
     if cls is range or cls is slice:
         return lambda value: [value.start, value.stop, value.step]
     if cls is types.MappingProxyType:
-        return dict
+        return mapping_of
     if cls is types.ModuleType:
         return lambda value: {"$module": str(value.__name__)}
     for module, name, shape in (
@@ -445,7 +459,7 @@ def _library_shape(cls: type) -> Any:
         if (
             isinstance(known, type)
             and issubclass(cls, known)
-            and cls.__module__.partition(".")[0] in (module, "zoneinfo")
+            and text(cls, "__module__").partition(".")[0] in (module, "zoneinfo")
         ):
             return shape
     return objects.show if objects.is_own(cls) else _opaque
@@ -506,11 +520,12 @@ def _walk_inside(value: Any, open_: _Open) -> Any:
         base: Any = list if issubclass(kind, list) else tuple
         return [_walk(item, open_) for item in base.__iter__(value)]
     if issubclass(kind, (set, frozenset)):
-        return sorted((_walk(item, open_) for item in value), key=msgspec.json.encode)
+        base = set if issubclass(kind, set) else frozenset
+        return sorted((_walk(item, open_) for item in base.__iter__(value)), key=msgspec.json.encode)
     if kind is msgspec.Raw:
         return value
     if issubclass(kind, msgspec.Struct):
-        return {name: _walk(getattr(value, name), open_) for name in value.__struct_fields__}
+        return {name: _walk(slot(value, name), open_) for name in shapes.struct_fields(kind)}
     if shapes.is_record(kind):
         own = shapes.attributes(value, shapes.slots_of(kind))
         without = objects.derived(kind)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import builtins
 import sys
 import types
-from typing import Any
+from typing import Any, cast
 
+from autochron import _bare as bare
 from autochron.envelope import admission, shapes, tracebacks
 from autochron.envelope.tags import opaque_paths
 from autochron.errors import CodecError
@@ -20,18 +21,17 @@ _OPTIONAL = {"obj"}
 
 def builtin_base(cls: type) -> type:
     """Give the nearest builtin exception that a class extends."""
-    for base in cls.__mro__:
-        if base.__module__ == "builtins" and vars(builtins).get(base.__name__) is base:
-            found: type = base
-            return found
+    for base in bare.bases_of(cls):
+        if bare.text(base, "__module__") == "builtins" and vars(builtins).get(base.__name__) is base:
+            return cast("type", base)
     return BaseException
 
 
 def _members(base: type) -> dict[str, Any]:
     """Give the descriptors of what C keeps for a builtin exception."""
     found: dict[str, Any] = {}
-    for ancestor in reversed(base.__mro__):
-        if ancestor not in (object, BaseException):
+    for ancestor in reversed(bare.bases_of(base)):
+        if ancestor is not object and ancestor is not BaseException:
             found.update((k, v) for k, v in vars(ancestor).items() if type(v) in _MEMBERS and k not in _APART)
     return found
 
@@ -45,15 +45,15 @@ def describe(name: str, error: BaseException, writer: Any) -> dict[str, Any]:
     kept = _describe_members(error, writer)
     if kept:
         written["members"] = kept
-    cause, context = error.__cause__, error.__context__
+    cause, context = bare.of_error(error, "__cause__"), bare.of_error(error, "__context__")
     if cause is not None:
         written["cause"] = writer.write(cause)
     if context is not None:
         written["context"] = "cause" if context is cause else writer.write(context)
-    if error.__suppress_context__:
+    if bare.of_error(error, "__suppress_context__"):
         written["suppress"] = True
     if writer.below is not None:
-        frames = tracebacks.describe(error.__traceback__, writer.below)
+        frames = tracebacks.describe(bare.of_error(error, "__traceback__"), writer.below)
         if frames:
             written["traceback"] = frames
     return written
@@ -65,13 +65,14 @@ def _describe_arguments(error: BaseException, writer: Any) -> dict[str, Any]:
         lines = _validation_lines(error)
         _validation(type(error), error.title, lines)  # type: ignore[attr-defined]  # raises where it can't be made again
         return {"title": writer.write(error.title), "lines": writer.write(lines)}  # type: ignore[attr-defined]
-    if not isinstance(error, BaseExceptionGroup):
-        return {"args": writer.items(error.args)}
-    written = {"message": writer.write(error.message), "group": writer.items(error.exceptions)}
-    arguments = error.args
-    if len(arguments) == 2 and arguments[0] == error.message and isinstance(arguments[1], (list, tuple)):
-        same = len(arguments[1]) == len(error.exceptions) and all(
-            mine is theirs for mine, theirs in zip(arguments[1], error.exceptions, strict=True)
+    arguments = bare.of_error(error, "args")
+    if not issubclass(type(error), BaseExceptionGroup):
+        return {"args": writer.items(arguments)}
+    message, members = bare.slot(error, "message"), bare.slot(error, "exceptions")
+    written = {"message": writer.write(message), "group": writer.items(members)}
+    if len(arguments) == 2 and arguments[0] == message and type(arguments[1]) in (list, tuple):
+        same = len(arguments[1]) == len(members) and all(
+            mine is theirs for mine, theirs in zip(arguments[1], members, strict=True)
         )
         if same:
             return {**written, "sequence": type(arguments[1]).__name__}
@@ -81,7 +82,7 @@ def _describe_arguments(error: BaseException, writer: Any) -> dict[str, Any]:
 def _describe_members(error: BaseException, writer: Any) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     for name, member in _members(builtin_base(type(error))).items():
-        if isinstance(error, BaseExceptionGroup):
+        if issubclass(type(error), BaseExceptionGroup):
             break
         try:
             value = member.__get__(error)

@@ -16,6 +16,7 @@ import typing
 from collections import deque
 from typing import Any, Final
 
+from autochron._bare import bases_of, space_of, text
 from autochron._class_table import ClassTable
 from autochron._originals import os
 from autochron.envelope import shapes
@@ -26,7 +27,7 @@ MAX_ITEMS: Final = 5_000
 MAX_DEPTH: Final = 30
 _CYCLE: Final = {"$cycle": True}
 _SCALARS = frozenset({str, int, float, bool, bytes, type(None)})
-_NEUTRAL = frozenset({object, abc.ABC, typing.Generic, typing.Protocol})
+_NEUTRAL = (object, abc.ABC, typing.Generic, typing.Protocol)
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _STDLIB = os.path.dirname(os.__file__)
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
@@ -41,14 +42,18 @@ def is_own(cls: type) -> bool:
 
 
 def _is_own(cls: type) -> bool:
-    return cls not in _NEUTRAL and all(base in _NEUTRAL or _is_own_class(base) for base in cls.__mro__)
+    return not _is_neutral(cls) and all(_is_neutral(base) or _is_own_class(base) for base in bases_of(cls))
+
+
+def _is_neutral(cls: type) -> bool:
+    return any(cls is each for each in _NEUTRAL)
 
 
 def _is_own_class(cls: type) -> bool:
     # A `__dict__` that is a property would run; the ordinary one is made by C.
-    if not isinstance(vars(cls).get("__dict__", None), _GETSET | None):
+    if not isinstance(space_of(cls).get("__dict__", None), _GETSET | None):
         return False
-    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+    file = getattr(sys.modules.get(text(cls, "__module__")), "__file__", None)
     if not isinstance(file, str):
         return False
     return is_own_file(file)
@@ -68,12 +73,12 @@ def derived(cls: type) -> frozenset[str]:
 
 
 def _cached_properties(cls: type) -> frozenset[str]:
-    spaces = [vars(base) for base in cls.__mro__]
+    spaces = [space_of(base) for base in bases_of(cls)]
     return frozenset(
         name
         for space in spaces
         for name, held in space.items()
-        if isinstance(held, functools.cached_property)
+        if issubclass(type(held), functools.cached_property)
     )
 
 

@@ -9,10 +9,11 @@ import collections
 import enum
 import sys
 import types
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 
+from autochron._bare import bases_of, class_attribute, dictionary_of, space_of, text
 from autochron._class_table import ClassTable
 
 Kind: TypeAlias = Literal[
@@ -48,6 +49,8 @@ CONTAINERS: tuple[type, ...] = (
     bytearray,
 )
 _HEAP_TYPE = 1 << 9
+_flags_of: Any = type.__dict__["__flags__"].__get__
+_dictoffset_of: Any = type.__dict__["__dictoffset__"].__get__
 _SLOT = types.MemberDescriptorType
 _HTTP = ("Request", "Response", "URL", "Headers")
 
@@ -81,7 +84,7 @@ def _container_kind(cls: type) -> Kind:
     base = container_base(cls)
     if base is tuple and is_namedtuple(cls):
         return "namedtuple"
-    if base is tuple and hasattr(cls, "n_sequence_fields"):
+    if base is tuple and class_attribute(cls, "n_sequence_fields") is not None:
         return "sequence"
     if base is not None:
         return "container" if _python_made(cls, base) else "none"
@@ -99,20 +102,19 @@ def is_pydantic(cls: type) -> bool:
 
 def is_record(cls: type) -> bool:
     """Tell whether it is a dataclass or an attrs class."""
-    return isinstance(getattr(cls, "__dataclass_fields__", None), dict) or isinstance(
-        getattr(cls, "__attrs_attrs__", None), tuple
+    return isinstance(class_attribute(cls, "__dataclass_fields__"), dict) or isinstance(
+        class_attribute(cls, "__attrs_attrs__"), tuple
     )
 
 
 def field_names(cls: type) -> frozenset[str]:
     """Name the fields of a dataclass, of an attrs class or of one with slots."""
-    return frozenset(
-        [
-            *getattr(cls, "__dataclass_fields__", ()),
-            *(field.name for field in getattr(cls, "__attrs_attrs__", ())),
-            *(name for name, _ in slots_of(cls)),
-        ]
-    )
+    return frozenset([*_declared(cls), *(name for name, _ in slots_of(cls))])
+
+
+def _declared(cls: type) -> list[str]:
+    attrs = class_attribute(cls, "__attrs_attrs__") or ()
+    return [*(class_attribute(cls, "__dataclass_fields__") or ()), *(field.name for field in attrs)]
 
 
 def _is_slotted(cls: type) -> bool:
@@ -120,25 +122,24 @@ def _is_slotted(cls: type) -> bool:
 
     What is private may be a cache, and is then neither compared nor rebuilt.
     """
-    equal: Any = cls.__eq__
-    if equal is object.__eq__ or cls.__dictoffset__:
+    if class_attribute(cls, "__eq__") is space_of(object)["__eq__"] or _dictoffset_of(cls):
         return False
-    bases = cls.__mro__[:-1]
+    bases = bases_of(cls)[:-1]
     names = [name for base in bases for name, _ in slots_of(base)]
     return bool(names) and not any(name.startswith("_") for name in names)
 
 
 def runs_code(cls: type) -> bool:
-    """Tell whether `getattr` of a record's fields would run code of the program, or of SQLAlchemy."""
+    """Return whether msgspec would run code of the program's, or of SQLAlchemy: it reads records' fields and sets' items."""
+    if issubclass(cls, (set, frozenset)):
+        return any(type(class_attribute(cls, name)) is types.FunctionType for name in ("__iter__", "__len__"))
     if not is_record(cls):
         return False
-    read: Any = cls.__getattribute__
-    if read is not object.__getattribute__ or hasattr(cls, "__getattr__"):
+    read = class_attribute(cls, "__getattribute__")
+    if read is not space_of(object)["__getattribute__"] or class_attribute(cls, "__getattr__") is not None:
         return True
-    fields = [*getattr(cls, "__dataclass_fields__", ())]
-    fields += [field.name for field in getattr(cls, "__attrs_attrs__", ())]
-    for name in fields:
-        held = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
+    for name in _declared(cls):
+        held = class_attribute(cls, name)
         if type(held) is not _SLOT and hasattr(type(held), "__get__") and hasattr(type(held), "__set__"):
             return True
     return False
@@ -146,7 +147,7 @@ def runs_code(cls: type) -> bool:
 
 def is_namedtuple(cls: type) -> bool:
     """Tell whether it is a named tuple, of either maker."""
-    fields = getattr(cls, "_fields", None)
+    fields = class_attribute(cls, "_fields")
     return isinstance(fields, tuple) and all(isinstance(name, str) for name in fields)
 
 
@@ -163,20 +164,29 @@ def http_class(cls: type) -> str:
 
 def container_base(cls: type) -> type | None:
     """Give the builtin container or scalar that a class extends."""
-    for base in cls.__mro__:
-        if base in CONTAINERS:
-            return base
+    for base in bases_of(cls):
+        if _is_one_of(base, CONTAINERS):
+            return cast("type", base)
     return None
+
+
+def _is_one_of(cls: type, several: tuple[type, ...]) -> bool:
+    """Return so by identity: a metaclass may define `__eq__` and `__hash__`."""
+    return any(cls is each for each in several)
 
 
 def _python_made(cls: type, base: type) -> bool:
     """Tell whether all before a base was written in Python: C types keep state that we can't see."""
-    for ancestor in cls.__mro__:
+    for ancestor in bases_of(cls):
         if ancestor is base:
             return True
-        if not ancestor.__flags__ & _HEAP_TYPE:
-            return ancestor is object or ancestor in CONTAINERS
+        if not _flags_of(ancestor) & _HEAP_TYPE:
+            return ancestor is object or _is_one_of(ancestor, CONTAINERS)
     return True
+
+
+struct_fields: Any = vars(type(msgspec.Struct))["__struct_fields__"].__get__
+"""Return the names of a struct's fields."""
 
 
 def slots_of(cls: type) -> tuple[tuple[str, Any], ...]:
@@ -186,9 +196,9 @@ def slots_of(cls: type) -> tuple[tuple[str, Any], ...]:
 
 def _slots_of(cls: type) -> tuple[tuple[str, Any], ...]:
     found: dict[str, Any] = {}
-    for ancestor in reversed(cls.__mro__):
-        space = vars(ancestor)
-        if "__slots__" in space and not ancestor.__module__.startswith("pydantic."):
+    for ancestor in reversed(bases_of(cls)):
+        space = space_of(ancestor)
+        if "__slots__" in space and not text(ancestor, "__module__").startswith("pydantic."):
             found.update((name, value) for name, value in space.items() if type(value) is _SLOT)
     return tuple(found.items())
 
@@ -201,12 +211,9 @@ def attributes(value: Any, slots: tuple[tuple[str, Any], ...]) -> dict[str, Any]
             found[name] = slot.__get__(value)
         except AttributeError:
             continue
-    try:
-        own = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return found
-    if isinstance(own, dict):
-        found.update(own)
+    own = dictionary_of(value)
+    if own is not None:
+        found.update(dict.items(own))
     return found
 
 

@@ -15,6 +15,7 @@ import sys
 import types
 from typing import Any
 
+from autochron._bare import dictionary_of, space_of, text
 from autochron._originals import os
 from autochron.errors import CodecError
 
@@ -80,23 +81,23 @@ def absolute_file(file: str) -> str:
 def label(value: type) -> str:
     """Name a type for people: never fails, and finding it again isn't meant."""
     _has_named[0] = True
-    module = _text(value, "__module__") or "builtins"
-    qualname = _text(value, "__qualname__") or value.__name__
+    module = text(value, "__module__") or "builtins"
+    qualname = text(value, "__qualname__") or text(value, "__name__")
     return f"{place_of(module)}:{qualname}"
 
 
 def label_function(value: Any) -> str:
     """Name a function for people."""
     _has_named[0] = True
-    module = _text(value, "__module__") or "builtins"
-    qualname = _text(value, "__qualname__") or type(value).__name__
+    module = text(value, "__module__") or "builtins"
+    qualname = text(value, "__qualname__") or text(type(value), "__name__")
     return f"{place_of(module)}:{qualname}"
 
 
 def name_of(value: Any) -> str:
     """Name a type or a function so that `find` gives the same object; UnnamedError says why it can't be."""
     _has_named[0] = True
-    module, qualname = _text(value, "__module__"), _text(value, "__qualname__")
+    module, qualname = text(value, "__module__"), text(value, "__qualname__")
     if not module or not qualname:
         raise UnnamedError("it has no module or name")
     if "<locals>" in qualname or "<lambda>" in qualname:
@@ -163,19 +164,10 @@ def find_module(name: str) -> types.ModuleType:
 
 def name_module(module: types.ModuleType) -> str:
     """Name a module so that `find_module` gives the same one."""
-    name = _text(module, "__name__")
+    name = (dictionary_of(module) or {}).get("__name__")
     if not name or sys.modules.get(name) is not module:
         raise UnnamedError("the module isn't imported under its own name")
     return place_of(name)
-
-
-def _text(value: Any, attribute: str) -> str:
-    """Read an attribute that should be a string; objects with a mind of their own give ''."""
-    try:
-        found = getattr(value, attribute, "")
-    except Exception:
-        return ""
-    return found if isinstance(found, str) else ""
 
 
 def place_of(module: str) -> str:
@@ -206,8 +198,8 @@ def _lookup(module: Any, qualname: str) -> Any:
         try:
             if found is module:
                 space = object.__getattribute__(found, "__dict__")
-            elif isinstance(found, type):
-                space = type.__getattribute__(found, "__dict__")
+            elif issubclass(type(found), type):
+                space = space_of(found)
             else:
                 return _MISSING
         except (AttributeError, TypeError):
@@ -215,28 +207,27 @@ def _lookup(module: Any, qualname: str) -> Any:
         found = space.get(part, _MISSING)
         if found is _MISSING:
             return _MISSING
-    return found.__func__ if isinstance(found, staticmethod) else found
+    return found.__func__ if type(found) is staticmethod else found
 
 
 def _is_definition(module: Any, qualname: str, found: Any) -> bool:
     """Return whether a module defines a type or a function, and did not import it, under a name."""
-    if isinstance(found, type):
+    if issubclass(type(found), type):
         if found in _HIDDEN_BUILTINS:
             return True
-    elif not isinstance(found, _FUNCTIONS) and type(found).__module__.partition(".")[0] != "wrapt":
+    elif not issubclass(type(found), _FUNCTIONS) and type(found).__module__.partition(".")[0] != "wrapt":
         return False
-    return sys.modules.get(_text(found, "__module__")) is module and _text(found, "__qualname__") == qualname
+    return sys.modules.get(text(found, "__module__")) is module and text(found, "__qualname__") == qualname
 
 
 def _unwraps(found: Any, value: Any) -> bool:
     """Tell whether a name holds a wrapper of the value: a woven or decorated function."""
     for _ in range(8):
-        if found is _MISSING or found is None or isinstance(found, type):
+        if found is _MISSING or found is None or issubclass(type(found), type):
             return False
         if found is value:
             return True
-        space = getattr(found, "__dict__", None)
-        found = space.get("__wrapped__", _MISSING) if isinstance(space, dict) else _MISSING
+        found = (dictionary_of(found) or {}).get("__wrapped__", _MISSING)
     return False
 
 

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from _blake2 import blake2b  # not hashlib, which loads OpenSSL
 from collections import deque
+from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
+
+from autochron import _bare as bare
 from autochron._class_table import ClassTable
 from autochron.envelope import objects, shapes
 from autochron.envelope import types as names
@@ -123,29 +127,30 @@ def _members(value: Any, kind: type, budget: _Budget, level: int) -> list[Any]:
         return [value.start, value.stop, value.step]
     shape = shapes.kind_of(kind)
     if shape == "exception":
-        return [list(value.args), *_flat(vars(value)), value.__cause__]
+        held = bare.dictionary_of(value) or {}
+        return [list(bare.of_error(value, "args")), *_flat(held), bare.of_error(value, "__cause__")]
     if shape == "enum":
         return [str(value._name_)]
     if shape in _FIELDS or objects.is_own(kind):
         return _attributes(value, kind)
     if shape == "container":
         return _attributes(value, kind)
-    module = kind.__module__
+    module = bare.text(kind, "__module__")
     if (
         module in ("datetime", "decimal", "uuid", "fractions", "zoneinfo")
         or module.partition(".")[0] == "pathlib"
     ):
         return [str(value)]
-    if hasattr(value, "__qualname__"):
+    if bare.text(value, "__qualname__"):
         return [names.label_function(value)]
     return []
 
 
 def _attributes(value: Any, kind: type) -> list[Any]:
     if shapes.is_pydantic(kind):
-        held = {**value.__dict__, **(value.__pydantic_extra__ or {})}
-    elif hasattr(kind, "__struct_fields__"):
-        held = {name: getattr(value, name) for name in kind.__struct_fields__}
+        held = {**(bare.dictionary_of(value) or {}), **(bare.slot(value, "__pydantic_extra__") or {})}
+    elif issubclass(kind, msgspec.Struct):
+        held = {name: bare.slot(value, name) for name in shapes.struct_fields(kind)}
     else:
         held = shapes.attributes(value, shapes.slots_of(kind))
     derived = objects.derived(kind)
@@ -160,11 +165,12 @@ def _pairs(value: dict[Any, Any], budget: _Budget, level: int) -> list[Any]:
     items = dict.items(value)
     if all(type(key) is str for key, _ in items):
         return [part for pair in sorted(items, key=lambda pair: pair[0]) for part in pair]
-    held = dict(items)
-    return [part for key in _sorted(list(held), budget, level) for part in (key, held[key])]
+    return [part for pair in _sorted(list(items), budget, level, lambda pair: pair[0]) for part in pair]
 
 
-def _sorted(values: list[Any], budget: _Budget, level: int) -> list[Any]:
+def _sorted(
+    values: list[Any], budget: _Budget, level: int, key_of: Callable[[Any], Any] = lambda item: item
+) -> list[Any]:
     if level >= _MAX_SORTED_DEPTH:
         raise TooLargeError
-    return sorted(values, key=lambda item: _digest(item, budget, level + 1))
+    return sorted(values, key=lambda item: _digest(key_of(item), budget, level + 1))

@@ -27,6 +27,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
+from autochron import _bare as bare
 from autochron._class_table import ClassTable, lasts
 from autochron.envelope import arrays, objects, shapes
 from autochron.envelope import types as names
@@ -312,16 +313,16 @@ class _Walk:
             found = self.members(enumerate(tuple.__iter__(value)), depth)
             return found | self._state(shapes.attributes(value, shapes.slots_of(kind)), depth)
         if shape == "struct":
-            return self.members(((name, getattr(value, name)) for name in value.__struct_fields__), depth)
-        if shape == "pydantic":
-            extra, private = (
-                value.__pydantic_extra__ or {},
-                getattr(value, "__pydantic_private__", None) or {},
+            return self.members(
+                ((name, bare.slot(value, name)) for name in shapes.struct_fields(kind)), depth
             )
-            own: dict[str, Any] = {**value.__dict__, **extra, **private}
+        if shape == "pydantic":
+            extra = bare.slot(value, "__pydantic_extra__") or {}
+            private = bare.slot(value, "__pydantic_private__") or {}
+            own: dict[str, Any] = {**(bare.dictionary_of(value) or {}), **extra, **private}
             return self.members(_without(own, objects.derived(kind)), depth)
         if shape == "namespace":
-            return self.members(vars(value).items(), depth)
+            return self.members((bare.dictionary_of(value) or {}).items(), depth)
         own = dict(_without(shapes.attributes(value, shapes.slots_of(kind)), objects.derived(kind)))
         own.pop("_sa_instance_state", None)
         hidden = {name: own.pop(name) for name in list(own) if name[:1] == "_"}
@@ -338,26 +339,27 @@ class _Walk:
             found = self._set(list(base.__iter__(value)), depth)
         elif issubclass(kind, float) and not isfinite(value):
             found = {"$value": float.__repr__(value)}
-        if base is defaultdict and value.default_factory is not None:
-            found["$factory"] = names.label_function(value.default_factory)
-        elif base is deque and value.maxlen is not None:
-            found["$maxlen"] = value.maxlen
+        if base is defaultdict and (factory := bare.factory_of(value)) is not None:
+            found["$factory"] = names.label_function(factory)
+        elif base is deque and (most := bare.maxlen_of(value)) is not None:
+            found["$maxlen"] = most
         elif base is OrderedDict:
             found["$order"] = [self.walk(key) for key in OrderedDict.keys(value)]
         own = shapes.attributes(value, shapes.slots_of(kind))
         return found | self._state(dict(_without(own, objects.derived(kind))), depth)
 
     def exception(self, value: BaseException, depth: int) -> dict[str, Any]:
-        state = dict(vars(value))
+        state = dict(bare.dictionary_of(value) or {})
         for name in _OF_ERRORS:
-            held = getattr(value, name, None) if isinstance(value, _BUILTIN_ERRORS) else None
+            held = bare.slot(value, name) if issubclass(type(value), _BUILTIN_ERRORS) else None
             if held is not None:
                 state[name] = held
-        if value.__cause__ is not None:
-            state["__cause__"] = value.__cause__
-        found = self.members([("args", list(value.args))], depth)
-        if isinstance(value, BaseExceptionGroup):
-            state["exceptions"] = list(value.exceptions)
+        cause = bare.of_error(value, "__cause__")
+        if cause is not None:
+            state["__cause__"] = cause
+        found = self.members([("args", list(bare.of_error(value, "args")))], depth)
+        if issubclass(type(value), BaseExceptionGroup):
+            state["exceptions"] = list(bare.slot(value, "exceptions"))
         return found | self._state(state, depth)
 
     def own(self, value: Any, kind: type, depth: int) -> Tree:
@@ -375,11 +377,9 @@ class _Walk:
 
     def function(self, value: Any, depth: int) -> Tree | None:
         """Return what is known of a function beside its name: its closure, its defaults, and what it is bound to."""
-        if isinstance(value, types.MethodType):
+        if type(value) is types.MethodType:
             inner = (
-                self.function(value.__func__, depth)
-                if isinstance(value.__func__, types.FunctionType)
-                else None
+                self.function(value.__func__, depth) if type(value.__func__) is types.FunctionType else None
             )
             held = self.held(value.__self__, depth)
             return {"$is": "method", "$self": held, **(inner if isinstance(inner, dict) else {})}
@@ -571,8 +571,9 @@ def _way_of(kind: type) -> _Way:
     reader = _READERS.get(kind)
     if reader is not None:
         return _node_of(reader)
-    if kind.__module__ in VALUES:
-        told = VALUES[kind.__module__]
+    module = bare.text(kind, "__module__")
+    if module in VALUES:
+        told = VALUES[module]
         return lambda _walk, value, _kind, _depth: told(value)
     shape = shapes.kind_of(kind)
     if shape == "enum":
@@ -679,13 +680,13 @@ def _partial(walk: _Walk, value: Any, depth: int) -> dict[str, Any]:
 
 def _builtin(walk: _Walk, value: Any, depth: int) -> dict[str, Any]:
     owner = getattr(value, "__self__", None)
-    if owner is None or isinstance(owner, types.ModuleType | type):
+    if owner is None or issubclass(type(owner), (types.ModuleType, type)):
         return {}
     return {"$self": walk.held(owner, depth)}
 
 
 def _mapping_proxy(walk: _Walk, value: Any, depth: int) -> dict[str, Any]:
-    return walk.mapping(dict(value), depth)
+    return walk.mapping(bare.mapping_of(value), depth)
 
 
 def _deque(walk: _Walk, value: Any, depth: int) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from autochron import _bare as bare
 from autochron._class_table import ClassTable
 from autochron.envelope import admission, exceptions, shapes, transport
 from autochron.envelope import types as names
@@ -191,7 +192,7 @@ def _range(writer: Writer, value: range | slice) -> Any:
 
 
 def _proxy(writer: Writer, value: Any) -> Any:
-    return {"$mappingproxy": _dict(writer, dict(value))}
+    return {"$mappingproxy": _dict(writer, bare.mapping_of(value))}
 
 
 def _constant(_: Writer, value: Any) -> Any:
@@ -209,7 +210,7 @@ def _reference(_: Writer, value: Any) -> Any:
 
 def _builtin_function(writer: Writer, value: Any) -> Any:
     owner = getattr(value, "__self__", None)
-    if owner is not None and not isinstance(owner, types.ModuleType):
+    if owner is not None and not issubclass(type(owner), types.ModuleType):
         return opaque(value, "it is bound to an object")
     return _reference(writer, value)
 
@@ -343,7 +344,7 @@ def _plan_for(cls: type) -> Plan:
 
 def _origin(cls: type) -> type:
     """Give the class to name: a parametrised pydantic model is named by the model it was made from."""
-    metadata = getattr(cls, "__pydantic_generic_metadata__", None)
+    metadata = bare.class_attribute(cls, "__pydantic_generic_metadata__")
     origin = metadata.get("origin") if isinstance(metadata, dict) else None
     return origin if isinstance(origin, type) else cls
 
@@ -396,8 +397,8 @@ def _struct_plan(cls: type, name: str) -> Plan:
     fields = cls.__struct_fields__  # type: ignore[attr-defined]
 
     def build(writer: Writer, value: Any) -> Any:
-        state = {field: getattr(value, field) for field in fields}
-        return {"$type": name, **writer.state({**state, **getattr(value, "__dict__", {})})}
+        state = {field: bare.slot(value, field) for field in fields}
+        return {"$type": name, **writer.state({**state, **(bare.dictionary_of(value) or {})})}
 
     return _guarded(build)
 
@@ -444,12 +445,12 @@ def _pydantic_plan(cls: Any, name: str) -> Plan:
     arguments = metadata.get("args") if metadata.get("origin") else None
 
     def build(writer: Writer, value: Any) -> Any:
-        own = value.__dict__
+        own = bare.dictionary_of(value) or {}
         written: dict[str, Any] = {"$type": name}
         if arguments:
             written["$type.arguments"] = writer.items(arguments)
-        extra, private = value.__pydantic_extra__, getattr(value, "__pydantic_private__", None)
-        set_fields = value.__pydantic_fields_set__
+        extra, private = bare.slot(value, "__pydantic_extra__"), bare.slot(value, "__pydantic_private__")
+        set_fields = bare.slot(value, "__pydantic_fields_set__") or set()
         if set_fields != set(own) | set(extra or ()):
             written["$type.set"] = sorted(set_fields)
         if extra is not None:
@@ -468,10 +469,10 @@ def _container_plan(cls: Any, name: str) -> Plan:
 
     def build(writer: Writer, value: Any) -> Any:
         written = {"$type": name, "$type.value": read(writer, value)}
-        if base.__name__ == "defaultdict" and value.default_factory is not None:
-            written["$type.default"] = writer.write(value.default_factory)
-        if base.__name__ == "deque" and value.maxlen is not None:
-            written["$type.maxlen"] = value.maxlen
+        if base.__name__ == "defaultdict" and (factory := bare.factory_of(value)) is not None:
+            written["$type.default"] = writer.write(factory)
+        if base.__name__ == "deque" and (most := bare.maxlen_of(value)) is not None:
+            written["$type.maxlen"] = most
         return {**written, **writer.state(shapes.attributes(value, slots))}
 
     return _guarded(build)
@@ -505,7 +506,9 @@ _BARE: dict[Any, Callable[[Any], Any]] = {
 
 
 def _namespace_plan(_: type, name: str) -> Plan:
-    return _guarded(lambda writer, value: {"$type": name, **writer.state(dict(vars(value)))})
+    return _guarded(
+        lambda writer, value: {"$type": name, **writer.state(dict(bare.dictionary_of(value) or {}))}
+    )
 
 
 _MAKERS: dict[str, Callable[[Any, str], Plan]] = {

@@ -179,7 +179,7 @@ class Matcher:
 
         `aliases` are other names of the module: `agent` for the `agent.py` that runs as `__main__`.
         """
-        modules = (module, *aliases)
+        modules = tuple(dict.fromkeys((module, *aliases)))
         if not any(self.may_match(name, is_project=is_project) for name in modules):
             return NOTHING
         asked = self._asked(modules, is_project=is_project)

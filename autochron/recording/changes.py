@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from autochron._bare import dictionary_of
 from autochron._class_table import ClassTable
 from autochron.envelope import arrays, codec, objects, shapes
 from autochron.envelope.canonical import TOO_LARGE, screened_snapshot, snapshot
@@ -29,6 +30,8 @@ _STILL_BASES = (
     *(types.FunctionType, types.BuiltinFunctionType, types.MethodType),
 )
 _STILL_TYPES = (type(None), bool, int, float, complex, str, bytes, range, slice, frozenset)
+_EQUAL_TYPES = frozenset(_STILL_TYPES) - {slice, frozenset}
+"""Types of which equal values are the same ones; of others `__eq__` may be the program's."""
 _SIZED = frozenset({list, dict, set, bytearray})
 
 _kinds: ClassTable[int] = ClassTable(dict.fromkeys(_STILL_TYPES, STILL))
@@ -290,13 +293,12 @@ def _surface(value: Any) -> Any:
     shape = arrays.shape_of(cls)
     if shape is not None:
         return {"values": shape(value)}
-    try:
-        own = object.__getattribute__(value, "__dict__")
-    except AttributeError:
+    own = dictionary_of(value)
+    if own is None:
         own = shapes.attributes(value, shapes.slots_of(cls))
     return {
         name: held
-        if kind_at(type(held)) == STILL and type(held) is not frozenset
+        if type(held) in _EQUAL_TYPES
         else (id(held), _members(held) if type(held) in _SIZED else None)
         for name, held in own.items()
     }
@@ -307,7 +309,7 @@ def _members(held: Any) -> Any:
     if len(held) > _SMALL or type(held) is bytearray:
         return len(held)
     pairs = held.items() if type(held) is dict else enumerate(held)
-    return [(key, each if kind_at(type(each)) == STILL else id(each)) for key, each in pairs]
+    return [(key, each if type(each) in _EQUAL_TYPES else id(each)) for key, each in pairs]
 
 
 def _changed_attributes(value: Any, before: Any, now: Any) -> tuple[dict[str, Any], str]:
@@ -326,7 +328,9 @@ def _changed_attributes(value: Any, before: Any, now: Any) -> tuple[dict[str, An
 
 def _can_be_encoded(value: Any) -> bool:
     kind = kind_at(type(value))
-    return (kind_of(type(value)) if kind is None else kind) != OPAQUE and not isinstance(value, _STILL_BASES)
+    return (kind_of(type(value)) if kind is None else kind) != OPAQUE and not issubclass(
+        type(value), _STILL_BASES
+    )
 
 
 def _is_cached(cls: type, name: str) -> bool:

@@ -11,8 +11,10 @@ from __future__ import annotations
 import opcode
 import sys
 from collections import deque
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final
 
+from autochron._bare import dictionary_of, slot, space_of
 from autochron.envelope import objects, shapes
 from autochron.weaving.cells import CELL, Cells, frame_of, named_cells
 
@@ -68,9 +70,9 @@ def named_globals(point: Point) -> NamedGlobals | None:
     if module is None or not objects.is_own_file(point.file):
         return None
     function = _find(vars(module), point.qualname)
-    code, space = getattr(function, "__code__", None), getattr(function, "__globals__", None)
-    if code is None or not isinstance(space, dict) or not objects.is_own_file(code.co_filename):
+    if type(function) is not FunctionType or not objects.is_own_file(function.__code__.co_filename):
         return None
+    code, space = function.__code__, function.__globals__
     stored = _stored(code)
     held = tuple(
         name
@@ -84,14 +86,21 @@ def _find(space: Any, qualname: str) -> Any:
     """Walk a qualified name through dictionaries, and through what wraps a function; None where it leads nowhere."""
     found: Any = None
     for part in qualname.split("."):
-        found = space.get(part) if hasattr(space, "get") else None
-        space = vars(found) if isinstance(found, type) else {}
+        found = space.get(part)
+        space = space_of(found) if issubclass(type(found), type) else {}
     for _ in range(8):
-        inner = getattr(found, "__func__", None) or getattr(found, "__wrapped__", None)
+        inner = found.__func__ if type(found) in _BINDING else _wrapped(found)
         if inner is None:
             break
         found = inner
     return found
+
+
+_BINDING = frozenset({staticmethod, classmethod, MethodType})
+
+
+def _wrapped(function: Any) -> Any:
+    return slot(function, "__wrapped__") or (dictionary_of(function) or {}).get("__wrapped__")
 
 
 def may_change(value: Any) -> bool:
@@ -99,7 +108,7 @@ def may_change(value: Any) -> bool:
     kind = type(value)
     if kind in _CONTAINERS:
         return True
-    if isinstance(value, type) or callable(value):
+    if issubclass(kind, type) or callable(value):
         return False
     shape = shapes.kind_of(kind)
     if shape == "container":

@@ -402,7 +402,7 @@ class Recorder:
     def close(self) -> list[str]:
         """Hand over what never ended: streams that were left open are abandoned; what has no outcome is lost."""
         without = self.hand_over()
-        for crossing in self._open.values():
+        for crossing in list(self._open.values()):  # what is let go of may be the last that held another one
             crossing.record.let_go()
         self._open.clear()
         return without

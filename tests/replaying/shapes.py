@@ -173,7 +173,7 @@ async def a_coroutine_that_raises():
 @case("coroutine function", "cancelled", "fetch_for_ever")
 async def a_coroutine_that_is_cancelled():
     task = asyncio.create_task(shaped.fetch_for_ever("mug"))
-    await asyncio.sleep(0.005)
+    await asyncio.sleep(0.03)
     task.cancel("enough")
     given = await attempt_later(task)
     return given, task.cancelled(), task.done()
@@ -188,7 +188,7 @@ async def a_coroutine_that_takes_too_long():
 async def a_coroutine_that_tidies_when_it_is_cancelled():
     log = []
     task = asyncio.create_task(shaped.fetch_and_tidy("mug", log))
-    await asyncio.sleep(0.005)
+    await asyncio.sleep(0.03)
     task.cancel()
     return await attempt_later(task), log
 
@@ -196,7 +196,7 @@ async def a_coroutine_that_tidies_when_it_is_cancelled():
 @case("coroutine function", "returned", "fetch_in_spite")
 async def a_coroutine_that_swallows_its_cancellation():
     task = asyncio.create_task(shaped.fetch_in_spite("mug"))
-    await asyncio.sleep(0.005)
+    await asyncio.sleep(0.03)
     task.cancel()
     return await attempt_later(task), task.cancelled()
 
@@ -223,7 +223,7 @@ async def a_returned_coroutine_that_raises():
 @case("returns a coroutine", "cancelled", "waiting_coroutine_of")
 async def a_returned_coroutine_that_is_cancelled():
     task = asyncio.create_task(shaped.waiting_coroutine_of("mug"))
-    await asyncio.sleep(0.005)
+    await asyncio.sleep(0.03)
     task.cancel()
     return await attempt_later(task), task.cancelled()
 
@@ -557,7 +557,7 @@ async def an_async_generator_that_is_cancelled():
 
     found = []
     task = asyncio.create_task(read())
-    await asyncio.sleep(0.005)
+    await asyncio.sleep(0.03)
     task.cancel()
     return await attempt_later(task), found, task.cancelled()
 
