@@ -114,7 +114,7 @@ class Matcher:
     """The rules, laid out so that a module which they don't concern costs a few look-ups."""
 
     def __init__(self, rules: Rules) -> None:
-        """Sort the rules by what they need to know of a module."""
+        """Sort the rules by what they need to know of a module; RuleError where two of the project name one definition."""
         self._targets: dict[str, list[BoundaryRule]] = {}
         self._traces: dict[str, list[TraceRule | SwapRule]] = {}
         self._heads: dict[str, list[_Pattern]] = {}
@@ -134,6 +134,9 @@ class Matcher:
     def _add(self, rule: BoundaryRule) -> None:
         match rule.selector:
             case Target(module=module):
+                alike = [each for each in self._targets.get(module, ()) if each.selector == rule.selector]
+                if alike and rule.pack is None:
+                    _refuse_twins(rule, alike, str(rule.selector))
                 self._targets.setdefault(module, []).append(rule)
             case Define(modules=modules, qualnames=qualnames, exclude=exclude):
                 parts = split_derived(qualnames)
@@ -188,8 +191,8 @@ class Matcher:
         known = list(
             dict.fromkeys((name, inner.co_firstlineno, shape_of(inner)) for name, inner in definitions(code))
         )
-        # What the names of the module's own definitions begin with.
-        known_as = next((name for name in modules if name != "__main__"), module)
+        # What the names of the module's own definitions may begin with.
+        known_as = tuple(name for name in modules if name != "__main__") or (module,)
         decorated, ledger = _decorated(asked.decorated, known_as, code, source)
         names = {name for name, _, _ in known}
         named, twins = _named_lambdas(asked, code)
@@ -261,14 +264,19 @@ class Matcher:
         return is_new
 
     def _methods(
-        self, asked: _Asked, module: str, code: CodeType, source: SourceText
+        self, asked: _Asked, modules: tuple[str, ...], code: CodeType, source: SourceText
     ) -> dict[str, list[_Pattern]]:
         """Give the classes of a module that derive from named ones, each with the patterns that mean it."""
         text = _text(source) if asked.deriving else None
         found: dict[str, list[_Pattern]] = {}
         for pattern in asked.deriving if text is not None else ():
             known = self.derived[pattern.base]
-            for qualname, _ in _derived(module, text or "", known, is_package=_is_package(code)):
+            named = {
+                qualname
+                for module in modules
+                for qualname, _ in _derived(module, text or "", known, is_package=_is_package(code))
+            }
+            for qualname in named:
                 found.setdefault(qualname, []).append(pattern)
         return found
 
@@ -370,7 +378,7 @@ def _absent(asked: _Asked, names: set[str]) -> tuple[Absent, ...]:
 
 
 def _decorated(
-    rules: tuple[BoundaryRule, ...], module: str, code: CodeType, source: SourceText
+    rules: tuple[BoundaryRule, ...], modules: tuple[str, ...], code: CodeType, source: SourceText
 ) -> tuple[Mapping[tuple[str, int], frozenset[str]], tuple[Unwoven, ...]]:
     """Give the decorators of the module's functions by (name, first line), where a rule asks for one."""
     wanted = [rule.selector.decorator for rule in rules if isinstance(rule.selector, Decorated)]
@@ -378,21 +386,28 @@ def _decorated(
         return {}, ()
     text = _text(source)
     if text is None:
-        return {}, tuple(_undecided(rule, module, "has no source") for rule in rules if _may_use(rule, code))
+        return {}, tuple(
+            _undecided(rule, modules[0], "has no source") for rule in rules if _may_use(rule, code)
+        )
     # Here and not above: `ast` is only needed where a rule names a decorator.
     from autochron.matching import decorators
 
     if not decorators.mentions(text, wanted):
         return {}, ()
+    found: dict[tuple[str, int], frozenset[str]] = {}
     try:
-        return decorators.index(decorators.decorations(text, module, is_package=_is_package(code))), ()
+        for module in modules:
+            named = decorators.index(decorators.decorations(text, module, is_package=_is_package(code)))
+            for function, by in named.items():
+                found[function] = found.get(function, _NONE) | by
     except (SyntaxError, ValueError, RecursionError) as error:
         reason = f"has source that doesn't parse ({error})"
-        return {}, tuple(_undecided(rule, module, reason) for rule in rules)
+        return {}, tuple(_undecided(rule, modules[0], reason) for rule in rules)
+    return found, ()
 
 
 def _calls(
-    rules: tuple[CallRule, ...], module: str, code: CodeType, source: SourceText
+    rules: tuple[CallRule, ...], modules: tuple[str, ...], code: CodeType, source: SourceText
 ) -> tuple[tuple[CallSite, ...], tuple[Unwoven, ...]]:
     """Give the calls of a module that rules fit; its source is only read where a name that they spell out is used."""
     near = tuple(rule for rule in rules if may_be_in(code, rule.words))
@@ -406,19 +421,20 @@ def _calls(
         from autochron.matching import calls
 
         try:
-            sites = calls.call_sites(text, module, near, is_package=_is_package(code))
+            for module in modules:
+                sites = sites or calls.call_sites(text, module, near, is_package=_is_package(code))
         except (SyntaxError, ValueError, RecursionError) as error:
             reason = f"has source that doesn't parse ({error})"
     ledger = [
         Unwoven(
             str(rule.rule.selector),
-            f"{module} {reason}, so its calls are unknown ({rule.rule.place})",
+            f"{modules[0]} {reason}, so its calls are unknown ({rule.rule.place})",
             "not-woven",
         )
         for rule in near
         if reason
     ]
-    return tuple(_ranked_sites(sites, module)), tuple(ledger)
+    return tuple(_ranked_sites(sites, modules[0])), tuple(ledger)
 
 
 def _ranked_sites(sites: list[CallSite], module: str) -> list[CallSite]:

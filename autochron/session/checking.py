@@ -11,7 +11,8 @@ from autochron.detect.cache import Cache, key_of
 from autochron.detect.ignoring import ignored
 from autochron.detect.lines import hash_of
 from autochron.detect.scan import Seen, scan
-from autochron.errors import UsageError
+from autochron.errors import RuleError, UsageError
+from autochron.matching import Found
 from autochron.model import Category, Checked, Finding, Rules, Site, Unread
 from autochron.session.derived_classes import matcher_for
 from autochron.session.project import Project, module_names, read_source
@@ -37,9 +38,11 @@ def check(
         if not os.path.exists(path):
             raise UsageError(f"autochron check: there is no {path}; name files or folders")
     kept = Cache(cache)
-    work = _Work(rules, Project(tuple(os.path.abspath(path) for path in paths), rules.root), kept)
-    for path in dict.fromkeys(os.path.normpath(path) for path in _files(paths)):
-        work.file(os.path.abspath(path))
+    named = tuple(os.path.abspath(path) for path in paths)
+    work = _Work(rules, named, kept)
+    for path in dict.fromkeys(os.path.abspath(path) for path in _files(paths)):
+        work.file(path)
+    work.refuse_bad_rules()
     kept.write()
     findings, stale = ignored(work.findings, rules, work.read.__contains__)
     findings, gone = mark_recorded(findings, rules)
@@ -65,14 +68,16 @@ def _files(paths: Iterable[str]) -> Iterable[str]:
 class _Work:
     """One check."""
 
-    def __init__(self, rules: Rules, project: Project, cache: Cache) -> None:
+    def __init__(self, rules: Rules, named: tuple[str, ...], cache: Cache) -> None:
         self._rules = rules
-        self._project = project
+        self._ruled = Project(rules.project or tuple(filter(None, [rules.root])), rules.root)
+        self._project = Project((*named, *self._ruled.paths), rules.root)
         self._cache = cache
-        self._matcher = matcher_for(rules, project)
+        self._matcher = matcher_for(rules, self._project)
         self.findings: list[Finding] = []
         self.unread: list[Unread] = []
         self.read: set[str] = set()
+        self._matched: set[str] = set()
         self.lines = 0
 
     def file(self, path: str) -> None:
@@ -125,15 +130,34 @@ class _Work:
                 )
             )
 
-    def _boundaries(self, path: str, source: bytes) -> tuple[set[tuple[str, int]], list[tuple[int, str]]]:
-        """Give the functions of a file that are boundaries whatever they are called with, and the calls that are."""
-        names = module_names(path)
+    def refuse_bad_rules(self) -> None:
+        """Refuse rules that some module of the project can't be run with, whatever files were named: RuleError."""
+        for path in map(os.path.abspath, _files(self._ruled.paths)):
+            is_new = path not in self._matched and self._ruled.owns(path)
+            if is_new and (source := read_source(path)) is not None:
+                self._match(path, source)
+
+    def _match(self, path: str, source: bytes) -> Found | None:
+        """Return what rules fit in a file; None where none do, or it doesn't parse."""
+        self._matched.add(path)
+        names = self._project.names_of(path)
         if not any(self._matcher.may_match(name, is_project=True) for name in (*names, "__main__")):
-            return set(), []
+            return None
         code = compiled(path)
         if code is None:
+            return None
+        try:
+            return self._matcher.find(names[0], code, source, is_project=True, aliases=names[1:])
+        except RuleError:
+            if self._ruled.owns(path):
+                raise
+            return None  # a file that was named, of which it isn't known whether rules concern it
+
+    def _boundaries(self, path: str, source: bytes) -> tuple[set[tuple[str, int]], list[tuple[int, str]]]:
+        """Give the functions of a file that are boundaries whatever they are called with, and the calls that are."""
+        found = self._match(path, source)
+        if found is None:
             return set(), []
-        found = self._matcher.find(names[0], code, source, is_project=True, aliases=names[1:])
         functions = {(match.qualname, match.firstlineno) for match in found.matches if not match.rule.when}
         sites = [(site, site.rule.selector) for site in found.calls if not site.rule.when]
         return functions, [(site.line, _callee(str(selector), site.source)) for site, selector in sites]

@@ -18,7 +18,7 @@ from autochron.rules import with_imported
 from autochron.rules.globs import dotted_glob
 from autochron.session.activation import Activation
 from autochron.session.derived_classes import matcher_for
-from autochron.session.project import Project, module_names, read_source
+from autochron.session.project import Project, read_source
 from autochron.session.survey import compiled
 from autochron.weaving.ledger import Ledger
 
@@ -119,8 +119,8 @@ def _woven_names(root: str, place: str, rules: Rules) -> set[str] | None:
     code = compiled(path) if source is not None else _bytecode(path)
     if code is None:
         return set() if source is None else None  # a syntax error is Python's to tell
-    name, *aliases = (*module_names(path), *_dotted(place), *_named_nowhere(root, rules))
     project = Project(rules.project or (root,), root)
+    name, *aliases = (*project.names_of(path), *_dotted(place), *_named_nowhere(root, rules))
     found = matcher_for(rules, project).find(
         name, code, source, is_project=True, aliases=(*aliases, "__main__")
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autochron.matching import Matcher
-from autochron.session.project import module_names, read_source
+from autochron.session.project import read_source
 
 if TYPE_CHECKING:
     from autochron.model import Rules
@@ -22,15 +22,18 @@ def matcher_for(rules: Rules, project: Project) -> Matcher:
     if matcher.derived:
         from autochron.session.survey import python_files  # lazy: as above
 
-        sources = [(path, text) for path in python_files(project.paths) if (text := _text(path)) is not None]
-        while any(_learn(matcher, path, text) for path, text in sources):
+        sources = [
+            (project.names_of(path), path.endswith("__init__.py"), text)
+            for path in python_files(project.paths)
+            if (text := _text(path)) is not None
+        ]
+        while any(_learn(matcher, *source) for source in sources):
             pass  # what was learnt of one may be what another derives from
     return matcher
 
 
-def _learn(matcher: Matcher, path: str, text: str) -> bool:
-    names = module_names(path)
-    return any(matcher.learn(name, text, is_package=path.endswith("__init__.py")) for name in names)
+def _learn(matcher: Matcher, names: tuple[str, ...], is_package: bool, text: str) -> bool:  # noqa: FBT001 - a row
+    return any(matcher.learn(name, text, is_package=is_package) for name in names)
 
 
 def _text(path: str) -> str | None:

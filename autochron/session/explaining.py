@@ -13,7 +13,7 @@ from autochron.matching.scopes import Function, Names, Scope
 from autochron.matching.sites import CallRule, CallSite, call_rule, label_of
 from autochron.model import BoundaryRule, Call, Considered, Decorated, Define, Explained, Http, Rules, Target
 from autochron.rules import dotted_glob
-from autochron.session.project import Project, module_names, read_source
+from autochron.session.project import Project, read_source
 from autochron.session.survey import Crossed, compiled
 from autochron.weaving.binding import bind_calls, bindings_of, refuse_unbound
 from autochron.weaving.ledger import Ledger
@@ -33,7 +33,7 @@ def explain(rules: Rules, file: str, line: int, crossed: Crossed | None = None) 
         tree = ast.parse(source)
     except (SyntaxError, ValueError) as error:
         raise UsageError(f"{file} doesn't parse ({error}), so nothing in it is woven") from error
-    modules = module_names(file)
+    modules = project.names_of(file)
     names = Names(tree, modules[0], is_package=os.path.basename(file) == "__init__.py")
     found = list(_Line(rules, project, file, line, modules, names, crossed).explained())
     if not found:

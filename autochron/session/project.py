@@ -32,6 +32,14 @@ class Project:
         self.owns = lru_cache(maxsize=None)(self._owns)
         self.name = lru_cache(maxsize=None)(self._name)
 
+    def names_of(self, path: str) -> tuple[str, ...]:
+        """Return what a file's module may be called: also through folders that are packages without an `__init__.py`."""
+        full = _abspath(path)
+        tops = (self.root, *self.paths, *map(os.path.dirname, self._files))
+        return tuple(
+            dict.fromkeys((*module_names(full), *filter(None, (_dotted(full, top) for top in tops))))
+        )
+
     def _owns(self, file: str) -> bool:
         if file.startswith("<"):
             return False
@@ -50,6 +58,16 @@ class Project:
         path = _abspath(file)
         inside = path.startswith(os.path.join(self.root, ""))
         return os.path.relpath(path, self.root).replace(os.sep, "/") if inside else path
+
+
+def _dotted(path: str, top: str) -> str:
+    """Return what a file is imported as from a folder; "" where it can't be."""
+    if not path.startswith(os.path.join(top, "")):
+        return ""
+    parts = os.path.relpath(path, top).removesuffix(".py").split(os.sep)
+    if parts[-1] == "__init__":
+        del parts[-1]
+    return ".".join(parts) if all(map(str.isidentifier, parts)) else ""
 
 
 def _libraries() -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from autochron.matching.sites import label_of
 from autochron.model import BoundaryRule, Fit, Http, Rules, Surveyed, Target
 from autochron.rules import load_pack, pack_index
 from autochron.session.derived_classes import matcher_for
-from autochron.session.project import Project, module_names, read_source
+from autochron.session.project import Project, read_source
 
 Crossed = Mapping[tuple[str, str], int]
 """How often each site of a trace was crossed, by its name there and the crossings' name."""
@@ -30,8 +30,8 @@ def survey(rules: Rules, folder: str, crossed: Crossed | None = None) -> list[Su
     matcher = matcher_for(rules, project)
     for path in python_files(rules.project or (os.path.abspath(folder),)):
         if project.owns(path) and (code := compiled(path)) is not None:
-            names_of = module_names(path)
-            found = matcher.find(names_of[0], code, read_source(path), is_project=True, aliases=names_of[1:])
+            names = project.names_of(path)
+            found = matcher.find(names[0], code, read_source(path), is_project=True, aliases=names[1:])
             file = project.name(path)
             for match in found.matches:
                 times = _times(match.rule, f"{file}:{match.qualname}", crossed, every)

@@ -1,0 +1,107 @@
+"""What `run` accepts of rules and of a project's layout, `replay` and `check` accept, too."""
+
+import pytest
+
+from tests.cli import processes
+
+TOOLS = """
+import functools
+
+def mark(function):
+    @functools.wraps(function)
+    def inner(*args): return function(*args)
+    return inner
+
+def fetch(sku): return {"sku": sku}
+@mark
+def marked(count): return count * 2
+class Base:
+    def run(self, count): return count * 2
+class Kid(Base):
+    def run(self, count): return count * 3
+TOOLS = {"fetch": fetch}
+def call(name, sku): return TOOLS[name](sku)
+"""
+
+AGENT = """
+{path}
+from {package} import tools
+print(tools.fetch(2)["sku"], tools.marked(3), tools.Kid().run(4), tools.call("fetch", 7)["sku"])
+"""
+
+LAYOUTS = {
+    "beside": (".", "shop", "", "", "shop"),
+    "in src": (".", "shop", 'project = ["src", "agent.py"]', "src", "src/shop"),
+    "in src, with no project": (".", "shop", "", "src", "src/shop"),
+    "beside the rules' folder": ("app", "shop", 'project = ["../lib"]', "../lib", "lib/shop"),
+    "both": ("app", "shop", 'project = [".", "../lib"]', "../lib", "lib/shop"),
+    "in a namespace": (".", "company.shop", "", "", "company/shop"),
+}
+
+GOOD = {
+    "a target": ["target = '{package}.tools:fetch'"],
+    "a method": ["target = '{package}.tools:Kid.run'"],
+    "a pattern": ["define = '{package}.**:f*'"],
+    "derived": ["define = '{package}.tools:Base+.run'"],
+    "decorated": ["decorated = '{package}.tools.mark'"],
+    "a call": ["call = 'TOOLS[$tool](...)'"],
+    "a call in a module": ["call = 'TOOLS[$tool](...)'\nwithin = '{package}.tools'"],
+    "two, of which one is nearer": ["target = '{package}.tools:fetch'", "define = '{package}.tools:f*'"],
+}
+
+BAD = {
+    "one target twice": ["target = '{package}.tools:fetch'", "target = '{package}.tools:fetch'"],
+    "one definition by two patterns": ["define = '{package}.tools:f*'", "define = '{package}.tools:*ch'"],
+    "one call by two patterns": ["call = 'TOOLS[$tool](...)'", "call = 'TOOLS[$name](...)'"],
+}
+
+
+def _write(folder, layout, selectors):
+    there, package, project, path, place = LAYOUTS[layout]
+    rules = "\n".join(
+        f'[[boundary]]\nname = "{{__name__}}"\nkind = "tool"\n{each.format(package=package)}'
+        for each in selectors
+    ).replace("{__name__}", "tool" if "call =" in selectors[0] else "{__name__}")
+    inserted = f"import sys; sys.path.insert(0, {path!r})" if path else ""
+    files = {
+        f"{there}/agent.py": AGENT.format(path=inserted, package=package),
+        f"{there}/autochron.toml": f"version = 1\npacks = []\n{project}\n{rules}",
+        f"{place}/__init__.py": "",
+        f"{place}/tools.py": TOOLS,
+    }
+    processes.write(folder, files)
+    return folder / there
+
+
+def _answers(folder):
+    words = ["run", "agent.py"], ["replay", "last"], ["check", "."], ["check", "agent.py"]
+    return [processes.autochron(folder, *each) for each in words]
+
+
+ODD = ("beside the rules' folder", "in a namespace")
+
+
+def _pairs(rules):
+    """Pair each of the rules with a layout: the odd ones in every build, the others in the thorough one."""
+    return [
+        pytest.param(layout, each, marks=() if layout in ODD else pytest.mark.thorough)
+        for layout in LAYOUTS
+        for each in rules
+    ]
+
+
+@pytest.mark.parametrize(("layout", "rules"), _pairs(GOOD))
+def test_what_one_accepts_all_accept(tmp_path, layout, rules):
+    recorded, replayed, whole, one = _answers(_write(tmp_path, layout, GOOD[rules]))
+    assert (recorded.status, recorded.text) == (0, "2 6 12 7\n")
+    assert "1 crossing" in recorded.said or "2 crossings" in recorded.said
+    assert (replayed.status, replayed.text) == (0, "2 6 12 7\n"), replayed.said
+    assert (whole.status, one.status) == (0, 0)
+
+
+@pytest.mark.parametrize(("layout", "rules"), _pairs(BAD))
+def test_what_one_refuses_all_refuse(tmp_path, layout, rules):
+    assert processes.autochron(_write(tmp_path, layout, GOOD["a target"]), "run", "agent.py").status == 0
+    answers = _answers(_write(tmp_path, layout, BAD[rules]))
+    assert [each.status for each in answers] == [2, 2, 2, 2]
+    assert all("(bad-rule)" in each.said for each in answers), [each.said for each in answers]
