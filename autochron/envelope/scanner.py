@@ -10,10 +10,12 @@ import binascii
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
 
 import msgspec
 
 from autochron._late import late
+from autochron._pauses import pause
 from autochron.envelope import contexts, encoded
 from autochron.envelope.commands import mask_sequence
 from autochron.envelope.encoded import unpack
@@ -53,6 +55,8 @@ _PAIR = late(
 _VARIABLE = late(r"""(?<![\w$])([A-Z][A-Z0-9_]{2,})=(["']?)([!#%&*+\-./0-9:=?@A-Z^_a-z|~]{6,})""", re.ASCII)
 _QUERY = late(r"""(?:\A|(?<=[?&]))([\w.\-]+)=([!$%*+,\-./0-9:;=@A-Z_a-z|~]+)""", re.ASCII)
 _KEEP = frozenset({"null", "true", "false", '""', f'"{MASK}"'})
+_AT_ONCE = 256
+"""Tokens between two pauses."""
 _MAX_NAME = 100
 _MAX_HARMLESS = 4096
 _MAX_MASKED = 4096
@@ -210,7 +214,11 @@ class _Pass:
         self.scanner = scanner
         self.text = text
         self.nesting = nesting
-        self.tokens = [(match.start(), match.end()) for match in _TOKEN.finditer(text)]
+        self.tokens: list[tuple[int, int]] = []
+        matches = _TOKEN.finditer(text)
+        while some := [match.span() for match in islice(matches, _AT_ONCE)]:
+            self.tokens += some
+            pause()
         self.levels = [_Level()]
         self.found: list[Span] = []
         self.replaced: dict[int, str] = {}
@@ -221,7 +229,10 @@ class _Pass:
     def run(self) -> list[Span]:
         at, count = 0, len(self.tokens)
         while at < count:
-            at = self._step(at)
+            until = min(at + _AT_ONCE, count)
+            while at < until:
+                at = self._step(at)
+            pause()
         return self.found
 
     def _sign(self, at: int) -> str:

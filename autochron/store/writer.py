@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from autochron import _originals
+from autochron import _originals, _pauses
 from autochron.errors import StoreError
 from autochron.store import forks
 from autochron.store.saving import RETRY, Prepared, Saver
@@ -300,6 +300,13 @@ class Writer:
     # --- the writing thread ---------------------------------------------------------------------------------
 
     def _run(self) -> None:
+        _pauses.begin()
+        try:
+            self._write_on()
+        finally:
+            _pauses.end()
+
+    def _write_on(self) -> None:
         while True:
             if not self._queue and not self._is_called():
                 self._asleep = True

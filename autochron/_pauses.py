@@ -1,0 +1,50 @@
+"""Pauses in which other threads run while one of ours works for long.
+
+Python lets a thread that wants to run wait for 5 ms each time that another one is at work, and what waits for an answer
+over a socket waits several times. A thread of ours that began here rests for a moment after each millisecond of such work.
+Where it comes back late, another thread is at work all the time, and takes its turns without that.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from autochron import _originals
+
+EVERY: Final = 1_000_000
+"""Nanoseconds of work between two pauses."""
+
+_LATE = 2_000_000
+"""From so many nanoseconds on a pause came back late."""
+
+_SPARED = 40_000_000
+"""Nanoseconds of work without a pause, then."""
+
+_REST = 0.00005
+_due: dict[int, int] = {}
+"""When the threads pause next, by their `get_ident`."""
+_held = _originals.Lock()  # to rest by waiting for it: `time.sleep` raises an audit event
+_held.acquire()
+
+
+def begin() -> None:
+    """Have this thread rest where it calls `pause`."""
+    _due[_originals.get_ident()] = 0
+
+
+def end() -> None:
+    """Have it rest no more."""
+    _due.pop(_originals.get_ident(), None)
+
+
+def pause() -> None:
+    """Rest, in a thread that is to, if it has worked for long enough; called between pieces of work that takes long."""
+    if not _due:
+        return
+    ident, now = _originals.get_ident(), _originals.perf_counter_ns()
+    due = _due.get(ident)
+    if due is None or now < due:
+        return
+    _held.acquire(timeout=_REST)
+    after = _originals.perf_counter_ns()
+    _due[ident] = after + (EVERY if after - now < _LATE else _SPARED)

@@ -1,0 +1,55 @@
+"""The thread that writes rests in between, so that other threads don't wait for it."""
+
+import sys
+import threading
+
+import pytest
+
+from autochron import _pauses
+from autochron.envelope.redaction import Redactor
+
+FIELDS = b"[" + b",".join(b'{"id":%d,"token":"t%d"}' % (number, number) for number in range(20_000)) + b"]"
+
+
+@pytest.fixture
+def no_switches():
+    """Have threads run on until they rest by themselves."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(100)
+    yield
+    sys.setswitchinterval(before)
+
+
+def _turns_of_another_thread(work):
+    turns, ended, began = [], threading.Event(), threading.Event()
+
+    def take():
+        began.set()
+        while not ended.wait(0.001):
+            turns.append(1)
+
+    other = threading.Thread(target=take)
+    other.start()
+    began.wait()
+    first = len(turns)
+    work()
+    found = len(turns) - first
+    ended.set()
+    other.join()
+    return found
+
+
+def test_another_thread_runs_while_a_large_value_is_masked(no_switches):
+    redactor = Redactor()
+    redactor.load()
+    masked = []
+
+    def mask():
+        _pauses.begin()
+        masked.append(redactor.mask_outcome(FIELDS))
+        _pauses.end()
+
+    assert _turns_of_another_thread(mask) > 0
+    assert _turns_of_another_thread(lambda: masked.append(redactor.mask_outcome(FIELDS))) == 0
+    assert masked[0] == masked[1]
+    assert len(masked[0][1]) == 20_000
