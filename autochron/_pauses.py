@@ -7,29 +7,30 @@ Where it comes back late, another thread is at work all the time, and takes its 
 
 from __future__ import annotations
 
+from time import thread_time_ns
 from typing import Final
 
 from autochron import _originals
 
 EVERY: Final = 1_000_000
-"""Nanoseconds of work between two pauses."""
+"""Nanoseconds of a processor's time between two pauses."""
 
 _LATE = 2_000_000
 """From so many nanoseconds on a pause came back late."""
 
-_SPARED = 40_000_000
-"""Nanoseconds of work without a pause, then."""
+_SPARED = 100_000_000
+"""Nanoseconds of a processor's time without a pause, then."""
 
 _REST = 0.00005
 _due: dict[int, int] = {}
-"""When the threads pause next, by their `get_ident`."""
+"""After how much of their processors' time threads pause next, by their `get_ident`."""
 _held = _originals.Lock()  # to rest by waiting for it: `time.sleep` raises an audit event
 _held.acquire()
 
 
 def begin() -> None:
     """Have this thread rest where it calls `pause`."""
-    _due[_originals.get_ident()] = 0
+    _due[_originals.get_ident()] = thread_time_ns() + EVERY
 
 
 def end() -> None:
@@ -41,10 +42,11 @@ def pause() -> None:
     """Rest, in a thread that is to, if it has worked for long enough; called between pieces of work that takes long."""
     if not _due:
         return
-    ident, now = _originals.get_ident(), _originals.perf_counter_ns()
+    ident = _originals.get_ident()
     due = _due.get(ident)
-    if due is None or now < due:
+    if due is None or thread_time_ns() < due:
         return
+    began = _originals.perf_counter_ns()
     _held.acquire(timeout=_REST)
-    after = _originals.perf_counter_ns()
-    _due[ident] = after + (EVERY if after - now < _LATE else _SPARED)
+    is_late = _originals.perf_counter_ns() - began > _LATE
+    _due[ident] = thread_time_ns() + (_SPARED if is_late else EVERY)

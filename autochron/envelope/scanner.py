@@ -57,6 +57,8 @@ _QUERY = late(r"""(?:\A|(?<=[?&]))([\w.\-]+)=([!$%*+,\-./0-9:;=@A-Z_a-z|~]+)""",
 _KEEP = frozenset({"null", "true", "false", '""', f'"{MASK}"'})
 _AT_ONCE = 256
 """Tokens between two pauses."""
+_MANY = 4096
+"""Tokens from which on there are pauses: what is small is to be written soon."""
 _MAX_NAME = 100
 _MAX_HARMLESS = 4096
 _MAX_MASKED = 4096
@@ -218,7 +220,8 @@ class _Pass:
         matches = _TOKEN.finditer(text)
         while some := [match.span() for match in islice(matches, _AT_ONCE)]:
             self.tokens += some
-            pause()
+            if len(self.tokens) > _MANY:
+                pause()
         self.levels = [_Level()]
         self.found: list[Span] = []
         self.replaced: dict[int, str] = {}
@@ -232,7 +235,8 @@ class _Pass:
             until = min(at + _AT_ONCE, count)
             while at < until:
                 at = self._step(at)
-            pause()
+            if at > _MANY:
+                pause()
         return self.found
 
     def _sign(self, at: int) -> str:
