@@ -248,21 +248,27 @@ def secrets() -> str:
 
 def killed(found: Sequence[kills.Killed], loads: Sequence[float]) -> str:
     """Say what kills left, and at which load of the machine."""
-    ended, kept, gaps = (
-        sum(each.ended for each in found),
-        sum(each.kept for each in found),
-        sum(not each.whole for each in found),
-    )
+    load = sum(loads) / len(loads)
+    gaps = sum(not each.whole for each in found)
+    places = {
+        "With a processor free": [each for each in found if not each.busy],
+        "With one or two other processes that did nothing but compute": [each for each in found if each.busy],
+    }
+    told = f"  {len(found):,} programs were killed, on {os.cpu_count()} cores with a load of {load:.1f} in the mean.\n"
+    told += f"  {gaps:,} traces had a gap."
+    return "\n".join([told, *(_safe(where, those) for where, those in places.items() if those)])
+
+
+def _safe(where: str, found: Sequence[kills.Killed]) -> str:
+    ended, kept = sum(each.ended for each in found), sum(each.kept for each in found)
     waited = sorted(each.oldest * 1000 for each in found)
     median, most, nearly, slowest = (
         waited[min(len(waited) * percent // 100, len(waited) - 1)] for percent in (50, 90, 99, 100)
     )
-    load = sum(loads) / len(loads)
     return (
-        f"  With {len(found):,} programs killed, on {os.cpu_count()} cores with a load of {load:.1f} in the mean:\n"
-        f"  {kept:,} of {ended:,} crossings that had ended {kills.PROMISED * 1000:.0f} ms before were there. They were safe\n"
-        f"  {median:.0f} ms (median), {most:.0f} ms (90 %), {nearly:.0f} ms (99 %) and {slowest:.0f} ms (the slowest)\n"
-        f"  after their end. {gaps:,} traces had a gap."
+        f"  {where}, {kept:,} of {ended:,} crossings that had ended {kills.PROMISED * 1000:.0f} ms before\n"
+        f"  were there. They were safe {median:.0f} ms (median), {most:.0f} ms (90 %), {nearly:.0f} ms (99 %) and\n"
+        f"  {slowest:.0f} ms (the slowest) after their end."
     )
 
 

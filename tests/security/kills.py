@@ -52,12 +52,14 @@ class Killed(NamedTuple):
         kept: how many of these are in the store.
         oldest: seconds between the end of the first crossing that is not in the store and the kill; 0 where all are.
         whole: whether the crossings in the store are the first ones without a gap.
+        busy: how many processes did nothing but compute meanwhile.
     """
 
     ended: int
     kept: int
     oldest: float
     whole: bool
+    busy: int = 0
 
 
 def prepare(folder):
@@ -115,8 +117,10 @@ def kill_often(times, seed=0):
     """Yield what each of so many kills left."""
     choose = random.Random(seed)
     for _ in range(times):
-        with tempfile.TemporaryDirectory() as folder, loaded(choose.randrange(3)):
-            yield kill_once(folder, choose.uniform(0.06, 0.6), load=choose.random() < 0.5)
+        busy = choose.randrange(3)
+        with tempfile.TemporaryDirectory() as folder, loaded(busy):
+            found = kill_once(folder, choose.uniform(0.06, 0.6), load=choose.random() < 0.5)
+        yield found._replace(busy=busy)
 
 
 @contextlib.contextmanager
