@@ -13,10 +13,13 @@ import math
 import sys
 from typing import Any
 
+from autochron._originals import get_ident
 from autochron.envelope import shapes, types
 from autochron.errors import CodecError
 
 _MODULE = "anyio.streams.memory"
+_made: dict[int, list[Any]] = {}
+"""The streams that a thread is rebuilding a value with, by its `get_ident`."""
 _ENDS = {"MemoryObjectSendStream": "send", "MemoryObjectReceiveStream": "receive"}
 
 
@@ -49,7 +52,15 @@ def rebuild(channel: Any) -> Any:
     mine, other = (send, receive) if channel == "send" else (receive, send)
     # As if closed, so that it may be forgotten without a warning; but the count of open ends stays.
     other._closed = True
+    _made.setdefault(get_ident(), []).append(mine)
     return mine
+
+
+def settle(*, refused: bool) -> None:
+    """Let go of the streams that one value was rebuilt with; where it was refused, they are forgotten without a warning."""
+    for stream in _made.pop(get_ident(), ()) if _made else ():
+        if refused:
+            stream._closed = True
 
 
 def _described(stream: Any) -> dict[str, Any] | None:

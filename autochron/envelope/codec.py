@@ -146,10 +146,12 @@ def _tree(body: bytes) -> Any:
 
 
 def _read(tree: Any, *, refuses_opaque: bool = False) -> Any:
+    refused = True
     try:
         if refuses_opaque:
             _refuse_opaque(tree)
-        return read(tree)
+        made = read(tree)
+        refused = False
     except CodecError:
         raise
     except Exception as error:
@@ -157,6 +159,9 @@ def _read(tree: Any, *, refuses_opaque: bool = False) -> Any:
             f"a stored value can't be rebuilt: {type(error).__name__}: {error}; "
             "was the trace edited, or the type changed?"
         ) from error
+    finally:
+        channels.settle(refused=refused)
+    return made
 
 
 def _refuse_opaque(tree: Any) -> None:

@@ -92,9 +92,10 @@ def fuzz(count):
 
 
 def warm():
-    """Have what is made once made: msgspec reads annotations, and a zone that isn't there is looked for in packages."""
+    """Have what is made once made: annotations are read, a zone that isn't there is looked for, streams are imported."""
     for path in glob.glob("incidents/*/trace.jsonl"):
         for reseal in (False, True):
             read_trace(path, reseal=reseal)
-    with pytest.raises(CodecError):
-        codec.decode(b'{"$zone":"nowhere"}')
+    for body in (b'{"$zone":"nowhere"}', b'[{"$channel":"send"},{"$tuple":null}]'):
+        with pytest.raises(CodecError):
+            codec.decode(body)

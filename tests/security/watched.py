@@ -96,6 +96,7 @@ EVENTS = frozenset(
         "sys.setprofile",
         "import",
         "marshal.loads",
+        "builtins.id",  # a stream of anyio's that is dropped open warns with its address
     }
 )
 POSIX = frozenset(
