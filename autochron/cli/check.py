@@ -10,7 +10,7 @@ from autochron.cli.options import FLAG, MANY, VALUE, parse, percentage
 from autochron.config import default_store, find_rule_file
 from autochron.errors import UsageError
 from autochron.model import CATEGORIES, Category
-from autochron.rules import load_rules
+from autochron.rules.loading import load_rules
 
 HELP = """\
 usage: autochron check PATH ... [OPTION ...]

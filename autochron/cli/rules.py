@@ -10,7 +10,7 @@ from autochron.cli.options import FLAG, VALUE, Parsed, parse
 from autochron.config import RULE_FILE, default_store, find_rule_file
 from autochron.errors import TraceNotFoundError, UsageError
 from autochron.model import Finding, Rules
-from autochron.rules import load_rules
+from autochron.rules.loading import load_rules
 
 HELP = """\
 usage: autochron rules [--explain FILE:LINE | --suggest] [FOLDER or PROGRAM]

@@ -14,19 +14,29 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from autochron import _originals
-from autochron.crossing import streams
-from autochron.crossing.adapters import PLAIN, adapt
-from autochron.crossing.arguments import Reader, bound, reader
-from autochron.crossing.conditions import Condition, condition, http_condition
+from autochron._late import late_modules
 from autochron.crossing.lanes import CURRENT, HELD, MAIN, PAUSE, Remote, Root, stray_root
 from autochron.errors import AutochronError, RuleError
 from autochron.interrupts import is_interruption
 from autochron.model import BoundaryRule, Form, Http
-from autochron.rules.names import CallFacts, name_template
 from autochron.weaving.gate import Point
 
 if TYPE_CHECKING:
+    from autochron.crossing import adapters, conditions, streams
+    from autochron.crossing import arguments as call_arguments
+    from autochron.crossing.arguments import Reader
+    from autochron.crossing.conditions import Condition
     from autochron.ports import CrossingHandler
+    from autochron.rules import names
+else:
+    late_modules(
+        globals(),
+        "autochron.crossing.adapters",
+        "autochron.crossing.conditions",
+        "autochron.crossing.streams",
+        "autochron.rules.names",
+        call_arguments="autochron.crossing.arguments",
+    )
 
 get_ident = _originals.get_ident
 
@@ -95,8 +105,8 @@ class Crossing(Struct, eq=False):
         if self.done:
             return value
         try:
-            if type(value) not in PLAIN:
-                followed = adapt(self, value)
+            if type(value) not in adapters.PLAIN:
+                followed = adapters.adapt(self, value)
                 if followed is not None:
                     return followed
         except (
@@ -222,11 +232,11 @@ class _Boundary:
     def __init__(self, rule: BoundaryRule, point: Point) -> None:
         self.rule = rule
         self.fits: Condition | None = (
-            http_condition(rule.selector, point)
+            conditions.http_condition(rule.selector, point)
             if isinstance(rule.selector, Http)
-            else condition(rule.when, point)
+            else conditions.condition(rule.when, point)
         )
-        self.template = name_template(rule.name)
+        self.template = names.name_template(rule.name)
         called = point.called
         self.name = self.template.fixed(
             called.rpartition(".")[2], called, point.module, point.captured.get(rule.id, {})
@@ -239,13 +249,13 @@ class _Boundary:
         self.passed: Reader | None = None
         """Gives what is woven instead of the call; None where the call is the crossing."""
         if rule.argument is not None:
-            self.passed = reader(rule.argument, point)
+            self.passed = call_arguments.reader(rule.argument, point)
             # `enter` passes over conditions where there are none, and these calls are not to be crossings.
             self.fits = self.fits or _always
         paths = [path.removeprefix("input.") for path in rule.meta.model if path.startswith("input.")]
         self.inputs: Any = None
         """How the handler reads a call's input; opaque to the kernel."""
-        self._models = [reader(path, point) for path in paths]
+        self._models = [call_arguments.reader(path, point) for path in paths]
 
     def model(self, arguments: tuple[Any, ...]) -> str | None:
         """Give the model that a call names in its arguments."""
@@ -381,7 +391,7 @@ class Kernel:
         caller = frame.f_back
         while caller is not None and str(caller.f_globals.get("__name__")).startswith(_BETWEEN):
             caller = caller.f_back
-        facts = CallFacts(
+        facts = names.CallFacts(
             name=point.called.rpartition(".")[2],
             qualname=point.called,
             module=point.module,
@@ -393,7 +403,9 @@ class Kernel:
         )
         try:
             captured = point.captured.get(boundary.rule.id, {})
-            return self.mask_name(boundary.template.form(bound(point, arguments), facts, captured))
+            return self.mask_name(
+                boundary.template.form(call_arguments.bound(point, arguments), facts, captured)
+            )
         except Exception as error:  # also a property of the program's own that raises
             if is_interruption(error):
                 raise

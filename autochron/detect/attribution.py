@@ -17,17 +17,22 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import BuiltinMethodType, CodeType, CoroutineType, FrameType, MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from autochron._flags import CO_GENERATOR
+from autochron._late import late_modules
 from autochron.detect.catalogue import ASKING, INFRASTRUCTURE, NEVER_EXCUSED, SOURCES, TRANSPARENT, Source
-from autochron.detect.drawing import form_of
 from autochron.detect.records import Origin, Record, Through, origin_of
 from autochron.detect.wrappers import wrapping
 from autochron.effects.events import STAND_INS
 from autochron.effects.undisturbed import is_busy
 from autochron.model import CATEGORIES, Tier
+
+if TYPE_CHECKING:
+    from autochron.detect import drawing
+else:
+    late_modules(globals(), "autochron.detect.drawing")
 
 _getframe = sys._getframe
 
@@ -256,7 +261,7 @@ class Attribution:
         """Tell whether a source's value may come from a record."""
         if self._through is None:
             return False
-        return form_of(source) is not None if self._answers is None else self._answers(source)
+        return drawing.form_of(source) is not None if self._answers is None else self._answers(source)
 
     def review(self) -> None:
         """Ask anew of each line how its calls go."""

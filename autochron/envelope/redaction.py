@@ -21,11 +21,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct, structs
 
-from autochron._late import late
+from autochron._late import late, late_modules
 from autochron._overlap import common_prefix, common_suffix
 from autochron.envelope.commands import mask_sequence
 from autochron.envelope.names import SecretNames
-from autochron.envelope.paths import redact_paths
 from autochron.envelope.patterns import MASK, load_patterns
 from autochron.envelope.scanner import Scanner
 from autochron.envelope.spans import Span, apply
@@ -33,7 +32,10 @@ from autochron.envelope.tags import has_tag
 from autochron.model import Rules
 
 if TYPE_CHECKING:
+    from autochron.envelope import paths as json_paths
     from autochron.envelope.joined import StreamMasker
+else:
+    late_modules(globals(), json_paths="autochron.envelope.paths")
 
 T = TypeVar("T")
 
@@ -116,7 +118,7 @@ class Redactor:
         return self._finish(made.masked)
 
     def _finish(self, masked: bytes) -> bytes:
-        return redact_paths(masked, self._paths) if self._paths else masked
+        return json_paths.redact_paths(masked, self._paths) if self._paths else masked
 
     def mask(self, body: bytes) -> bytes:
         """Mask JSON text."""
@@ -133,7 +135,7 @@ class Redactor:
                 spans = [*spans, Span(0, 0, "", held[1].decode())]
                 masked = together
         if self._paths:
-            redacted = redact_paths(masked, self._paths)
+            redacted = json_paths.redact_paths(masked, self._paths)
             if redacted != masked:
                 return redacted, tuple(dict.fromkeys([*(span.path for span in spans), *self._paths]))
         return masked, tuple(dict.fromkeys([span.path for span in spans])) if spans else ()

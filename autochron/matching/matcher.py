@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import compress, pairwise
 from types import CodeType
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
+from autochron._late import late_modules
 from autochron.errors import RuleError
-from autochron.matching.definitions import Shape, definitions, lambdas, shape_of
-from autochron.matching.sites import CallRule, CallSite, call_rule, may_be_in
 from autochron.model import (
     BoundaryRule,
     Call,
@@ -25,8 +24,18 @@ from autochron.model import (
     TraceRule,
     Unwoven,
 )
-from autochron.rules.globs import DERIVED, DottedGlob, dotted_glob, split_derived
 from autochron.rules.nearest import nearest
+
+if TYPE_CHECKING:
+    from autochron.matching import definitions, sites
+    from autochron.matching.definitions import Shape
+    from autochron.matching.sites import CallRule, CallSite
+    from autochron.rules import globs
+    from autochron.rules.globs import DottedGlob
+else:
+    late_modules(
+        globals(), "autochron.matching.definitions", "autochron.matching.sites", "autochron.rules.globs"
+    )
 
 Text: TypeAlias = str | bytes | None
 SourceText: TypeAlias = Text | Callable[[], Text]
@@ -139,14 +148,14 @@ class Matcher:
                     _refuse_twins(rule, alike, str(rule.selector))
                 self._targets.setdefault(module, []).append(rule)
             case Define(modules=modules, qualnames=qualnames, exclude=exclude):
-                parts = split_derived(qualnames)
+                parts = globs.split_derived(qualnames)
                 pattern = _Pattern(
                     rule,
-                    dotted_glob(modules),
-                    dotted_glob(qualnames.replace(DERIVED, ".", 1), careful=True),
-                    tuple(dotted_glob(glob) for glob in exclude),
+                    globs.dotted_glob(modules),
+                    globs.dotted_glob(qualnames.replace(globs.DERIVED, ".", 1), careful=True),
+                    tuple(globs.dotted_glob(glob) for glob in exclude),
                     "" if parts is None else f"{modules}.{parts[0]}",
-                    None if parts is None else dotted_glob(parts[1], careful=True),
+                    None if parts is None else globs.dotted_glob(parts[1], careful=True),
                 )
                 if parts is not None:
                     self._deriving.append(pattern)
@@ -157,7 +166,7 @@ class Matcher:
             case Decorated():
                 self._decorated.append(rule)
             case Call():
-                self._calls.append(call_rule(rule))
+                self._calls.append(sites.call_rule(rule))
             case Http():
                 pass  # an HTTP client's own definitions are woven for these, whatever they are
 
@@ -189,7 +198,10 @@ class Matcher:
         if asked == _NOBODY:
             return NOTHING
         known = list(
-            dict.fromkeys((name, inner.co_firstlineno, shape_of(inner)) for name, inner in definitions(code))
+            dict.fromkeys(
+                (name, inner.co_firstlineno, definitions.shape_of(inner))
+                for name, inner in definitions.definitions(code)
+            )
         )
         # What the names of the module's own definitions may begin with.
         known_as = tuple(name for name in modules if name != "__main__") or (module,)
@@ -213,7 +225,7 @@ class Matcher:
                 )
             )
             + tuple(
-                Match(rule, name, each.co_firstlineno, shape_of(each), each.co_qualname)
+                Match(rule, name, each.co_firstlineno, definitions.shape_of(each), each.co_qualname)
                 for name, each in named
                 for rule in _ranked(
                     [
@@ -410,19 +422,19 @@ def _calls(
     rules: tuple[CallRule, ...], modules: tuple[str, ...], code: CodeType, source: SourceText
 ) -> tuple[tuple[CallSite, ...], tuple[Unwoven, ...]]:
     """Give the calls of a module that rules fit; its source is only read where a name that they spell out is used."""
-    near = tuple(rule for rule in rules if may_be_in(code, rule.words))
+    near = tuple(rule for rule in rules if sites.may_be_in(code, rule.words))
     if not near:
         return (), ()
     text = _text(source)
     reason = "has no source" if text is None else ""
-    sites: list[CallSite] = []
+    found: list[CallSite] = []
     if text is not None:
         # Here and not above: `ast` is only needed where a rule names a call.
         from autochron.matching import calls
 
         try:
             for module in modules:
-                sites = sites or calls.call_sites(text, module, near, is_package=_is_package(code))
+                found = found or calls.call_sites(text, module, near, is_package=_is_package(code))
         except (SyntaxError, ValueError, RecursionError) as error:
             reason = f"has source that doesn't parse ({error})"
     ledger = [
@@ -434,7 +446,7 @@ def _calls(
         for rule in near
         if reason
     ]
-    return tuple(_ranked_sites(sites, modules[0])), tuple(ledger)
+    return tuple(_ranked_sites(found, modules[0])), tuple(ledger)
 
 
 def _ranked_sites(sites: list[CallSite], module: str) -> list[CallSite]:
@@ -501,7 +513,7 @@ def _named_lambdas(
     names = {_last_named(rule.selector) for rule in rules} - {""}
     if not names:
         return [], []
-    found = list(lambdas(code, names))
+    found = list(definitions.lambdas(code, names))
     places = Counter((each.co_qualname, each.co_firstlineno) for each in _all_lambdas(code)) if found else {}
     is_alone = [places[each.co_qualname, each.co_firstlineno] == 1 for _, each in found]
     return list(compress(found, is_alone)), [

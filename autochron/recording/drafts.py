@@ -6,7 +6,6 @@ and what the model was asked for is read off.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,6 +34,7 @@ from autochron.model import (
 )
 from autochron.recording.asking import Asking, Call
 from autochron.recording.changes import STILL, kind_at
+from autochron.recording.versions import version_of
 from autochron.rules.paths import Step, parse_path
 
 if TYPE_CHECKING:
@@ -611,24 +611,3 @@ def by_type(body: bytes, volatile: tuple[str, ...] = ()) -> tuple[str, ...]:
 
 def _with_paths(body: bytes, rule: BoundaryRule) -> bytes:
     return redact_paths(body, rule.redact) if rule.redact else body
-
-
-_versions: dict[str, str | None] = {}
-
-
-def version_of(distribution: str) -> str | None:
-    """Give the installed version of a distribution."""
-    if distribution not in _versions:
-        module = sys.modules.get(distribution.replace("-", "_"))
-        version = getattr(module, "__version__", None)
-        _versions[distribution] = version if isinstance(version, str) else _metadata_version(distribution)
-    return _versions[distribution]
-
-
-def _metadata_version(distribution: str) -> str | None:
-    from importlib import metadata  # lazy: 20 ms
-
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return None

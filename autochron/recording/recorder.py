@@ -12,25 +12,38 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from autochron import _originals
-from autochron.crossing import streams
+from autochron._late import late_modules
 from autochron.crossing.kernel import Crossing
 from autochron.crossing.lanes import CURRENT, Root, note_waiting
-from autochron.envelope import codec, shapes, types
-from autochron.envelope.canonical import canonical, is_cut, screened_snapshot, snapshot
-from autochron.inputs import LARGE, Inputs, inputs_of, observed, sent_form
 from autochron.interrupts import is_interruption
 from autochron.model import Closed, Raised, Returned
-from autochron.recording.aliases import aliases_in, without_aliases
-from autochron.recording.changes import NO_LOOKS, STILL, argument_of, below, kind_at, watch, watch_globals
-from autochron.recording.drafts import Begun, Draft, Item, Print
-from autochron.recording.named_globals import named_cells_of, named_globals
 
 if TYPE_CHECKING:
+    from autochron import inputs as call_inputs
+    from autochron.crossing import streams
     from autochron.effects.outside import OutsideEffects
+    from autochron.envelope import canonical, codec, shapes, types
     from autochron.envelope.exchange import Wire
+    from autochron.inputs import Inputs
     from autochron.model import BoundaryRule
     from autochron.ports import Serving
+    from autochron.recording import aliases, changes, drafts, named_globals
     from autochron.recording.changes import Watch
+    from autochron.recording.drafts import Draft, Print
+else:
+    late_modules(
+        globals(),
+        "autochron.crossing.streams",
+        "autochron.envelope.canonical",
+        "autochron.envelope.codec",
+        "autochron.envelope.shapes",
+        "autochron.envelope.types",
+        "autochron.recording.aliases",
+        "autochron.recording.changes",
+        "autochron.recording.drafts",
+        "autochron.recording.named_globals",
+        call_inputs="autochron.inputs",
+    )
 
 _NO_VARIADIC = (None, None)
 _now = _originals.perf_counter_ns
@@ -71,7 +84,7 @@ class Recorder:
         """Note the input."""
         if self.outside is not None and not self._open:
             self._tell_outside(self.outside.crossing_began)
-        draft = crossing.record = Draft(_now(), arguments)
+        draft = crossing.record = drafts.Draft(_now(), arguments)
         self._open[crossing.seq] = crossing
         self._latest = crossing.seq
         if crossing.boundary.is_tool and (self.position is not None or id(sys.stdout) != self.heard):
@@ -82,26 +95,26 @@ class Recorder:
         try:
             inputs: Inputs | None = crossing.boundary.inputs
             if inputs is None:
-                inputs = inputs_of(crossing)
+                inputs = call_inputs.inputs_of(crossing)
             draft.inputs = inputs
             point = crossing.point
             if point.transport:
                 draft.wires = [point.transport.sent(point.parameters, arguments)]
             if crossing.boundary.runs:
                 # What the body changes it changes on replay, too: it runs there.
-                draft.input = canonical(*inputs.read(arguments))
+                draft.input = canonical.canonical(*inputs.read(arguments))
             elif not inputs.deferred:
                 if inputs.large or not inputs.whole:
                     self._note_arguments(crossing, draft, inputs)
                 else:
-                    draft.input = body = canonical(point.parameters, arguments)
-                    inputs.large = len(body) > LARGE
-                    if body[2:3] == b"$" and is_cut(body):
-                        draft.watch = watch(
-                            point, arguments, inputs.caught, inputs.changing, look=screened_snapshot
+                    draft.input = body = canonical.canonical(point.parameters, arguments)
+                    inputs.large = len(body) > call_inputs.LARGE
+                    if body[2:3] == b"$" and canonical.is_cut(body):
+                        draft.watch = changes.watch(
+                            point, arguments, inputs.caught, inputs.changing, look=canonical.screened_snapshot
                         )
                     else:
-                        draft.watch = watch(point, arguments, inputs.caught, inputs.changing)
+                        draft.watch = changes.watch(point, arguments, inputs.caught, inputs.changing)
                     if inputs.globals is not None:
                         self._watch_globals(crossing, draft, inputs)
                     if draft.watch is not None:
@@ -121,15 +134,19 @@ class Recorder:
         """Note those that are the input, and watch all."""
         arguments, point = draft.arguments, crossing.point
         names, values = inputs.read(arguments)
-        looks: Mapping[int, bytes] = NO_LOOKS
+        looks: Mapping[int, bytes] = changes.NO_LOOKS
         if inputs.large:
             growing = inputs.growing(crossing.root.lane)
             draft.input, looks = growing.canonical(names, values), growing.looks
         else:
-            draft.input = body = canonical(names, values)
-            inputs.large = len(body) > LARGE
-        look = snapshot if inputs.whole and not is_cut(draft.input) else screened_snapshot
-        draft.watch = watch(point, arguments, inputs.caught, inputs.changing, looks, look)
+            draft.input = body = canonical.canonical(names, values)
+            inputs.large = len(body) > call_inputs.LARGE
+        look = (
+            canonical.snapshot
+            if inputs.whole and not canonical.is_cut(draft.input)
+            else canonical.screened_snapshot
+        )
+        draft.watch = changes.watch(point, arguments, inputs.caught, inputs.changing, looks, look)
         if inputs.globals is not None:
             self._watch_globals(crossing, draft, inputs)
         if draft.watch is not None:
@@ -140,12 +157,14 @@ class Recorder:
         if inputs.globals is False:
             is_own = crossing.rule.pack is None and crossing.rule.kind != "model" and inputs.changing is None
             point = crossing.point
-            found = (named_globals(point), named_cells_of(point)) if is_own else ()
+            found = (
+                (named_globals.named_globals(point), named_globals.named_cells_of(point)) if is_own else ()
+            )
             inputs.globals = tuple(filter(None, found)) or None
             if inputs.globals is None:
                 return
         for each in inputs.globals:
-            draft.watch = watch_globals(each, draft.watch, draft.arguments)
+            draft.watch = changes.watch_globals(each, draft.watch, draft.arguments)
 
     def returned(self, crossing: Crossing, value: Any) -> Any:
         """Note the outcome."""
@@ -162,7 +181,7 @@ class Recorder:
             if draft.given is not None:
                 draft.outcome = draft.given
             elif crossing.boundary.runs:
-                draft.outcome = Returned(observed(crossing.rule, value))
+                draft.outcome = Returned(call_inputs.observed(crossing.rule, value))
             elif draft.streamed:
                 draft.end = self._stream_value(draft, value)
             elif inputs is None or not inputs.deferred:
@@ -223,10 +242,10 @@ class Recorder:
             encode = codec.encode_channels if crossing.rule.codec == "channel" else codec.encode
             encoded = encode(item)
             if encoded.opaque:
-                draft.add_opaque(below("items.*", encoded.opaque))
+                draft.add_opaque(changes.below("items.*", encoded.opaque))
             if self.weigh is not None and len(encoded.body) > HEAVY:
                 self.weigh(len(encoded.body))
-            self._submit(Item(crossing.seq, crossing.rule, encoded.body))
+            self._submit(drafts.Item(crossing.seq, crossing.rule, encoded.body))
             draft.handed_out()
         except Exception as error:
             if is_interruption(error):
@@ -239,7 +258,7 @@ class Recorder:
         if crossing.seq not in self._open or crossing.boundary.runs or not draft.streamed:
             return
         try:
-            draft.send(sent_form(value, thrown))
+            draft.send(call_inputs.sent_form(value, thrown))
         except Exception as error:
             if is_interruption(error):
                 raise
@@ -252,7 +271,7 @@ class Recorder:
             if draft.prints is None:
                 draft.prints = []
                 draft.is_attended = True
-            draft.prints.append(Print(draft.items, text, self._prints, self._latest, is_written))
+            draft.prints.append(drafts.Print(draft.items, text, self._prints, self._latest, is_written))
 
     def taken(self, kind: str, count: int) -> None:
         """Note how much is taken from standard input inside crossings: where one is served, as much is taken again."""
@@ -266,7 +285,7 @@ class Recorder:
         while crossing is not None:
             draft = crossing.record
             # Also of one that is left to its exchanges: it may come to have none.
-            if type(draft) is Draft and not crossing.done and not crossing.boundary.runs:
+            if type(draft) is drafts.Draft and not crossing.done and not crossing.boundary.runs:
                 yield draft
             crossing = crossing.parent
 
@@ -325,13 +344,13 @@ class Recorder:
         """Let go of what was noted of a crossing: a context that was copied inside of it may live for ever."""
         draft = crossing.record
         is_whole = crossing.form == "value" and crossing.seq not in self._open
-        if is_whole and type(draft) is Draft and not draft.streamed and not draft.wires:
+        if is_whole and type(draft) is drafts.Draft and not draft.streamed and not draft.wires:
             crossing.record = None
 
     def dropped(self, crossing: Crossing) -> None:
         """Let go of what is kept of a crossing that nobody can bring to its end any more."""
         draft: Draft = crossing.record
-        if crossing.done or crossing.seq not in self._open or type(draft) is not Draft:
+        if crossing.done or crossing.seq not in self._open or type(draft) is not drafts.Draft:
             return
         if not draft.streamed and _is_held(crossing, draft):
             if draft.left_to_exchanges:
@@ -341,7 +360,7 @@ class Recorder:
         if draft.streamed:  # it was left open
             draft.ended = _now()
             self._close_one(crossing)
-            self._submit(Begun(crossing))
+            self._submit(drafts.Begun(crossing))
 
     # --- HTTP ------------------------------------------------------------------------------------------------------
 
@@ -392,7 +411,7 @@ class Recorder:
                     continue
             if draft.streamed and draft.end is None:
                 draft.ended = _now()
-                self._submit(Begun(crossing))
+                self._submit(drafts.Begun(crossing))
             elif draft.streamed or draft.outcome is not None:
                 self._submit(crossing)
             else:
@@ -414,26 +433,26 @@ class Recorder:
     # --- inside ----------------------------------------------------------------------------------------------------
 
     def _note_value(self, crossing: Crossing, draft: Draft, value: Any) -> None:
-        if kind_at(type(value)) != STILL:
+        if changes.kind_at(type(value)) != changes.STILL:
             arguments = draft.arguments if draft.watch is None else draft.watch.arguments
             may_be = crossing.point.variadic != _NO_VARIADIC
             for argument in arguments:
                 if argument is value:
                     may_be = True
-            name = argument_of(crossing.point, arguments, value) if may_be else None
+            name = changes.argument_of(crossing.point, arguments, value) if may_be else None
             if name is not None:
                 draft.outcome = Returned(argument=name)
                 return
         if (
             draft.watch is not None and crossing.boundary.is_tool
         ):  # what a model gives is never an argument of its call
-            draft.aliases = aliases_in(value, draft.watch.names())
+            draft.aliases = aliases.aliases_in(value, draft.watch.names())
         body = codec.encode_plain(value)
         if body is None:
             encoded = codec.encode_tagged(value)
             body = encoded.body
             if encoded.opaque:
-                draft.add_opaque(without_aliases(encoded.opaque, draft.aliases or ()))
+                draft.add_opaque(aliases.without_aliases(encoded.opaque, draft.aliases or ()))
         draft.outcome = Returned(body)
 
     def _tell_outside(self, tell: Callable[[], None]) -> None:
@@ -456,7 +475,7 @@ class Recorder:
             return Returned()
         encoded = codec.encode(value)
         if encoded.opaque:
-            draft.add_opaque(below("return", encoded.opaque))
+            draft.add_opaque(changes.below("return", encoded.opaque))
         return Returned(encoded.body)
 
     def _finish(self, crossing: Crossing, draft: Draft) -> None:
@@ -511,12 +530,12 @@ class Recorder:
         draft.ended = _now()
         if draft.input is None and not draft.wires:
             self._note_late(draft)
-        self._submit(Begun(crossing))
+        self._submit(drafts.Begun(crossing))
 
     def _note_late(self, draft: Draft) -> None:
         """Note the arguments of an SDK call that sent nothing: they are all there is, and they are late."""
         if draft.inputs is not None:
-            draft.input = canonical(*draft.inputs.read(draft.arguments))
+            draft.input = canonical.canonical(*draft.inputs.read(draft.arguments))
 
     def _say_late(self, crossing: Crossing) -> None:
         self._problem(
@@ -529,7 +548,7 @@ class Recorder:
         if is_interruption(error):
             draft: Draft = crossing.record
             if draft.inputs is None:
-                draft.inputs = inputs_of(crossing)
+                draft.inputs = call_inputs.inputs_of(crossing)
             self._open[crossing.seq] = crossing
             self.raised(crossing, error)
             raise error

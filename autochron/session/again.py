@@ -12,7 +12,7 @@ from autochron._originals import os
 from autochron.envelope.brief import brief
 from autochron.errors import InconclusiveError, NotCrossedError, ReproducedError
 from autochron.incident.verdict import Case, Judged, Verdict, outcome_words, shown, why_not_fixed
-from autochron.matching import definitions
+from autochron.matching.definitions import definitions
 from autochron.model import Envelope, Place
 from autochron.replaying.plan import Plan, nearest_names, split_address
 from autochron.session.project import read_source

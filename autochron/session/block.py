@@ -13,7 +13,7 @@ from autochron.crossing.processes import attending
 from autochron.errors import UnwovenToolError, UsageError
 from autochron.model import Command, Finding, Footer, Rules, Trace
 from autochron.ports import Store
-from autochron.rules import load_rules
+from autochron.rules.loading import load_rules
 from autochron.session import facts, streams
 from autochron.session.activation import activate
 from autochron.session.children import Children

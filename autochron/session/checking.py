@@ -12,7 +12,7 @@ from autochron.detect.ignoring import ignored
 from autochron.detect.lines import hash_of
 from autochron.detect.scan import Seen, scan
 from autochron.errors import RuleError, UsageError
-from autochron.matching import Found
+from autochron.matching.matcher import Found
 from autochron.model import Category, Checked, Finding, Rules, Site, Unread
 from autochron.session.derived_classes import matcher_for
 from autochron.session.project import Project, module_names, read_source

@@ -14,8 +14,8 @@ from autochron.errors import UnwovenToolError
 from autochron.matching.sites import CallSite, label_of
 from autochron.model import Define, Http, Rules, Target
 from autochron.replaying.plan import Plan
-from autochron.rules import with_imported
 from autochron.rules.globs import dotted_glob
+from autochron.rules.packs import with_imported
 from autochron.session.activation import Activation
 from autochron.session.derived_classes import matcher_for
 from autochron.session.project import Project, read_source

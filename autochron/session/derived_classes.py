@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autochron.matching import Matcher
+from autochron.matching.matcher import Matcher
 from autochron.session.project import read_source
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from autochron.matching.decorators import names_of
 from autochron.matching.scopes import Function, Names, Scope
 from autochron.matching.sites import CallRule, CallSite, call_rule, label_of
 from autochron.model import BoundaryRule, Call, Considered, Decorated, Define, Explained, Http, Rules, Target
-from autochron.rules import dotted_glob
+from autochron.rules.globs import dotted_glob
 from autochron.session.project import Project, read_source
 from autochron.session.survey import Crossed, compiled
 from autochron.weaving.binding import bind_calls, bindings_of, refuse_unbound

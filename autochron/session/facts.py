@@ -10,7 +10,7 @@ from autochron import __version__, _originals, _seed
 from autochron._originals import os
 from autochron.envelope.redaction import Redactor
 from autochron.model import UNTESTED, Command, Footer, Header, RedactRule, Rules, Unwoven
-from autochron.recording.drafts import version_of
+from autochron.recording.versions import version_of
 from autochron.session.trust import seal
 from autochron.store.ids import new_id
 

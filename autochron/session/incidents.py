@@ -32,7 +32,7 @@ from autochron.incident import generated
 from autochron.incident.folder import move_in, refuse_occupied
 from autochron.model import Command, Envelope, Footer, Incident, Rules
 from autochron.replaying.plan import Plan, plan_for
-from autochron.rules import load_rules
+from autochron.rules.loading import load_rules
 from autochron.rules.text import read_text
 from autochron.session import again
 from autochron.session.block import refuse_unwoven

@@ -18,7 +18,7 @@ from autochron.errors import AutochronError, StoreError
 from autochron.model import Command, Header
 from autochron.replaying.plan import read_plan
 from autochron.replaying.reports import claim
-from autochron.rules import load_rules
+from autochron.rules.loading import load_rules
 from autochron.session import exits, streams
 from autochron.session.activation import Activation, activate
 from autochron.session.children import UNKNOWN, Handing, read_handing

@@ -9,7 +9,6 @@ from typing import Any, TypeVar, overload
 
 from autochron.errors import UsageError
 from autochron.model import KINDS, BoundaryRule, Kind, Place, Target
-from autochron.rules import name_template, pack_index
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import Mark, weave_function
 
@@ -56,6 +55,8 @@ def _mark(function: Any, name: str | None, kind: Kind, state: str | None) -> Any
         )
     if name is not None:
         try:
+            from autochron.rules.names import name_template  # lazy: where something is marked by hand
+
             name_template(name)
         except ValueError as error:
             raise UsageError(f"@autochron.boundary({name!r}): the name {error}") from None
@@ -87,6 +88,8 @@ def wrap(client: Any, name: str | None = None, *, kind: Kind = "model") -> Any:
     if kind not in KINDS:
         raise UsageError(f"wrap(kind={kind!r}): a kind is one of {', '.join(KINDS)}")
     library = type(client).__module__.partition(".")[0]
+    from autochron.rules.packs import pack_index  # lazy: as above
+
     if any(library == module.partition(".")[0] for modules in pack_index().values() for module in modules):
         return client
     from autochron.weaving import wrapping  # lazy: it imports wrapt

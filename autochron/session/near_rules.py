@@ -7,7 +7,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from autochron.model import Define, Rules, Target
-from autochron.rules import dotted_glob
+from autochron.rules.globs import dotted_glob
 
 
 def near_rule(rules: Rules, function: str) -> str:

@@ -11,9 +11,8 @@ from autochron._originals import os
 from autochron.crossing.processes import MODULES as PROCESS_MODULES
 from autochron.envelope.doors import DOORS, door_of
 from autochron.matching.matcher import NOTHING, Absent, Found
-from autochron.matching.sites import CallSite
 from autochron.model import BoundaryRule, Call, Decorated, Define, Http, Rules, SwapRule, Target, TraceRule
-from autochron.rules import pack_index, with_imported
+from autochron.rules.packs import pack_index, with_imported
 from autochron.session.derived_classes import matcher_for
 from autochron.session.marks import agreeing, mark_of
 from autochron.session.passing import Passing
@@ -22,6 +21,7 @@ from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import Mark, Places, weave_function
 
 if TYPE_CHECKING:
+    from autochron.matching.sites import CallSite
     from autochron.weaving.binding import Binding
 
 _SPAWNING = frozenset(
@@ -259,7 +259,7 @@ class RulePlanner:
         )
 
     def _doors(self, module: str, code: CodeType) -> dict[tuple[str, int], Mark]:
-        from autochron.matching import definitions  # lazy: with the first HTTP client
+        from autochron.matching.definitions import definitions  # lazy: with the first HTTP client
 
         door = door_of(module)
         self._count_http()

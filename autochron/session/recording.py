@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct, structs
 
 from autochron import _originals
+from autochron._late import late_modules
 from autochron._originals import os
 from autochron.crossing.kernel import Crossing, Kernel
 from autochron.crossing.lanes import MAIN, Remote, Root
@@ -33,7 +34,6 @@ from autochron.model import (
     RunSummary,
     Unwoven,
 )
-from autochron.recording.drafts import Begun, Item
 from autochron.recording.recorder import Recorder
 from autochron.session import exits, facts, network
 from autochron.session.activation import Activation
@@ -41,12 +41,9 @@ from autochron.session.children import Children, Handing, Numbers, strangers
 from autochron.session.ending import NOTHING_SAID, Ending, Said, stranger
 from autochron.session.marking import marked
 from autochron.session.project import function_of_project
-from autochron.session.requests import Requests
 from autochron.session.session import Session
 from autochron.session.streams import listen_to_prints_anywhere
 from autochron.session.tally import Tally
-from autochron.store.keeping import Keeper
-from autochron.store.memory import MemorySink
 from autochron.store.processes import TAKEN
 from autochron.store.writer import Writer
 from autochron.weaving import gate
@@ -57,8 +54,21 @@ if TYPE_CHECKING:
     from autochron.effects.outside import OutsideEffects
     from autochron.envelope.mask_key import MaskKey
     from autochron.ports import Sink, Store
+    from autochron.recording import drafts
     from autochron.recording.calls import CallDraft
+    from autochron.recording.drafts import Begun, Item
+    from autochron.session import requests
+    from autochron.store import keeping, memory
+    from autochron.store.keeping import Keeper
     from autochron.weaving.gate import Point
+else:
+    late_modules(
+        globals(),
+        "autochron.recording.drafts",
+        "autochron.session.requests",
+        "autochron.store.keeping",
+        "autochron.store.memory",
+    )
 
 _NOTHING: frozenset[object] = frozenset()
 
@@ -114,7 +124,9 @@ class Recording(Session):
         self.report = self.problem
         """Told what is wrong on our side; of the trace of a call by the process's own recording."""
         self._durability: Literal["group", "sync"] = durability
-        self.requests = Requests(self, self._open_part) if activation.rules.traces and not is_part else None
+        self.requests = (
+            requests.Requests(self, self._open_part) if activation.rules.traces and not is_part else None
+        )
         """The traces that calls have of their own."""
         self.header = header
         self.is_guarded = False
@@ -135,8 +147,8 @@ class Recording(Session):
             )
             self.children = Children(self, handing, _seq_of, self._forked)
         self.writer: Writer | Keeper
-        if isinstance(self._sink, MemorySink):
-            self.writer = Keeper(self._sink, self._prepare, self.problem)
+        if store.url is None and isinstance(self._sink, memory.MemorySink):
+            self.writer = keeping.Keeper(self._sink, self._prepare, self.problem)
         else:
             self.writer = Writer(
                 self._sink,
@@ -262,7 +274,7 @@ class Recording(Session):
 
     def _forked(self, root: Root | None) -> None:
         """Go on in a forked process, in a lane of its own."""
-        if root is None or isinstance(self.writer, Keeper):
+        if root is None or not isinstance(self.writer, Writer):
             self.leave_parent()
             return
         self.recorder.forget()
@@ -278,7 +290,7 @@ class Recording(Session):
         self.recorder = Recorder(self.writer.submit, self.problem)
         if self.requests is not None:
             only_failed = self.requests.only_failed
-            self.requests = Requests(self, self._open_part)
+            self.requests = requests.Requests(self, self._open_part)
             self.requests.only_failed = only_failed
         if self.children is not None:
             self.children.started.clear()
@@ -682,14 +694,14 @@ class Recording(Session):
     def _prepare(self, submitted: Crossing | Begun | Item | Ending) -> Any:
         """Make of what was submitted what the sink keeps; on the writer's thread."""
         if isinstance(submitted, Crossing):
-            rest = self.tally.rest(submitted.seq) if submitted.seq in self.tally.streams else []
+            rest = self.tally.rest(submitted.seq) if submitted.seq in self.tally.streams() else []
             envelope = self.tally.envelope(submitted)
             self.recorder.written(submitted)
             prepared = self._with_words(envelope) if self.is_child else envelope
             return _after_items({submitted.seq: rest}, prepared) if rest else prepared
-        if isinstance(submitted, Begun):
-            return self.tally.envelope(submitted.crossing, begun=True)
-        if isinstance(submitted, Item):
+        if not isinstance(submitted, Ending):
+            if isinstance(submitted, drafts.Begun):
+                return self.tally.envelope(submitted.crossing, begun=True)
             seq, items = submitted.seq, self.tally.item(submitted)
             return (lambda sink: sink.extend(seq, items)) if items else None
         rests = self.tally.rests()

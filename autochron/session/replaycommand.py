@@ -17,7 +17,7 @@ from autochron.errors import UsageError
 from autochron.model import Command, ReplaySummary, Rules, Severity
 from autochron.replaying.inventing import variation_of
 from autochron.replaying.plan import plan_for, read_plan
-from autochron.rules import load_rules
+from autochron.rules.loading import load_rules
 from autochron.session import exits
 from autochron.session.activation import Activation, activate
 from autochron.session.block import refuse_unwoven

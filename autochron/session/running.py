@@ -11,11 +11,10 @@ from msgspec import structs
 from autochron import _originals
 from autochron._originals import os
 from autochron.config import default_store, find_rule_file
-from autochron.envelope import bodies
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, RuleError
 from autochron.model import Command, Footer, Rules, RunSummary
-from autochron.rules import load_rules
+from autochron.rules.loading import load_rules
 from autochron.session import exits, facts, streams
 from autochron.session.activation import Activation, activate, deactivate
 from autochron.session.descriptors import (
@@ -122,6 +121,8 @@ class Capture:
 
     def serve_recorded(self, footer: Footer | None) -> None:
         """Let the program read what the recorded one read."""
+        from autochron.envelope import bodies  # lazy: on a replay
+
         data, kind = (b"", "") if footer is None else (bodies.restore_body(footer.stdin), footer.stdin_kind)
         self._undo.append(serve_input(data, kind) or streams.serve_stdin(data))
 

@@ -16,7 +16,7 @@ from autochron.detect.asking import is_recordable
 from autochron.detect.merging import merged
 from autochron.errors import AutochronError, RuleError
 from autochron.model import Finding, Rules
-from autochron.rules import load_rules
+from autochron.rules.loading import load_rules
 from autochron.session.checking import check
 
 Kind = Literal["boundary", "ignore"]

@@ -9,10 +9,10 @@ from importlib.machinery import SourceFileLoader
 from types import CodeType
 
 from autochron._originals import os
-from autochron.matching import definitions
+from autochron.matching.definitions import definitions
 from autochron.matching.sites import label_of
 from autochron.model import BoundaryRule, Fit, Http, Rules, Surveyed, Target
-from autochron.rules import load_pack, pack_index
+from autochron.rules.packs import load_pack, pack_index
 from autochron.session.derived_classes import matcher_for
 from autochron.session.project import Project, read_source
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from autochron._late import late_modules
 from autochron.crossing.kernel import Crossing
 from autochron.envelope.redaction import Redactor
-from autochron.envelope.value_types import beyond_paths
 from autochron.model import Envelope
-from autochron.recording.asking import Unanswered
-from autochron.recording.drafts import IN_INPUT, Editor, Item
 from autochron.session.project import Project
 from autochron.weaving.gate import Point
 
 if TYPE_CHECKING:
+    from autochron.envelope import value_types
     from autochron.envelope.mask_key import MaskKey
+    from autochron.recording import drafts
+    from autochron.recording.asking import Unanswered
+    from autochron.recording.drafts import Editor, Item
+else:
+    late_modules(globals(), "autochron.envelope.value_types", "autochron.recording.drafts")
 
 _ADDRESS = re.compile(rb"\bat 0x[0-9a-f]{6,16}\b")
 """As Python shows an object of which no class says otherwise: `<agent.Order object at 0x7f3c9c0d1e50>`."""
@@ -34,7 +39,6 @@ class Tally:
         by_type: parts of inputs that are compared by their type only.
         masked: parts that were masked.
         addresses: names of crossings whose input had an address in memory in it, with the first one.
-        streams: those that have not ended, by their `seq`, with the items that wait for what comes next.
         beyond: names of crossings with an input that is too large to be compared, with its path and where they stand.
     """
 
@@ -53,16 +57,30 @@ class Tally:
         self.beyond: dict[str, tuple[str, str]] = {}
         self._project = project
         self._sites: dict[Point, str] = {}
-        self._editor = Editor(redactor, self.site, began, mask_key or (lambda: None))
-        self.streams = self._editor.streams
+        self._make_editor: Callable[[], Editor] = lambda: drafts.Editor(
+            redactor, self.site, began, mask_key or (lambda: None)
+        )
+
+    @cached_property
+    def _editor(self) -> Editor:
+        """Makes the envelopes; made with the first crossing."""
+        return self._make_editor()
+
+    def streams(self) -> Collection[int]:
+        """Return the streams that have not ended and of which items wait for what comes next, by their `seq`."""
+        return self._editor.streams if self._has_begun else ()
+
+    @property
+    def _has_begun(self) -> bool:
+        return "_editor" in self.__dict__
 
     def envelope(self, crossing: Crossing, *, begun: bool = False) -> Envelope:
         """Make the envelope of a crossing; with `begun`, of a stream that is to be put again when it ends."""
         envelope = self._editor.envelope(crossing, begun=begun)
         self.counts[envelope.name] = max(self.counts.get(envelope.name, 0), envelope.nth)
         for path in envelope.opaque:
-            if path.startswith(IN_INPUT):
-                self.by_type[f"{envelope.name}.{path.removeprefix(IN_INPUT)}"] = None
+            if path.startswith(drafts.IN_INPUT):
+                self.by_type[f"{envelope.name}.{path.removeprefix(drafts.IN_INPUT)}"] = None
             else:
                 self.opaque[f"{envelope.name}: {path}"] = None
         if b"0x" in envelope.input and envelope.name not in self.addresses:
@@ -70,7 +88,7 @@ class Tally:
             if found is not None:
                 self.addresses[envelope.name] = found.group().decode()
         if envelope.input[2:3] == b"$" and _BEYOND in envelope.input and envelope.name not in self.beyond:
-            for path in beyond_paths(envelope.input)[:1]:
+            for path in value_types.beyond_paths(envelope.input)[:1]:
                 self.beyond[envelope.name] = path, f"{envelope.site}:{crossing.point.line}"
         for path in envelope.masked:
             self.masked[f"{envelope.name}: {path}"] = None
@@ -86,11 +104,11 @@ class Tally:
 
     def rests(self) -> dict[int, list[bytes]]:
         """Return the items that are held back, by the stream."""
-        return self._editor.rests()
+        return self._editor.rests() if self._has_begun else {}
 
     def unanswered(self) -> tuple[Unanswered, ...]:
         """Return the tools that the model asked for and of which no crossing answered some call."""
-        return self._editor.asking.unanswered()
+        return self._editor.asking.unanswered() if self._has_begun else ()
 
     def answering(self) -> frozenset[str]:
         """Return the packs, and the project's rules, by which a call was answered; asked after `unanswered`."""

@@ -11,7 +11,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from autochron._late import import_late_modules
 from autochron._relay import Relay
+from autochron.effects.undisturbed import undisturbed
 
 if TYPE_CHECKING:
     from autochron.ports import Serving, Token, WovenHandler
@@ -117,6 +119,9 @@ class Point:
         self.called = qualname
         self.captured: dict[str, dict[str, Any]] = {}
         self.compiled: Any = None
+        if rules:  # the program is about to cross something
+            with undisturbed():
+                import_late_modules()
 
     def __reduce__(self) -> tuple[Callable[..., Point], tuple[Any, ...]]:
         # In another process the rules are that process's own; without them the point crosses nothing.

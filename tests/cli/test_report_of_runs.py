@@ -5,7 +5,7 @@ import os
 
 from autochron.model import Footer, RunSummary
 from autochron.report.run import write_run
-from autochron.rules import load_pack
+from autochron.rules.packs import load_pack
 from tests.cli.processes import autochron, write
 
 RULES = """

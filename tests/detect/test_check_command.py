@@ -10,7 +10,7 @@ import pytest
 from autochron.cli import main
 from autochron.detect.cache import NAME
 from autochron.detect.lines import hash_of
-from autochron.rules import load_rules
+from autochron.rules.loading import load_rules
 
 AGENT = """\
 import time

@@ -15,7 +15,7 @@ from autochron import provider
 from autochron.mutate.sets import operator_set
 from autochron.provider import Script, Step
 from autochron.report import mutation_tallies as tallies
-from autochron.rules import load_rules
+from autochron.rules.loading import load_rules
 from autochron.session.mutating import Options, read_arguments
 from autochron.session.mutationunit import Unit
 from bench.paper import __main__ as paper

@@ -16,7 +16,7 @@ from autochron.envelope.paths import read_steps
 from autochron.envelope.redaction import Redactor
 from autochron.model import BoundaryRule, Exchange, Returned
 from autochron.recording import drafts
-from autochron.rules import load_pack, pack_index
+from autochron.rules.packs import load_pack, pack_index
 from autochron.rules.paths import parse_path
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -11,7 +11,7 @@ import tomli
 
 import autochron
 from autochron.errors import NotCrossedError, ReproducedError
-from autochron.rules import load_rules
+from autochron.rules.loading import load_rules
 from autochron.store import open_store
 from autochron.store.tracefile import read_trace, write_trace
 from tests.cli.processes import agreed, finish, python, start, write

@@ -6,8 +6,10 @@ import textwrap
 import pytest
 
 from autochron.errors import RuleError
-from autochron.matching import Matcher, definitions, match_definitions, nearest, shape_of
+from autochron.matching.definitions import definitions, shape_of
+from autochron.matching.matcher import Matcher, match_definitions
 from autochron.model import BoundaryRule, Decorated, Define, Pack, Place, Rules, Target, TraceRule
+from autochron.rules.nearest import nearest
 
 
 def rule(selector, line=1, *, pack=None, when=(), kind="tool"):

@@ -9,11 +9,10 @@ import tomli
 
 from autochron._flags import function_kind, parameter_names
 from autochron.crossing.conditions import condition
-from autochron.matching import Matcher
 from autochron.matching.definitions import definitions
+from autochron.matching.matcher import Matcher
 from autochron.model import Rules
-from autochron.rules import load_pack, pack_index
-from autochron.rules.packs import pack_texts
+from autochron.rules.packs import load_pack, pack_index, pack_texts
 from autochron.weaving.gate import Point
 
 DATA = {name: tomli.loads(Path(pack_texts()[name].file).read_text("utf-8")) for name in pack_index()}

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import tomli
 
-from autochron.rules import load_pack
-from autochron.rules.packs import pack_texts
+from autochron.rules.packs import load_pack, pack_texts
 from tests.agents.workshop import Fresh
 from tests.packs.harness import needs
 

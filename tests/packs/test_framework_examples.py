@@ -9,11 +9,11 @@ import tomli
 
 from autochron.crossing.arguments import bound
 from autochron.crossing.conditions import condition
-from autochron.matching import Matcher, definitions
+from autochron.matching.definitions import definitions
+from autochron.matching.matcher import Matcher
 from autochron.model import Rules
-from autochron.rules import load_pack
 from autochron.rules.names import CallFacts, name_template
-from autochron.rules.packs import pack_texts
+from autochron.rules.packs import load_pack, pack_texts
 from autochron.weaving.gate import Point
 from tests.agents.workshop import Fresh
 from tests.packs.harness import needs, told, version

@@ -3,7 +3,7 @@
 import pytest
 
 from autochron.provider import Call, Script, Step
-from autochron.rules import load_pack
+from autochron.rules.packs import load_pack
 from tests.packs.harness import needs, record_and_replay
 
 pytestmark = needs("langchain-core", "langchain-openai", "langchain-anthropic")

@@ -13,8 +13,8 @@ import pytest
 from pydantic import BaseModel
 
 import autochron
+from autochron.envelope import canonical
 from autochron.model import BoundaryRule, Place, Target
-from autochron.recording import recorder
 from autochron.recording.changes import argument_of, watch
 from autochron.session.marking import marked
 from autochron.weaving.gate import Point
@@ -414,7 +414,7 @@ def test_what_could_not_be_noted_is_lost_once_and_not_half_stored(block, monkeyp
     def broken(names, values):
         raise RuntimeError("a fault of ours")
 
-    monkeypatch.setattr(recorder, "canonical", broken)
+    monkeypatch.setattr(canonical, "canonical", broken)
     with autochron.record(store="memory:", rules=block.rules) as recording:
         assert put({}, 1) is None
     assert recording.problems == ("put[1] could not be recorded: RuntimeError: a fault of ours (lost)",)

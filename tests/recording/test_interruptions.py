@@ -7,7 +7,7 @@ import pytest
 import autochron
 from autochron.envelope import canonical, codec
 from autochron.interrupts import is_interruption
-from autochron.recording import recorder
+from autochron.recording import changes
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="needs signals")
 
@@ -83,8 +83,8 @@ def caught(call, *arguments):
 
 
 PLACES = [
-    (double, recorder, "watch"),
-    (lambda value: same([value]), recorder, "argument_of"),
+    (double, changes, "watch"),
+    (lambda value: same([value]), changes, "argument_of"),
     (double, canonical, "encode_sorted"),
     (lambda value: double((value,)), canonical, "_screen"),
     (double, codec, "Writer"),

@@ -10,12 +10,12 @@ import tomli
 
 from autochron.crossing.conditions import condition
 from autochron.errors import RuleError
-from autochron.matching import Matcher
+from autochron.matching.matcher import Matcher
 from autochron.model import Rules
-from autochron.rules import load_pack, load_rules, pack_index, with_imported
 from autochron.rules.lines import find_lines
+from autochron.rules.loading import load_rules
 from autochron.rules.packfile import read_pack
-from autochron.rules.packs import pack_texts
+from autochron.rules.packs import load_pack, pack_index, pack_texts, with_imported
 from autochron.weaving.gate import Point
 
 PACKS = sorted(pack_index())

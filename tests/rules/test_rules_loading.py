@@ -18,7 +18,8 @@ from autochron.model import (
     Target,
     TraceRule,
 )
-from autochron.rules import load_rules, pack_index
+from autochron.rules.loading import load_rules
+from autochron.rules.packs import pack_index
 
 SHIPPED = ", ".join(f"`{name}`" for name in sorted(pack_index()))
 
@@ -626,7 +627,7 @@ def test_the_store_is_beside_the_rules(tmp_path):
 
 def test_no_toml_parser_without_need():
     code = (
-        "import sys; import autochron.rules as r; r.load_rules(None); "
+        "import sys; import autochron.rules.loading as r; r.load_rules(None); "
         "print(sorted({'tomli', 'difflib', 'hashlib', 'libcst'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autochron.errors import RuleError
-from autochron.rules import CallFacts, dotted_glob, find, name_template, parse_path, text_glob
+from autochron.rules.globs import dotted_glob, text_glob
 from autochron.rules.lines import find_lines
+from autochron.rules.names import CallFacts, name_template
+from autochron.rules.paths import find, parse_path
 
 KEYS = st.sampled_from(["a", "b-1", '"q.r"', "'l[1]'", '"e\\"x"', "c.d", "[[x]]".strip("[]")])
 STRINGS = [

@@ -23,7 +23,7 @@ import tomli
 
 from autochron.envelope.patterns import VendorPattern, load_patterns
 from autochron.envelope.redaction import Redactor
-from autochron.rules import load_rules
+from autochron.rules.loading import load_rules
 from tests.security import kills
 from tests.security.secret_shapes import BY_VENDOR, DETECT_SECRETS, GITLEAKS, make
 from tests.security.secret_texts import (

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from autochron.errors import AutochronError
 from autochron.report.traces import draw_trace
-from autochron.rules import load_rules
+from autochron.rules.loading import load_rules
 from autochron.session import incidents
 from autochron.store.tracefile import read_trace, write_trace
 from autochron.store.whole import WholeRecord

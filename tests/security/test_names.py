@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 
 from autochron.errors import RuleError
-from autochron.rules import CallFacts, name_template
+from autochron.rules.names import CallFacts, name_template
 from tests.security.hostile import HOSTILE, texts, with_hostile
 
 FACTS = CallFacts("act", "act", "agent")

@@ -5,8 +5,8 @@ import tomli
 
 from autochron.errors import AutochronError, RuleError
 from autochron.escaping import toml_string
-from autochron.rules import CallFacts, load_rules, name_template
-from autochron.rules.names import NameTemplateError
+from autochron.rules.loading import load_rules
+from autochron.rules.names import CallFacts, NameTemplateError, name_template
 from tests.security.hostile import HOSTILE
 from tests.security.watched import watched
 

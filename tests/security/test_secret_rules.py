@@ -13,7 +13,7 @@ import pytest
 
 from autochron.envelope.redaction import Redactor
 from autochron.errors import RuleError
-from autochron.rules import load_rules
+from autochron.rules.loading import load_rules
 from tests.security.secret_texts import NUMBER, PATTERNS, RULED
 
 

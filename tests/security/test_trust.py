@@ -11,7 +11,7 @@ import pytest
 from msgspec import structs
 
 from autochron.errors import UntrustedTraceError
-from autochron.rules import load_rules
+from autochron.rules.loading import load_rules
 from autochron.session.trust import refuse_foreign
 from autochron.store.tracefile import read_trace, write_trace
 from tests.cli.processes import autochron, environment, write

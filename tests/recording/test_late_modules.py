@@ -1,0 +1,108 @@
+"""Modules that crossings need are imported when something is woven: not before, and not amid the program's work."""
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "autochron"
+
+CROSSING = {"autochron.envelope.codec", "autochron.envelope.canonical", "autochron.recording.drafts"}
+
+RULES = """version = 1
+packs = []
+[[boundary]]
+name = "pay"
+kind = "tool"
+define = "shop:pay"
+"""
+
+SHOP = "def pay(amount):\n    return {'paid': amount}\n"
+
+
+def run(folder, *words):
+    done = subprocess.run(
+        [sys.executable, "-m", "autochron", *words], cwd=folder, capture_output=True, text=True, timeout=60
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def loaded(folder, program):
+    (folder / "agent.py").write_text(
+        program.replace("LOADED", f"print(sorted({sorted(CROSSING)} & sys.modules.keys()))")
+    )
+    status, stdout, stderr = run(folder, "run", "--quiet", "agent.py")
+    assert (status, stderr) == (0, "")
+    return stdout
+
+
+def uses(path):
+    return [
+        node
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "late_modules"
+    ]
+
+
+FILES = [path for path in sorted(PACKAGE.rglob("*.py")) if path.name != "_late.py" and uses(path)]
+
+
+def test_a_program_that_crosses_nothing_imports_nothing_for_it(tmp_path):
+    (tmp_path / "autochron.toml").write_text(RULES)
+    assert loaded(tmp_path, "import sys\nLOADED\n") == "[]\n"
+
+
+def test_what_is_woven_brings_what_its_crossings_need(tmp_path):
+    (tmp_path / "autochron.toml").write_text(RULES)
+    (tmp_path / "shop.py").write_text(SHOP)
+    stdout = loaded(tmp_path, "import sys\nimport shop\nLOADED\n")
+    assert stdout == f"{sorted(CROSSING)}\n"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "builtins.__import__ = None",
+        "builtins.open = io.open = os.stat = None",
+        "sys.path[:], sys.meta_path[:], sys.path_hooks[:] = [], [], []",
+        "sys.path_importer_cache.clear(); sys.path_hooks.clear()",
+    ],
+)
+def test_crossings_need_no_import_that_the_program_has_broken_since(tmp_path, broken):
+    (tmp_path / "autochron.toml").write_text(RULES)
+    (tmp_path / "shop.py").write_text(SHOP)
+    (tmp_path / "agent.py").write_text(
+        "import builtins, io, os, sys\nimport shop\n"
+        f"kept = builtins.__import__, open, os.stat, sys.path[:], sys.meta_path[:], sys.path_hooks[:]\n{broken}\n"
+        "paid = shop.pay(3)\n"
+        "builtins.__import__, builtins.open, os.stat, sys.path[:], sys.meta_path[:], sys.path_hooks[:] = kept\n"
+        "io.open = open\nprint(paid)\n"
+    )
+    assert run(tmp_path, "run", "--quiet", "agent.py") == (0, "{'paid': 3}\n", "")
+    status, stdout, _ = run(tmp_path, "traces", "show", "last")
+    assert (status, "pay[1]" in stdout) == (0, True)
+
+
+@pytest.mark.parametrize("path", FILES, ids=[path.relative_to(PACKAGE).as_posix() for path in FILES])
+def test_what_is_imported_late_is_what_the_checks_see(path):
+    tree = ast.parse(path.read_text())
+    (call,) = uses(path)
+    given = {each.value.rpartition(".")[2]: each.value for each in call.args[1:]}
+    given |= {each.arg: each.value.value for each in call.keywords}
+    for module in given.values():
+        importlib.import_module(module)
+    (block,) = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+    ]
+    seen = {
+        alias.asname or alias.name: f"{node.module}.{alias.name}"
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert given.items() <= seen.items()
