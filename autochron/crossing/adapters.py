@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from autochron._bare import class_attribute
+from autochron._bare import class_attribute, identity
 from autochron._relay import Begun, Relay
 from autochron.crossing import streams
 from autochron.crossing.iterators import LAZY, Steps
@@ -86,7 +86,7 @@ _unbegun: dict[int, weakref.ref[Any]] = {}
 
 def _guarded(crossing: Crossing, stand_in: Any) -> Any:
     """Return a stand-in of which the handler is told if it is dropped before anything of it has run."""
-    key = id(crossing)
+    key = identity(crossing)
 
     def gone(_stand_in: Any) -> None:
         if _unbegun.pop(key, None) is not None and not crossing.done:
@@ -116,7 +116,7 @@ def _named(crossing: Crossing, stand_in: Any, original: Any) -> Any:
 
 
 async def _awaited(crossing: Crossing, awaitable: Any) -> Any:
-    _unbegun.pop(id(crossing), None)
+    _unbegun.pop(identity(crossing), None)
     crossing.resumed()
     try:
         value = await awaitable
@@ -127,7 +127,7 @@ async def _awaited(crossing: Crossing, awaitable: Any) -> Any:
 
 
 def _iterated(crossing: Crossing, iterator: Any, begun: bool) -> Generator[Any, Any, Any]:  # noqa: FBT001 - see `begin`
-    _unbegun.pop(id(crossing), None)
+    _unbegun.pop(identity(crossing), None)
     relay = Relay(crossing, iterator)
     # The relay's own calls enter and leave; between them the crossing is left.
     try:
@@ -139,7 +139,7 @@ def _iterated(crossing: Crossing, iterator: Any, begun: bool) -> Generator[Any, 
 
 
 async def _iterated_async(crossing: Crossing, iterator: Any, begun: bool) -> AsyncGenerator[Any, Any]:  # noqa: FBT001
-    _unbegun.pop(id(crossing), None)
+    _unbegun.pop(identity(crossing), None)
     step: Any = iterator.__anext__
     arguments: tuple[Any, ...] = ()
     item: Any = None

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary, WeakSet, ref
 
 from autochron import _originals
+from autochron._bare import identity
 
 if TYPE_CHECKING:
     from autochron.crossing.kernel import Crossing
@@ -227,12 +228,12 @@ def note_waiting(root: Root) -> None:
 
 def _waiting_for(task: Any) -> Iterator[Any]:
     """Yield the tasks of asyncio that wait for one: by `await`, or through `gather`, `wait`, a time limit or a group."""
-    seen, waiting = {id(task)}, [task]
+    seen, waiting = {identity(task)}, [task]
     while waiting and len(seen) < _MOST_WAITING:
         for entry in getattr(waiting.pop(), "_callbacks", None) or ():
             for each in _told(entry[0]):
-                if id(each) not in seen:
-                    seen.add(id(each))
+                if identity(each) not in seen:
+                    seen.add(identity(each))
                     waiting.append(each)
                     if hasattr(type(each), "get_coro"):
                         yield each

@@ -11,7 +11,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from autochron import _flags
-from autochron._bare import class_attribute
+from autochron._bare import class_attribute, identity
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import Mark, is_woven, weave_function
 
@@ -76,7 +76,7 @@ def _weave(cls: type) -> bool:
 
 def follow(value: Any, steps: Any) -> None:
     """Have what is called of an object from now on told to `steps`; it is told when the object is gone."""
-    key = id(value)
+    key = identity(value)
 
     def gone(_value: Any) -> None:
         _followed.pop(key, None)
@@ -87,7 +87,7 @@ def follow(value: Any, steps: Any) -> None:
 
 def enter(point: Point, arguments: tuple[Any, ...]) -> Any:
     """Begin a call of a followed object's method; None where it is another's, or one inside such a call."""
-    found = _followed.get(id(arguments[0]))
+    found = _followed.get(identity(arguments[0]))
     return None if found is None or found[0]() is not arguments[0] else found[1].enter(point, arguments[0])
 
 

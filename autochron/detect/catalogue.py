@@ -346,12 +346,12 @@ def _identity() -> Iterator[Source]:
     )
     # Where they are counted or gone through, and not where they are made: most are caches, of which nothing can come.
     yield from _unseen("identity", " ".join(COLLECTED), "direct")
-    yield from _of(
-        "gc", "identity", "collect get_objects get_count get_stats get_referrers get_freeze_count", "direct"
-    )
+    # These see what stands in their place: the arguments of a call that is handed on are held once more.
+    yield from _unseen("identity", "gc.get_referrers sys.getrefcount", "direct")
+    yield from _of("gc", "identity", "collect get_objects get_count get_stats get_freeze_count", "direct")
     yield from _of("weakref", "identity", "getweakrefcount getweakrefs", "direct")
     yield from _of("threading", "identity", "get_native_id active_count enumerate", "direct")
-    yield from _of("sys", "identity", "getrefcount getallocatedblocks", "direct")
+    yield from _of("sys", "identity", "getallocatedblocks", "direct")
     yield from _of(
         "tracemalloc", "identity", "get_traced_memory take_snapshot get_tracemalloc_memory", "direct"
     )

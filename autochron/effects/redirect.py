@@ -24,7 +24,7 @@ from autochron._originals import os, program_os
 from autochron.effects import redirected_databases, redirected_files, redirected_folders, redirection
 from autochron.effects.redirection import Redirection, locate
 
-__all__ = ["Redirection", "locate", "put_in_force", "watch_databases"]
+__all__ = ["Redirection", "locate", "put_in_force"]
 
 _CLASSES_OF = frozenset({"glob", "pathlib", "pathlib._abc", "pathlib._local", "tempfile"})
 """Modules whose classes hold functions of `os` under names of their own."""
@@ -86,15 +86,12 @@ def _install() -> None:
                     group.add(made)
     for module in list(sys.modules.values()):
         _adopt(module)
-    if "sqlite3" in sys.modules:
-        watch_databases()
+    _redirect_databases()
 
 
-def watch_databases() -> None:
-    """Redirect `sqlite3.connect`, once that module is imported."""
-    if not _installed:
-        return
-    import sqlite3  # lazy: it is imported, or about to be
+def _redirect_databases() -> None:
+    """Redirect `sqlite3.connect`, also where the program imports that module later."""
+    import sqlite3  # lazy: few replays have a scratch copy
 
     if id(sqlite3.connect) in {id(made) for _, made in _stand_ins.values()}:
         return

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from autochron._bare import of_error, slot
+from autochron._bare import identity, of_error, slot
 from autochron.envelope import shapes
 from autochron.envelope.value_digest import TooLargeError
 
@@ -102,7 +102,7 @@ class _Count:
         self._show = show
 
     def parts(self, value: Any, depth: int) -> int:
-        kind, key = type(value), id(value)
+        kind, key = type(value), identity(value)
         if kind in _ATOMS or depth > _MAX_DEPTH:
             self.visited += 1
             return 1
@@ -116,12 +116,20 @@ class _Count:
         self.visited += 1
         total = 1
         for held in self._held(value, kind):
-            total += self.parts(held, depth + 1)
+            if type(held) in _ATOMS:
+                self.visited += 1
+                total += 1
+            else:
+                total += self.parts(held, depth + 1)
         self._open.discard(key)
         self.known[key] = (total, value)
         return total
 
     def _held(self, value: Any, kind: type) -> list[Any]:
+        if kind is list:
+            return list(value)
+        if kind is dict:
+            return [*value, *value.values()]
         held: list[Any] = []
         if issubclass(kind, dict):
             held += (part for pair in dict.items(value) for part in pair)

@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from autochron._bare import dictionary_of, mapping_of, of_error, slot, text
+from autochron._bare import dictionary_of, identity, mapping_of, of_error, slot, text
 from autochron._class_table import ClassTable, lasts
 from autochron.envelope import arrays, bodies, objects, shapes
 from autochron.envelope import types as names
@@ -37,6 +37,8 @@ _FUNCTIONS = (
 _SENTINELS = frozenset({"NotGiven", "Omit", "Unset", "UnsetType"})
 _MAX_DEPTH = 100
 _DOLLAR = ord("$")
+_LARGE = 1 << 16
+"""Bytes from which on a copy costs more than a view."""
 _CYCLE = {"$cycle": True}
 _DEEP = {"$deep": True}
 BEYOND_TREE = {BEYOND: True}
@@ -104,7 +106,7 @@ def _screen(value: Any, depth: int = 2) -> None:
 
 def _screen_whole(value: Any) -> None:
     """Do so with all that a value holds in containers, each of which is looked into once."""
-    waiting, seen = [value], {id(value)}
+    waiting, seen = [value], {identity(value)}
     while waiting:
         held = waiting.pop()
         if type(held) in _SETS and not _sortable.issuperset(map(type, held)):
@@ -116,8 +118,8 @@ def _screen_whole(value: Any) -> None:
             if kind not in _OPEN:
                 if _is_unsafe(kind):
                     raise _UnsafeError
-            elif item and id(item) not in seen:
-                seen.add(id(item))
+            elif item and identity(item) not in seen:
+                seen.add(identity(item))
                 waiting.append(item)
 
 
@@ -265,7 +267,8 @@ def _with_tree(bound: dict[str, Any], body: bytes) -> bytes:
 
 
 def _with_types(body: bytes, tree: bytes) -> bytes:
-    return b"".join((TYPES, tree, b"," if len(body) > 2 else b"", body[1:]))
+    rest = body[1:] if len(body) < _LARGE else memoryview(body)[1:]
+    return b"".join((TYPES, tree, b"," if len(body) > 2 else b"", rest))
 
 
 def _walk_anew(value: Any) -> Any:
@@ -493,7 +496,7 @@ def _walk(value: Any, open_: _Open) -> Any:
         return value if -(2**63) <= value < 2**64 else {"$int": hex(value)}
     if kind is float:
         return value if isfinite(value) else {"$float": float.__repr__(value)}
-    key = id(value)
+    key = identity(value)
     if key in open_:
         return _CYCLE
     if len(open_) >= _MAX_DEPTH:

@@ -120,13 +120,13 @@ def find_names(text: str, names: SecretNames) -> Iterator[Bounds]:
 
 def may_be_in(text: str, names: SecretNames) -> bool:
     """Return whether a name in raw text may bind a value that `mask` would see."""
-    match = _BINDER.match
+    match, is_markup = _BINDER.match, "<" in text
     for start, end in find_names(text, names):
         if start and text[start - 1] == "\\" and "-" in text[start : start + 7]:
             return True  # an option, behind an escape
         if text[start] == "-" or match(text, end) or text[max(0, start - 4) : start] == "set ":
             return True
-        if text[end : end + 1] in _QUOTES and "<" in text:
+        if text[end : end + 1] in _QUOTES and is_markup:
             return True
     return False
 
@@ -176,18 +176,18 @@ def replace(text: str, found: Iterable[Bounds]) -> str:
 def _of_names(text: str, names: SecretNames) -> Iterator[Bounds]:
     """Yield the values that secret names bind."""
     is_code: bool | None = None
-    passed = 0
+    is_markup, passed = "<" in text, 0
     for start, end in sorted(set(find_names(text, names))):
         if start < passed:
             continue
         if is_code is None:
             is_code = _CODE.search(text) is not None
-        for bounds in _of_name(text, start, end, is_code=is_code):
+        for bounds in _of_name(text, start, end, is_code=is_code, is_markup=is_markup):
             passed = max(passed, bounds[1])
             yield bounds
 
 
-def _of_name(text: str, start: int, end: int, *, is_code: bool) -> Iterator[Bounds]:
+def _of_name(text: str, start: int, end: int, *, is_code: bool, is_markup: bool) -> Iterator[Bounds]:
     if text[start] == "-" or (
         text[max(0, start - 4) : start] == "set " and "config" in text[max(0, start - 30) : start]
     ):
@@ -197,7 +197,7 @@ def _of_name(text: str, start: int, end: int, *, is_code: bool) -> Iterator[Boun
             if value.lower() not in _OPTION_WORDS and not is_harmless(value):
                 yield option.span(option.lastindex or 0)
             return
-    if "<" in text:
+    if is_markup:
         marked = find_markup(text, start, end)
         if marked is not None:
             yield marked

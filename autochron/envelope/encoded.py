@@ -80,6 +80,11 @@ def may_be_in(text: str, looker: _Looker) -> bool:
     return False
 
 
+def is_packed(head: str | bytes) -> bool:
+    """Return whether base64 that begins so is compressed: then it can't be decoded in parts."""
+    return (head.encode("latin-1", "replace") if isinstance(head, str) else head).startswith(_PACKED)
+
+
 def _is_wrapped(raw: bytes, kinds: bytes) -> bool:
     """Return whether a line break, as it is or escaped, stands behind 48 encoded characters."""
     for newline, feed in ((b"\n", b"\r"), (b"\\n", b"\\r")):

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from autochron._bare import identity
 from autochron.envelope.canonical import (
     canonical,
     encode_look,
@@ -23,11 +24,15 @@ from autochron.envelope.canonical import (
     with_types,
 )
 from autochron.envelope.exact_look import exact_look
+from autochron.envelope.looks import LARGE
 from autochron.envelope.value_types import MAX_DEPTH, is_plain
 from autochron.interrupts import is_interruption
 
 _LONG = 8
 """Elements from which on a list is worth keeping."""
+
+_LARGEST_KEPT = 16 << 20
+"""Bytes of a body from which on the next one is written anew."""
 
 _JSON = b"["
 
@@ -66,9 +71,11 @@ class _Page:
 class Growing:
     """The canonical inputs of one boundary in one lane: equal to those of `canonical`, byte for byte."""
 
-    __slots__ = ("_body", "_kept", "looks")
+    __slots__ = ("_body", "_kept", "_was_large", "looks")
 
     def __init__(self) -> None:
+        self._was_large = False
+        """Whether the last body was too large to be kept."""
         self._body = b""
         self._kept: dict[tuple[str, ...], _Kept] = {}
         self.looks: dict[int, bytes] = {}
@@ -79,18 +86,35 @@ class Growing:
         self.looks.clear()
         try:
             bound = dict(zip(names, values, strict=False))
+            if self._was_large or not self._may_grow(bound):
+                self._body, self._kept = b"", {}
+                body = canonical(names, values, typed=typed)
+                self._was_large = len(body) > _LARGEST_KEPT
+                return body
             if any(type(value) is float and not isfinite(value) for value in values):
                 return canonical(names, values, typed=typed)
             page = _Page()
             self._object(bound, (), page)
+            if page.size > _LARGEST_KEPT:
+                page.kept.clear()
+                for key in [key for key, look in self.looks.items() if len(look) > LARGE]:
+                    del self.looks[key]
             body = b"".join(page.pieces)
         except Exception as error:
             self._kept = {}
             if is_interruption(error):
                 raise
             return canonical(names, values, typed=typed)
-        self._body, self._kept = body, page.kept
+        self._was_large = len(body) > _LARGEST_KEPT
+        self._body, self._kept = b"" if self._was_large else body, page.kept
         return with_types(bound, body, plain=page.plain) if typed else body
+
+    def _may_grow(self, bound: dict[str, Any]) -> bool:
+        """Return whether an argument is a list that is worth keeping, or has one."""
+        return any(
+            len(value) >= _LONG if type(value) is list else type(value) is dict and self._holds_list(value)
+            for value in bound.values()
+        )
 
     def _object(self, value: dict[str, Any], path: tuple[str, ...], page: _Page) -> None:
         sign = b"{"
@@ -134,7 +158,7 @@ class Growing:
         if look is None:
             screen((value,))
             look = encode_look(value)
-        self.looks[id(value)] = look
+        self.looks[identity(value)] = look
         if kept is not None and (
             look == kept.look or (count > kept.count and _begins_with(look, count, kept))
         ):

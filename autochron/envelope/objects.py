@@ -16,7 +16,7 @@ import typing
 from collections import deque
 from typing import Any, Final
 
-from autochron._bare import bases_of, space_of, text
+from autochron._bare import bases_of, identity, space_of, text
 from autochron._class_table import ClassTable
 from autochron._originals import os
 from autochron.envelope import shapes
@@ -104,7 +104,7 @@ class _Reading:
         self.open: set[int] = set()
 
     def object(self, value: Any, depth: int) -> Any:
-        if id(value) in self.open:
+        if identity(value) in self.open:
             return _CYCLE
         self.objects += 1
         if self.objects > MAX_OBJECTS:
@@ -112,7 +112,7 @@ class _Reading:
         cls = type(value)
         own = shapes.attributes(value, shapes.slots_of(cls))
         without = derived(cls)
-        self.open.add(id(value))
+        self.open.add(identity(value))
         try:
             return {
                 name: self.read(held, depth + 1)
@@ -120,7 +120,7 @@ class _Reading:
                 if type(name) is str and name not in without
             }
         finally:
-            self.open.discard(id(value))
+            self.open.discard(identity(value))
 
     def read(self, value: Any, depth: int) -> Any:
         kind = type(value)
@@ -140,12 +140,12 @@ class _Reading:
         self.items += len(value) + 1
         if self.items > MAX_ITEMS or depth > MAX_DEPTH:
             raise _TooLargeError
-        if id(value) in self.open:
+        if identity(value) in self.open:
             return _CYCLE
-        self.open.add(id(value))
+        self.open.add(identity(value))
         try:
             if type(value) is dict:
                 return {key: self.read(item, depth + 1) for key, item in value.items()}
             return [self.read(item, depth + 1) for item in value]
         finally:
-            self.open.discard(id(value))
+            self.open.discard(identity(value))

@@ -9,10 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from autochron._late import late
+from autochron._late import late, late_modules
 from autochron._originals import os
+
+if TYPE_CHECKING:
+    import tomllib
+else:
+    late_modules(globals(), "tomllib")
 
 MASK = "[masked]"
 """What stands in the place of a secret, whatever type it had."""
@@ -266,8 +271,6 @@ def expand(example: str) -> str:
 @cache
 def load_patterns() -> tuple[Pattern, ...]:
     """Read `secrets.toml`, once, and not before there is something to look through."""
-    import tomllib  # lazy: with `importlib.resources` it was a fifth of the start of a run
-
     loader = cast("Any", __spec__).loader  # which may be that of a zip file
     data = loader.get_data(os.path.join(os.path.dirname(__file__), "secrets.toml"))
     table = tomllib.loads(data.decode())

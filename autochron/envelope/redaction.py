@@ -42,6 +42,10 @@ T = TypeVar("T")
 __all__ = ["MASK", "Redactor"]
 
 _MAX_KEYS = 1024
+_LARGEST_KEPT = 16 << 20
+"""Bytes of a body from which on the next one is masked whole."""
+_MOST_KEPT = 64 << 20
+"""Bytes that are kept of all bodies."""
 _MAX_TRIES = 16
 # Bytes of a body below which to scan it takes no longer than to find what of it is new.
 _SMALL = 512
@@ -78,6 +82,11 @@ class _Previous(Struct, frozen=True):
     tail: int
     pairs: bool
 
+    @property
+    def size(self) -> int:
+        """Bytes that it holds."""
+        return len(self.raw) + (0 if self.masked is self.raw else len(self.masked))
+
 
 class Redactor:
     """Masks JSON bodies, text, headers and URLs. Raw bodies of inputs stay in memory, for comparison only."""
@@ -96,6 +105,11 @@ class Redactor:
         self._names = self._scanner.names
         self._paths = tuple(extra_paths)
         self._previous: dict[object, _Previous] = {}
+        """In the order of use."""
+        self._volume = 0
+        """Bytes of all these."""
+        self._clean: dict[object, bytes] = {}
+        """Digests of the last inputs that were too large to be kept and had nothing to mask."""
 
     @classmethod
     def of(cls, rules: Rules) -> Redactor:
@@ -111,11 +125,33 @@ class Redactor:
         previous = self._previous.get(key)
         if previous is not None and previous.raw == body:
             return self._finish(previous.masked)
+        if len(body) > _LARGEST_KEPT:
+            return self._finish(self._mask_large(key, body))
         made = self._mask_new(previous, body)
-        if previous is None and len(self._previous) >= _MAX_KEYS:
-            self._previous.pop(next(iter(self._previous)), None)
-        self._previous[key] = made
+        if previous is not None:
+            del self._previous[key]
+            self._volume -= previous.size
+        if made.size <= _LARGEST_KEPT:
+            self._previous[key] = made
+            self._volume += made.size
+        while len(self._previous) > _MAX_KEYS or self._volume > _MOST_KEPT:
+            self._volume -= self._previous.pop(next(iter(self._previous))).size
         return self._finish(made.masked)
+
+    def _mask_large(self, key: object, body: bytes) -> bytes:
+        """Mask a body of which the next one keeps no more than a digest, where there was nothing to mask."""
+        from hashlib import blake2b  # lazy: hardly any input is so large
+
+        digest = blake2b(body).digest()
+        if self._clean.get(key) == digest:
+            return body
+        self._clean.pop(key, None)
+        masked = self._mask_whole(body).masked
+        if masked is body:
+            self._clean[key] = digest
+            if len(self._clean) > _MAX_KEYS:
+                del self._clean[next(iter(self._clean))]
+        return masked
 
     def _finish(self, masked: bytes) -> bytes:
         return json_paths.redact_paths(masked, self._paths) if self._paths else masked
@@ -237,8 +273,7 @@ class Redactor:
     # --- scanning what is new ---
 
     def _scan(self, body: bytes) -> list[Span]:
-        text = body.decode("latin-1")
-        return self._scanner.spans(text) if self._scanner.suspicious(text) else []
+        return self._scanner.spans(body.decode("latin-1")) if self._scanner.suspicious_body(body) else []
 
     def _mask_new(self, previous: _Previous | None, body: bytes) -> _Previous:
         """Mask a body by way of the previous one, or whole where nothing can be shared safely."""

@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
+from typing import Any, AnyStr
 
 import msgspec
 
@@ -55,6 +56,13 @@ _PAIR = late(
 _VARIABLE = late(r"""(?<![\w$])([A-Z][A-Z0-9_]{2,})=(["']?)([!#%&*+\-./0-9:=?@A-Z^_a-z|~]{6,})""", re.ASCII)
 _QUERY = late(r"""(?:\A|(?<=[?&]))([\w.\-]+)=([!$%*+,\-./0-9:;=@A-Z_a-z|~]+)""", re.ASCII)
 _KEEP = frozenset({"null", "true", "false", '""', f'"{MASK}"'})
+_WINDOW = 1 << 20
+"""Characters of a text from which on parts of it are looked at one by one."""
+_OVERLAP = 1 << 16
+_LONGEST = 1 << 22
+"""Characters of a token from which on it is looked at in parts, too."""
+_END = late(r"""[\s"']""")
+_RAW_END = late(rb"""[\s"']""")
 _AT_ONCE = 256
 """Tokens between two pauses."""
 _MANY = 4096
@@ -85,6 +93,18 @@ class Scanner:
 
     def suspicious(self, text: str) -> bool:
         """Tell whether there may be something to mask, in JSON text or in a plain string."""
+        if len(text) > _WINDOW:
+            return any(self._suspicious(text[start:end]) for start, end in _windows(text, _END))
+        return self._suspicious(text)
+
+    def suspicious_body(self, body: bytes) -> bool:
+        """Do the same for the bytes of JSON text, without a copy of a long one."""
+        if len(body) > _WINDOW:
+            windows = _windows(body, _RAW_END)
+            return any(self._suspicious(body[start:end].decode("latin-1")) for start, end in windows)
+        return self._suspicious(body.decode("latin-1"))
+
+    def _suspicious(self, text: str) -> bool:
         if self._known.make_up(text):
             return self._own.may_be_in(text)
         return self.suspicious_decoded(text) or encoded.may_be_in(text, self)
@@ -189,6 +209,41 @@ class Scanner:
     def spans(self, text: str, *, nesting: int = 0) -> list[Span]:
         """List what to replace in JSON text, or in a part of one that starts and ends between elements."""
         return _Pass(self, text, nesting).run()
+
+
+def _windows(text: AnyStr, ending: re.Pattern[AnyStr]) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of parts of a long text that overlap, so that each secret stands in one of them with what tells it.
+
+    They end and begin where no token does. A token that is longer than a part is cut where its base64 can be decoded from,
+    but not where that is compressed.
+    """
+    start, size = 0, len(text)
+    while size - start > _WINDOW + _LONGEST:
+        found = ending.search(text, start + _WINDOW, start + _WINDOW + _LONGEST)
+        if found is None:
+            last = _last_sign(text, start, start + _WINDOW) + 1 or start
+            if encoded.is_packed(text[last : last + 4]):
+                found = ending.search(text, start + _WINDOW + _LONGEST)
+                end = size if found is None else found.end()
+            else:
+                end = last + (start + _WINDOW - last & ~3)
+            following = end - _OVERLAP
+        else:
+            end = found.end()
+            back = ending.search(text, end - _OVERLAP, end)
+            following = end - _OVERLAP if back is None else back.start()
+        yield start, end
+        pause()
+        start = following
+    yield start, size
+
+
+def _last_sign(text: AnyStr, start: int, end: int) -> int:
+    """Return where a part of a text has the last sign that is in no token; -1 where it has none."""
+    signs: Any = (" ", '"', "'", "\n")
+    if not isinstance(text, str):
+        signs = [sign.encode() for sign in signs]
+    return max(text.rfind(sign, start, end) for sign in signs)
 
 
 def _is_json(text: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from autochron import _bare as bare
+from autochron._bare import identity
 from autochron._class_table import ClassTable
 from autochron.envelope import objects, shapes
 from autochron.envelope import types as names
@@ -81,13 +82,13 @@ def _digest(value: Any, budget: _Budget, level: int) -> bytes:
             if kind in _SCALARS:
                 continue
         budget.spend()
-        if id(item) in open_:
+        if identity(item) in open_:
             put(b"cycle")
             continue
         members = _members(item, kind, budget, level)
-        open_.add(id(item))
+        open_.add(identity(item))
         put(_labels.find(kind, _label))
-        stack.append(_Close(id(item)))
+        stack.append(_Close(identity(item)))
         stack += reversed(members)
     return hashed.digest()
 

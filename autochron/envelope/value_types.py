@@ -28,6 +28,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from autochron import _bare as bare
+from autochron._bare import identity
 from autochron._class_table import ClassTable, lasts
 from autochron.envelope import arrays, objects, shapes
 from autochron.envelope import types as names
@@ -251,15 +252,15 @@ class _Walk:
             return scalar(value)
         if self.nodes > self.most:
             raise TooLargeError
-        if id(value) in self.open:
+        if identity(value) in self.open:
             return None  # the canonical form tells of a cycle
         if depth >= MAX_DEPTH:
             return _rest(value)
-        self.open.add(id(value))
+        self.open.add(identity(value))
         try:
             return self._container(value, kind, depth + 1)
         finally:
-            self.open.discard(id(value))
+            self.open.discard(identity(value))
 
     def _container(self, value: Any, kind: type, depth: int) -> Tree | None:
         if kind is list:

@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from autochron import _bare as bare
+from autochron._bare import identity
 from autochron._class_table import ClassTable
 from autochron.envelope import admission, exceptions, shapes, transport
 from autochron.envelope import types as names
@@ -55,7 +56,7 @@ class Writer:
 
     def enter(self, value: Any) -> Any:
         """Open a container; what is not None stands for it instead."""
-        key = id(value)
+        key = identity(value)
         if key in self.open:
             return opaque(value, "it contains itself")
         self.left -= 1
@@ -68,7 +69,7 @@ class Writer:
 
     def leave(self, value: Any) -> None:
         """Close a container."""
-        self.open.discard(id(value))
+        self.open.discard(identity(value))
 
     def items(self, values: Any) -> list[Any]:
         """Write each of a sequence."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
+from autochron._bare import identity
+
 Alias: TypeAlias = tuple[list[str | int], str]
 """Where an argument stands, by the keys and indexes that lead to it, and its name."""
 
@@ -31,7 +33,7 @@ def aliases_in(value: Any, shared: Mapping[int, str]) -> list[Alias]:
         held, path = waiting.pop()
         for key, member in _members(held):
             seen += 1
-            name = shared.get(id(member))
+            name = shared.get(identity(member))
             if name is not None and ":" not in name:
                 found.append(([*path, key], name))
             elif type(member) in _CONTAINERS and len(path) < _DEEPEST:

@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from autochron._bare import dictionary_of
+from autochron._bare import dictionary_of, identity
 from autochron._class_table import ClassTable
 from autochron.envelope import arrays, codec, objects, shapes
 from autochron.envelope.canonical import TOO_LARGE, screened_snapshot, snapshot
+from autochron.envelope.looks import LARGE, LargeLook, Look
 from autochron.envelope.types import label
 from autochron.inputs import Reader
 from autochron.recording.named_globals import MOST_MEMBERS, NamedGlobals, may_change
@@ -65,7 +66,7 @@ def is_still(values: tuple[Any, ...]) -> bool:
 
 
 def _are_still(values: tuple[Any, ...]) -> bool:
-    within = {id(values): values}  # by identity: the same one may stand in a tuple often
+    within = {identity(values): values}  # by identity: the same one may stand in a tuple often
     waiting = [values]
     while waiting:
         for value in waiting.pop():
@@ -75,8 +76,8 @@ def _are_still(values: tuple[Any, ...]) -> bool:
             if kind:
                 if type(value) is not tuple:
                     return False
-                if id(value) not in within:
-                    within[id(value)] = value
+                if identity(value) not in within:
+                    within[identity(value)] = value
                     waiting.append(value)
     return True
 
@@ -156,8 +157,8 @@ def watch(
         if watched is None:
             watched = Watch(look)
         if kind == VALUE:
-            seen = looks.get(id(value)) if looks else None
-            watched.values.append((names[index], value, look(value) if seen is None else seen))
+            seen: Any = (looks.get(identity(value)) if looks else None) or look(value)
+            watched.values.append((names[index], value, LargeLook(seen) if len(seen) > LARGE else seen))
         else:
             watched.opaque.append((names[index], value, _surface(value)))
     if watched is not None:
@@ -181,7 +182,8 @@ def watch_globals(
         kind = kind_at(type(value))
         kind = kind_of(type(value)) if kind is None else kind
         if kind == VALUE and not (type(value) in _SIZED and len(value) > MOST_MEMBERS):
-            made.values.append((prefix + name, value, look(value)))
+            seen: Any = look(value)
+            made.values.append((prefix + name, value, LargeLook(seen) if len(seen) > LARGE else seen))
         elif kind == VALUE:
             made.large += ((prefix + name, value, len(value)),)
         elif kind == OPAQUE:
@@ -209,7 +211,7 @@ class Watch:
         self._look = look
         self._left = _MEANWHILE
         self.arguments: tuple[Any, ...] = ()
-        self.values: list[tuple[str, Any, bytes]] = []
+        self.values: list[tuple[str, Any, Look]] = []
         self.opaque: list[tuple[str, Any, dict[str, Any]]] = []
         self.large: tuple[tuple[str, Any, int], ...] = ()
         self.stored: tuple[tuple[str, Any, Any], ...] = ()
@@ -218,9 +220,9 @@ class Watch:
         """Return the parameters by the `id` of their values."""
         found = {}
         for name, value, _ in self.values:
-            found[id(value)] = name
+            found[identity(value)] = name
         for name, value, _ in self.opaque:
-            found[id(value)] = name
+            found[identity(value)] = name
         return found
 
     def changes_meanwhile(self) -> bytes | None:
@@ -299,7 +301,7 @@ def _surface(value: Any) -> Any:
     return {
         name: held
         if type(held) in _EQUAL_TYPES
-        else (id(held), _members(held) if type(held) in _SIZED else None)
+        else (identity(held), _members(held) if type(held) in _SIZED else None)
         for name, held in own.items()
     }
 
@@ -309,7 +311,7 @@ def _members(held: Any) -> Any:
     if len(held) > _SMALL or type(held) is bytearray:
         return len(held)
     pairs = held.items() if type(held) is dict else enumerate(held)
-    return [(key, each if type(each) in _EQUAL_TYPES else id(each)) for key, each in pairs]
+    return [(key, each if type(each) in _EQUAL_TYPES else identity(each)) for key, each in pairs]
 
 
 def _changed_attributes(value: Any, before: Any, now: Any) -> tuple[dict[str, Any], str]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from autochron import _originals
+from autochron._bare import identity
 from autochron._late import late_modules
 from autochron.crossing.kernel import Crossing
 from autochron.crossing.lanes import CURRENT, Root, note_waiting
@@ -66,7 +67,7 @@ class Recorder:
         """The crossing that began last."""
         self.outside: OutsideEffects | None = None
         """Who tells what boundaries change from what is changed outside of them; None where nothing was."""
-        self.heard = id(sys.stdout)
+        self.heard = identity(sys.stdout)
         """The stream whose prints are told, where any are; by its `id`, for who holds it keeps Python from flushing it."""
         self.listen: Callable[[Callable[[str], None]], Callable[[], None]] | None = None
         """Has prints into the stream that stands in its place told, too; gives the undo."""
@@ -87,7 +88,7 @@ class Recorder:
         draft = crossing.record = drafts.Draft(_now(), arguments)
         self._open[crossing.seq] = crossing
         self._latest = crossing.seq
-        if crossing.boundary.is_tool and (self.position is not None or id(sys.stdout) != self.heard):
+        if crossing.boundary.is_tool and (self.position is not None or identity(sys.stdout) != self.heard):
             self._attend_to_output(draft)
         root = crossing.root
         if root.is_ordered:
@@ -127,7 +128,7 @@ class Recorder:
         draft.is_attended = True
         if self.position is not None:
             draft.position = self.position()
-        if self.listen is not None and id(sys.stdout) != self.heard:
+        if self.listen is not None and identity(sys.stdout) != self.heard:
             draft.undo = self.listen(self.printed)
 
     def _note_arguments(self, crossing: Crossing, draft: Draft, inputs: Inputs) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct, structs
 
 from autochron import _originals
+from autochron._bare import identity
 from autochron._late import late_modules
 from autochron._originals import os
 from autochron.crossing.kernel import Crossing, Kernel
@@ -311,7 +312,7 @@ class Recording(Session):
 
     def hear(self) -> None:
         """Have told what is printed inside crossings also where another stream stands in the place of standard output."""
-        self.recorder.heard = id(sys.stdout)
+        self.recorder.heard = identity(sys.stdout)
         self.recorder.listen = listen_to_prints_anywhere
 
     def taken(self, kind: str, count: int) -> None:

@@ -212,12 +212,16 @@ class StoreProcess:
                     self._wait_for_room(slot)
             end = slot.ring.head
             self.hear()
-            while self._sent and self._sent[0].end <= slot.done:
-                self._sent.popleft()
+            self._forget_done(slot)
             if operations or footer is not None:
                 self._sent.append(_Sent(end, message.sink, operations, footer))
         self._shared.wake()
         return end
+
+    def _forget_done(self, slot: Slot) -> None:
+        """Let go of what was sent and is in the store."""
+        while self._sent and self._sent[0].end <= slot.done:
+            self._sent.popleft()
 
     def _wait_for_room(self, slot: Slot) -> None:
         tail = slot.ring.tail
@@ -256,6 +260,8 @@ class StoreProcess:
                 break
             before = done  # it is slow and not stuck
         self.hear()
+        with self._lock:
+            self._forget_done(slot)
         return found
 
     @property

@@ -4,13 +4,18 @@
 
 from __future__ import annotations
 
-import sqlite3
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from autochron import _originals
+from autochron._late import late_module
 from autochron._originals import os
 from autochron.errors import StoreError
 from autochron.store import schema
+
+if TYPE_CHECKING:
+    import sqlite3
+else:
+    late_module(globals(), "sqlite3")
 
 Durability: TypeAlias = Literal["group", "sync"]
 

@@ -8,15 +8,20 @@ occurrences are numbered anew. A trace without children is read as it was writte
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from autochron._late import late_decoder
+from autochron._late import late_decoder, late_module
 from autochron.effects.footprints import first_reads, first_snapshots
 from autochron.model import Child, ChildEnd, Envelope, Footer
 from autochron.store.rows import SHIFT
+
+if TYPE_CHECKING:
+    import sqlite3
+else:
+    late_module(globals(), "sqlite3")
 
 FIRST = 1 << 31
 """The first seq of child processes."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from autochron import _originals
+from autochron._late import late_module
 from autochron._originals import os
 from autochron.errors import StoreError
 from autochron.model import ChildEnd, Envelope, Footer, Header
@@ -20,7 +20,11 @@ from autochron.store.rows import SHIFT, Operation, RowBuilder, Rows
 from autochron.store.threads import persistently
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from autochron.store.remote import RemoteSink
+else:
+    late_module(globals(), "sqlite3")
 
 PUT_CROSSING = (
     "INSERT OR REPLACE INTO crossing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"

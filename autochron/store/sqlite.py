@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from autochron._late import late_decoder
+from autochron._late import late_decoder, late_module
 from autochron._originals import os
 from autochron.errors import StoreError, TraceNotFoundError
 from autochron.model import Child, Envelope, Footer, Header, Trace, TraceSummary
@@ -15,10 +14,14 @@ from autochron.store import database, processes
 from autochron.store.sink import SqliteSink
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from autochron.ports import Record, Sink
     from autochron.store.custody import StoreProcess
     from autochron.store.detached import Work
     from autochron.store.remote import RemoteSink
+else:
+    late_module(globals(), "sqlite3")
 
 COPIED = 256 << 20
 """Bytes of what is left in a store up to which dropping traces makes its file smaller."""

@@ -43,8 +43,8 @@ LOOK: Final = 4
 TOGETHER: Final = 256
 """Drafts that are committed together at most."""
 
-MOST_WAITING: Final = 64 * 1024 * 1024
-"""Bytes of large drafts that wait, at most: then a caller waits until they are written."""
+MOST_WAITING: Final = 32 * 1024 * 1024
+"""Bytes of large drafts that wait, at most: then a caller waits until they are written. They are copied once to be sent."""
 
 PATIENCE: Final = 10.0
 """Seconds that a caller waits for a sink that takes nothing. Preparing a draft may take longer: that is our work and ends."""
@@ -259,7 +259,7 @@ class Writer:
         if self._sync:
             self._flush(settles=self._waits)
         elif self._heavy > MOST_WAITING and not self._stalled:
-            self._stalled = not self._flush(settles=False)
+            self._stalled = not self._flush(settles=True)  # what was sent is kept until it is in the store
         elif len(self._queue) <= self._limit:
             if self._remote is None:
                 self._ring()

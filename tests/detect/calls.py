@@ -105,8 +105,6 @@ ARGUMENTS = {
     "multiprocessing.connection.wait": "[], 0",
     "weakref.getweakrefcount": "threading",
     "weakref.getweakrefs": "threading",
-    "sys.getrefcount": "1",
-    "gc.get_referrers": "threading",
     "ctypes.CDLL": "None",
     "numpy.random.seed": "",
 }

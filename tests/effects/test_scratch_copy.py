@@ -60,7 +60,6 @@ def world(tmp_path, monkeypatch):
         scratch, lambda: True, everywhere=False, on_touch=lambda *each, **_: touched.append(each)
     )
     redirect.put_in_force(in_force)
-    redirect.watch_databases()
     yield scratch
     redirect.put_in_force(None)
     scratch.discard()

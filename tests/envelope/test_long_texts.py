@@ -1,0 +1,79 @@
+"""A long text is looked at in parts, and a secret that stands where two of them meet is masked as any other."""
+
+import base64
+
+import msgspec
+import pytest
+
+from autochron.envelope import redaction
+from autochron.envelope.names import SecretNames
+from autochron.envelope.redaction import MASK, Redactor
+from autochron.envelope.scanner import _LONGEST, _OVERLAP, _WINDOW, Scanner
+
+SECRET = "sk-proj-" + "a1B2c3D4e5" * 4
+PLAIN = "the order of the customer was sent today. "
+
+
+def filled(size, unit=PLAIN):
+    return (unit * (size // len(unit) + 1))[:size]
+
+
+def masked(value):
+    return msgspec.json.decode(Redactor().mask(msgspec.json.encode(value)))
+
+
+PLACES = [
+    *(_WINDOW + by for by in (-_OVERLAP - 8, -_OVERLAP, -100, -30, -8, -1, 0, 1, 30, 100, 5000)),
+    *(2 * _WINDOW + by for by in (-_OVERLAP - 8, -_OVERLAP, -30, 0, 100)),
+]
+
+
+SECRETS = [SECRET, f"password='{SECRET}'", "https://user:hunter22@example.com/"]
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_secret_between_words_is_seen(place, secret):
+    text = filled(place) + " " + secret + " " + filled(3 * _WINDOW)
+    scanner = Scanner(SecretNames(()))
+    assert scanner.suspicious(text)
+    assert scanner.suspicious_body(msgspec.json.encode([text]))
+    assert not scanner.suspicious(text.replace(secret, ""))
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_secret_between_words_is_masked(secret):
+    found = masked({"note": filled(_WINDOW - 20) + " " + secret + " " + filled(9_000)})["note"]
+    assert (MASK in found, SECRET in found, "hunter22" in found) == (True, False, False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "at",
+    [_WINDOW - 60, *(pytest.param(at, marks=pytest.mark.thorough) for at in (9_000, _LONGEST + _WINDOW))],
+)
+@pytest.mark.parametrize("before", ["", "some words "])
+def test_a_secret_within_a_long_token_of_base64(at, before):
+    inner = filled(at) + f" api_key={SECRET} " + filled(_LONGEST // 2)
+    text = before + base64.b64encode(inner.encode()).decode()
+    found = masked([text])[0]
+    assert (MASK in found, len(found) < len(text)) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "size", [_WINDOW - 1, _WINDOW, _WINDOW + 1, _WINDOW + _LONGEST, _WINDOW + _LONGEST + 1]
+)
+@pytest.mark.parametrize("unit", [PLAIN, "x", "ab-", '\\"', "é", "\n", '","'])
+def test_a_harmless_text_stays_as_it_is(size, unit):
+    value = {"note": filled(size, unit)}
+    assert masked(value) == value
+
+
+def test_a_large_input_is_masked_whenever_it_comes_again(monkeypatch):
+    monkeypatch.setattr(redaction, "_LARGEST_KEPT", 1 << 18)
+    redactor = Redactor()
+    body = msgspec.json.encode({"note": filled(1 << 19)})
+    secret = body[:-2] + b" " + SECRET.encode() + b'"}'
+    for given, has in ((body, False), (body, False), (secret, True), (secret, True), (body, False)):
+        found = redactor.mask_input("key", given)
+        assert (MASK.encode() in found, SECRET.encode() in found, found == given) == (has, False, not has)
