@@ -97,7 +97,7 @@ def write(results: list[Result], path: Path = FIGURES) -> None:
     figures = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for result in results:
         plain = result.runs.get("plain")
-        if plain is None or result.fault:
+        if plain is None or plain.fault or result.fault:
             continue
         entry = figures.setdefault(result.suite.name, {}).setdefault(PYTHON, {})
         entry |= {"version": result.suite.version, "tests": len(plain.outcomes), "rss_mb": plain.rss // 1024}
