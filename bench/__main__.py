@@ -29,6 +29,7 @@ BENCHMARKS = (
     "impact",
     "mutating",
     "masking",
+    "graphs",
 )
 RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
 

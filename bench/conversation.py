@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import autochron
 from autochron.model import Rules
-from autochron.rules import load_rules
+from autochron.rules.loading import load_rules
 from autochron.store import open_store
 from bench import agents, marks
 from bench.measure import Case, Figure, Size, has_peer, medians, over, turn_about

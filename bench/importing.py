@@ -80,7 +80,7 @@ mode, rules = sys.argv[1:]
 sys.path.insert(0, ".")
 import collections, dataclasses, os
 if mode == "woven":
-    from autochron.rules import load_rules
+    from autochron.rules.loading import load_rules
     from autochron.session.activation import activate
     activate(load_rules(rules))
 names = [f"shop.step{number}" for number in range(COUNT)]
