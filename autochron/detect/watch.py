@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from autochron import _audit
 from autochron._originals import os
 from autochron.detect.attribution import Attribution
 from autochron.detect.catalogue import BY_NAME, CHANGING, CLOCKS, QUIET, SHIELDS, SOURCES, Source
@@ -26,7 +27,9 @@ _OS_OPEN = BY_NAME["os.open"]
 _WATCHING: list[Watch | None] = [None]
 """Who is told of audit events."""
 
-_installed = False
+_HEARD = frozenset({"import", *_EVENTS})
+
+_registered = False
 
 
 class Watch:
@@ -147,7 +150,7 @@ class Watch:
                 return
         elif source.harmless and arguments and arguments[0] in source.harmless:
             return
-        self._attribution.told(source, 3)
+        self._attribution.told(source, 4)
 
     def counted(self, source: Source, depth: int) -> None:
         """Count a call that a hook saw (`stand_before`): whoever calls this is at depth 1, and outward."""
@@ -231,11 +234,11 @@ def _is_of_zones(path: object) -> bool:
 
 def _listen(watch: Watch) -> None:
     """Have audit events told to this watch."""
-    global _installed  # noqa: PLW0603 - an audit hook belongs to the process, and can't be removed
+    global _registered  # noqa: PLW0603 - what is done after a fork belongs to the process
     _WATCHING[0] = watch
-    if not _installed:
-        _installed = True
-        sys.addaudithook(_hook)
+    _audit.listen(_hook, _HEARD)
+    if not _registered:
+        _registered = True
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=_forget)
 
@@ -243,6 +246,7 @@ def _listen(watch: Watch) -> None:
 def _ignore(watch: Watch) -> None:
     if _WATCHING[0] is watch:
         _WATCHING[0] = None
+        _audit.listen(_hook, ())
 
 
 def _hook(

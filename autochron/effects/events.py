@@ -42,6 +42,7 @@ SIGNAL_EVENTS = frozenset({"os.kill", "os.killpg"})
 
 STAND_INS = frozenset(
     {
+        "autochron._audit",
         "autochron.effects.redirected_databases",
         "autochron.effects.redirected_files",
         "autochron.effects.redirected_folders",

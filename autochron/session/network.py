@@ -3,8 +3,7 @@
 A connection outside every crossing is listed while recording and refused while replaying; a child is not recorded, and
 listed.
 
-An audit hook, because nothing else sees connections that C code makes through Python's sockets. It can't be removed, so
-there is one for the process, which asks who is watching.
+By audit events, because nothing else sees connections that C code makes through Python's sockets.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from autochron import _audit
 from autochron._originals import os
 from autochron.crossing.lanes import is_paused
 from autochron.crossing.processes import STARTING
@@ -53,6 +53,8 @@ _on_code: Callable[[Any], None] | None = None
 _watched: frozenset[str] | None = _ALWAYS
 """The events that the watcher is told of."""
 _installed = False
+
+_RUN = frozenset({"exec", "os.exec"})
 
 
 class _Starting(threading.local):
@@ -107,9 +109,9 @@ def watch(
     """
     global _installed, _on_code, _on_exec, _watched, _watcher  # noqa: PLW0603 - an audit hook belongs to the process
     _watcher, _on_exec, _on_code, _watched = watcher, on_exec, on_code, _ALWAYS | more if more else _ALWAYS
+    _audit.listen(_hook, () if watcher is None and on_exec is None and on_code is None else _RUN | _watched)
     if not _installed:
         _installed = True
-        sys.addaudithook(_hook)
         _tell_of_fork_exec()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=_forget_starting)

@@ -630,7 +630,9 @@ class Replaying(Session):
     def _note_native(self) -> None:
         """Say once that a line of the project calls into C, where nobody sees what is changed."""
         frame: Any = sys._getframe(3)
-        while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "ctypes":
+        while frame is not None and str(frame.f_globals.get("__name__")).startswith(
+            ("ctypes", "autochron._audit")
+        ):
             frame = frame.f_back
         project = self.activation.project
         if frame is None or not project.owns(frame.f_code.co_filename):

@@ -1,6 +1,7 @@
 """What runs while a block does: audit events, Python functions and functions in C that are not expected."""
 
 import contextlib
+import gc
 import os
 import sys
 import types
@@ -187,6 +188,8 @@ sys.addaudithook(_heard)
 def watched():
     """Watch this thread."""
     seen = Watched()
+    collects = gc.isenabled()  # what other tests have left is not finalized while we watch
+    gc.disable()
     before = sys.getprofile()
     _watching.append(seen)
     sys.setprofile(seen.profile)
@@ -195,3 +198,5 @@ def watched():
     finally:
         sys.setprofile(before)
         _watching.remove(seen)
+        if collects:
+            gc.enable()
