@@ -14,30 +14,19 @@ from typing import Any
 Listener = Callable[[str, tuple[Any, ...]], None]
 
 _listeners: dict[str, tuple[Listener, ...]] = {}
-"""From the name of an event to whom it is told, in the order in which they asked."""
+"""From the name of an event to whom it is handed, in the order in which they asked."""
 
 _installed = False
 
 
 def listen(listener: Listener, events: Iterable[str]) -> None:
-    """Tell a listener of these events from now on, and of no others.
-
-    What it raises fails the call that was audited.
-    """
+    """Hand these events to a listener as long as the process lives; what it raises fails the call that was audited."""
     global _installed  # noqa: PLW0603 - an audit hook belongs to the process, and can't be removed
-    wanted = frozenset(events)
-    for event in wanted.union(_listeners):
+    for event in events:
         others = _listeners.get(event, ())
-        if (listener in others) == (event in wanted):
-            continue
-        rest = (
-            (*others, listener) if event in wanted else tuple(each for each in others if each is not listener)
-        )
-        if rest:
-            _listeners[event] = rest
-        else:
-            _listeners.pop(event, None)
-    if wanted and not _installed:
+        if listener not in others:
+            _listeners[event] = (*others, listener)
+    if not _installed:
         _installed = True
         sys.addaudithook(_hook)
 

@@ -16,9 +16,9 @@ from typing import Any
 from autochron._class_table import ClassTable
 
 identity: Callable[[object], int] = object.__hash__
-"""Return a number of an object that no other object has which is there: as `id`, which raises an audit event.
+"""Return a number that no other living object has, as `id` does.
 
-Each hook of ours hears of that; then `id` takes 0.27 µs, and this 0.06.
+`id` raises an audit event, which our hook hears: then it takes 0.17 µs, and this takes 0.06.
 """
 
 bases_of: Any = type.__dict__["__mro__"].__get__

@@ -27,8 +27,6 @@ _OS_OPEN = BY_NAME["os.open"]
 _WATCHING: list[Watch | None] = [None]
 """Who is told of audit events."""
 
-_HEARD = frozenset({"import", *_EVENTS})
-
 _registered = False
 
 
@@ -234,11 +232,11 @@ def _is_of_zones(path: object) -> bool:
 
 def _listen(watch: Watch) -> None:
     """Have audit events told to this watch."""
-    global _registered  # noqa: PLW0603 - what is done after a fork belongs to the process
+    global _registered  # noqa: PLW0603 - listeners belong to the process
     _WATCHING[0] = watch
-    _audit.listen(_hook, _HEARD)
     if not _registered:
         _registered = True
+        _audit.listen(_hook, {"import", *_EVENTS})
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=_forget)
 
@@ -246,7 +244,6 @@ def _listen(watch: Watch) -> None:
 def _ignore(watch: Watch) -> None:
     if _WATCHING[0] is watch:
         _WATCHING[0] = None
-        _audit.listen(_hook, ())
 
 
 def _hook(

@@ -105,7 +105,7 @@ class Redactor:
         self._names = self._scanner.names
         self._paths = tuple(extra_paths)
         self._previous: dict[object, _Previous] = {}
-        """In the order of use."""
+        """In the order in which they were masked."""
         self._volume = 0
         """Bytes of all these."""
         self._clean: dict[object, bytes] = {}

@@ -212,8 +212,9 @@ class Scanner:
 
 
 def _windows(text: AnyStr, ending: re.Pattern[AnyStr]) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of parts of a long text that overlap, so that each secret stands in one of them with what tells it.
+    """Yield the bounds of parts of a long text.
 
+    They overlap by 64 KB, so a secret of up to that length stands in one of them with what tells it.
     They end and begin where no token does. A token that is longer than a part is cut where its base64 can be decoded from,
     but not where that is compressed.
     """

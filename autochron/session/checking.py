@@ -154,7 +154,7 @@ class _Work:
             return None  # a file that was named, of which it isn't known whether rules concern it
 
     def _boundaries(self, path: str, source: bytes) -> tuple[set[tuple[str, int]], list[tuple[int, str]]]:
-        """Give the functions of a file that are boundaries whatever they are called with, and the calls that are."""
+        """Return the functions of a file that are boundaries whatever they are called with, and the calls that are."""
         found = self._match(path, source)
         if found is None:
             return set(), []

@@ -3,7 +3,8 @@
 A connection outside every crossing is listed while recording and refused while replaying; a child is not recorded, and
 listed.
 
-By audit events, because nothing else sees connections that C code makes through Python's sockets.
+By audit events, because nothing else sees connections that C code makes through Python's sockets. They are handed to us as
+long as the process lives, so we ask who is watching.
 """
 
 from __future__ import annotations
@@ -52,9 +53,8 @@ _on_exec: Callable[[], None] | None = None
 _on_code: Callable[[Any], None] | None = None
 _watched: frozenset[str] | None = _ALWAYS
 """The events that the watcher is told of."""
-_installed = False
-
-_RUN = frozenset({"exec", "os.exec"})
+_heard: frozenset[str] = frozenset()
+"""The events that are handed to us so far."""
 
 
 class _Starting(threading.local):
@@ -107,14 +107,15 @@ def watch(
 
     `more` are events that the first is told of, too: each costs a call wherever it comes from, and `open` comes often.
     """
-    global _installed, _on_code, _on_exec, _watched, _watcher  # noqa: PLW0603 - an audit hook belongs to the process
+    global _heard, _on_code, _on_exec, _watched, _watcher  # noqa: PLW0603 - listeners belong to the process
     _watcher, _on_exec, _on_code, _watched = watcher, on_exec, on_code, _ALWAYS | more if more else _ALWAYS
-    _audit.listen(_hook, () if watcher is None and on_exec is None and on_code is None else _RUN | _watched)
-    if not _installed:
-        _installed = True
+    if not _heard:
         _tell_of_fork_exec()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=_forget_starting)
+    if not _heard or not more <= _heard:
+        _heard |= {"exec", "os.exec", *_ALWAYS, *more}
+        _audit.listen(_hook, _heard)
 
 
 def _tell_of_fork_exec() -> None:
