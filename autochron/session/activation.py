@@ -8,6 +8,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from autochron import __version__
+from autochron._finalization import keep_modules_at_exit
 from autochron._originals import os
 from autochron.crossing import processes
 from autochron.crossing.lanes import LaneHooks
@@ -225,6 +226,7 @@ def activate(
     if _active is not None and _active.is_by(rules, program):
         return _active
     functions = Functions()
+    keep_modules_at_exit()
     if _active is not None:
         _active.uninstall(functions)
     _active = Activation(rules, program)

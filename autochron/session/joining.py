@@ -82,8 +82,8 @@ class Joining:
         self._activation.planner.aliases["__main__"] = program.aliases
         self.begin()
         self._status = status = program.run(weave_into(self._activation, program))  # type: ignore[arg-type]
-        if program.exit is not None:
-            raise program.exit
+        if (left := program.let_go()) is not None:
+            raise left
         raise SystemExit(status)
 
     def _arrived(self, told: str) -> None:

@@ -65,6 +65,14 @@ class Program:
         self.exit = error
         return _status_of(error)
 
+    def let_go(self) -> SystemExit | None:
+        """Return what the program left by, and hold neither that nor its error any more.
+
+        This object is frozen, so what it holds would outlive Python's last collection.
+        """
+        left, self.exit, self.error = self.exit, None, None
+        return left
+
     def _error(self, weave: Weave) -> BaseException | None:
         """Run it, and give what it raised: outside of `except`, so that what is raised next has no context of ours."""
         try:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from autochron import _originals, _seed
+from autochron._finalization import keep_modules_at_exit
 from autochron._originals import os
 from autochron.config import default_store, find_rule_file
 from autochron.effects.snapshots import SnapshotFolder
@@ -146,17 +147,19 @@ def run_replayed(
     status = program.run(weave_into(activation, program))  # type: ignore[arg-type]
     if _originals.getpid() != process:  # a forked child: it ends as it would, and the report is its parent's
         atexit.register(replaying.leave)
-        if program.exit is not None:
-            raise program.exit
+        if (left := program.let_go()) is not None:
+            raise left
         end_process(status)
         return status
     say_exit(program.exit)
     # What Python does at exit is done here, because the program's threads and exit functions are part of what is compared.
     threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
     atexit._run_exitfuncs()  # noqa: SLF001
+    keep_modules_at_exit()  # for what the report imports
     undo()
     if told is not None:
         ending.broke = _crash_of(program, activation)
+    program.let_go()
     return ending.finish(status, program.uncaught)
 
 

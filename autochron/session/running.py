@@ -260,8 +260,8 @@ def run_recorded(
         state.report = _no_report
         raise
     state.status = status
-    if program.exit is not None:
-        raise program.exit  # Python prints what it was given, and exits
+    if (left := program.let_go()) is not None:
+        raise left  # Python prints what it was given, and exits
     return status
 
 

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from autochron import _originals
 from autochron._originals import os
+from autochron.store.own_descriptors import listed
 
 _DEAF: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)
@@ -101,8 +102,18 @@ def _do(work: Work) -> None:
 
 
 def _close_others(keep: Collection[int]) -> None:
-    start = 0
-    for each in sorted(keep):
-        os.closerange(start, each)
-        start = each + 1
-    os.closerange(start, min(os.sysconf("SC_OPEN_MAX") if hasattr(os, "sysconf") else 4_096, 1 << 20))
+    """Put the null device in the place of all other descriptors.
+
+    Their numbers stay taken. C code may still write to one, as the writer of the map of `python -X perf` does, and what it
+    writes would go into a file of ours that was given the number: a store was destroyed by that.
+    """
+    others = listed().difference(keep)
+    null = os.open(os.devnull, os.O_RDWR)
+    for each in others - {null}:
+        os.dup2(null, each, inheritable=False)
+    if not others:  # the system lists none
+        start = 0
+        for each in sorted({*keep, null}):
+            os.closerange(start, each)
+            start = each + 1
+        os.closerange(start, min(os.sysconf("SC_OPEN_MAX") if hasattr(os, "sysconf") else 4_096, 1 << 20))

@@ -1,0 +1,134 @@
+"""What a program leaves behind is finalized after Python has cleared modules: a recording says nothing into that."""
+
+import subprocess
+import sys
+
+import pytest
+
+TOOLS = """
+import contextlib
+
+def primed():
+    def total():
+        so_far = 0
+        while True:
+            so_far += yield so_far
+    made = total()
+    next(made)
+    return made
+
+def items():
+    try:
+        yield 1
+        yield 2
+    finally:
+        print("items: closed")
+
+def delegating():
+    yield from items()
+
+async def items_async():
+    try:
+        yield 1
+    finally:
+        print("items_async: closed")
+
+async def waiting():
+    import asyncio
+    try:
+        await asyncio.sleep(0)
+    finally:
+        print("waiting: over")
+
+@contextlib.contextmanager
+def opened():
+    try:
+        yield "opened"
+    finally:
+        print("opened: closed")
+
+def pay(amount):
+    return {"paid": amount}
+
+class Holder:
+    def __init__(self, act):
+        self.act, self.me = act, self
+
+    def __del__(self):
+        try:
+            print("Holder:", self.act())
+        except Exception as error:
+            print("Holder:", type(error).__name__)
+"""
+
+RULES = """
+version = 1
+project = ["."]
+packs = []
+
+[[boundary]]
+name = "{__qualname__}"
+kind = "tool"
+define = "tools:*"
+"""
+
+HELD = {
+    "a generator that was sent into": "held = tools.primed(); held.send(5)",
+    "a generator amid its items": "held = tools.items(); print(next(held))",
+    "a generator that delegates": "held = tools.delegating(); print(next(held))",
+    "a generator that was not begun": "held = tools.items()",
+    "an async generator": "held = tools.items_async(); step(held.__anext__())",
+    "a coroutine amid its work": "held = tools.waiting(); step(held)",
+    "a context": "held = tools.opened(); print(held.__enter__())",
+    "an object that calls a tool": "pay = tools.pay; held = tools.Holder(lambda: pay(3))",
+    "an object that closes a generator": "held = tools.Holder(tools.items().close)",
+    "a generator in a ring": "ring = [tools.items()]; ring.append(ring); held = ring; print(next(ring[0]))",
+}
+
+PLACES = {
+    "global": "{}",
+    "builtins": "{}\nimport builtins; builtins.held = held; del held",
+    "tools": "{}\ntools.held = held; del held",
+    "a frame of the traceback": "def work():\n    {}\n    raise ValueError(held is None)\nwork()",
+}
+
+ENDINGS = {"falls off": "", "raises": "raise ValueError('over')", "leaves": "import sys; sys.exit(3)"}
+
+PRELUDE = """import tools
+
+def step(awaitable):
+    try:
+        awaitable.send(None)
+    except StopIteration:
+        pass
+
+"""
+
+
+def outcome(folder, *words):
+    done = subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+CASES = [
+    pytest.param(held, place, ending, id=f"{held}, {place}, {ending}")
+    for held in HELD
+    for place in PLACES
+    for ending in ENDINGS
+    if place != "a frame of the traceback" or ending == "raises"
+]
+LONGER = [pytest.param(*case.values, id=case.id, marks=pytest.mark.thorough) for case in CASES]
+
+
+@pytest.mark.parametrize(
+    ("held", "place", "ending"),
+    [few if at % 5 == 0 else longer for at, (few, longer) in enumerate(zip(CASES, LONGER, strict=True))],
+)
+def test_the_end_is_as_it_was(tmp_path, held, place, ending):
+    (tmp_path / "tools.py").write_text(TOOLS)
+    (tmp_path / "autochron.toml").write_text(RULES)
+    (tmp_path / "agent.py").write_text(
+        PRELUDE + PLACES[place].format(HELD[held]) + "\n" + ENDINGS[ending] + "\n"
+    )
+    plain = outcome(tmp_path, "agent.py")
+    assert outcome(tmp_path, "-m", "autochron", "run", "--quiet", "agent.py") == plain
