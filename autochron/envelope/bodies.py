@@ -16,6 +16,7 @@ as such, any other one as a stored body;
 from __future__ import annotations
 
 import binascii
+import io
 from collections.abc import Iterable
 from typing import Any
 
@@ -238,20 +239,33 @@ def _restore_frames(frames: list[Any], style: str) -> bytes:
 
 
 def _store_events(content: bytes) -> bytes | None:
+    """Write events one by one, so that a long stream is copied once; None where its text is no UTF-8.
+
+    Each part is checked to come back as it was, in the way in which `_restore_events` gives it back.
+    """
+    newline = b"\r\n" if b"\r\n" in content else b"\n"
+    end = newline * 2
+    written = (
+        io.BytesIO()
+    )  # hands its buffer over as it is; a list of the parts would hold them beside the whole
+    written.write(b'{"events":[')
+    start = 0
     try:
-        text = content.decode()
+        while (stop := content.find(end, start)) >= 0:
+            if start:
+                written.write(b",")
+            written.write(_to_json(_event(content[start:stop].decode(), newline.decode())))
+            start = stop + len(end)
+        tail = content[start:].decode()
     except UnicodeDecodeError:
         return None
-    newline = "\r\n" if "\r\n" in text else "\n"
-    *blocks, tail = text.split(newline * 2)
-    events = [_event(block, newline) for block in blocks]
-    stored: dict[str, Any] = {"events": events}
-    if newline != "\n":
-        stored["newline"] = newline
+    rest: dict[str, str] = {}
+    if newline != b"\n":
+        rest["newline"] = newline.decode()
     if tail:
-        stored["tail"] = tail
-    written = _to_json(stored)
-    return written if restore_body(written) == content else None
+        rest["tail"] = tail
+    written.write(b"]," + _to_json(rest)[1:] if rest else b"]}")
+    return written.getvalue()
 
 
 def _event(block: str, newline: str) -> Any:
@@ -265,7 +279,7 @@ def _event(block: str, newline: str) -> Any:
     data = event.get("data", "")
     if data[:1] in ("{", "["):
         found = _style_of(data.encode())
-        if found is not None:
+        if found is not None and (found[0] == COMPACT or _field(_from_json(found[1]), found[0]) == data):
             event["data"] = Raw(found[1])
             if found[0] != COMPACT:
                 event["style"] = found[0]

@@ -57,6 +57,22 @@ class Wire:
         self.attempts = 1
         self.complete = self.closed = self.raw = False
 
+    @property
+    def size(self) -> int:
+        """How many bytes the request and the response have so far."""
+        return len(self.content) + sum(map(len, self.chunks))
+
+    def body(self) -> bytes:
+        """Return the response's body as it came so far, in one piece."""
+        body = b"".join(self.chunks)
+        if self.closed:
+            self.chunks = [body]  # so that it isn't held twice
+        return body
+
+    def let_go(self) -> None:
+        """Let go of the request's body and the response's."""
+        self.content, self.chunks = b"", []
+
     def failed(self) -> bool:
         """Tell whether a client would try again."""
         return self.error is not None or self.status in _RETRIED or self.status >= 500

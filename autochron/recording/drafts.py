@@ -81,6 +81,7 @@ class Draft(Struct, eq=False):
         sends: what was sent or thrown in, by the number of items before it.
         steps: arguments that were changed in place before an item, by the number of items before it.
         aliases: where in the outcome an argument stands, and which.
+        waiting: how often it was handed over and is still to be written, where there are exchanges.
         taken: how much of standard input was taken inside, and by what.
         is_attended: whether there is more to be done at its end than to note the outcome.
         undo: ends what listens to a stream that stood in the place of standard output.
@@ -113,6 +114,7 @@ class Draft(Struct, eq=False):
     taken: list[tuple[str, int]] | None = None
     undo: Callable[[], None] | None = None
     is_attended: bool = False
+    waiting: int = 0
     aliases: list[tuple[list[str | int], str]] | None = None
 
     def add_opaque(self, entries: Iterable[str]) -> None:
@@ -156,16 +158,22 @@ class Draft(Struct, eq=False):
 
     @property
     def size(self) -> int:
-        """How many bytes its input and its outcome have."""
+        """How many bytes its input, its outcome and the exchanges beneath have."""
         outcome = self.outcome
         value = outcome.value if type(outcome) is Returned else None
-        return len(self.input or b"") + len(value or b"")
+        size = len(self.input or b"") + len(value or b"")
+        return size if self.wires is None else size + sum([wire.size for wire in self.wires])
 
     def let_go(self) -> None:
         """Let go of the program's objects: it may be long until the writer gets here."""
         self.arguments = ()
         self.watch = None
         self.shown = None
+
+    def let_go_of_bodies(self) -> None:
+        """Let go of the bodies of its exchanges, once they are written: the program may keep its responses for ever."""
+        for wire in self.wires or ():
+            wire.let_go()
 
     @property
     def left_to_exchanges(self) -> bool:

@@ -335,7 +335,7 @@ class Recorder:
             held = shapes.attributes(value, shapes.slots_of(type(value)))
             draft.look("end" if at_end else str(draft.items), held)
             if crossing.done:  # closed after it had ended
-                self._submit(crossing)
+                self._hand_over(crossing, draft)
         except Exception as error:
             if is_interruption(error):
                 raise
@@ -344,9 +344,15 @@ class Recorder:
     def written(self, crossing: Crossing) -> None:
         """Let go of what was noted of a crossing: a context that was copied inside of it may live for ever."""
         draft = crossing.record
-        is_whole = crossing.form == "value" and crossing.seq not in self._open
-        if is_whole and type(draft) is drafts.Draft and not draft.streamed and not draft.wires:
+        if type(draft) is not drafts.Draft:
+            return
+        draft.waiting -= 1
+        if crossing.seq in self._open:
+            return
+        if crossing.form == "value" and not draft.streamed and not draft.wires:
             crossing.record = None
+        elif draft.waiting <= 0:  # else it is written again
+            draft.let_go_of_bodies()
 
     def dropped(self, crossing: Crossing) -> None:
         """Let go of what is kept of a crossing that nobody can bring to its end any more."""
@@ -414,7 +420,7 @@ class Recorder:
                 draft.ended = _now()
                 self._submit(drafts.Begun(crossing))
             elif draft.streamed or draft.outcome is not None:
-                self._submit(crossing)
+                self._hand_over(crossing, draft)
             else:
                 without.append(crossing.address)
         return without
@@ -500,6 +506,13 @@ class Recorder:
             self._finish_attended(crossing, draft)
         if self.weigh is not None and (size := draft.size) > HEAVY:
             self.weigh(size)
+        if wires is None:
+            self._submit(crossing)
+        else:
+            self._hand_over(crossing, draft)
+
+    def _hand_over(self, crossing: Crossing, draft: Draft) -> None:
+        draft.waiting += 1
         self._submit(crossing)
 
     def _finish_attended(self, crossing: Crossing, draft: Draft) -> None:

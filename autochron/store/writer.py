@@ -43,7 +43,10 @@ LOOK: Final = 4
 TOGETHER: Final = 256
 """Drafts that are committed together at most."""
 
-MOST_WAITING: Final = 32 * 1024 * 1024
+MOST_TOGETHER: Final = 4 * 1024 * 1024
+"""Bytes of large drafts that are prepared together, at most, unless one has more."""
+
+MOST_WAITING: Final = 16 * 1024 * 1024
 """Bytes of large drafts that wait, at most: then a caller waits until they are written. They are copied once to be sent."""
 
 PATIENCE: Final = 10.0
@@ -332,6 +335,8 @@ class Writer:
             while self._queue:
                 self._writing = True
                 self._saver.save(self._take())
+                if self._heavy >= MOST_TOGETHER:
+                    self._settle(waits=True)  # what was sent is kept until it is in the store
                 self._writing = False
             self._heavy = 0
             if not self._sync:
@@ -365,11 +370,11 @@ class Writer:
             self._saver.note(StoreError.of(self._remote.fault))
 
     def _take(self) -> list[Prepared]:
-        """Prepare a group."""
+        """Prepare a group; one alone while large drafts wait, since what is prepared is held until the group is sent."""
         group: list[Prepared] = []
         queue, prepare = self._queue, self._prepare
         self._taken += 1
-        while queue and len(group) < TOGETHER:
+        while queue and len(group) < (TOGETHER if self._heavy < MOST_TOGETHER else 1):
             try:
                 draft = queue.popleft()
             except IndexError:

@@ -41,6 +41,42 @@ for _ in range(4):
     print(len(tools.give(size)) if kind == "given" else tools.take(value))
 """
 
+EXCHANGES = """
+import json, sys
+import httpx, openai
+
+kind, calls, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) * 1_000_000
+text = "three word text " * (size // 16)
+
+
+def events():
+    for start in range(0, len(text), 100_000):
+        delta = {"role": "assistant", "content": text[start : start + 100_000]}
+        choice = {"index": 0, "finish_reason": None, "delta": delta}
+        event = {"id": "r", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": [choice]}
+        yield b"data: " + json.dumps(event).encode() + b"\\n\\n"
+    yield b"data: [DONE]\\n\\n"
+
+
+def respond(request):
+    if kind == "stream":
+        return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=events())
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+    body = {"id": "r", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+    return httpx.Response(200, json=body)
+
+
+client = openai.OpenAI(api_key="k", http_client=httpx.Client(transport=httpx.MockTransport(respond)))
+kept = []
+for _ in range(calls):
+    asked = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+    if kind == "stream":
+        kept.append(client.chat.completions.create(**asked, stream=True))
+        print(sum(len(event.choices[0].delta.content) for event in kept[-1]))
+    else:
+        print(len(client.chat.completions.create(**asked).choices[0].message.content))
+"""
+
 
 def most_memory(folder, *words):
     """Run a program to its end; return what it printed, and the most megabytes that it had."""
@@ -78,3 +114,20 @@ def test_four_calls_with_a_large_value_cost_two_copies(kind, stored, tmp_path):
         [sys.executable, "-m", "autochron", "traces", "list"], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.stdout.split("\t")[2] == "4"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "calls", "megabytes"), [("json", 4, 40), ("stream", 4, 40), ("stream", 40, 4)]
+)
+def test_bodies_of_exchanges_cost_two_copies_and_none_is_kept_with_its_response(
+    kind, calls, megabytes, tmp_path
+):
+    (tmp_path / "agent.py").write_text(EXCHANGES)
+    words = ["agent.py", kind, str(calls), str(megabytes)]
+    plain, before = most_memory(tmp_path, *words)
+    recorded, after = most_memory(tmp_path, "-m", "autochron", "run", "--quiet", *words)
+    assert recorded == plain
+    assert after - before <= 64 + 2 * megabytes
+    replayed = subprocess.run([sys.executable, "-m", "autochron", "replay", "last"], cwd=tmp_path)
+    assert replayed.returncode == 0

@@ -59,7 +59,7 @@ class Aiohttp:
 
     def decoded(self, wire: Wire) -> bytes:
         """Give the response's body as far as it arrived: the client decodes it before that."""
-        return b"".join(wire.chunks)
+        return wire.body()
 
     def rebuilt(self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Any:
         """Make the response that a client would have got for a request."""

@@ -45,7 +45,7 @@ class Botocore:
 
     def decoded(self, wire: Wire) -> bytes:
         """Give the response's body as far as it was read: botocore hands bodies on as they came."""
-        return b"".join(wire.chunks)
+        return wire.body()
 
     def rebuilt(self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Any:
         """Make the response that a client would have got for a request."""

@@ -48,7 +48,7 @@ class Httpx:
 
     def decoded(self, wire: Wire) -> bytes:
         """Give the response's body as far as it was read, without its content-encoding."""
-        raw = b"".join(wire.chunks)
+        raw = wire.body()
         encoding = wire.header("content-encoding")
         if not wire.raw or not encoding or not raw:
             return raw
