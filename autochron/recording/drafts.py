@@ -318,14 +318,23 @@ class Editor:
         if not self.asking.may_be_asked:
             # What a stream asks for may be answered before it ends.
             self.asking.may_be_asked = (begun and rule.kind == "model") or _is_inside_a_model(crossing)
-        self.asking.cross(crossing.seq, *answers, parent, body, rule.pack or rule.id)
+        if self.asking.may_be_asked:
+            self.asking.cross(
+                crossing.seq,
+                *answers,
+                parent,
+                body,
+                rule.pack or rule.id,
+                in_model=_is_inside_a_model(crossing),
+                is_again=draft.streamed and not begun,
+            )
         masked_paths += self._masked_items.get(crossing.seq, ())
         changed = None
         if draft.changed is not None and not begun:
             changed, paths = self._mask(draft.changed, rule)
             masked_paths += _below("changed", paths)
         meta = (
-            self._meta(crossing.seq, rule.meta, body, outcome, exchanges, request)
+            self._meta(crossing.seq, rule.meta, body, outcome, exchanges, request, is_open=begun)
             if rule.kind == "model"
             else b"{}"
         )
@@ -460,10 +469,12 @@ class Editor:
         outcome: Outcome,
         exchanges: tuple[tuple[Exchange, tuple[str, ...]], ...],
         request: bytes | None,
+        *,
+        is_open: bool,
     ) -> bytes:
         meta = _Meta(paths, body, outcome, exchanges[-1][0] if exchanges else None, request)
         found = meta.read()
-        self.asking.ask(seq, meta.calls())
+        self.asking.ask(seq, meta.calls(), is_open=is_open)
         return encode(found)
 
 

@@ -1,5 +1,7 @@
 """Which calls that a model asked for are answered by a crossing."""
 
+import tracemalloc
+
 import pytest
 
 from autochron.recording.asking import Asking, Call
@@ -55,3 +57,89 @@ CALL = Call("refund", GIVEN)
 )  # fmt: skip
 def test_a_call_is_answered_by_a_crossing_after_it(told, expected):
     assert unwoven(*told) == expected
+
+
+def long_run(turns, *, unanswered=(), between=()):
+    """Return what is unwoven after so many turns: a model asks, helpers run, and the tool answers except in some turns."""
+    asking = Asking()
+    seq = 0
+    for turn in range(turns):
+        seq += 1
+        asking.ask(seq, (Call("refund", f'{{"order":"{turn}"}}'),))
+        for names, body in between:
+            seq += 1
+            asking.cross(seq, names, "tool", None, body)
+        if turn not in unanswered:
+            seq += 1
+            asking.cross(seq, REFUND, "tool", None, f'{{"order":"{turn}"}}'.encode(), "shop")
+    return tuple(each.label for each in asking.unanswered()), asking.answering
+
+
+@pytest.mark.parametrize(
+    "between", [(), ((("note", "note"), b'{"text":"a helper"}'),), ((REFUND, b'{"text":"x"}'),)]
+)
+@pytest.mark.parametrize(
+    ("unanswered", "expected"),
+    [((), ()), ((3,), ("refund (1 of 20000 calls)",)), ((3, 9_000, 19_999), ("refund (3 of 20000 calls)",))],
+)
+def test_each_call_of_a_long_run_is_answered_by_its_own_crossing(unanswered, expected, between):
+    assert long_run(20_000, unanswered=unanswered, between=between) == (expected, {"shop"})
+
+
+def test_a_tool_that_no_call_reached_is_told_of_after_a_long_run_too():
+    asking = Asking()
+    asking.ask(1, (CALL,))
+    for seq in range(2, 30_000):
+        asking.cross(seq, ("note", "note"), "tool", None, b'{"text":"a helper"}')
+    assert [each.label for each in asking.unanswered()] == ["refund"]
+
+
+def test_what_a_stream_is_known_to_have_asked_for_at_its_end_is_answered_by_what_crossed_meanwhile():
+    asking = Asking()
+    asking.may_be_asked = True
+    asking.ask(1, (), is_open=True)
+    asking.cross(2, REFUND, "tool", None, WHOLE)
+    for seq in range(3, 20_000):
+        asking.cross(seq, ("note", "note"), "tool", None, b'{"text":"a helper"}')
+    asking.ask(1, (CALL,))
+    assert asking.unanswered() == ()
+
+
+def test_what_crosses_inside_of_a_model_may_answer_it_at_its_end():
+    asking = Asking()
+    asking.may_be_asked = True
+    asking.cross(2, REFUND, "tool", 1, WHOLE, in_model=True)
+    for seq in range(3, 2_000):
+        asking.cross(seq, ("note", "note"), "tool", None, b"{}")
+    asking.settle()
+    asking.ask(1, (CALL,))
+    asking.cross(1, ("agent", "agent"), "model", None, b"{}")
+    assert asking.unanswered() == ()
+
+
+def test_memory_stays_flat_however_many_crossings_answer_a_model():
+    asking = Asking()
+    peaks = []
+    tracemalloc.start()
+    try:
+        for turn in range(40_000):
+            asking.ask(2 * turn + 1, (Call("refund", f'{{"order":"{turn}"}}'),))
+            body = f'{{"order":"{turn}","note":"{"words " * 200}"}}'.encode()
+            asking.cross(2 * turn + 2, REFUND, "tool", None, body)
+            if turn % 10_000 == 9_999:
+                peaks.append(tracemalloc.get_traced_memory()[1])
+                tracemalloc.reset_peak()
+    finally:
+        tracemalloc.stop()
+    assert max(peaks[1:]) < 1.2 * peaks[0]
+
+
+def test_a_stream_that_answered_a_call_long_before_its_end_answers_no_other_one():
+    asking = Asking()
+    asking.ask(1, (CALL,))
+    asking.cross(2, REFUND, "tool", None, WHOLE)
+    for seq in range(3, 10_000):
+        asking.cross(seq, ("note", "note"), "tool", None, b"{}")
+    asking.ask(10_000, (CALL,))
+    asking.cross(2, REFUND, "tool", None, WHOLE, is_again=True)
+    assert [each.label for each in asking.unanswered()] == ["refund (1 of 2 calls)"]
