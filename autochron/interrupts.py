@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from types import FrameType, TracebackType
 from typing import Any
 
+from autochron._runtime.frame_locals import locals_of
+
 
 def is_interruption(error: BaseException) -> bool:
     """Tell whether a signal handler raised an error that went through the caller.
@@ -31,7 +33,7 @@ def is_interruption(error: BaseException) -> bool:
 def _arguments(frame: FrameType) -> Iterator[Any]:
     """Give the positional arguments of a frame, those that `*args` caught too."""
     code = frame.f_code
-    values = frame.f_locals
+    values = locals_of(frame)
     for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + 1]:
         value = values.get(name)
         if type(value) is tuple:

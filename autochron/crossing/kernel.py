@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from autochron import _originals
 from autochron._late import late_modules
+from autochron._runtime.frame_locals import locals_of
 from autochron.crossing.lanes import CURRENT, HELD, MAIN, PAUSE, Remote, Root, stray_root
 from autochron.errors import AutochronError, RuleError
 from autochron.interrupts import is_interruption
@@ -398,7 +399,7 @@ class Kernel:
             model=boundary.model(arguments),
             caller=None if caller is None else caller.f_code.co_qualname,
             closure={
-                name: frame.f_locals[name] for name in frame.f_code.co_freevars if name in frame.f_locals
+                name: held for name, held in locals_of(frame).items() if name in frame.f_code.co_freevars
             },
         )
         try:

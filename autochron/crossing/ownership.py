@@ -13,10 +13,17 @@ from types import AsyncGeneratorType, FrameType
 from typing import Any
 
 from autochron import _originals
+from autochron._runtime.frame_locals import locals_of
 from autochron.weaving import gate
 
 _BEGUN = opmap["RETURN_GENERATOR"]
 _LEAVE = gate.leave.__code__
+_LOOKS_AT_LOCALS = frozenset(
+    {"locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe", "stack", "f_locals"}
+    if sys.version_info < (3, 13)
+    else ()
+)
+"""Names in a function that may hold the dictionary of its variables, which changes whenever anyone reads them."""
 
 
 def is_shared(value: Any) -> bool:
@@ -31,14 +38,19 @@ def is_shared(value: Any) -> bool:
 
 
 def _held_by_the_call(value: Any) -> int:
-    """Count the local variables that hold a value: of our frames on top, and of the woven function that is being left."""
+    """Count the local variables that hold a value: of our frames on top, and of the woven function that is being left.
+
+    0 where the variables of that can't be read without a change that it might see.
+    """
     count = 0
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and str(frame.f_globals.get("__name__")).startswith("autochron."):
-        count += _count(value, frame, frame.f_locals)
+        count += _count(value, frame)
         code, frame = frame.f_code, frame.f_back
         # Beyond ours, the function that is being left is the last: others hold the value on their own account.
         if code is _LEAVE and frame is not None:
+            if _LOOKS_AT_LOCALS.intersection(frame.f_code.co_names):
+                return 0
             # Woven code keeps it, too, while it calls `leave`. What is in a cell, another function may hold as well.
             return (
                 count
@@ -48,9 +60,9 @@ def _held_by_the_call(value: Any) -> int:
     return count
 
 
-def _count(value: Any, frame: FrameType, names: Iterable[str]) -> int:
-    found, count = frame.f_locals, 0
-    for name in names:  # a generator would hold the value in a cell
+def _count(value: Any, frame: FrameType, names: Iterable[str] | None = None) -> int:
+    found, count = locals_of(frame), 0
+    for name in found if names is None else names:  # a generator would hold the value in a cell
         count += found.get(name) is value
     return count
 

@@ -22,6 +22,7 @@ from weakref import ref
 
 from autochron._flags import CO_GENERATOR
 from autochron._late import late_modules
+from autochron._runtime.frame_locals import locals_of
 from autochron.detect.catalogue import ASKING, INFRASTRUCTURE, NEVER_EXCUSED, SOURCES, TRANSPARENT, Source
 from autochron.detect.records import Origin, Record, Through, origin_of
 from autochron.detect.wrappers import wrapping
@@ -437,7 +438,7 @@ class Attribution:
         """Give the line that handed over what this runner calls; `inner` is the frame of that."""
         runner = (known.module, known.code.co_qualname)
         origin: Origin | None = None
-        held: Any = frame.f_locals.get("self")
+        held: Any = locals_of(frame).get("self")
         if runner in _LOOP:
             _, origin = self._handles.get(id(held)) or self._tasks.get(id(inner)) or (None, None)
         elif runner not in _PROCESS:

@@ -30,6 +30,7 @@ import msgspec
 from autochron import _bare as bare
 from autochron._bare import identity
 from autochron._class_table import ClassTable, lasts
+from autochron._runtime.frame_locals import locals_of
 from autochron.envelope import arrays, objects, shapes
 from autochron.envelope import types as names
 from autochron.envelope.budget import MOST_VISITS, multiplies
@@ -422,7 +423,7 @@ class _Walk:
             return {**name, "$state": "closed"}
         if not _is_own_file(frame.f_code.co_filename):
             return {**name, "$unread": label(type(value))}
-        return {**name, "$locals": self.each(dict(frame.f_locals), depth)}
+        return {**name, "$locals": self.each(dict(locals_of(frame)), depth)}
 
     # --- state
 

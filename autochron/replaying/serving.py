@@ -12,6 +12,7 @@ from msgspec.json import encode as encode_json
 
 from autochron import _originals
 from autochron._originals import os
+from autochron._runtime.frame_locals import locals_of
 from autochron.crossing.adapters import begin
 from autochron.crossing.arguments import capture
 from autochron.crossing.iterators import BY_NAME
@@ -355,7 +356,7 @@ class Served(Struct, eq=False):
             frame = frame_of(crossing.point)
             spaces[CELL] = Cells(crossing.point)
             arguments |= (
-                {} if frame is None else {f"{CELL}{name}": held for name, held in frame.f_locals.items()}
+                {} if frame is None else {f"{CELL}{name}": held for name, held in locals_of(frame).items()}
             )
         with undisturbed():
             failed = apply_changes(changed, arguments, spaces)

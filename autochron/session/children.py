@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from autochron import _originals, user_key
 from autochron._originals import os
+from autochron._runtime.frame_locals import locals_of
 from autochron.crossing import processes
 from autochron.crossing.lanes import CHILD, CURRENT, MAIN, Remote, Root, label_of
 from autochron.effects.undisturbed import undisturbed
@@ -340,7 +341,7 @@ def spawned_by_fork(event: str) -> tuple[Any, Any, Any] | None:
         if frame is None:
             return None
         if frame.f_code.co_name == "_spawnvef" and frame.f_globals.get("__name__") == "os":
-            found = frame.f_locals
+            found = locals_of(frame)
             return found["file"], found["args"], found["env"]
         frame = frame.f_back
     return None

@@ -7,6 +7,8 @@ import sys
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Final
 
+from autochron._runtime.frame_locals import locals_of
+
 if TYPE_CHECKING:
     from autochron.weaving.gate import Point
 
@@ -28,7 +30,7 @@ class Cells:
     def get(self, name: str, default: Any = None) -> Any:
         """Return what a variable holds; the default where there is none, or no such call."""
         frame = frame_of(self._point)
-        return default if frame is None else frame.f_locals.get(name, default)
+        return default if frame is None else locals_of(frame).get(name, default)
 
     def __setitem__(self, name: str, value: Any) -> None:
         frame = frame_of(self._point)

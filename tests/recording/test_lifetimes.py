@@ -193,3 +193,66 @@ def test_contexts_that_live_on_hold_nothing_of_the_crossings_that_they_were_copi
     (program / "agent.py").write_text(HOLDING)
     recorded = processes.autochron(program, "run", "--quiet", "agent.py")
     assert (recorded.status, recorded.text) == (0, "0\n"), recorded.said
+
+
+FRAMES = """
+import asyncio, gc, sys, time, weakref
+import lib
+
+class Held: pass
+
+async def fails():
+    time.time()  # the watch asks where this stands: in a task's step
+    raise ValueError
+
+async def main():
+    task = asyncio.create_task(fails())
+    seen = weakref.ref(task)
+    await asyncio.wait([task])
+    error = task.exception()
+    del task
+    print("task that raised", "lives" if seen() else "died")
+    del error
+
+asyncio.run(main())
+
+def moves_on():
+    held = Held()
+    seen.append(weakref.ref(held))
+    yield
+    del held
+    yield
+
+seen = []
+moving = moves_on()
+next(moving)
+lib.give([moving])  # the generator is looked at, as a part of an argument
+next(moving)
+print("what a generator let go of", "lives" if seen[0]() else "died")
+
+print(list(lib.local_names()), list(lib.frame_names()))
+"""
+
+FRAMES_LIB = """
+import sys
+
+def local_names():
+    held = locals()
+    count = 0
+    return (name for name in held)
+
+def frame_names():
+    frame = sys._getframe()
+    names = [frame.f_locals]
+    return (name for each in names for name in each)
+"""
+
+
+def test_looking_at_frames_keeps_nothing_alive_and_changes_no_locals_that_the_program_holds(program):
+    (program / "agent.py").write_text(FRAMES)
+    (program / "lib.py").write_text(LIB + FRAMES_LIB)
+    plain = processes.python(program, "agent.py")
+    recorded = processes.autochron(program, "run", "--quiet", "agent.py")
+    assert recorded.said == plain.said == ""
+    assert recorded.text == plain.text
+    assert plain.text.startswith("task that raised died\nwhat a generator let go of died\n")

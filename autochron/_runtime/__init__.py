@@ -1,0 +1,1 @@
+"""What autochron needs of the interpreter, whatever the program does to it."""
