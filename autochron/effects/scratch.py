@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 from weakref import WeakSet
 
@@ -294,7 +295,7 @@ class Scratch:
 
     def flush(self) -> None:
         """Write what waits in file objects of the program, so that it is seen when it was written and not at the end."""
-        for each in list(self.handles):
+        for each in list(self.handles) if self.handles else ():
             try:
                 if not each.closed:
                     each.flush()
@@ -526,4 +527,10 @@ def _new_folder() -> str:
 
 def _name_of(process: int) -> str:
     """Return how the paths of a process's scratch folders begin."""
-    return os.path.join(os.path.realpath(_originals.temporary_folder()), f"autochron-scratch-{process}-")
+    return f"{_resolved(_originals.temporary_folder())}/autochron-scratch-{process}-"
+
+
+@lru_cache(maxsize=8)
+def _resolved(folder: str) -> str:
+    """Return the path of the folder for temporary files without links: looked up once, for each replay needs it."""
+    return os.path.realpath(folder).rstrip("/")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import Final
 
 
 class _Busy(threading.local):
@@ -21,11 +20,21 @@ def is_busy() -> bool:
     return _busy.depth > 0
 
 
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Keep what the block opens from being redirected, kept or refused."""
-    _busy.depth += 1
-    try:
-        yield
-    finally:
+class _Undisturbed:
+    """Holds nothing: a thread's depth is its own."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        _busy.depth += 1
+
+    def __exit__(self, *_: object) -> None:
         _busy.depth -= 1
+
+
+_UNDISTURBED: Final = _Undisturbed()
+
+
+def undisturbed() -> _Undisturbed:
+    """Keep what the block of a `with` statement opens from being redirected, kept or refused."""
+    return _UNDISTURBED

@@ -146,7 +146,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         # All of an earlier time, for a replay may be begun again; else this one would not be ended.
         self.is_over, self._ran, self._rerun, self._crossings = False, False, None, None
         self._verdict = None
-        scope = StateScope(self._places(rules), observes=self._observes)
+        scope = StateScope(self._places(rules, record), observes=self._observes)
         self._session = Replaying(
             activation, record, Redactor.of(activation.rules), plan, swaps=swaps, scope=scope
         )
@@ -206,9 +206,9 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             with suppress(Exception):  # what an exception of the program's own makes of it
                 error.add_note(f"autochron: replay and record disagree: {errors[0].message}{more}")
 
-    def _places(self, rules: Rules) -> tuple[SnapshotFolder, ...]:
-        """Return the folders in which the contents of the trace's snapshots may be."""
-        if isinstance(self._reference, Trace):
+    def _places(self, rules: Rules, record: Record) -> tuple[SnapshotFolder, ...]:
+        """Return the folders in which the contents of the trace's snapshots may be; none where it has no snapshot."""
+        if isinstance(self._reference, Trace) or record.footer is None or not record.footer.snapshots:
             return ()
         store = self._store if isinstance(self._store, str) else getattr(self._store, "url", None)
         return snapshot_places(os.fsdecode(self._reference), store, rules)
@@ -278,7 +278,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
                 command,
                 allow_unwoven=self._allow_unwoven,
                 timeout=timeout,
-                places=self._places(session.activation.rules),
+                places=self._places(session.activation.rules, session.record),
             )
         finally:
             gate.switch_on(Refusing())
