@@ -80,6 +80,8 @@ def children() -> list[int]:
 
 def main(file: str, limit: str, command: list[str]) -> None:
     signal.signal(signal.SIGTERM, end)
+    # A shell has what runs in its background ignore it, and tests of interrupts would wait for ever.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     join_family()
     status, is_late = run(command, float(limit))
     reap()
