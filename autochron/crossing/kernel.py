@@ -308,14 +308,15 @@ class Kernel:
         if ident in BUSY:
             return None
         current = CURRENT.get(None)
-        if current is None or current.root.kernel is not self or HELD.root is not None:
+        if current is None or HELD.root is not None or (root := current.root).kernel is not self:
             current = self.current()
             if current is PAUSE:
                 return None
+            root = current.root
         if point.step:
             return streams.enter(point, arguments)
         if point.transport and self.transport is not None:
-            around = current.parent if current is current.root else current
+            around = current.parent if current is root else current
             request = None if around is None else self.transport(around, point, arguments)
             if request is not None:
                 return request
@@ -337,7 +338,6 @@ class Kernel:
             return None
         counts = current.counts
         within = counts[name] = counts.get(name, 0) + 1
-        root = current.root
         root.begun = seq
         crossing = Crossing(
             self.handler,

@@ -50,8 +50,8 @@ class Root:
     """
 
     __slots__ = (
-        "awaited", "begun", "causes", "collapses", "counts", "is_ordered", "kernel", "lane", "parent", "quiet", "root",
-        "spawned", "task", "unsettled",
+        "awaited", "begun", "causes", "collapses", "counts", "is_ordered", "kernel", "lane", "parent", "quiet", "spawned",
+        "task", "unsettled",
     )  # fmt: skip
 
     def __init__(
@@ -60,7 +60,6 @@ class Root:
         self.kernel = kernel
         self.lane = lane
         self.parent = parent
-        self.root = self
         self.counts: dict[str, int] = {}
         self.spawned: dict[str, int] = {}
         self.collapses = parent is not None and parent.collapses
@@ -77,6 +76,11 @@ class Root:
         """A weak reference to its task of asyncio, if it is one's."""
         self.is_ordered = False
         """Whether it has causes, waits for lanes, or is a task's."""
+
+    @property
+    def root(self) -> Root:
+        """It itself. Not an attribute: that would be a cycle, and each task's lane would wait for the collector."""
+        return self
 
     def latest(self) -> tuple[int, ...]:
         """Return what has begun before what waits for this lane goes on: what it waited for, and last its last crossing.

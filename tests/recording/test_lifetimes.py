@@ -256,3 +256,52 @@ def test_looking_at_frames_keeps_nothing_alive_and_changes_no_locals_that_the_pr
     assert recorded.said == plain.said == ""
     assert recorded.text == plain.text
     assert plain.text.startswith("task that raised died\nwhat a generator let go of died\n")
+
+
+GARBAGE = """
+import asyncio, gc, threading, time
+import lib
+
+def calls():
+    lib.give({1: [2]})
+    lib.Desk().take([1])
+    try:
+        lib.fail(ValueError([1]))
+    except ValueError:
+        pass
+    list(lib.items([1]))
+    begun = lib.items([1])
+    next(begun)
+    begun.close()
+    list(lib.mapped([1]))
+    thread = threading.Thread(target=lib.give, args=([1],))
+    thread.start()
+    thread.join()
+
+async def main():
+    async def turn():
+        calls()
+        await lib.later([1])
+        await asyncio.create_task(lib.give_later([1]))
+    await turn()
+    time.sleep(0.3)
+    gc.collect()
+    gc.disable()
+    for _ in range(5):
+        await turn()
+    time.sleep(0.5)  # until it is written
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    gc.collect()
+    gc.set_debug(0)
+    print(sorted({type(each).__qualname__ for each in gc.garbage}))
+
+asyncio.run(main())
+"""
+
+
+def test_a_crossing_and_a_lane_leave_nothing_to_the_garbage_collector(program):
+    (program / "agent.py").write_text(GARBAGE)
+    plain = processes.python(program, "agent.py")
+    recorded = processes.autochron(program, "run", "--quiet", "agent.py")
+    assert (recorded.status, recorded.said) == (0, "")
+    assert recorded.text == plain.text == "[]\n"
