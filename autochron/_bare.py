@@ -76,6 +76,20 @@ def slot(value: Any, name: str) -> Any:
         return None
 
 
+def key_text(key: Any) -> str:
+    """Return a key of a dictionary as text: as `str` does for those of Python's own types, else the name of its type."""
+    kind = type(key)
+    if kind in _SCALAR_KEYS:
+        return str(key)
+    for base, write in ((str, str.__str__), (int, int.__repr__), (float, float.__repr__)):
+        if issubclass(kind, base):
+            return write(key)
+    return f"({text(kind, '__qualname__')})"
+
+
+_SCALAR_KEYS = frozenset({str, int, float, bool, bytes, complex, type(None)})
+
+
 def of_error(error: BaseException, name: str) -> Any:
     """Return `args`, or what Python notes of an exception that is raised."""
     return _of_errors[name](error)

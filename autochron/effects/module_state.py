@@ -13,6 +13,7 @@ from enum import Enum
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
+from autochron._bare import key_text
 from autochron._originals import os
 from autochron.effects.changes import members
 from autochron.effects.held import attributes_of, cells_of, holds_state
@@ -122,7 +123,7 @@ class _Reader:
         cls = type(value)
         if isinstance(value, dict):
             # A copy: another thread may add to it.
-            return {str(key): self._shown(held, depth) for key, held in list(value.items())}
+            return {key_text(key): self._shown(held, depth) for key, held in list(value.items())}
         if isinstance(value, (list, tuple, deque)):
             return [self._shown(each, depth) for each in list(value)]
         if isinstance(value, (set, frozenset)):

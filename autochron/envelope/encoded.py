@@ -137,6 +137,7 @@ def _masked(match: re.Match[str], looker: _Looker) -> str:
 
 
 def _is_secret(run: str, looker: _Looker) -> bool:
+    run = run.replace("\n", "").replace("\r", "")
     if len(run) < _SHORTEST:
         return False
     return any(looker.mask_decoded(decoded) != decoded for decoded in _decodings(run.encode()))
@@ -169,9 +170,12 @@ def _decodings(run: bytes) -> Iterator[str]:
     if size % 4 == 1:
         return
     standard = run.translate(_TO_STANDARD)
-    if not standard.startswith(_PACKED) and not _begins_text(binascii.a2b_base64(standard[:16])):
+    try:
+        if not standard.startswith(_PACKED) and not _begins_text(binascii.a2b_base64(standard[:16])):
+            return
+        text = _readable(binascii.a2b_base64(standard + b"=" * (-size % 4)))
+    except binascii.Error:  # there is something else among it, which is no base64
         return
-    text = _readable(binascii.a2b_base64(standard + b"=" * (-size % 4)))
     if text is not None:
         yield text
 

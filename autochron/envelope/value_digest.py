@@ -57,10 +57,17 @@ class _Budget:
 
 def digest_of(value: Any, max_values: int) -> str | None:
     """Return 32 hexadecimal digits; None where the value has more parts than `max_values`, or is too long."""
+    return digest_and_cost(value, max_values)[0]
+
+
+def digest_and_cost(value: Any, max_values: int) -> tuple[str | None, int]:
+    """Return the same, and how many parts were read."""
+    budget = _Budget(max_values)
     try:
-        return _digest(value, _Budget(max_values), 0).hex()
+        digest = _digest(value, budget, 0).hex()
     except TooLargeError:
-        return None
+        digest = None
+    return digest, max_values - max(budget.values, 0)
 
 
 def _digest(value: Any, budget: _Budget, level: int) -> bytes:
@@ -159,7 +166,8 @@ def _attributes(value: Any, kind: type) -> list[Any]:
 
 
 def _flat(held: dict[Any, Any]) -> list[Any]:
-    return [part for key in sorted(held, key=str) for part in (str(key), held[key])]
+    pairs = sorted(((bare.key_text(key), item) for key, item in held.items()), key=lambda pair: pair[0])
+    return [part for pair in pairs for part in pair]
 
 
 def _pairs(value: dict[Any, Any], budget: _Budget, level: int) -> list[Any]:

@@ -36,7 +36,7 @@ from autochron.envelope import types as names
 from autochron.envelope.budget import MOST_VISITS, multiplies
 from autochron.envelope.tags import join
 from autochron.envelope.type_labels import SCALARS, VALUES, label
-from autochron.envelope.value_digest import TooLargeError, digest_of
+from autochron.envelope.value_digest import TooLargeError, digest_and_cost, digest_of
 
 KEY: Final = "$types"
 """Where the tree stands in an input."""
@@ -222,12 +222,14 @@ def _beyond(tree: Any, path: str) -> Iterator[str]:
 class _Walk:
     """One walk through the arguments of a call."""
 
-    __slots__ = ("inside_own", "most", "nodes", "open", "walk")
+    __slots__ = ("inside_own", "left", "most", "nodes", "open", "walk")
 
     def __init__(self, walk: Callable[[Any], Any], most: int) -> None:
         self.walk = walk
         self.most = most
         self.nodes = 0
+        self.left = 2 * MAX_NODES
+        """How many parts may still be read for digests."""
         self.open: set[int] = set()
         self.inside_own = False
 
@@ -240,7 +242,7 @@ class _Walk:
                 continue
             tree = self.tree(value, depth)
             if tree is not None:
-                name = key if type(key) is str else str(key)
+                name = key if type(key) is str else bare.key_text(key)
                 found[f"${name}" if name[:1] == "$" else name] = tree
         return found
 
@@ -256,7 +258,7 @@ class _Walk:
         if identity(value) in self.open:
             return None  # the canonical form tells of a cycle
         if depth >= MAX_DEPTH:
-            return _rest(value)
+            return self.rest(value)
         self.open.add(identity(value))
         try:
             return self._container(value, kind, depth + 1)
@@ -295,7 +297,9 @@ class _Walk:
             "$is": "dict",
             "$keys": sorted([text, self.tree(key, depth)] for text, key, _ in keys if type(key) is not str),
         }
-        if len({str(key) for key, _ in pairs}) < len(pairs):
+        if len({bare.key_text(key) if issubclass(type(key), str) else text for text, key, _ in keys}) < len(
+            keys
+        ):
             found["$values"] = sorted([text, self.walk(item)] for text, _, item in keys)
         return found | self.members(
             ((text if type(key) is not str else key, item) for text, key, item in keys), depth
@@ -368,7 +372,7 @@ class _Walk:
         """Return the tree of a plain object of the user's own, which is written by its attributes unless it is large."""
         outermost = not self.inside_own
         if outermost and objects.show(value) == {"$opaque": names.label(kind)}:
-            rest = _rest(value)
+            rest = self.rest(value)
             return {"$is": label(kind), **(rest if isinstance(rest, dict) else {})}
         self.inside_own = True
         try:
@@ -427,20 +431,41 @@ class _Walk:
 
     # --- state
 
+    def rest(self, value: Any, most: int = MAX_NODES) -> Tree:
+        """Return a digest for a value that is not written.
+
+        All of one argument may read so many parts as one: each object of a ring leads to all the others.
+        """
+        digest = self._digest(value, min(most, MOST_VISITS))
+        if digest is None and most > MOST_VISITS and self.left > 0:
+            self.left -= MOST_VISITS  # to find that out takes about as long
+            if not multiplies(value):
+                digest = self._digest(value, most)
+        return {BEYOND: True} if digest is None else {"$rest": digest}
+
+    def _digest(self, value: Any, most: int) -> str | None:
+        if self.left <= 0:
+            return None
+        digest, cost = digest_and_cost(value, min(most, self.left))
+        self.left -= cost
+        return digest
+
     def held(self, value: Any, depth: int) -> Any:
         if type(value) in SCALARS:
             tree = self.tree(value, depth)
             return [self.walk(value), tree] if tree is not None else [self.walk(value)]
         digest = digest_of(value, _SMALL_STATE)
         if digest is None:  # large: it is told apart, and not shown
-            return _rest(value, MAX_STATE)
+            return self.rest(value, MAX_STATE)
         tree = self.tree(value, depth)
         return [self.walk(value), tree] if tree is not None else [self.walk(value)]
 
     def each(self, state: dict[str, Any], depth: int) -> dict[str, Any]:
         return {
-            str(name): self.held(held, depth)
-            for name, held in sorted(state.items(), key=lambda each: str(each[0]))
+            name: self.held(held, depth)
+            for name, held in sorted(
+                ((bare.key_text(key), held) for key, held in state.items()), key=lambda each: each[0]
+            )
         }
 
     def _state(self, state: dict[str, Any], depth: int) -> dict[str, Any]:
@@ -456,14 +481,6 @@ def _node(name: str, more: dict[str, Any]) -> Tree:
 
 def _without(state: dict[Any, Any], left_out: frozenset[str]) -> Iterator[tuple[Any, Any]]:
     return ((key, held) for key, held in state.items() if key not in left_out)
-
-
-def _rest(value: Any, most: int = MAX_NODES) -> Tree:
-    """Return a digest for a value that is not written."""
-    digest = digest_of(value, min(most, MOST_VISITS))
-    if digest is None and most > MOST_VISITS and not multiplies(value):
-        digest = digest_of(value, most)
-    return {BEYOND: True} if digest is None else {"$rest": digest}
 
 
 _OF_ERRORS = ("filename", "filename2", "errno", "name", "path", "code", "value", "lineno", "offset", "text")

@@ -81,7 +81,7 @@ class Draft(Struct, eq=False):
         sends: what was sent or thrown in, by the number of items before it.
         steps: arguments that were changed in place before an item, by the number of items before it.
         aliases: where in the outcome an argument stands, and which.
-        waiting: how often it was handed over and is still to be written, where there are exchanges.
+        waiting: how often it was handed over and is still to be written.
         taken: how much of standard input was taken inside, and by what.
         is_attended: whether there is more to be done at its end than to note the outcome.
         undo: ends what listens to a stream that stood in the place of standard output.

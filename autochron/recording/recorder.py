@@ -347,11 +347,11 @@ class Recorder:
         if type(draft) is not drafts.Draft:
             return
         draft.waiting -= 1
-        if crossing.seq in self._open:
+        if crossing.seq in self._open or draft.waiting > 0:  # it is written again
             return
         if crossing.form == "value" and not draft.streamed and not draft.wires:
             crossing.record = None
-        elif draft.waiting <= 0:  # else it is written again
+        else:
             draft.let_go_of_bodies()
 
     def dropped(self, crossing: Crossing) -> None:
@@ -506,10 +506,8 @@ class Recorder:
             self._finish_attended(crossing, draft)
         if self.weigh is not None and (size := draft.size) > HEAVY:
             self.weigh(size)
-        if wires is None:
-            self._submit(crossing)
-        else:
-            self._hand_over(crossing, draft)
+        draft.waiting += 1  # as `_hand_over` does
+        self._submit(crossing)
 
     def _hand_over(self, crossing: Crossing, draft: Draft) -> None:
         draft.waiting += 1
@@ -560,7 +558,15 @@ class Recorder:
     def _failed(self, crossing: Crossing, error: Exception) -> None:
         """Take it for the crossing's outcome, and raise it, if a signal handler of the program's raised it; else a fault."""
         if is_interruption(error):
-            draft: Draft = crossing.record
+            draft: Draft | None = crossing.record
+            if draft is None:  # it is written already, by its outcome
+                self._problem(
+                    f"{crossing.address} is recorded by its outcome, and then a signal handler raised {type(error).__name__}"
+                    " in the program in its place (interrupted)"
+                )
+                raise error
+            draft.waiting += 1  # so that the writing thread lets go of nothing meanwhile
+            crossing.record = draft
             if draft.inputs is None:
                 draft.inputs = call_inputs.inputs_of(crossing)
             self._open[crossing.seq] = crossing

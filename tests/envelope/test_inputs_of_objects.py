@@ -14,6 +14,7 @@ import pytest
 
 from autochron.envelope.canonical import canonical, snapshot
 from autochron.envelope.types import label
+from autochron.envelope.value_types import beyond_paths
 from autochron.recording.drafts import by_type
 
 _ran: list[str] = []
@@ -165,3 +166,14 @@ def test_what_is_compared_by_type_only_is_told_once() -> None:
     body = canonical(("a", "b"), ([threading.Lock(), threading.Lock()], {"x": {"y": itertools.count()}}))
     assert by_type(body) == ("(input).a.*: _thread:lock", "(input).b.x.y: itertools:count")
     assert by_type(b'{"a":1}') == ()
+
+
+def test_a_ring_of_objects_in_a_list_is_read_within_one_budget():
+    class Node:
+        pass
+
+    nodes = [Node() for _ in range(60)]
+    for at, node in enumerate(nodes):
+        node.next, node.before, node.far = nodes[at - 59], nodes[at - 1], nodes[(at * 7) % 60]
+    body = canonical(("nodes",), (nodes,))
+    assert beyond_paths(body)

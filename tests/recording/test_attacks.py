@@ -1,0 +1,119 @@
+"""Programs that broke a recording once: what they say, and how they end, is as without one."""
+
+import pytest
+
+from tests.cli import processes
+from tests.recording import woven
+
+KEYS_LIB = "def take(*args, **kwargs): return len(args)\n"
+
+KEYS = """
+import lib
+
+class Loud:
+    def __str__(self):
+        print("str"); return "loud"
+    __repr__ = __str__
+    def __hash__(self): return 1
+    def __eq__(self, other): return self is other
+
+class Text(str):
+    def __str__(self):
+        print("str of text"); return "text"
+    __repr__ = __str__
+
+class Number(int):
+    def __str__(self):
+        print("str of number"); return "number"
+    __repr__ = __str__
+
+class Ends:
+    def __str__(self): raise KeyboardInterrupt
+    __repr__ = __str__
+
+for key in (Loud(), Text("a"), Number(3), Ends(), (1, "a"), None, 1.5, b"b"):
+    print(lib.take({key: 1}, [{key: [key]}], {"nested": {key: {key: 1}}}))
+print(lib.take(**{Text("a"): 1, "b": {Text("c"): 2}}))
+"""
+
+WRAPPED_LIB = "def take(value): return value\n"
+
+WRAPPED = """
+import base64, lib, random
+random.seed(3)
+for size in (33, 48, 60, 96, 480, 2_000):
+    for width in (16, 48, 60, 64, 76):
+        raw = random.randbytes(size)
+        for text in (base64.b64encode(raw).decode(), base64.b64encode(b"some readable words " * size).decode()):
+            lines = [text[at : at + width] for at in range(0, len(text), width)]
+            for joined in ("\\n".join(lines), "\\r\\n".join(lines) + "\\r\\n", "/".join(lines)):
+                assert lib.take({"attachment": joined})["attachment"] == joined
+print("done")
+"""
+
+STORM_LIB = "def take(number): return [number, {'a': number}]\n"
+
+STORM = """
+import lib, signal
+
+class Stop(Exception): pass
+
+def handler(number, frame): raise Stop
+
+signal.signal(signal.SIGALRM, handler)
+stopped = wrong = 0
+while stopped < 60:
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.0003 + (stopped % 7) * 0.00001)
+        for number in range(100_000):
+            wrong += lib.take(number)[0] != number
+    except Stop:
+        stopped += 1
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(stopped, wrong, lib.take(3))
+"""
+
+LOOP_LIB = """
+def busy():
+    while True:
+        pass
+
+def goes_on():
+    while True:
+        continue
+"""
+
+LOOP = """
+import lib, signal
+
+class Stop(Exception): pass
+
+def handler(number, frame): raise Stop(frame.f_code.co_name)
+
+signal.signal(signal.SIGALRM, handler)
+for loop in (lib.busy, lib.goes_on):
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        loop()
+    except Stop as error:
+        print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("lib", "agent"),
+    [(KEYS_LIB, KEYS), (WRAPPED_LIB, WRAPPED), (STORM_LIB, STORM), (LOOP_LIB, LOOP)],
+    ids=["texts of keys", "wrapped base64", "signals", "empty loops that a signal ends"],
+)
+def test_a_recording_changes_nothing(lib, agent, tmp_path):
+    (tmp_path / "lib.py").write_text(lib)
+    (tmp_path / "agent.py").write_text(agent)
+    (tmp_path / "autochron.toml").write_text(woven.RULES)
+    plain = processes.python(tmp_path, "agent.py")
+    recorded = processes.autochron(tmp_path, "run", "--quiet", "agent.py")
+    assert (recorded.status, recorded.text) == (plain.status, plain.text), recorded.said
+    assert "Traceback" not in recorded.said
+    if agent is not STORM:  # there some are cut off in the middle, and told of
+        again = processes.autochron(tmp_path, "replay", "last")
+        assert again.status == 0, again.said
+        assert again.text == plain.text
