@@ -202,6 +202,7 @@ class Replaying(Session):
 
     def begin(self) -> None:
         """Switch serving on."""
+        self.redactor.load()  # not when it is needed: the program may break `open` or `__import__` until then
         joined = self._joined
         invents = self._scope.observes and self._scope.everywhere and not self.plan.is_full
         if invents or self.record.header.ambient or self.activation.values is not None:

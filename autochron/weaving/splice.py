@@ -203,8 +203,8 @@ class _Splice:
         if given is not body:
             self._substitute(emit, given)
         if not _3_13:
-            # A signal handler may raise where a loop goes back to the body's start. Up to 3.12 the table is then asked of what
-            # stands before that, which must be covered as the body is.
+            # A signal handler may raise where a loop goes back to the body's start. Up to 3.12 the table is then asked of
+            # what stands before that, which must be covered as the body is.
             self.told.append(emit.put("NOP"))
         for instruction in emit.instructions:
             if instruction not in self.told:
