@@ -39,7 +39,8 @@ def adapt(crossing: Crossing, value: Any) -> Any:
     """Give what the caller gets instead of a value that is to be followed, or None where there is nothing to follow."""
     kind = type(value)
     if kind is types.CoroutineType:
-        if value.cr_suspended or value.cr_running:  # nobody else can go on with it
+        # Nobody else can go on with one that has begun; and who else holds it would close or await another one.
+        if value.cr_suspended or value.cr_running or is_shared(value):
             return None
         crossing.form = "awaitable"
         return _guarded(crossing, _named(crossing, _awaited(crossing, value), value))

@@ -1,4 +1,4 @@
-"""Whether a generator that a call returns is the caller's alone, and how far it has run.
+"""Whether a generator or a coroutine that a call returns is the caller's alone, and how far it has run.
 
 A stand-in may take its place only then: who else holds the object would read on, or close, another one.
 """

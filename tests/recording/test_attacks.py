@@ -99,11 +99,42 @@ for loop in (lib.busy, lib.goes_on):
         print(error)
 """
 
+KEPT_LIB = """
+kept = []
+
+async def work(number):
+    return number
+
+def keep(number):
+    made = work(number)
+    kept.append(made)
+    return made
+
+def give(number):
+    return work(number)
+"""
+
+KEPT = """
+import asyncio, lib
+
+held = lib.keep(1)
+print(held is lib.kept[-1], held.cr_code.co_name)
+held.close()
+print(lib.kept[-1].cr_frame)
+print(asyncio.run(lib.keep(2)), asyncio.run(lib.give(3)))
+"""
+
 
 @pytest.mark.parametrize(
     ("lib", "agent"),
-    [(KEYS_LIB, KEYS), (WRAPPED_LIB, WRAPPED), (STORM_LIB, STORM), (LOOP_LIB, LOOP)],
-    ids=["texts of keys", "wrapped base64", "signals", "empty loops that a signal ends"],
+    [(KEYS_LIB, KEYS), (WRAPPED_LIB, WRAPPED), (STORM_LIB, STORM), (LOOP_LIB, LOOP), (KEPT_LIB, KEPT)],
+    ids=[
+        "texts of keys",
+        "wrapped base64",
+        "signals",
+        "empty loops that a signal ends",
+        "a coroutine that is kept",
+    ],
 )
 def test_a_recording_changes_nothing(lib, agent, tmp_path):
     (tmp_path / "lib.py").write_text(lib)
@@ -113,7 +144,7 @@ def test_a_recording_changes_nothing(lib, agent, tmp_path):
     recorded = processes.autochron(tmp_path, "run", "--quiet", "agent.py")
     assert (recorded.status, recorded.text) == (plain.status, plain.text), recorded.said
     assert "Traceback" not in recorded.said
-    if agent is not STORM:  # there some are cut off in the middle, and told of
+    if agent not in (STORM, KEPT):  # of these, replays are refused, and say why
         again = processes.autochron(tmp_path, "replay", "last")
         assert again.status == 0, again.said
         assert again.text == plain.text
