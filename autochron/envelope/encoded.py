@@ -137,7 +137,8 @@ def _masked(match: re.Match[str], looker: _Looker) -> str:
 
 
 def _is_secret(run: str, looker: _Looker) -> bool:
-    run = run.replace("\n", "").replace("\r", "")
+    if "\n" in run or "\r" in run:
+        run = run.replace("\n", "").replace("\r", "")
     if len(run) < _SHORTEST:
         return False
     return any(looker.mask_decoded(decoded) != decoded for decoded in _decodings(run.encode()))
