@@ -6,15 +6,14 @@ coroutine. Each is followed to its end, in a stand-in of the same type where Pyt
 
 from __future__ import annotations
 
-import abc
 import sys
 import types
 import weakref
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Generator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from autochron._bare import class_attribute, identity
+from autochron._bare import bases_of, identity, space_of
 from autochron._relay import Begun, Relay
 from autochron.crossing import streams
 from autochron.crossing.iterators import LAZY, Steps
@@ -27,10 +26,6 @@ PLAIN = frozenset(
     {type(None), bool, int, float, complex, str, bytes, bytearray, list, dict, tuple, set, frozenset}
 )
 """Types that are there as soon as they are returned: most values, so they are sorted out first."""
-
-_METACLASSES = frozenset({type, abc.ABCMeta})
-"""Those of nearly all classes; others may answer `hasattr` by code of the program."""
-_has_attribute: Callable[[type, str], bool] = hasattr
 
 _GENERATORS = frozenset({types.GeneratorType, types.AsyncGeneratorType})
 
@@ -46,19 +41,20 @@ def adapt(crossing: Crossing, value: Any) -> Any:
         return _guarded(crossing, _named(crossing, _awaited(crossing, value), value))
     if kind in _GENERATORS or kind in LAZY:
         return None if is_shared(value) else _iterator(crossing, value)
-    has = _has_attribute if type(kind) in _METACLASSES else _defines
-    if (has(kind, "__next__") or has(kind, "__anext__")) and crossing.handler.follows_object(crossing, value):
+    if (_defines(kind, "__next__") or _defines(kind, "__anext__")) and crossing.handler.follows_object(
+        crossing, value
+    ):
         crossing.form = "object"
         streams.follow(value, streams.LiveSteps(crossing))
         crossing.handler.looked(crossing, value)
         return value
     # By the type alone: `asyncio.isfuture` and `isinstance` ask the object, and a lazy one would be evaluated.
-    if has(kind, "_asyncio_future_blocking") or _is_of_a_pool(kind):
+    if _defines(kind, "_asyncio_future_blocking") or _is_of_a_pool(kind):
         crossing.form = "future"
-        crossing.handed = {"task": has(kind, "get_coro"), "pending": not value.done()}
+        crossing.handed = {"task": _defines(kind, "get_coro"), "pending": not value.done()}
         value.add_done_callback(lambda future: _future_done(crossing, future))
         return value
-    if has(kind, "__await__"):
+    if _defines(kind, "__await__"):
         crossing.form = "awaitable"
         return _guarded(crossing, _followed_type()(value, crossing))
     return None
@@ -175,7 +171,12 @@ async def _iterated_async(crossing: Crossing, iterator: Any, begun: bool) -> Asy
 
 
 def _defines(kind: type, name: str) -> bool:
-    return class_attribute(kind, name) is not None
+    """Return whether a class defines a method; not by `hasattr`, which runs what its metaclass or a descriptor defines."""
+    for base in bases_of(kind):
+        space = space_of(base)
+        if name in space:
+            return space[name] is not None
+    return False
 
 
 def _is_of_a_pool(kind: type) -> bool:

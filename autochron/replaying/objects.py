@@ -65,7 +65,8 @@ def made_again(serving: Served, handed: dict[str, Any]) -> Any:
     if reason is not None:
         raise CodecError(f"{name} can't be made from a trace: {reason}; let the boundary return plain data")
     value: Any = object.__new__(cls)
-    steps = ServedSteps(serving, value, handed["states"], f"{serving.envelope.address}'s {cls.__qualname__}")
+    states = handed.get("states", {})  # none of what never had an attribute
+    steps = ServedSteps(serving, value, states, f"{serving.envelope.address}'s {cls.__qualname__}")
     streams.follow(value, steps)
     return value
 

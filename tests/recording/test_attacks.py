@@ -125,18 +125,45 @@ print(asyncio.run(lib.keep(2)), asyncio.run(lib.give(3)))
 """
 
 
-@pytest.mark.parametrize(
-    ("lib", "agent"),
-    [(KEYS_LIB, KEYS), (WRAPPED_LIB, WRAPPED), (STORM_LIB, STORM), (LOOP_LIB, LOOP), (KEPT_LIB, KEPT)],
-    ids=[
-        "texts of keys",
-        "wrapped base64",
-        "signals",
-        "empty loops that a signal ends",
-        "a coroutine that is kept",
-    ],
-)
-def test_a_recording_changes_nothing(lib, agent, tmp_path):
+GIVEN_LIB = "def give(value): return value\n"
+
+GIVEN = """
+import lib
+from unittest import mock
+
+class Nothing:
+    def __iter__(self): return self
+    def __next__(self): raise StopIteration
+
+class Asked:
+    def __get__(self, value, owner):
+        print("asked")
+        raise AttributeError
+
+class Asks:
+    __await__ = _asyncio_future_blocking = Asked()
+
+print(list(lib.give(Nothing())))
+for made in (mock.MagicMock, mock.AsyncMock, mock.Mock):
+    held = made()
+    lib.give(held)
+    print(sorted(held._mock_children))
+lib.give(Asks)
+"""
+
+PROGRAMS = {
+    "texts of keys": (KEYS_LIB, KEYS),
+    "wrapped base64": (WRAPPED_LIB, WRAPPED),
+    "signals": (STORM_LIB, STORM),
+    "empty loops that a signal ends": (LOOP_LIB, LOOP),
+    "a coroutine that is kept": (KEPT_LIB, KEPT),
+    "classes that answer": (GIVEN_LIB, GIVEN),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_recording_changes_nothing(name, tmp_path):
+    lib, agent = PROGRAMS[name]
     (tmp_path / "lib.py").write_text(lib)
     (tmp_path / "agent.py").write_text(agent)
     (tmp_path / "autochron.toml").write_text(woven.RULES)
@@ -144,7 +171,19 @@ def test_a_recording_changes_nothing(lib, agent, tmp_path):
     recorded = processes.autochron(tmp_path, "run", "--quiet", "agent.py")
     assert (recorded.status, recorded.text) == (plain.status, plain.text), recorded.said
     assert "Traceback" not in recorded.said
-    if agent not in (STORM, KEPT):  # of these, replays are refused, and say why
+    if agent not in (STORM, KEPT, GIVEN):  # of these, replays are refused, and say why
         again = processes.autochron(tmp_path, "replay", "last")
         assert again.status == 0, again.said
         assert again.text == plain.text
+
+
+def test_an_object_of_items_without_attributes_is_served(tmp_path):
+    (tmp_path / "lib.py").write_text(GIVEN_LIB)
+    (tmp_path / "autochron.toml").write_text(woven.RULES)
+    (tmp_path / "agent.py").write_text(
+        "import lib\nclass Nothing:\n    def __iter__(self): return self\n    def __next__(self): raise StopIteration\n"
+        "print(list(lib.give(Nothing())))\n"
+    )
+    processes.autochron(tmp_path, "run", "--quiet", "agent.py")
+    again = processes.autochron(tmp_path, "replay", "last")
+    assert (again.status, again.text) == (0, "[]\n"), again.said
