@@ -118,7 +118,14 @@ def test_four_calls_with_a_large_value_cost_two_copies(kind, stored, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kind", "calls", "megabytes"), [("json", 4, 40), ("stream", 4, 40), ("stream", 40, 4)]
+    ("kind", "calls", "megabytes"),
+    [
+        ("stream", 20, 4),
+        *(
+            pytest.param(*each, marks=pytest.mark.thorough)
+            for each in (("json", 4, 40), ("stream", 4, 40), ("stream", 80, 4))
+        ),
+    ],
 )
 def test_bodies_of_exchanges_cost_two_copies_and_none_is_kept_with_its_response(
     kind, calls, megabytes, tmp_path
