@@ -130,11 +130,13 @@ class Record(Protocol):
 
     Attributes:
         size: how many crossings it has.
+        is_whole: whether all of it is in memory anyway.
     """
 
     header: Header
     footer: Footer | None
     size: int
+    is_whole: bool
 
     def __iter__(self) -> Iterator[Envelope]:
         """Read the envelopes in order of start, from the first one each time, with the memory of a few."""

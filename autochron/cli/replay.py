@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from autochron.cli.options import FLAG, MANY, VALUE, parse
 from autochron.cli.run import program_of
 from autochron.errors import UsageError
-from autochron.model import Envelope, Replayed, ReplaySummary
+from autochron.model import Divergence, ReplaySummary
 from autochron.session.replaycommand import Wanted, run_replayed
 from autochron.session.replaying import SHORT, Replaying
 from autochron.session.running import Options
+
+if TYPE_CHECKING:
+    from autochron.report.tree import Drawing
 
 HELP = """\
 usage: autochron replay TRACE [OPTION ...] [-- PROGRAM [ARG ...]]
@@ -66,12 +70,15 @@ def replay(arguments: list[str]) -> int:
     def report(summary: ReplaySummary, replaying: Replaying) -> None:
         from autochron.report.replay import write_replay  # lazy: after the program
 
-        def crossings() -> tuple[list[Replayed], Iterable[Envelope]]:
-            record = replaying.record
-            replayed = [each for each, _ in replaying.director.replayed()]
-            return replayed, record if record.size <= SHORT else ()
+        def draw(divergences: Sequence[Divergence]) -> Drawing:
+            from autochron.report.tree import draw_replay  # lazy: only where there is something to see
 
-        write_replay(summary, sys.stderr, quiet=quiet, as_json=as_json, crossings=crossings)
+            record = replaying.record
+            replayed = (each for each, _ in replaying.director.each_replayed())
+            recorded = record if record.size <= SHORT else ()
+            return draw_replay(replayed, divergences, recorded, get=record.get)
+
+        write_replay(summary, sys.stderr, quiet=quiet, as_json=as_json, draw=draw)
 
     watch = "--no-watch" not in parsed.flags
     options = Options(parsed.values.get("--rules"), parsed.values.get("--store"), watch=watch)

@@ -26,7 +26,7 @@ class Cursor:
 
     def __init__(self, record: Record, on_read: Callable[[Envelope], object]) -> None:
         self.window = Window(record)
-        self.is_short = record.size <= SHORT
+        self.is_short = record.is_whole and record.size <= SHORT
         """Whether all of it stays at hand, so that nothing is to be let go."""
         self.on_read = on_read
         """Told of each envelope as it is read, in order of start."""

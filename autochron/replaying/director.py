@@ -617,7 +617,11 @@ class Director:
     def replayed(self) -> list[tuple[Replayed, Met | None]]:
         """Give the crossings as they were in the replay, and what more is kept of each."""
         with self._lock:
-            return list(self.log.replayed(self.given))
+            return list(self.each_replayed())
+
+    def each_replayed(self) -> Iterator[tuple[Replayed, Met | None]]:
+        """Yield the same one by one, in the memory of one, once nothing crosses any more."""
+        return self.log.replayed(self.given)
 
 
 def _kin(lane: str) -> str:

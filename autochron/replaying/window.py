@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 AHEAD = 8192
 """Envelopes that are read beyond the furthest one that was met, and which a late lane may lag behind."""
 
-LEAST = 512
+LEAST = 128
 """As many are read whatever their size."""
 
-VOLUME = 64 << 20
+VOLUME = 16 << 20
 """Bytes of their inputs, beyond which no more than that are read ahead."""
 
 _BATCH = 1024
@@ -74,7 +74,8 @@ class Window:
 
     def read(self, reached: int) -> Iterable[Envelope]:
         """Read on, where that is due, once a replay has got to a place; gives what is new."""
-        if self.record.size <= LEAST and not self.last:  # at once: hardly any record of a test is longer
+        # At once: hardly any record of a test is longer.
+        if self.record.is_whole and self.record.size <= SHORT and not self.last:
             self.by_seq = {envelope.seq: envelope for envelope in self._source}
             self.is_whole = True
             return list(self.by_seq.values())

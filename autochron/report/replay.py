@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from msgspec.json import encode
@@ -11,7 +11,7 @@ from autochron.model import Divergence, ReplaySummary
 from autochron.report.text import Page, plural
 
 if TYPE_CHECKING:
-    from autochron.model import Envelope, Replayed
+    from autochron.report.tree import Drawing
 
 _FEW = 5
 _LINES = 40
@@ -24,14 +24,14 @@ def write_replay(
     *,
     quiet: bool,
     as_json: bool,
-    crossings: Callable[[], tuple[Sequence[Replayed], Iterable[Envelope]]],
+    draw: Callable[[Sequence[Divergence]], Drawing],
 ) -> None:
-    """Say whether replay and record agree, and where they don't; `crossings` gives what crossed, and what was recorded."""
+    """Say whether replay and record agree, and where they don't; `draw` draws the crossings with what differed."""
     try:
         if as_json:
             stream.write(encode(summary).decode() + "\n")
         elif not (summary.same and quiet):
-            _write(summary, Page(stream), crossings)
+            _write(summary, Page(stream), draw)
         stream.flush()
     except (OSError, ValueError):  # nobody reads
         return
@@ -40,17 +40,13 @@ def write_replay(
 def _write(
     summary: ReplaySummary,
     page: Page,
-    crossings: Callable[[], tuple[Sequence[Replayed], Iterable[Envelope]]],
+    draw: Callable[[Sequence[Divergence]], Drawing],
 ) -> None:
     errors = [each for each in summary.divergences if each.severity == "error"]
     warnings = [each for each in summary.divergences if each.severity == "warning"]
     _write_verdict(summary, page, errors, warnings)
     if summary.crossings and (summary.live or errors):
-        from autochron.report.tree import draw_replay  # lazy: only where there is something to see
-
-        replayed, recorded = crossings()
-        told = [each for each in summary.divergences if each.severity != "notice"]
-        draw_replay(replayed, told, recorded).write(page, limit=_LINES)
+        draw([each for each in summary.divergences if each.severity != "notice"]).write(page, limit=_LINES)
     else:
         _write_list(page, errors[1:], "errors", "  then: ")
         _write_list(page, warnings, "warnings", "  ", "yellow")

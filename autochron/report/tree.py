@@ -240,34 +240,55 @@ def _knot(envelope: Envelope, *, rank: int = 0, remark: str = "", root: int | No
 
 
 def draw_replay(
-    crossings: Sequence[Replayed], divergences: Sequence[Divergence], recorded: Iterable[Envelope] = ()
+    crossings: Iterable[Replayed],
+    divergences: Sequence[Divergence],
+    recorded: Iterable[Envelope] = (),
+    *,
+    get: Callable[[int], Envelope] | None = None,
 ) -> Drawing:
     """Draw a replay: what was live or opened, what is extra, what did not happen, and what differed where.
 
-    With the recorded envelopes what did not happen stands in its place, else at the end.
+    Args:
+        crossings: in order of start.
+        divergences: what differed.
+        recorded: the recorded envelopes; with them what did not happen stands in its place, else at the end.
+        get: reads a recorded envelope; with it none is kept that went as it was recorded.
     """
     by_address: dict[str, list[Divergence]] = {}
     for each in divergences:
         by_address.setdefault(each.address, []).append(each)
     shown: dict[int, Shown] = {}
+    places: dict[int, int] = {}
     knots: list[tuple[tuple[int, int], Knot]] = []
-    for crossing in sorted(crossings, key=lambda each: each.envelope.seq):
+    for crossing in crossings:
         notes = by_address.pop(crossing.envelope.address, [])
-        drawn = shown[crossing.envelope.seq] = _replayed(crossing, notes)
+        drawn = _replayed(crossing, notes)
+        if crossing.recorded is not None:
+            places[crossing.envelope.seq] = crossing.recorded.seq
+        if get is None or drawn.mark is not None:
+            shown[crossing.envelope.seq] = drawn
         rank = max(_rank(drawn.notes), int(crossing.mode != "served"), 2 * (drawn.mark == _EXTRA))
         knot = _knot(crossing.envelope, rank=rank, remark=crossing.mode)
         knots.append(((crossing.envelope.seq, 0), knot))
     missing = {
         address for address, told in by_address.items() if any(each.kind == "missing" for each in told)
     }
-    for place, knot, drawn in list(_missing(missing, crossings, recorded if missing else (), by_address)):
+    now = {seq: place for place, seq in places.items()}
+    for place, knot, drawn in list(_missing(missing, now, recorded if missing else (), by_address)):
         shown[knot.key] = drawn
         knots.append((place, knot))
         del by_address[drawn.envelope.address]
     rest = [Note(each.message, each.severity) for told in by_address.values() for each in told]
     rest.sort(key=lambda note: _HEAVIEST.index(note.severity))
     ordered = [knot for _, knot in sorted(knots, key=lambda each: each[0])]
-    return Drawing(ordered, shown.__getitem__, weigh=((3, 1), (1, 1), (0, 1), (0, 2)), notes=rest)
+
+    def find(place: int) -> Shown:
+        drawn = shown.get(place)
+        if drawn is not None or get is None:
+            return shown[place]
+        return Shown(get(places[place]))
+
+    return Drawing(ordered, find, weigh=((3, 1), (1, 1), (0, 1), (0, 2)), notes=rest)
 
 
 _LIVE: Part = ("●", "green")
@@ -304,13 +325,12 @@ def _style(divergences: Sequence[Divergence], default: Severity) -> str:
 
 def _missing(
     addresses: set[str],
-    crossings: Sequence[Replayed],
+    now: Mapping[int, int],
     recorded: Iterable[Envelope],
     told: Mapping[str, Sequence[Divergence]],
 ) -> Iterator[tuple[tuple[int, int], Knot, Shown]]:
-    """Give what did not happen, behind what came before it when it was recorded."""
-    met = sorted((each.recorded.seq, each.envelope.seq) for each in crossings if each.recorded is not None)
-    now = dict(met)
+    """Yield what did not happen, behind what came before it when it was recorded; `now` has places by recorded ones."""
+    met = sorted(now.items())
     found = {each.seq: each for each in recorded if each.address in addresses}
     for seq, envelope in found.items():
         at = bisect_right(met, (seq, 0))

@@ -313,7 +313,9 @@ def _note_difference(director: Director, found: OutputDifference, severity: Seve
 def _served(director: Director) -> Iterator[Envelope]:
     """Return the recorded crossings that were served."""
     return (
-        each.recorded for each, _ in director.replayed() if each.mode != "live" and each.recorded is not None
+        each.recorded
+        for each, _ in director.each_replayed()
+        if each.mode != "live" and each.recorded is not None
     )
 
 

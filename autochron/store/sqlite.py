@@ -155,15 +155,22 @@ class SqliteStore:
         return self._envelopes(number)
 
     def record(self, reference: str) -> Record:
-        """Open a trace to be replayed; a large one is read as far as is needed."""
-        from autochron.store.stored import StoredRecord, is_large  # lazy: as above
+        """Open a trace to be replayed; a large one that one process wrote is read as far as is needed."""
+        from autochron.store import reading  # lazy: as above
+        from autochron.store.stored import StoredRecord, can_stay, read_whole
         from autochron.store.whole import WholeRecord
 
         with self._existing() as connection:
             number = self._number(connection, reference)
-            if is_large(connection, number):
-                return StoredRecord(self.path, number, *self._outline(connection, number))
-        return WholeRecord(self.load(reference))
+            connection.execute("BEGIN")
+            outline = self._outline(connection, number)
+            envelopes: Iterator[Envelope] = reading.envelopes(connection, self.path, number)
+            if can_stay(connection, number):
+                whole = read_whole(connection, number, envelopes)
+                if whole is None:
+                    return StoredRecord(self.path, number, *outline)
+                envelopes = iter(whole)
+            return WholeRecord(Trace(outline[0], tuple(envelopes), outline[1]))
 
     def drop(self, ids: Sequence[str]) -> None:
         """Drop traces by their ids, and give their room back; what isn't there is passed over.

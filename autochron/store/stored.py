@@ -21,7 +21,10 @@ from autochron.store.rows import SHIFT
 from autochron.store.whole import ruled_by
 
 LARGE = 20_000
-"""Crossings from which on a trace is not read whole."""
+"""Crossings beyond which a trace is not read whole."""
+
+VOLUME = 32 << 20
+"""Bytes of inputs beyond which it is not, either: a conversation that grows is stored once, and read again at each turn."""
 
 _MASK = (1 << SHIFT) - 1
 
@@ -62,6 +65,8 @@ _inherited: list[sqlite3.Connection] = []
 
 class StoredRecord:
     """The record of a large trace that one process wrote."""
+
+    is_whole = False
 
     def __init__(self, path: str, number: int, header: Header, footer: Footer | None) -> None:
         """Open it as far as it is written now."""
@@ -200,7 +205,23 @@ class StoredRecord:
         self._bodies = Bodies(self._connection, self._path)
 
 
-def is_large(connection: sqlite3.Connection, number: int) -> bool:
-    """Tell whether a trace is one for `StoredRecord`: large, and written by one process."""
+def can_stay(connection: sqlite3.Connection, number: int) -> bool:
+    """Return whether a trace can be a `StoredRecord`: one process wrote it."""
+    return not is_shared(connection, bounds_of(number))
+
+
+def read_whole(
+    connection: sqlite3.Connection, number: int, envelopes: Iterator[Envelope]
+) -> list[Envelope] | None:
+    """Read envelopes into memory; None where there are more than `LARGE`, or their inputs take more than `VOLUME`."""
     (crossings,) = connection.execute("SELECT crossings FROM trace WHERE number = ?", (number,)).fetchone()
-    return crossings > LARGE and not is_shared(connection, bounds_of(number))
+    if crossings > LARGE:
+        return None
+    read: list[Envelope] = []
+    volume = 0
+    for envelope in envelopes:
+        read.append(envelope)
+        volume += len(envelope.input)
+        if volume > VOLUME:
+            return None
+    return read

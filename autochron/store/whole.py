@@ -12,6 +12,8 @@ from autochron.model import Crossed, Envelope, Kind, Trace
 class WholeRecord:
     """The record of a trace that has been read."""
 
+    is_whole = True
+
     def __init__(self, trace: Trace) -> None:
         self.header = trace.header
         self.footer = trace.footer

@@ -138,3 +138,28 @@ def test_bodies_of_exchanges_cost_two_copies_and_none_is_kept_with_its_response(
     assert after - before <= 64 + 2 * megabytes
     replayed = subprocess.run([sys.executable, "-m", "autochron", "replay", "last"], cwd=tmp_path)
     assert replayed.returncode == 0
+
+
+CONVERSATION = """
+import sys
+import tools
+
+messages = [{"role": "system", "content": "three word text " * 20_000}]
+for turn in range(int(sys.argv[1])):
+    messages.append({"role": "user", "content": f"question {turn}"})
+    messages.append({"role": "assistant", "content": str(tools.take(list(messages)))})
+print(len(messages))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [(), ("--live", "take[300]")], ids=["served", "live"])
+def test_a_replay_does_not_keep_what_each_turn_of_a_conversation_was_given(options, tmp_path):
+    (tmp_path / "autochron.toml").write_text(RULES)
+    (tmp_path / "tools.py").write_text(TOOLS)
+    (tmp_path / "agent.py").write_text(CONVERSATION)
+    words = ["-m", "autochron", "run", "--quiet", "agent.py", "500"]
+    recorded, before = most_memory(tmp_path, *words)
+    replayed, after = most_memory(tmp_path, "-m", "autochron", "replay", "last", *options)
+    assert replayed == recorded
+    assert after - before <= 96  # all inputs together take 160 MB
