@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from autochron._originals import os
-from autochron.envelope.types import absolute_file, relative_file
+from autochron.envelope.types import absolute_file, has_root, on_root_change, relative_file
 from autochron.weaving.gate import THROUGH
 
 MAX_FRAMES = 200
@@ -30,7 +30,17 @@ def describe(traceback: types.TracebackType | None, below: types.FrameType) -> l
         traceback = traceback.tb_next
     if len(entries) > MAX_FRAMES:
         entries = entries[: MAX_FRAMES // 2] + entries[-MAX_FRAMES // 2 :]
-    return [_describe_entry(entry) for entry in entries]
+    described: dict[
+        tuple[int, int, int | None], list[Any]
+    ] = {}  # of a recursion most frames are at the same place
+    frames = []
+    for entry in entries:
+        place = (id(entry.tb_frame.f_code), entry.tb_lasti, entry.tb_lineno)
+        frame = described.get(place)
+        if frame is None:
+            frame = described[place] = _describe_entry(entry)
+        frames.append(frame)
+    return frames
 
 
 def _describe_entry(entry: types.TracebackType) -> list[Any]:
@@ -47,8 +57,27 @@ _PACKAGES = "{site-packages}"
 _FOLDERS = ("/site-packages/", "/dist-packages/")
 
 
+_labels: dict[str, str] = {}
+"""The labels of files: an exception that crosses many boundaries has its frames described at each."""
+
+_LABELS = 4096
+
+on_root_change(_labels.clear)
+
+
 def _label(file: str) -> str:
-    """Name a frame's file so that it means the same on every machine, and says nothing of this one."""
+    """Return a file's name that means the same on every machine, and says nothing of this one."""
+    known = _labels.get(file)
+    if known is None:
+        known = _new_label(file)
+        if has_root():  # else it depends on the working folder
+            if len(_labels) >= _LABELS:
+                _labels.clear()
+            _labels[file] = known
+    return known
+
+
+def _new_label(file: str) -> str:
     named = relative_file(file)
     for folder in _FOLDERS:
         _, found, inner = named.rpartition(folder)

@@ -54,6 +54,11 @@ def set_root(path: str) -> None:
         listener()
 
 
+def has_root() -> bool:
+    """Return whether names are relative to a folder that was set, and not to the working folder."""
+    return bool(_root[0])
+
+
 def on_root_change(listener: Any) -> None:
     """Call `listener()` when names made before may be stale."""
     _listeners.append(listener)
