@@ -16,6 +16,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import attrs
+import pydantic
+
 import autochron
 from bench.measure import Case, Figure, Size, ratio, turn_about
 
@@ -66,6 +69,33 @@ def _spaced(number: int) -> types.SimpleNamespace:
     return types.SimpleNamespace(number=number, links=[])
 
 
+@attrs.define(eq=False)
+class Attrs:
+    """A node that attrs made."""
+
+    number: int
+    links: list[Any] = attrs.Factory(list)
+
+
+class Model(pydantic.BaseModel):
+    """A node that is a model."""
+
+    number: int
+    links: list[Any] = []
+
+
+class Error(Exception):
+    """A node that is an exception."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.links: list[Any] = []
+
+
+def _numbered(number: int) -> dict[Any, Any]:
+    return {number: {}, (number, "links"): []}
+
+
 KINDS: dict[str, Callable[[int], Any]] = {
     "list": _listed,
     "dict": _mapped,
@@ -74,10 +104,16 @@ KINDS: dict[str, Callable[[int], Any]] = {
     "object": Plain,
     "slots": Slotted,
     "namespace": _spaced,
+    "attrs": Attrs,
+    "pydantic": lambda number: Model(number=number),
+    "exception": Error,
+    "keys": _numbered,
 }
 
 
 def _links(node: Any) -> list[Any]:
+    if isinstance(node, dict) and "links" not in node:
+        return node[next(key for key in node if isinstance(key, tuple))]  # type: ignore[no-any-return]
     if isinstance(node, list):
         return node[1]  # type: ignore[no-any-return]
     return node["links"] if isinstance(node, dict) else node.links  # type: ignore[no-any-return]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autochron._late import late
 from autochron.envelope import commands, contexts, encoded, signin
 from autochron.envelope.patterns import may_hold_needle, may_hold_vendors
+from autochron.envelope.revealing import hides_bytes, hides_letters
 
 if TYPE_CHECKING:
     from autochron.envelope.scanner import Scanner
@@ -21,16 +21,6 @@ _LONGEST = 200
 _MOST = 4096
 # What makes a piece a part of what a context tells: statements of SQL, lines of netrc, objects that ask for a token.
 _TELLING = ("identified", " into", "passw", "grant_type", "redirect_uri")
-# Escapes that can hide a letter, a sign or a slash of a secret from a search of raw text.
-_HIDING = late(r"\\u00[2-7]|\\/")
-_TAGS = tuple(f"{tag}{end}" for tag in ("$dict", "$bytes", "$bytearray") for end in ('"', "\\"))
-
-
-def is_hidden(text: str) -> bool:
-    """Return whether raw text has what a quick look doesn't see through: escapes, keys as items of arrays, base64."""
-    if "\\" in text and _HIDING.search(text):
-        return True
-    return "$" in text and any(tag in text for tag in _TAGS)
 
 
 class KnownPieces:
@@ -67,7 +57,7 @@ class KnownPieces:
         for word in _TELLING:
             if word in lower:
                 return False
-        if is_hidden(pieces) or may_hold_needle(pieces) or "%" in pieces:
+        if hides_letters(pieces) or hides_bytes(pieces) or may_hold_needle(pieces) or "%" in pieces:
             return False
         if "=" in pieces and signin.may_be_in(pieces):
             return False

@@ -20,10 +20,11 @@ from autochron._pauses import pause
 from autochron.envelope import contexts, encoded
 from autochron.envelope.commands import mask_sequence
 from autochron.envelope.encoded import unpack
-from autochron.envelope.known_pieces import KnownPieces, is_hidden
+from autochron.envelope.known_pieces import KnownPieces
 from autochron.envelope.names import SecretNames, holds_number
 from autochron.envelope.own_patterns import OwnPatterns
 from autochron.envelope.patterns import MASK, is_vendors_secret, mask_formats, may_hold_format
+from autochron.envelope.revealing import reveal
 from autochron.envelope.signin import KEYS as SIGN_IN_KEYS
 from autochron.envelope.spans import Span, apply
 
@@ -105,14 +106,19 @@ class Scanner:
         return self._suspicious(body.decode("latin-1"))
 
     def _suspicious(self, text: str) -> bool:
-        if self._known.make_up(text):
-            return self._own.may_be_in(text)
-        return self.suspicious_decoded(text) or encoded.may_be_in(text, self)
+        plain = reveal(text, self._any_key_secret)
+        if plain is None:
+            return True
+        if self._known.make_up(plain):
+            return self._own.may_be_in(plain)
+        return self._suspicious_plain(plain) or encoded.may_be_in(plain, self)
 
     def suspicious_decoded(self, text: str) -> bool:
         """Return whether there may be something to mask that is not encoded."""
-        if is_hidden(text):
-            return True
+        plain = reveal(text, self._any_key_secret)
+        return plain is None or self._suspicious_plain(plain)
+
+    def _suspicious_plain(self, text: str) -> bool:
         # Of a long text a hint is there anyway, and finding one first would be to look twice.
         if (len(text) > _LONG or self.names.may_be_in(text)) and self._any_name(text):
             return True
@@ -124,6 +130,9 @@ class Scanner:
         if self._any_secret(pieces):
             return True
         return contexts.may_be_in(text, self.names)
+
+    def _any_key_secret(self, keys: set[str]) -> bool:
+        return self._any_secret({key[-_MAX_NAME:] for key in keys})
 
     def _any_secret(self, pieces: set[str]) -> bool:
         """Judge those keys that were not seen before."""
