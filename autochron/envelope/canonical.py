@@ -514,10 +514,14 @@ def _walk(value: Any, open_: _Open) -> Any:
 def _walk_inside(value: Any, open_: _Open) -> Any:
     kind = type(value)  # `isinstance` would ask the object for its `__class__`
     if issubclass(kind, dict):
-        items = list(dict.items(value))
-        if all(type(key) is str for key, _ in items):
-            return {_walk(key, open_): _walk(item, open_) for key, item in items}
-        pairs = [[_walk(key, open_), _walk(item, open_)] for key, item in items]
+        pairs = []
+        is_text = True
+        for key, item in list(dict.items(value)):
+            if type(key) is not str:
+                is_text = False
+            pairs.append([_walk(key, open_), _walk(item, open_)])
+        if is_text:
+            return dict(pairs)
         return {"$dict": sorted(pairs, key=lambda pair: msgspec.json.encode(pair[0]))}
     if issubclass(kind, (list, tuple)):
         base: Any = list if issubclass(kind, list) else tuple

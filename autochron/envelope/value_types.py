@@ -219,6 +219,12 @@ def _beyond(tree: Any, path: str) -> Iterator[str]:
             yield from _beyond(each, path)
 
 
+def _is_written_as_it_is(value: Any) -> bool:
+    """Return whether the canonical form of a value is what the encoder writes."""
+    kind = type(value)
+    return bool((kind is str and value.isascii()) or (kind is int and -(2**63) <= value < 2**64))
+
+
 class _Walk:
     """One walk through the arguments of a call."""
 
@@ -292,7 +298,7 @@ class _Walk:
             found = self.members(pairs, depth)
             return {"$is": "dict", **found} if any(key[:1] == "$" for key, _ in pairs) else found
         # The canonical form writes some keys as text: `1` and `"1"` would be one.
-        keys = [(_encode(self.walk(key)).decode(), key, item) for key, item in pairs]
+        keys = [(key if type(key) is str else self._key_text(key), key, item) for key, item in pairs]
         found = {
             "$is": "dict",
             "$keys": sorted([text, self.tree(key, depth)] for text, key, _ in keys if type(key) is not str),
@@ -300,10 +306,13 @@ class _Walk:
         if len({bare.key_text(key) if issubclass(type(key), str) else text for text, key, _ in keys}) < len(
             keys
         ):
-            found["$values"] = sorted([text, self.walk(item)] for text, _, item in keys)
-        return found | self.members(
-            ((text if type(key) is not str else key, item) for text, key, item in keys), depth
-        )
+            found["$values"] = sorted([self._key_text(key), self.walk(item)] for _, key, item in keys)
+        return found | self.members(((text, item) for text, _, item in keys), depth)
+
+    def _key_text(self, key: Any) -> str:
+        """Return the canonical form of a key."""
+        plain = _is_written_as_it_is(key) or (type(key) is tuple and all(map(_is_written_as_it_is, key)))
+        return _encode(key if plain else self.walk(key)).decode()
 
     def _set(self, value: Any, depth: int) -> dict[str, Any]:
         typed = [[self.walk(item), tree] for item in value if (tree := self.tree(item, depth)) is not None]
