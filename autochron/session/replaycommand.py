@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from autochron import _originals, _seed
 from autochron._finalization import keep_modules_at_exit
 from autochron._originals import os
+from autochron._runtime.recursion import enough_frames
 from autochron.config import default_store, find_rule_file
 from autochron.effects.snapshots import SnapshotFolder
 from autochron.envelope.redaction import Redactor
@@ -242,6 +243,10 @@ class _ReplayEnding:
         `uncaught` is the type of the exception that ended the program, if one did; `flushes` tells whether what waits in
         standard output is written at that end.
         """
+        with enough_frames():
+            return self._finish(status, uncaught, flushes=flushes)
+
+    def _finish(self, status: int | None, uncaught: str | None, *, flushes: bool) -> int:
         replaying = self._replaying
         self._capture.stop(flushes=flushes)
         if replaying.watching is not None:

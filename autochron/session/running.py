@@ -10,6 +10,7 @@ from msgspec import structs
 
 from autochron import _originals
 from autochron._originals import os
+from autochron._runtime.recursion import enough_frames
 from autochron.config import default_store, find_rule_file
 from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, RuleError
@@ -323,6 +324,13 @@ class _Ending:
         if self._done or _originals.getpid() != self._process:
             return
         self._done = True
+        with enough_frames():
+            status = self._finish()
+        end_process(self.status)
+        if status and not self.status:
+            end_with(status)
+
+    def _finish(self) -> int | None:
         if self.undo is not None:
             self.undo()
         self.capture.stop()
@@ -344,7 +352,4 @@ class _Ending:
 
             findings = with_impact(summary.footer.findings, os.path.dirname(self.impacts))
             summary = structs.replace(summary, footer=structs.replace(summary.footer, findings=findings))
-        status = self.report(summary)
-        end_process(self.status)
-        if status and not self.status:
-            end_with(status)
+        return self.report(summary)
