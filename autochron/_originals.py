@@ -70,7 +70,8 @@ start_new_thread = _thread.start_new_thread
 get_native_id = threading.get_native_id
 Lock = threading.Lock
 RLock = _thread.RLock
-Condition = threading.Condition
+acquire = _thread.LockType.acquire
+"""Take a lock, `acquire(lock, blocking, timeout)`: blockbuster puts another method into the type, which refuses to wait."""
 Event = threading.Event
 get_ident = threading.get_ident
 main_thread = threading.main_thread

@@ -47,6 +47,6 @@ def pause() -> None:
     if due is None or thread_time_ns() < due:
         return
     began = _originals.perf_counter_ns()
-    _held.acquire(timeout=_REST)
+    _originals.acquire(_held, timeout=_REST)
     is_late = _originals.perf_counter_ns() - began > _LATE
     _due[ident] = thread_time_ns() + (_SPARED if is_late else EVERY)

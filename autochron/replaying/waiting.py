@@ -27,6 +27,36 @@ class _Waiter(NamedTuple):
     envelope: Envelope
 
 
+class _Threads:
+    """What threads wait for that hold a lock; of `threading.Condition` a program may forbid the wait."""
+
+    __slots__ = ("_gates", "_lock")
+
+    def __init__(self, lock: Any) -> None:
+        self._lock = lock
+        self._gates: list[Any] = []
+
+    def wait(self, timeout: float) -> bool:
+        """Let go of the lock until woken, for so many seconds at most; return whether it was that."""
+        gate = _originals.Lock()
+        _originals.acquire(gate)
+        self._gates.append(gate)
+        depth = self._lock._release_save()  # noqa: SLF001 - as `threading.Condition` does
+        try:
+            is_woken = _originals.acquire(gate, timeout=timeout)
+        finally:
+            self._lock._acquire_restore(depth)  # noqa: SLF001
+        if not is_woken and gate in self._gates:
+            self._gates.remove(gate)
+        return is_woken
+
+    def notify_all(self) -> None:
+        """Wake all that wait; who calls holds the lock."""
+        for gate in self._gates:
+            gate.release()
+        self._gates.clear()
+
+
 class Waiters:
     """Those of one replay. Who wakes holds the director's lock.
 
@@ -44,7 +74,7 @@ class Waiters:
     def condition(self, lock: Any) -> Any:
         """Give what threads wait for."""
         if self._condition is None:
-            self._condition = _originals.Condition(lock)
+            self._condition = _Threads(lock)
             self.are_there = True
         return self._condition
 

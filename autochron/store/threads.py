@@ -53,7 +53,7 @@ class HiddenThread:
 
     def join(self, timeout: float) -> None:
         """Wait until it has ended, to the system too: Python counts the system's threads before a fork."""
-        if not self._over and self._running.acquire(timeout=timeout):
+        if not self._over and _originals.acquire(self._running, timeout=timeout):
             self._running.release()
         if not self._over or self._native is None:
             return

@@ -176,7 +176,7 @@ class Writer:
     def _waited(self, gate: Any, timeout: float | None) -> bool:
         """Wait for a gate; without a timeout as long as the sink is not to blame."""
         before = self._taken
-        while not gate.acquire(timeout=PATIENCE if timeout is None else timeout):
+        while not _originals.acquire(gate, timeout=PATIENCE if timeout is None else timeout):
             if timeout is not None or not self._has_moved(before):
                 return False
             before = self._taken
