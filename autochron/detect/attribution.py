@@ -390,7 +390,7 @@ class Attribution:
             frame.f_trace = sites
         record = sites.get(frame.f_lasti)
         if record is None or record.source is not source:
-            origin = Origin(code.co_filename, frame.f_lineno, code.co_qualname)
+            origin = origin_of(frame)
             record = sites[frame.f_lasti] = self._record(source, origin, None)
         return record
 

@@ -76,7 +76,7 @@ class Writers:
         while frame is not None and not self._project.owns(frame.f_code.co_filename):
             frame = frame.f_back
         if frame is not None and len(self._past) < MOST:
-            site = f"{self._project.name(frame.f_code.co_filename)}:{frame.f_lineno}"
+            site = f"{self._project.name(frame.f_code.co_filename)}:{frame.f_lineno or frame.f_code.co_firstlineno}"
             lines = text.encode("latin-1").decode("utf-8", "surrogateescape").splitlines()
             self._past |= dict.fromkeys(lines, site)
 

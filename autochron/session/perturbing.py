@@ -84,7 +84,9 @@ class Perturbing(Values):
         if call == "os.listdir":  # its event is not told from beneath a hook
             self.watch.counted(BY_NAME[call], 3)
         file = self._project.name(frame.f_code.co_filename)
-        return _Taped(self, BY_NAME[call], site_key(call, file, frame.f_lineno))
+        return _Taped(
+            self, BY_NAME[call], site_key(call, file, frame.f_lineno or frame.f_code.co_firstlineno)
+        )
 
     def altered(self, line: Line, draw: Draw, kept: Any) -> Any:
         """Give a recorded value, or its variant."""

@@ -121,7 +121,10 @@ def function_of_project(project: Project) -> tuple[str, str]:
             if module in ("__main__", "__mp_main__"):
                 module = os.path.splitext(os.path.basename(code.co_filename))[0]
             name = _name_of_lambda(frame) if code.co_name == "<lambda>" else code.co_qualname
-            return f"{project.name(code.co_filename)}:{frame.f_lineno}", f"{module}:{name}"
+            return (
+                f"{project.name(code.co_filename)}:{frame.f_lineno or code.co_firstlineno}",
+                f"{module}:{name}",
+            )
         frame = frame.f_back
     return "", ""
 
@@ -144,6 +147,6 @@ def line_of_project(project: Project, depth: int) -> str | None:
     frame: FrameType | None = sys._getframe(depth)
     while frame is not None:
         if project.owns(frame.f_code.co_filename):
-            return f"{project.name(frame.f_code.co_filename)}:{frame.f_lineno}"
+            return f"{project.name(frame.f_code.co_filename)}:{frame.f_lineno or frame.f_code.co_firstlineno}"
         frame = frame.f_back
     return None

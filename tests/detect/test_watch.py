@@ -380,3 +380,12 @@ def test_a_clock_in_a_loop_costs_little_and_other_code_nothing(tmp_path):
     clock, work = map(float, ended.stdout.split())
     # The aim is 0.5 µs and 1.03; a busy machine gets twice and some noise.
     assert (clock < 1.0, work < 1.3) == (True, True), (clock, work)
+
+
+def test_a_call_in_code_without_lines_is_found_at_its_function(world):
+    project = world(
+        "import time\ndef f():\n    return time.time()\nf.__code__ = f.__code__.replace(co_linetable=b'')\n"
+    )
+    project.on()
+    assert project.module.f() > 0
+    assert [(each.call, each.site.line) for each in project.watch.findings()] == [("time.time", 2)]
