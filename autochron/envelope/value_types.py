@@ -249,6 +249,10 @@ class _Walk:
             tree = self.tree(value, depth)
             if tree is not None:
                 name = key if type(key) is str else bare.key_text(key)
+                if not name.isascii():
+                    name = name.encode(
+                        "utf-8", "backslashreplace"
+                    ).decode()  # half a surrogate pair is no JSON
                 found[f"${name}" if name[:1] == "$" else name] = tree
         return found
 

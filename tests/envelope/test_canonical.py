@@ -111,3 +111,10 @@ def test_long_texts_are_shown_around_the_difference() -> None:
     assert mine.endswith('X"')
     assert theirs.endswith('Y"')
     assert len(mine) < 250
+
+
+def test_types_below_keys_that_are_half_a_surrogate_pair_are_told() -> None:
+    one, other = ({"value": [{"k\udfff": each}]} for each in ((1,), [1]))
+    first, second = (canonical(list(bound), list(bound.values()), typed=True) for bound in (one, other))
+    assert b"$beyond" not in first
+    assert first != second
