@@ -7,7 +7,6 @@ It knows neither recorder nor director; both are `CrossingHandler`s. Everything 
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from msgspec import Struct
 
 from autochron import _originals
 from autochron._late import late_modules
+from autochron._originals import getframe
 from autochron._runtime.frame_locals import locals_of
 from autochron.crossing.lanes import CURRENT, HELD, MAIN, PAUSE, Remote, Root, stray_root
 from autochron.errors import AutochronError, RuleError
@@ -388,7 +388,7 @@ class Kernel:
 
     def _form_name(self, boundary: _Boundary, point: Point, arguments: tuple[Any, ...]) -> str:
         """Form a name that needs something of the call; the function's own name where it can't be formed."""
-        frame = sys._getframe(2)  # the woven function's own, or of what calls one that has no code
+        frame = getframe(2)  # the woven function's own, or of what calls one that has no code
         caller = frame.f_back
         while caller is not None and str(caller.f_globals.get("__name__")).startswith(_BETWEEN):
             caller = caller.f_back

@@ -13,6 +13,7 @@ from types import AsyncGeneratorType, FrameType
 from typing import Any
 
 from autochron import _originals
+from autochron._originals import getframe
 from autochron._runtime.frame_locals import locals_of
 from autochron.weaving import gate
 
@@ -43,7 +44,7 @@ def _held_by_the_call(value: Any) -> int:
     0 where the variables of that can't be read without a change that it might see.
     """
     count = 0
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = getframe(1)
     while frame is not None and str(frame.f_globals.get("__name__")).startswith("autochron."):
         count += _count(value, frame)
         code, frame = frame.f_code, frame.f_back

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from autochron._originals import os
+from autochron._originals import getframe, os
 from autochron.effects.events import path_of_descriptor
 from autochron.effects.scratch import Scratch
 from autochron.effects.undisturbed import is_busy, undisturbed
@@ -89,7 +88,7 @@ def redirected(path: Any, dir_fd: int | None, *, writes: bool) -> tuple[Scratch,
     live = now.is_live()
     if writes and live and now.denies_files:
         return None
-    caller = sys._getframe(1).f_back
+    caller = getframe(1).f_back
     if caller is not None and str(caller.f_globals.get("__name__")).startswith("autochron."):
         return None
     with undisturbed():

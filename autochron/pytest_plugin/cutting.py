@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import msgspec
 
 from autochron import _originals
-from autochron._originals import os
+from autochron._originals import getframe, os
 from autochron.crossing.pausing import paused
 from autochron.mutate.forking import Fork, Limits, at_rest, close_ours, flush, keep_from_trials, parted
 from autochron.mutate.protocol import Job, Reply
@@ -179,7 +179,7 @@ class Cut:
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         isolation, self._isolation = self._isolation, None  # what is asked now is not the test's doing
         assert isolation is not None  # noqa: S101 - asked before
-        if event == "sqlite3.connect" or isolation.reached(event, arguments, sys._getframe(2)) is not None:
+        if event == "sqlite3.connect" or isolation.reached(event, arguments, getframe(2)) is not None:
             self._changed = event
         self._isolation = isolation
 

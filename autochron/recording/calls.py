@@ -6,7 +6,6 @@ outcome before the caller gets it. Masking is left to the writer.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,7 @@ from msgspec import Raw
 from msgspec.json import encode
 
 from autochron import _originals
+from autochron._originals import getframe
 from autochron.crossing.lanes import MAIN
 from autochron.envelope import asgi, codec, modules
 from autochron.envelope import types as names
@@ -106,7 +106,7 @@ class CallDraft:
         if type(error) is GeneratorExit and self._is_stream:
             self._end_with(Closed())
             return
-        encoded = codec.encode(error, sys._getframe())
+        encoded = codec.encode(error, getframe())
         self._opaque |= dict.fromkeys(encoded.opaque)
         self._end_with(Raised(encoded.body))
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from autochron import _originals
 from autochron._bare import identity
 from autochron._late import late_modules
+from autochron._originals import getframe
 from autochron.crossing.kernel import Crossing
 from autochron.crossing.lanes import CURRENT, Root, note_waiting
 from autochron.interrupts import is_interruption
@@ -217,7 +218,7 @@ class Recorder:
                     draft.end = Closed()
                     draft.streamed = True
             else:
-                encoded = codec.encode(error, sys._getframe())
+                encoded = codec.encode(error, getframe())
                 if not (draft.left_to_exchanges or crossing.boundary.runs):  # else the body raises it again
                     draft.add_opaque(encoded.opaque)
                 if draft.streamed:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from autochron import errors
-from autochron._originals import os
+from autochron._originals import getframe, os
 from autochron.envelope.brief import brief
 from autochron.errors import InconclusiveError, NotCrossedError, ReproducedError
 from autochron.incident.verdict import Case, Judged, Verdict, outcome_words, shown, why_not_fixed
@@ -244,7 +243,7 @@ def definition_of(root: str, site: str) -> Place | None:
 
 def line_of_caller(depth: int) -> str:
     """Name the line that asks, relative to the working folder."""
-    frame = sys._getframe(depth)
+    frame = getframe(depth)
     file = frame.f_code.co_filename
     near = os.path.relpath(file)
     return f"{file if near.startswith(os.pardir) else near}:{frame.f_lineno}"

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from autochron import _originals, user_key
-from autochron._originals import os
+from autochron._originals import getframe, os
 from autochron._runtime.frame_locals import locals_of
 from autochron.crossing import processes
 from autochron.crossing.lanes import CHILD, CURRENT, MAIN, Remote, Root, label_of
@@ -336,7 +336,7 @@ def _is_alone(words: Sequence[str]) -> bool:
 
 def spawned_by_fork(event: str) -> tuple[Any, Any, Any] | None:
     """Return (program, words, environment) of what a fork is about to become, as `os.spawnvp` has it; None for others."""
-    frame: Any = sys._getframe(1) if event == "os.fork" else None
+    frame: Any = getframe(1) if event == "os.fork" else None
     for _ in range(_NEAR):
         if frame is None:
             return None

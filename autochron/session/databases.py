@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-import sys
 import threading
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
-from autochron._originals import os
+from autochron._originals import getframe, os
 
 if TYPE_CHECKING:
     import sqlite3
@@ -44,7 +43,7 @@ def watch(refuses: Callable[[str], bool]) -> Callable[[], None]:
 
     @functools.wraps(original)
     def connect(*args: Any, **kwargs: Any) -> Any:
-        if str(sys._getframe(1).f_globals.get("__name__")).startswith("autochron."):
+        if str(getframe(1).f_globals.get("__name__")).startswith("autochron."):
             return original(*args, **kwargs)
         _opening.guarded = True
         try:

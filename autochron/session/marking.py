@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, TypeVar, overload
 
+from autochron._originals import getframe
 from autochron.errors import UsageError
 from autochron.model import KINDS, BoundaryRule, Kind, Place, Target
 from autochron.weaving.ledger import Ledger
@@ -94,7 +94,7 @@ def wrap(client: Any, name: str | None = None, *, kind: Kind = "model") -> Any:
         return client
     from autochron.weaving import wrapping  # lazy: it imports wrapt
 
-    frame = sys._getframe(1)
+    frame = getframe(1)
     place = Place(frame.f_code.co_filename, frame.f_lineno)
     owner = type(client)
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autochron import _audit
-from autochron._originals import os
+from autochron._originals import getframe, os
 from autochron.crossing.lanes import is_paused
 from autochron.crossing.processes import STARTING
 
@@ -128,7 +128,7 @@ def _tell_of_fork_exec() -> None:
 
     @functools.wraps(original)
     def fork_exec(args: Any, executables: Any, *more: Any) -> Any:
-        caller = str(sys._getframe(1).f_globals.get("__name__"))
+        caller = str(getframe(1).f_globals.get("__name__"))
         if not caller.startswith(
             ("autochron.", "multiprocessing.", "subprocess")
         ):  # these tell of it themselves

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from autochron._originals import getframe
 from autochron.effects.outside import without_times
 from autochron.envelope import bodies
 from autochron.session.descriptors import foreign_lines
@@ -58,7 +58,7 @@ class Writers:
         self._lines += text.count("\n")
         if len(self._found) >= MOST:
             return
-        frame: Any = sys._getframe(2)
+        frame: Any = getframe(2)
         library = ""
         while frame is not None:
             code = frame.f_code
@@ -72,7 +72,7 @@ class Writers:
         self._found.append(Writer(self._lines, "", library))
 
     def _note_written(self, text: str) -> None:
-        frame: Any = sys._getframe(3)
+        frame: Any = getframe(3)
         while frame is not None and not self._project.owns(frame.f_code.co_filename):
             frame = frame.f_back
         if frame is not None and len(self._past) < MOST:

@@ -7,12 +7,12 @@ again, or a variant of it.
 from __future__ import annotations
 
 import pickle
-import sys
 from collections.abc import Callable, Mapping
 from inspect import isgeneratorfunction
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from autochron._originals import getframe
 from autochron.crossing.lanes import CURRENT
 from autochron.detect.catalogue import BY_NAME, Source
 from autochron.detect.drawing import PLAIN, SEEDED, Draw, Form, form_of, given, random_bits
@@ -72,7 +72,7 @@ class Perturbing(Values):
 
     def _listing(self, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Through | None:
         """Give how a folder is listed for a line of the project, of which an audit event tells otherwise."""
-        frame: FrameType | None = sys._getframe(2)
+        frame: FrameType | None = getframe(2)
         call = "os.listdir"
         while frame is not None and not self._project.owns(frame.f_code.co_filename):
             if frame.f_globals.get("__name__") not in _LISTING:

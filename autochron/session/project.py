@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from functools import lru_cache
 from types import FrameType, FunctionType
 from typing import Any
 
-from autochron._originals import os
+from autochron._originals import getframe, os
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -113,7 +112,7 @@ def read_source(path: str) -> bytes | None:
 
 def function_of_project(project: Project) -> tuple[str, str]:
     """Return the project's line that runs now, and its function as `module:qualified name`; "" where none does."""
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = getframe(1)
     while frame is not None:
         code = frame.f_code
         if project.owns(code.co_filename):
@@ -144,7 +143,7 @@ def _name_of_lambda(frame: FrameType) -> str:
 
 def line_of_project(project: Project, depth: int) -> str | None:
     """Give `file:line` of the innermost frame that is the project's, from the caller's caller outward."""
-    frame: FrameType | None = sys._getframe(depth)
+    frame: FrameType | None = getframe(depth)
     while frame is not None:
         if project.owns(frame.f_code.co_filename):
             return f"{project.name(frame.f_code.co_filename)}:{frame.f_lineno or frame.f_code.co_firstlineno}"

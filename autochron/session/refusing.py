@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
-from autochron._originals import os
+from autochron._originals import getframe, os
 from autochron.crossing.lanes import CURRENT, Remote
 from autochron.effects.events import LISTS
 from autochron.effects.outside import is_signal_to_others, is_state
@@ -88,7 +87,7 @@ class Refusals:
         # What `shutil` tells of is done by calls that are told of, too, and redirected.
         if state is None or is_busy() or event in LISTS or event.startswith("shutil."):
             return
-        reached = isolation.changes_of(self._isolation, event, arguments, sys._getframe(3))
+        reached = isolation.changes_of(self._isolation, event, arguments, getframe(3))
         if reached is None:
             return
         if not (live or self.refuses_all or state.scratch.written or state.scratch.before):
@@ -133,7 +132,7 @@ class Refusals:
         """Refuse a connection outside everything live, unless a rule lets it be."""
         if self.allowed.include("host", address, place):
             return
-        if is_telemetry(sys._getframe(2), self.telemetry()):
+        if is_telemetry(getframe(2), self.telemetry()):
             message = f"a library that sends telemetry reaches for {address}, which is refused and changes nothing else"
             if message not in self._told:
                 self._told.add(message)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
 from autochron import _originals
-from autochron._originals import os
+from autochron._originals import getframe, os
 from autochron.crossing import processes
 from autochron.crossing.lanes import Remote, Root
 from autochron.effects.events import SIGNAL_EVENTS, STATE_EVENTS, TEMPORARY_EVENTS
@@ -600,7 +599,7 @@ class Replaying(Session):
         if event in TEMPORARY_EVENTS:
             self._note_temporary(arguments)
         if live and self.plan.deny:
-            self._deny(crossing, event, arguments, sys._getframe(2))
+            self._deny(crossing, event, arguments, getframe(2))
         if event == _NATIVE:
             self._note_native()
             return
@@ -630,7 +629,7 @@ class Replaying(Session):
 
     def _note_native(self) -> None:
         """Say once that a line of the project calls into C, where nobody sees what is changed."""
-        frame: Any = sys._getframe(3)
+        frame: Any = getframe(3)
         while frame is not None and str(frame.f_globals.get("__name__")).startswith(
             ("ctypes", "autochron._audit")
         ):

@@ -7,6 +7,7 @@ import sys
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Final
 
+from autochron._originals import getframe
 from autochron._runtime.frame_locals import locals_of
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Cells:
 
 def frame_of(point: Point) -> FrameType | None:
     """Return the innermost frame of a definition that has called us."""
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = getframe(1)
     while frame is not None:
         code = frame.f_code
         if code.co_filename == point.file and code.co_firstlineno == point.line and _is_of(code, point):

@@ -192,6 +192,23 @@ methods["acquire"] = kept
 ctypes.pythonapi.PyType_Modified(ctypes.py_object(_thread.LockType))
 """
 
+FRAMES_LIB = "def take(value): return [value]\ndef fail(): raise ValueError('no')\ndef items():\n    yield 1\n"
+
+FRAMES = """
+import lib, sys
+
+kept = sys._getframe
+del sys._getframe
+try:
+    print(lib.take(1), list(lib.items()))
+    try:
+        lib.fail()
+    except ValueError as error:
+        print(repr(error))
+finally:
+    sys._getframe = kept
+"""
+
 PROGRAMS = {
     "texts of keys": (KEYS_LIB, KEYS),
     "wrapped base64": (WRAPPED_LIB, WRAPPED),
@@ -200,6 +217,7 @@ PROGRAMS = {
     "a coroutine that is kept": (KEPT_LIB, KEPT),
     "classes that answer": (GIVEN_LIB, GIVEN),
     "locks that refuse to wait": (WAITING_LIB, WAITING),
+    "no sys._getframe": (FRAMES_LIB, FRAMES),
 }
 
 
