@@ -22,21 +22,21 @@ if not (3, 11) <= _running <= (3, 13):
 if TYPE_CHECKING:  # not `typing`'s: `autochron run` comes by here twice, and it costs 5 ms
     from typing import Any
 
+    from autochron.instrument.decorators import boundary, wrap
     from autochron.judging.judgement import judge
-    from autochron.session.block import record
-    from autochron.session.marking import boundary, wrap
-    from autochron.session.replayblock import replay
+    from autochron.session.record_context import record
+    from autochron.session.replay_context import replay
 
 __version__ = "0.1.0"
 
 __all__ = ["boundary", "judge", "record", "replay", "wrap"]
 
 _HOMES = {
-    "boundary": "autochron.session.marking",
+    "boundary": "autochron.instrument.decorators",
     "judge": "autochron.judging.judgement",
-    "record": "autochron.session.block",
-    "replay": "autochron.session.replayblock",
-    "wrap": "autochron.session.marking",
+    "record": "autochron.session.record_context",
+    "replay": "autochron.session.replay_context",
+    "wrap": "autochron.instrument.decorators",
 }
 
 

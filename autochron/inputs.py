@@ -10,17 +10,18 @@ from msgspec import Raw
 from msgspec.json import decode, encode
 
 from autochron.crossing.arguments import capture
-from autochron.envelope import bodies, codec, exchange
+from autochron.envelope import bodies, codec
 from autochron.envelope.canonical import canonical
-from autochron.envelope.exchange import Wire
 from autochron.envelope.growing import Growing
-from autochron.envelope.paths import drop_paths, keep_paths, redact_paths
+from autochron.http import exchange
+from autochron.http.exchange import Wire
 from autochron.model import BoundaryRule
+from autochron.redaction.json_paths import drop_paths, keep_paths, redact_paths
 
 if TYPE_CHECKING:
     from autochron.crossing.kernel import Crossing
-    from autochron.envelope.asgi import Incoming
-    from autochron.envelope.redaction import Redactor
+    from autochron.http.asgi import Incoming
+    from autochron.redaction.redactor import Redactor
     from autochron.weaving.gate import Point
 
 Reader = Callable[[tuple[Any, ...]], tuple[tuple[str, ...], tuple[Any, ...]]]

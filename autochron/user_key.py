@@ -11,8 +11,8 @@ import stat
 from _blake2 import blake2b  # not hashlib, which loads OpenSSL
 from typing import Final
 
-from autochron import _originals
-from autochron._originals import os
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import os
 
 _NAME: Final = "user.key"
 _LENGTH: Final = 64
@@ -111,10 +111,10 @@ def _opened(path: str | bytes, flags: int, is_kind: object, others: int, folder:
 
 
 def _folders() -> tuple[str, ...]:
-    environ = _originals.environ
+    environ = unpatched.environ
     base = environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     user = os.geteuid() if hasattr(os, "geteuid") else 0
-    return os.path.join(base, "autochron"), os.path.join(_originals.temporary_folder(), f"autochron-{user}")
+    return os.path.join(base, "autochron"), os.path.join(unpatched.temporary_folder(), f"autochron-{user}")
 
 
 def _secret_in(folder: str, file: str) -> bytes | None:
@@ -140,8 +140,8 @@ def _read(file: str) -> bytes:
 
 
 def _make(folder: str, file: str) -> bytes | None:
-    secret = _originals.urandom(_LENGTH // 2)
-    new = f"{file}.{_originals.getpid()}.{_originals.get_ident()}"
+    secret = unpatched.urandom(_LENGTH // 2)
+    new = f"{file}.{unpatched.getpid()}.{unpatched.get_ident()}"
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         os.close(_opened(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0), stat.S_ISDIR, 0o022))

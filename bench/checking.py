@@ -7,8 +7,8 @@ import sysconfig
 import tempfile
 from collections.abc import Iterable
 
+from autochron.diagnostics.check import check
 from autochron.model import Rules
-from autochron.session.checking import check
 from bench.measure import Figure, Size, medians, turn_about
 
 WARM = 50.0

@@ -81,7 +81,7 @@ sys.path.insert(0, ".")
 import collections, dataclasses, os
 if mode == "woven":
     from autochron.rules.loading import load_rules
-    from autochron.session.activation import activate
+    from autochron.instrument.activation import activate
     activate(load_rules(rules))
 names = [f"shop.step{number}" for number in range(COUNT)]
 importlib.import_module("shop.first")  # with what weaving itself imports for it

@@ -23,7 +23,7 @@ from msgspec import Struct, json
 
 import autochron
 from autochron import provider
-from autochron.session.activation import deactivate
+from autochron.instrument.activation import deactivate
 
 PROMPT = "Reply with one short sentence: what is 2 + 2?"
 _SEED = 48213

@@ -15,8 +15,8 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from autochron.envelope.patterns import MASK
-from autochron.envelope.redaction import Redactor
+from autochron.redaction.redactor import Redactor
+from autochron.redaction.secret_patterns import MASK
 from bench.measure import Case, Figure, Size, medians, turn_about
 
 CHECKOUT = "TAU_BENCH"

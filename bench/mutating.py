@@ -19,12 +19,12 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from autochron.mutate.crew import Crew, Nursery
 from autochron.mutate.generating import generate, mutated
 from autochron.mutate.model import Mutant, Study
 from autochron.mutate.protocol import Asked, Job, Ready
 from autochron.mutate.sets import operator_set
-from autochron.session.mutating import Options, study_of
+from autochron.mutate.study import Options, study_of
+from autochron.mutate.workers import Crew, Nursery
 from bench.chronicle_incidents import write_incidents
 from bench.measure import Figure, Size
 from bench.paper import peer
@@ -47,7 +47,7 @@ FEW, MANY = 1_000, 10_000
 GROWTH = 0.05
 """Of the memory after the first thousand trials: what an allocator takes and keeps."""
 
-_SERVER = "autochron.pytest_plugin.mutants"
+_SERVER = "autochron.mutate.server.main"
 
 _CONFIG = """\
 [cosmic-ray]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 
 from autochron.crossing.lanes import CURRENT
-from autochron.detect.watch import Watch
+from autochron.detect.watch.watch import Watch
 from bench.measure import Figure, Size, medians, over, ratio
 
 WORK = 1.03

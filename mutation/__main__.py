@@ -15,7 +15,7 @@ import msgspec
 from autochron.cli.mutate import mutate
 from autochron.errors import AutochronError
 from autochron.mutate.model import Result, Study
-from autochron.report import mutation_tallies as tallies
+from autochron.mutate.report import tallies
 from incidents.suite import load_all
 
 ROOT = Path(__file__).resolve().parents[1]

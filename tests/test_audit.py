@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from autochron import _audit
+from autochron._runtime import audit
 
 
 @pytest.fixture
@@ -25,8 +25,8 @@ def heard():
 def test_each_is_told_of_what_it_asked_for_in_order(heard):
     found, listener = heard
     first, second = listener("first"), listener("second")
-    _audit.listen(first, ["test.one", "test.both"])
-    _audit.listen(second, ["test.two", "test.both"])
+    audit.listen(first, ["test.one", "test.both"])
+    audit.listen(second, ["test.two", "test.both"])
     for event in ("test.one", "test.both", "test.two", "test.none"):
         sys.audit(event, 1, "x")
     assert found == [
@@ -40,8 +40,8 @@ def test_each_is_told_of_what_it_asked_for_in_order(heard):
 def test_who_asks_twice_is_told_once(heard):
     found, listener = heard
     one = listener("one")
-    _audit.listen(one, ["test.a", "test.b"])
-    _audit.listen(one, ["test.b", "test.c"])
+    audit.listen(one, ["test.a", "test.b"])
+    audit.listen(one, ["test.b", "test.c"])
     for event in ("test.a", "test.b", "test.c"):
         sys.audit(event)
     assert [each[1] for each in found] == ["test.a", "test.b", "test.c"]
@@ -50,8 +50,8 @@ def test_who_asks_twice_is_told_once(heard):
 def test_what_a_listener_raises_fails_the_call(heard):
     found, listener = heard
     refuses, after = listener("refuses", PermissionError("no")), listener("after")
-    _audit.listen(refuses, ["test.refused"])
-    _audit.listen(after, ["test.refused"])
+    audit.listen(refuses, ["test.refused"])
+    audit.listen(after, ["test.refused"])
     with pytest.raises(PermissionError, match="no"):
         sys.audit("test.refused")
     assert [each[0] for each in found] == ["refuses"]

@@ -2,10 +2,10 @@
 
 import inspect
 
-from autochron import _flags
+from autochron._runtime import codeflags
 
 
 def test_flags_of_code_are_those_of_inspect():
-    named = {name: value for name, value in vars(_flags).items() if name.startswith("CO_")}
+    named = {name: value for name, value in vars(codeflags).items() if name.startswith("CO_")}
     assert named == {name: getattr(inspect, name) for name in named}
     assert named

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from autochron import _seed
+from autochron._runtime import hashseed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,15 +41,15 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and exit: 2 for what was asked wrongly, else with the command's own status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None:
-        _seed.take()
-        if given[:1] == ["run"] and not _seed.current() and "--no-watch" not in given:
-            _seed.start_again(_seed.choose())
+        hashseed.take()
+        if given[:1] == ["run"] and not hashseed.current() and "--no-watch" not in given:
+            hashseed.start_again(hashseed.choose())
         if given[:1] == ["replay"]:
             from autochron.cli.beforehand import seed_of  # lazy: it looks for a trace
 
             seed = seed_of(given[1:])
-            if seed not in {"", _seed.current()}:
-                _seed.start_again(seed)
+            if seed not in {"", hashseed.current()}:
+                hashseed.start_again(seed)
     from autochron.errors import AutochronError  # lazy, as all that the process before it needs not
 
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import cast
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 from autochron.cli.options import FLAG, MANY, VALUE, parse, percentage
 from autochron.config import default_store, find_rule_file
 from autochron.errors import UsageError
@@ -42,8 +42,8 @@ def check(arguments: list[str]) -> int:
     paths = [word for word in parsed.rest if word != "--"]
     if not paths:
         raise UsageError("autochron check wants a file or a folder, such as autochron check src")
+    from autochron.diagnostics.check import check as scan
     from autochron.report.findings import FORMS, percent, shown, write_checked
-    from autochron.session.checking import check as scan
 
     form = _choice(parsed.values.get("--format", "text"), FORMS, "--format")
     categories = [

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from typing import Any, Self
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 from autochron.cli.options import FLAG, VALUE, Parsed, parse, seconds
 from autochron.errors import UsageError
+from autochron.impact.analysis import Asked, find_impact
+from autochron.program.run import Options
 from autochron.report.impact import folder_of, keep, write_impacts
 from autochron.report.text import is_terminal
-from autochron.session.impact import Asked, find_impact
-from autochron.session.running import Options
 
 HELP = """\
 usage: autochron impact TRACE [OPTION ...]

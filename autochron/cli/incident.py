@@ -6,8 +6,8 @@ import sys
 
 from autochron.cli.options import FLAG, MANY, VALUE, parse
 from autochron.errors import PlanError, UsageError
-from autochron.session.replaycommand import load_record
-from autochron.session.running import Options
+from autochron.program.replay import load_record
+from autochron.program.run import Options
 
 HELP = """\
 usage: autochron incident new TRACE [OPTION ...] FOLDER
@@ -55,12 +55,12 @@ def incident(arguments: list[str]) -> int:
             f"autochron incident new wants a trace and a folder after it, not {len(words)} words: "
             "autochron incident new last incidents/refund"
         )
-    from autochron.incident.baseline import Baseline
+    from autochron._runtime.progress import counted_on
+    from autochron.incident import create, trial
     from autochron.report.incidents import write_incident
     from autochron.report.tree import draw_trace
-    from autochron.session import incidents, incidenttrial
-    from autochron.session.progress import counted_on
-    from autochron.session.snapshotplaces import snapshot_places
+    from autochron.reproduction.baseline import Baseline
+    from autochron.session.snapshot_places import snapshot_places
     from autochron.session.trust import refuse_foreign
 
     reference, folder = words
@@ -71,7 +71,7 @@ def incident(arguments: list[str]) -> int:
             record.header, reference, rules, ("incident", *arguments), parsed.values.get("--trust")
         )
     live = tuple(parsed.lists.get("--live", _LIVE))
-    wanted = incidents.Wanted(
+    wanted = create.Wanted(
         record,
         rules,
         live,
@@ -85,7 +85,7 @@ def incident(arguments: list[str]) -> int:
         places=snapshot_places(reference, store, rules),
     )
     try:
-        made = incidents.write(
+        made = create.write(
             wanted,
             draw_trace(record, record.get, record.footer.call if record.footer else None).lines(),
         )
@@ -95,8 +95,8 @@ def incident(arguments: list[str]) -> int:
         raise PlanError(f"{error.message}; say with --live what is to run for real") from None
     if "--no-try" in parsed.flags:
         tried = None
-        incidenttrial.settle(wanted, made, Baseline(), settled=True)
+        trial.settle(wanted, made, Baseline(), settled=True)
     else:
-        tried = incidenttrial.finish(wanted, made, counted_on(sys.stderr, "trying the test"))
+        tried = trial.finish(wanted, made, counted_on(sys.stderr, "trying the test"))
     write_incident(made, tried, sys.stdout)
     return 0 if tried is None or tried.is_right else 1

@@ -10,12 +10,12 @@ from typing import Any, Self
 from autochron.cli.options import FLAG, MANY, VALUE, Parsed, parse, percentage, seconds
 from autochron.errors import UsageError
 from autochron.mutate.model import Study
-from autochron.report import mutation_tallies as tallies
-from autochron.report.mutation import write_study
-from autochron.report.mutation_files import write_all
-from autochron.report.mutation_tests import write_tests
+from autochron.mutate.report import tallies
+from autochron.mutate.report.edge_tests import write_tests
+from autochron.mutate.report.files import write_all
+from autochron.mutate.report.text import write_study
+from autochron.mutate.study import Arguments, Options, folders_of, read_arguments, study_of
 from autochron.report.text import is_terminal
-from autochron.session.mutating import Arguments, Options, folders_of, read_arguments, study_of
 
 HELP = """\
 usage: autochron mutate [INCIDENT ...] [OPTION ...]

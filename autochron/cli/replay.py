@@ -10,9 +10,9 @@ from autochron.cli.options import FLAG, MANY, VALUE, parse
 from autochron.cli.run import program_of
 from autochron.errors import UsageError
 from autochron.model import Divergence, ReplaySummary
-from autochron.session.replaycommand import Wanted, run_replayed
+from autochron.program.replay import Wanted, run_replayed
+from autochron.program.run import Options
 from autochron.session.replaying import SHORT, Replaying
-from autochron.session.running import Options
 
 if TYPE_CHECKING:
     from autochron.report.tree import Drawing

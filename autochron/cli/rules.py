@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 from autochron.cli.options import FLAG, VALUE, Parsed, parse
 from autochron.config import RULE_FILE, default_store, find_rule_file
 from autochron.errors import TraceNotFoundError, UsageError
@@ -55,8 +55,8 @@ def rules(arguments: list[str]) -> int:
         raise UsageError(f"there is no {start}; name a folder or a program")
     if "--suggest" in parsed.flags:
         return _suggest(parsed, start)
+    from autochron.diagnostics.rule_survey import survey
     from autochron.report.rules import write_rules
-    from autochron.session.survey import survey
 
     loaded, folder = _load(parsed, start)
     write_rules(survey(loaded, folder, _crossed(parsed, loaded)), sys.stdout, as_json=as_json)
@@ -69,8 +69,8 @@ def _explain(parsed: Parsed, place: str, *, as_json: bool) -> int:
         raise UsageError(f"autochron rules --explain {place}: give a file and a line, such as agent.py:41")
     if not os.path.isfile(file):
         raise UsageError(f"there is no file {file}; give FILE:LINE")
+    from autochron.diagnostics.explain import explain
     from autochron.report.rules import write_explained
-    from autochron.session.explaining import explain
 
     loaded, _folder = _load(parsed, file)
     explained = explain(loaded, file, int(line), _crossed(parsed, loaded))
@@ -79,8 +79,8 @@ def _explain(parsed: Parsed, place: str, *, as_json: bool) -> int:
 
 
 def _suggest(parsed: Parsed, start: str) -> int:
+    from autochron.diagnostics.suggest import suggest, text, write
     from autochron.report.text import Page, plural
-    from autochron.session.suggesting import suggest, text, write
 
     loaded, folder = _load(parsed, start)
     suggestions = suggest(loaded, folder, _found(parsed, loaded))

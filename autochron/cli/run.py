@@ -9,7 +9,7 @@ from typing import Literal
 from autochron.cli.options import FLAG, VALUE, parse, percentage
 from autochron.errors import UsageError
 from autochron.model import Checked, Command, RunSummary
-from autochron.session.running import Options, run_recorded
+from autochron.program.run import Options, run_recorded
 
 HELP = """\
 usage: autochron run [OPTION ...] (SCRIPT | -m MODULE | -- CONSOLE-SCRIPT) [ARG ...]

@@ -106,8 +106,8 @@ def _show(parsed: Parsed, reference: str) -> int:
 
 
 def _diff(parsed: Parsed, first: str, second: str) -> int:
-    from autochron.replaying.contrasts import INPUTS
-    from autochron.replaying.differing import differ
+    from autochron.diff.crossings import INPUTS
+    from autochron.diff.traces import differ
     from autochron.report.comparison import write_comparison
 
     said = parsed.values.get("--inputs", "strict")
@@ -132,7 +132,7 @@ def _export(parsed: Parsed, reference: str, file: str) -> int:
     if "--with-snapshots" in parsed.flags:
         from autochron.effects.carrying import take_along  # lazy: with that word alone
         from autochron.effects.snapshots import folder_of_store
-        from autochron.envelope.redaction import Redactor
+        from autochron.redaction.redactor import Redactor
         from autochron.rules.loading import load_rules
 
         source, target = folder_of_store(store_of_trace(parsed, reference)), folder_of_store(file)

@@ -13,11 +13,11 @@ from collections.abc import AsyncGenerator, Generator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from autochron._bare import bases_of, identity, space_of
-from autochron._relay import Begun, Relay
+from autochron._runtime.bare import bases_of, identity, space_of
 from autochron.crossing import streams
 from autochron.crossing.iterators import LAZY, Steps
 from autochron.crossing.ownership import is_shared, is_under_way
+from autochron.weaving.delegation import Begun, Relay
 
 if TYPE_CHECKING:
     from autochron.crossing.kernel import Crossing

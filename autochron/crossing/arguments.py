@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autochron.interrupts import is_interruption
+from autochron._runtime.signals import is_interruption
 from autochron.rules.paths import MISSING, find, is_plain, look_up, parse_path
 from autochron.weaving.gate import Point
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from autochron import _originals
-from autochron._late import late_modules
-from autochron._originals import getframe
+from autochron._runtime import unpatched
 from autochron._runtime.frame_locals import locals_of
+from autochron._runtime.lazy import late_modules
+from autochron._runtime.signals import is_interruption
+from autochron._runtime.unpatched import getframe
 from autochron.crossing.lanes import CURRENT, HELD, MAIN, PAUSE, Remote, Root, stray_root
 from autochron.errors import AutochronError, RuleError
-from autochron.interrupts import is_interruption
 from autochron.model import BoundaryRule, Form, Http
 from autochron.weaving.gate import Point
 
@@ -39,7 +39,7 @@ else:
         call_arguments="autochron.crossing.arguments",
     )
 
-get_ident = _originals.get_ident
+get_ident = unpatched.get_ident
 
 BUSY: set[int] = set()
 """Threads in which a handler is at work: what it calls of the program, such as a property, crosses nothing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from autochron import _originals
+from autochron._runtime import unpatched
 from autochron.crossing.kernel import BUSY, Kernel
 from autochron.crossing.lanes import CURRENT, Root, is_paused
 from autochron.weaving.gate import Point
@@ -46,7 +46,7 @@ class Kernels:
 
     def enter(self, point: Point, arguments: tuple[Any, ...]) -> Any:
         """Begin a crossing, after its trace if the call has one of its own."""
-        ident = _originals.get_ident()
+        ident = unpatched.get_ident()
         if not point.trace or is_paused() or ident in BUSY:
             return self._kernel().enter(point, arguments)
         BUSY.add(ident)
@@ -139,7 +139,7 @@ class Part:
 
     @staticmethod
     def _tell(hear: Callable[[Any], None], value: Any) -> None:
-        ident = _originals.get_ident()
+        ident = unpatched.get_ident()
         BUSY.add(ident)
         try:
             hear(value)

@@ -23,11 +23,14 @@ from types import BuiltinMethodType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary, WeakSet, ref
 
-from autochron import _originals
-from autochron._bare import identity
+from autochron._runtime import unpatched
+from autochron._runtime.bare import identity
 
 if TYPE_CHECKING:
     from autochron.crossing.kernel import Crossing
+
+DAEMON = "/~"
+"""Stands in the name of a lane that is a daemon thread: how far those get depends on timing."""
 
 MAIN = "0"
 
@@ -206,7 +209,7 @@ def _own_lane(current_of: Current | None) -> Root | None:
     current = CURRENT.get(None)
     if current_of is None or (current is not None and current.root.kernel is None):
         return None
-    if current is None and _originals.get_ident() != _originals.main_thread().ident:
+    if current is None and unpatched.get_ident() != unpatched.main_thread().ident:
         return None  # to ask would give the thread a lane, and others their numbers by who was first
     root: Root = current_of().root
     return root
@@ -406,9 +409,9 @@ class LaneHooks:
 
     def install(self) -> Callable[[], None]:
         """Put the hooks on: on threads now, on pools and event loops now or when they are imported."""
-        self._put(_originals.Thread, "start", _thread_start)
-        self._put(_originals.Thread, "_bootstrap_inner", _thread_run)
-        self._put(_originals.Thread, "join", _thread_join, is_order=True)
+        self._put(unpatched.Thread, "start", _thread_start)
+        self._put(unpatched.Thread, "_bootstrap_inner", _thread_run)
+        self._put(unpatched.Thread, "join", _thread_join, is_order=True)
         for name in _HOOKED:
             if name in sys.modules:
                 self.imported(name)
@@ -667,6 +670,6 @@ _next_stray = itertools.count(1).__next__
 
 def stray_root(base: Root) -> Root:
     """Give the lane of what was started past every hook: the process's own, or a new one for a thread."""
-    if _originals.get_ident() == _originals.main_thread().ident:
+    if unpatched.get_ident() == unpatched.main_thread().ident:
         return base
     return Root(base.kernel, f"{base.lane}/?.{_next_stray()}", base.parent)

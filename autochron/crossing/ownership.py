@@ -12,9 +12,9 @@ from dis import opmap
 from types import AsyncGeneratorType, FrameType
 from typing import Any
 
-from autochron import _originals
-from autochron._originals import getframe
+from autochron._runtime import unpatched
 from autochron._runtime.frame_locals import locals_of
+from autochron._runtime.unpatched import getframe
 from autochron.weaving import gate
 
 _BEGUN = opmap["RETURN_GENERATOR"]
@@ -33,7 +33,7 @@ def is_shared(value: Any) -> bool:
     An event loop holds one to every asynchronous generator that has begun.
     """
     # One is that of the argument of `getrefcount`.
-    if _originals.getrefcount(value) - 1 > _held_by_the_call(value):
+    if unpatched.getrefcount(value) - 1 > _held_by_the_call(value):
         return True
     return type(value) is not AsyncGeneratorType and weakref.getweakrefcount(value) > 0
 

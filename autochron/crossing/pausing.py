@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 from autochron.crossing.lanes import CURRENT, PAUSE
 from autochron.crossing.processes import VARIABLE
 

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 from autochron.crossing.lanes import (
     CHILD,
     CURRENT,

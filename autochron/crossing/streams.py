@@ -10,8 +10,8 @@ import weakref
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from autochron import _flags
-from autochron._bare import class_attribute, identity
+from autochron._runtime import codeflags
+from autochron._runtime.bare import class_attribute, identity
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import Mark, is_woven, weave_function
 
@@ -25,7 +25,7 @@ ENDS = ("close", "aclose")
 _BEYOND = ("__del__", "send", "asend", "throw", "athrow")
 """What would run on an object that was never whole, or hand out items past the steps."""
 
-_GENERATORS = _flags.CO_GENERATOR | _flags.CO_ASYNC_GENERATOR
+_GENERATORS = codeflags.CO_GENERATOR | codeflags.CO_ASYNC_GENERATOR
 
 _classes: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
 _followed: dict[int, tuple[Any, Any]] = {}

@@ -10,8 +10,8 @@ from typing import Any
 
 from msgspec import structs
 
-from autochron import _originals
-from autochron._originals import os
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import os
 from autochron.effects.changes import digest_of
 from autochron.effects.databases import open_read_only
 from autochron.effects.snapshots import SnapshotFolder
@@ -47,7 +47,7 @@ def take_along(
         UsageError: a secret isn't accepted, or a `rows` means nothing.
     """
     filters = _filters(rows)
-    made = f"{folder}.{_originals.getpid()}.tmp"
+    made = f"{folder}.{unpatched.getpid()}.tmp"
     try:
         found = _taken(footer, places, SnapshotFolder(made), filters, frozenset(accepted), masks)
         if os.path.isdir(made):

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any, NamedTuple, TypeAlias
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 from autochron.effects.databases import SIDE_FILES, Mark, is_database, is_young, mark_of, open_read_only
 from autochron.effects.lock_safe import open_to_read, read_whole
 from autochron.effects.scratch import Scratch

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from autochron import _originals
-from autochron._originals import os
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import os
 from autochron.effects.lock_safe import read_whole
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def mark_of(path: str) -> Mark:
 
 def is_young(mark: Mark) -> bool:
     """Return whether a file was changed so lately that it may change again within one tick of the file system's clock."""
-    return any(_originals.time_ns() - each[0] < _TICK for each in mark)
+    return any(unpatched.time_ns() - each[0] < _TICK for each in mark)
 
 
 def is_database(path: str) -> bool:

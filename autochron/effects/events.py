@@ -5,7 +5,7 @@ Apart from the rest, for a recording asks for them as it starts.
 
 from __future__ import annotations
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 from autochron.effects.undisturbed import undisturbed
 
 CHANGED_PATHS: dict[str, tuple[tuple[int, int | None], ...]] = {
@@ -42,7 +42,7 @@ SIGNAL_EVENTS = frozenset({"os.kill", "os.killpg"})
 
 STAND_INS = frozenset(
     {
-        "autochron._audit",
+        "autochron._runtime.audit",
         "autochron.effects.redirected_databases",
         "autochron.effects.redirected_files",
         "autochron.effects.redirected_folders",

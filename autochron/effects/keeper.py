@@ -13,8 +13,8 @@ import stat
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from autochron import _originals
-from autochron._originals import os
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import os
 from autochron.effects.databases import SIDE_FILES, database_path, is_database
 from autochron.effects.events import CHANGED_PATHS, FOLLOWS_LINKS, LISTS, path_of_descriptor
 from autochron.effects.snapshots import SnapshotFolder
@@ -50,7 +50,7 @@ _NOBODYS = (
     "/dev/",
     "/proc/",
     "/sys/",
-    os.path.join(os.path.realpath(_originals.temporary_folder()), ""),
+    os.path.join(os.path.realpath(unpatched.temporary_folder()), ""),
 )
 """Folders whose files are the kernel's or a moment's."""
 
@@ -99,7 +99,7 @@ class StateKeeper:
         self._is_inside = is_inside
         self._began = began
         self._left = MOST_OF_ALL
-        self._lock = _originals.RLock()
+        self._lock = unpatched.RLock()
         self._kept: dict[str, Snapshot] = {}
         self._reads: dict[str, FileRead] = {}
         self._matched: set[SnapshotRule] = set()
@@ -190,7 +190,7 @@ class StateKeeper:
         if path.startswith((*_NOBODYS, *self._own)) or path in self._kept or _NOT_STATE.search(path):
             return
         if not path.startswith(self._roots):
-            reason, at = "it lies outside the project", _originals.perf_counter_ns() - self._began
+            reason, at = "it lies outside the project", unpatched.perf_counter_ns() - self._began
             self._kept[path] = Snapshot(path=path, kind="not-kept", reason=reason, at=at, wrote=True)
 
     def _rule_for(self, path: str) -> SnapshotRule | None:
@@ -219,7 +219,7 @@ class StateKeeper:
 
     def _snapshot(self, path: str, rule: SnapshotRule | None, *, wrote: bool) -> Snapshot | None:
         """Copy what a path holds now."""
-        shown, at = self.shown(path), _originals.perf_counter_ns() - self._began
+        shown, at = self.shown(path), unpatched.perf_counter_ns() - self._began
         common: dict[str, Any] = {"path": shown, "at": at, "by_rule": rule is not None, "wrote": wrote}
         try:
             facts = os.lstat(path)
@@ -267,7 +267,7 @@ class StateKeeper:
             except OSError:
                 return
             if len(names) <= MOST_NAMES:
-                at = _originals.perf_counter_ns() - self._began
+                at = unpatched.perf_counter_ns() - self._began
                 made = Snapshot(path=self.shown(path), kind="folder", names=tuple(names), at=at)
                 self._kept.setdefault(path, made)
 

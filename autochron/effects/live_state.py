@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from autochron import _originals
-from autochron._originals import os
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import os
 from autochron.effects import redirect
 from autochron.effects.changes import Watch, digest_of
 from autochron.effects.module_state import ModuleState
@@ -104,7 +104,7 @@ class LiveState:
         self._reads = {os.path.realpath(os.path.join(root, each.path)): each.digest for each in reads}
         self._name = name
         self._seen: dict[str, Seen] = {}
-        self._lock = _originals.RLock()
+        self._lock = unpatched.RLock()
         self._open: dict[str, None] = {}
         """The live crossings that are open in this process."""
         self.problems: list[str] = []
@@ -259,6 +259,6 @@ def _masked(effect: StateEffect, mask: Callable[[bytes], bytes]) -> StateEffect:
 def is_temporary(path: str, roots: Iterable[Any]) -> bool:
     """Return whether a file that `tempfile` makes is nobody's: in the system's folder for such, outside the project."""
     found = os.path.realpath(path)
-    place = os.path.join(os.path.realpath(_originals.temporary_folder()), "")
+    place = os.path.join(os.path.realpath(unpatched.temporary_folder()), "")
     inside = [os.path.join(os.path.realpath(each), "") for each in roots]
     return found.startswith(place) and not any(found.startswith(each) for each in inside if each != "/")

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 
 _FOLDER = "/dev/fd"
 """The descriptors of this process, by number; not there on systems without such locks."""

@@ -13,8 +13,8 @@ from enum import Enum
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
-from autochron._bare import key_text
-from autochron._originals import os
+from autochron._runtime.bare import key_text
+from autochron._runtime.unpatched import os
 from autochron.effects.changes import members
 from autochron.effects.held import attributes_of, cells_of, holds_state
 from autochron.model import StateEffect

@@ -11,7 +11,7 @@ import io
 from collections.abc import Collection
 from typing import Any
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 from autochron.effects.databases import SIDE_FILES, is_database
 from autochron.effects.scratch import Scratch
 from autochron.effects.undisturbed import undisturbed

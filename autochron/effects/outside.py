@@ -11,9 +11,9 @@ import io
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from autochron import _originals
-from autochron._late import late
-from autochron._originals import os
+from autochron._runtime import unpatched
+from autochron._runtime.lazy import late
+from autochron._runtime.unpatched import os
 from autochron.effects.databases import SIDE_FILES, Mark, database_path, mark_of
 from autochron.effects.events import (
     CHANGED_PATHS,
@@ -103,7 +103,7 @@ class OutsideEffects:
         """Databases that were changed while no boundary was open."""
         self._marks: dict[str, Mark] = {}
         self.has_crossed = False
-        self._lock = _originals.RLock()
+        self._lock = unpatched.RLock()
 
     def __len__(self) -> int:
         return len(self._found)
@@ -262,7 +262,7 @@ def is_signal_to_others(event: str, arguments: tuple[Any, ...]) -> bool:
         return False
     if event == "os.killpg":
         return process not in (0, os.getpgrp())
-    if process in (0, _originals.getpid()):
+    if process in (0, unpatched.getpid()):
         return False
     if process < 0:
         return -process != os.getpgrp()
@@ -274,7 +274,7 @@ def _descends(process: int) -> bool:
     above = process
     with undisturbed():
         while above > 1:
-            if above == _originals.getpid():
+            if above == unpatched.getpid():
                 return True
             try:
                 with open(f"/proc/{above}/stat", "rb") as file:

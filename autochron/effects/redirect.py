@@ -20,7 +20,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from autochron._originals import os, program_os
+from autochron._runtime.unpatched import os, program_os
 from autochron.effects import redirected_databases, redirected_files, redirected_folders, redirection
 from autochron.effects.redirection import Redirection, locate
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 from autochron.effects.redirection import in_force, locate, named_as_given, redirected
 from autochron.effects.scratch import Scratch, copy_content, is_real_folder
 from autochron.effects.undisturbed import is_busy, undisturbed

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 from autochron.effects.redirection import folder_of, in_force, locate, named_as_given
 from autochron.effects.scratch import Scratch
 from autochron.effects.undisturbed import is_busy, undisturbed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from autochron._originals import getframe, os
+from autochron._runtime.unpatched import getframe, os
 from autochron.effects.events import path_of_descriptor
 from autochron.effects.scratch import Scratch
 from autochron.effects.undisturbed import is_busy, undisturbed

@@ -19,8 +19,8 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 from weakref import WeakSet
 
-from autochron import _originals
-from autochron._originals import os
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import os
 from autochron.effects.databases import copy_database, is_database
 from autochron.effects.lock_safe import open_to_read
 from autochron.effects.undisturbed import undisturbed
@@ -71,7 +71,7 @@ class Scratch:
         """Whether other processes may change it, so that this one doesn't know all that is there."""
         self.folder = folder or _new_folder()
         self._is_joined = is_joined
-        self._process = _originals.getpid()
+        self._process = unpatched.getpid()
         self.before = before or {}
         self.written: dict[str, None] = {}
         """The paths that this process has changed, in order."""
@@ -272,7 +272,7 @@ class Scratch:
     def fork(self) -> None:
         """Go on in a forked process with a copy, so that others which are forked here find what this one found."""
         before, self.folder = self.folder, f"{self.folder}.fork"
-        self._process = _originals.getpid()
+        self._process = unpatched.getpid()
         self._files, self._gone = os.path.join(self.folder, "files"), os.path.join(self.folder, "gone")
         with undisturbed():
             _remove_folder(self.folder)
@@ -288,7 +288,7 @@ class Scratch:
 
     def discard(self) -> None:
         """Remove the scratch folder; the process that made it does so."""
-        is_own = _originals.getpid() == self._process
+        is_own = unpatched.getpid() == self._process
         if is_own and not self._is_joined and os.path.isdir(self.folder):
             with undisturbed():
                 _remove_folder(self.folder)
@@ -423,7 +423,7 @@ class Scratch:
         found, changed = self.before[path], self._files + path
         assert found.content is not None  # noqa: S101 - a file or a database has one
         self._make_parents(path)
-        temporary = f"{changed}.{_originals.get_ident():x}.copy"
+        temporary = f"{changed}.{unpatched.get_ident():x}.copy"
         copy_content(found.content, temporary)
         os.chmod(temporary, found.mode | stat.S_IWUSR)
         if found.modified:
@@ -522,12 +522,12 @@ def discard_of(process: int) -> None:
 
 
 def _new_folder() -> str:
-    return f"{_name_of(_originals.getpid())}{_originals.urandom(8).hex()}"
+    return f"{_name_of(unpatched.getpid())}{unpatched.urandom(8).hex()}"
 
 
 def _name_of(process: int) -> str:
     """Return how the paths of a process's scratch folders begin."""
-    return f"{_resolved(_originals.temporary_folder())}/autochron-scratch-{process}-"
+    return f"{_resolved(unpatched.temporary_folder())}/autochron-scratch-{process}-"
 
 
 @lru_cache(maxsize=8)

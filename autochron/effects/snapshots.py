@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from autochron import _originals
-from autochron._originals import os
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import os
 from autochron.effects.databases import Mark, copy_database, is_young, mark_of
 from autochron.effects.lock_safe import open_to_read
 from autochron.effects.scratch import Before, copy_content
@@ -52,7 +52,7 @@ class SnapshotFolder:
 
     def _copy(self, path: str, *, is_database: bool) -> str:
         os.makedirs(self.path, mode=0o700, exist_ok=True)
-        temporary = os.path.join(self.path, f".{_originals.getpid()}.{_originals.get_ident():x}.tmp")
+        temporary = os.path.join(self.path, f".{unpatched.getpid()}.{unpatched.get_ident():x}.tmp")
         try:
             digest = _copy_database(path, temporary) if is_database else _copy_file(path, temporary)
             os.chmod(temporary, 0o600)
@@ -102,7 +102,7 @@ class SnapshotFolder:
         """
         if not os.path.isdir(self.path):
             return 0
-        freed, young = 0, _originals.time_ns() - _YOUNG
+        freed, young = 0, unpatched.time_ns() - _YOUNG
         for name in os.listdir(self.path):
             facts = os.stat(self.file_of(name))
             if name not in digests and facts.st_mtime_ns < young:

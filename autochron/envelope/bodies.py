@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from autochron._late import late_decoder
+from autochron._runtime.lazy import late_decoder
 from autochron.errors import CodecError
 
 _to_json = msgspec.json.Encoder().encode

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from autochron._bare import identity, of_error, slot
+from autochron._runtime.bare import identity, of_error, slot
 from autochron.envelope import shapes
 from autochron.envelope.value_digest import TooLargeError
 

@@ -18,14 +18,14 @@ from typing import Any
 
 import msgspec
 
-from autochron._bare import dictionary_of, identity, mapping_of, of_error, slot, text
-from autochron._class_table import ClassTable, lasts
+from autochron._runtime.bare import dictionary_of, identity, mapping_of, of_error, slot, text
+from autochron._runtime.class_table import ClassTable, lasts
+from autochron._runtime.signals import is_interruption
 from autochron.envelope import arrays, bodies, objects, shapes
 from autochron.envelope import types as names
 from autochron.envelope.budget import MOST_VISITS, TooLargeError, count_shown, encode_within, multiplies
 from autochron.envelope.tags import has_tag
 from autochron.envelope.value_types import BEYOND, PLAIN_TYPES, TYPES, is_plain, types_of
-from autochron.interrupts import is_interruption
 
 _FUNCTIONS = (
     types.FunctionType,

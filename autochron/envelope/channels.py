@@ -13,7 +13,7 @@ import math
 import sys
 from typing import Any
 
-from autochron._originals import get_ident
+from autochron._runtime.unpatched import get_ident
 from autochron.envelope import shapes, types
 from autochron.errors import CodecError
 

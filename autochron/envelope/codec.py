@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from autochron._runtime.signals import is_interruption
 from autochron.envelope import channels
 from autochron.envelope.budget import MOST_VISITS, TooLargeError, multiplies
 from autochron.envelope.reading import read
@@ -26,7 +27,6 @@ from autochron.envelope.tags import has_tag, opaque_paths
 from autochron.envelope.value_types import is_plain
 from autochron.envelope.writing import Writer, opaque
 from autochron.errors import CodecError, OpaqueError
-from autochron.interrupts import is_interruption
 
 __all__ = ["Encoded", "decode", "decode_partly", "encode", "encode_plain", "encode_tagged"]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from autochron._originals import os
+from autochron._runtime.signals import is_interruption
+from autochron._runtime.unpatched import os
 from autochron.effects.undisturbed import undisturbed
-from autochron.interrupts import is_interruption
 
 
 def exact_look(value: list[Any]) -> bytes | None:

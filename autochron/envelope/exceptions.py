@@ -7,7 +7,7 @@ import sys
 import types
 from typing import Any, cast
 
-from autochron import _bare as bare
+from autochron._runtime import bare
 from autochron.envelope import admission, shapes, tracebacks
 from autochron.envelope.tags import opaque_paths
 from autochron.errors import CodecError

@@ -14,7 +14,8 @@ from typing import Any
 
 import msgspec
 
-from autochron._bare import identity
+from autochron._runtime.bare import identity
+from autochron._runtime.signals import is_interruption
 from autochron.envelope.canonical import (
     canonical,
     encode_look,
@@ -26,7 +27,6 @@ from autochron.envelope.canonical import (
 from autochron.envelope.exact_look import exact_look
 from autochron.envelope.looks import LARGE
 from autochron.envelope.value_types import MAX_DEPTH, is_plain
-from autochron.interrupts import is_interruption
 
 _LONG = 8
 """Elements from which on a list is worth keeping."""

@@ -16,9 +16,9 @@ import typing
 from collections import deque
 from typing import Any, Final
 
-from autochron._bare import bases_of, identity, space_of, text
-from autochron._class_table import ClassTable
-from autochron._originals import os
+from autochron._runtime.bare import bases_of, identity, space_of, text
+from autochron._runtime.class_table import ClassTable
+from autochron._runtime.unpatched import os
 from autochron.envelope import shapes
 from autochron.envelope import types as names
 

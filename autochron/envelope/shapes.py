@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 
-from autochron._bare import bases_of, class_attribute, dictionary_of, space_of, text
-from autochron._class_table import ClassTable
+from autochron._runtime.bare import bases_of, class_attribute, dictionary_of, space_of, text
+from autochron._runtime.class_table import ClassTable
 
 Kind: TypeAlias = Literal[
     "exception",

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 from autochron.envelope.types import absolute_file, has_root, on_root_change, relative_file
 from autochron.weaving.gate import THROUGH
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from math import isfinite
 from typing import Any
 
-from autochron._class_table import ClassTable
+from autochron._runtime.class_table import ClassTable
 from autochron.envelope import types as names
 
 

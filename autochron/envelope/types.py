@@ -15,8 +15,8 @@ import sys
 import types
 from typing import Any
 
-from autochron._bare import dictionary_of, space_of, text
-from autochron._originals import os
+from autochron._runtime.bare import dictionary_of, space_of, text
+from autochron._runtime.unpatched import os
 from autochron.errors import CodecError
 
 _MISSING: Any = object()

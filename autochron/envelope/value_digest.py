@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
-from autochron import _bare as bare
-from autochron._bare import identity
-from autochron._class_table import ClassTable
+from autochron._runtime import bare
+from autochron._runtime.bare import identity
+from autochron._runtime.class_table import ClassTable
 from autochron.envelope import objects, shapes
 from autochron.envelope import types as names
 

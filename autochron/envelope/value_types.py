@@ -27,9 +27,9 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from autochron import _bare as bare
-from autochron._bare import identity
-from autochron._class_table import ClassTable, lasts
+from autochron._runtime import bare
+from autochron._runtime.bare import identity
+from autochron._runtime.class_table import ClassTable, lasts
 from autochron._runtime.frame_locals import locals_of
 from autochron.envelope import arrays, objects, shapes
 from autochron.envelope import types as names

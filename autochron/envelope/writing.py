@@ -20,9 +20,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from autochron import _bare as bare
-from autochron._bare import identity
-from autochron._class_table import ClassTable
+from autochron._runtime import bare
+from autochron._runtime.bare import identity
+from autochron._runtime.class_table import ClassTable
 from autochron.envelope import admission, exceptions, shapes, transport
 from autochron.envelope import types as names
 from autochron.envelope.budget import TooLargeError

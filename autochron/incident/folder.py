@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import msgspec
 
 from autochron.errors import StoreError, UsageError
-from autochron.incident.baseline import FILE, Baseline, encode_baseline, read_baseline
+from autochron.reproduction.baseline import FILE, Baseline, encode_baseline, read_baseline
 
 _NOBODYS = frozenset({"__pycache__", ".pytest_cache", FILE})
 

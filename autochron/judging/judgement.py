@@ -11,10 +11,9 @@ from typing import Annotated, Any, NoReturn, Self
 import msgspec
 from msgspec import Meta, Struct
 
-from autochron import _originals
+from autochron._runtime import unpatched
 from autochron.config import find_rule_file
 from autochron.crossing.pausing import paused
-from autochron.envelope.redaction import Redactor
 from autochron.errors import JudgeError, JudgeSetupError, NotJudgedError, StoreError, UsageError
 from autochron.judging import record as records
 from autochron.judging.process import Answer, JudgeProcess
@@ -23,6 +22,7 @@ from autochron.judging.settings import VARIABLE, Mode, mode_in_force, read_mode
 from autochron.judging.speakers import OPENAI, PYDANTIC_AI
 from autochron.judging.verdict import Reply, Say, ask
 from autochron.model import Envelope, Returned
+from autochron.redaction.redactor import Redactor
 from autochron.rules.loading import load_rules
 
 Model = str | Callable[[str], str]
@@ -172,7 +172,7 @@ class Judge:
 
     def _asked(self, question: Question) -> Envelope:
         """Call the model."""
-        started = _originals.perf_counter_ns()
+        started = unpatched.perf_counter_ns()
         if isinstance(self._model, str):
             answer = self._process.ask(self.name, question.prompt, self._base_url)
         else:
@@ -196,7 +196,7 @@ class Judge:
             input=question.input,
             outcome=Returned(outcome),
             meta=msgspec.json.encode(meta),
-            duration=_originals.perf_counter_ns() - started,
+            duration=unpatched.perf_counter_ns() - started,
             masked=masked,
         )
 

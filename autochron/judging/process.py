@@ -16,9 +16,9 @@ import msgspec
 from msgspec import Struct
 
 from autochron.crossing.pausing import surroundings
-from autochron.envelope.redaction import Redactor
 from autochron.errors import JudgeError, JudgeSetupError, VerdictError
 from autochron.judging.speakers import Asking
+from autochron.redaction.redactor import Redactor
 
 _PACKAGES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _INSTALLED = frozenset({"site-packages", "dist-packages"})

@@ -15,9 +15,9 @@ from importlib.metadata import PackageNotFoundError, version
 import msgspec
 from msgspec import structs
 
-from autochron import _originals
-from autochron._overlap import common_prefix, common_suffix
-from autochron.envelope.compare import first_difference
+from autochron._runtime import unpatched
+from autochron._runtime.common_affixes import common_prefix, common_suffix
+from autochron.diff.json import first_difference
 from autochron.errors import StoreError
 from autochron.model import Command, Envelope, Footer, Header, Trace
 from autochron.store.ids import new_id
@@ -123,7 +123,7 @@ def _state(path: str) -> tuple[int, int, int] | None:
 
 
 def _header() -> Header:
-    now = _originals.time_ns()
+    now = unpatched.time_ns()
     seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now // 1_000_000_000))
     return Header(
         id=new_id(),

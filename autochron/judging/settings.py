@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-from autochron import _originals
+from autochron._runtime import unpatched
 from autochron.errors import UsageError
 
 Mode: TypeAlias = Literal["replay", "record", "rewrite"]
@@ -34,7 +34,7 @@ def mode_in_force(default: Mode = "replay") -> Mode:
     """Give the mode: the one that was set, else the environment's, else the default."""
     if _used[0] is not None:
         return _used[0]
-    given = _originals.environ.get(VARIABLE)
+    given = unpatched.environ.get(VARIABLE)
     return read_mode(given, VARIABLE) if given else default
 
 

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from autochron.envelope.redaction import Redactor
 from autochron.errors import JudgeError, JudgeSetupError
 from autochron.judging.question import SYSTEM
 from autochron.judging.verdict import SCHEMA, Reply, Say
+from autochron.redaction.redactor import Redactor
 
 OPENAI, PYDANTIC_AI = "openai:", "pydantic-ai:"
 _KEY = "OPENAI_API_KEY"

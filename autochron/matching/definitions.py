@@ -7,7 +7,13 @@ from collections.abc import Container, Iterator
 from types import CodeType
 from typing import Literal, TypeAlias
 
-from autochron._flags import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_NEWLOCALS, CO_OPTIMIZED
+from autochron._runtime.codeflags import (
+    CO_ASYNC_GENERATOR,
+    CO_COROUTINE,
+    CO_GENERATOR,
+    CO_NEWLOCALS,
+    CO_OPTIMIZED,
+)
 
 Shape: TypeAlias = Literal["function", "generator", "coroutine", "async_generator"]
 """What a function is by its code. Not what it returns: a sync wrapper may return a coroutine."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
-from autochron._late import late_modules
+from autochron._runtime.lazy import late_modules
 from autochron.errors import RuleError
 from autochron.model import (
     BoundaryRule,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from typing import Any, TypeAlias, TypeVar
 
-from autochron import _originals
+from autochron._runtime import unpatched
 from autochron.errors import UsageError
 
 Progress: TypeAlias = Callable[[str, str, int, int], None]
@@ -169,7 +169,7 @@ class _Telling:
     def tell(self, incident: str, what: str, done: int, total: int) -> None:
         """Tell it, if it is time."""
         self._times += 1
-        now = _originals.perf_counter_ns()
+        now = unpatched.perf_counter_ns()
         if now - self._told < _EVERY and done < total:
             return
         self._told, times, self._times = now, self._times, 0

@@ -111,7 +111,7 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
     """Have keys that a replay has no use for look set while a test module with traces is imported."""
-    if not isinstance(collector, pytest.Module) or "autochron.session.activation" not in sys.modules:
+    if not isinstance(collector, pytest.Module) or "autochron.instrument.activation" not in sys.modules:
         return (yield)
     from autochron.pytest_plugin.imports import fill_in_for  # lazy: where anything is woven
 
@@ -216,7 +216,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add what crossed to the report of a test that failed, and what else there is to say."""
     play = item.stash.get(_play, None)
-    if call.excinfo is not None and "autochron.session.activation" in sys.modules:
+    if call.excinfo is not None and "autochron.instrument.activation" in sys.modules:
         from autochron.pytest_plugin.tracebacks import trim  # lazy: where anything is woven
 
         own = play is not None and play.raised is call.excinfo.value

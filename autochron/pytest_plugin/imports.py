@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from autochron._originals import os
-from autochron.session.surroundings import fill_in
+from autochron._runtime.unpatched import os
+from autochron.isolation.environment import fill_in
 
 if TYPE_CHECKING:
     import pytest

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 from autochron.errors import UsageError
 from autochron.model import Rules, Trace
 from autochron.replaying.plan import INPUTS

@@ -5,18 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 from autochron.config import find_rule_file
 from autochron.errors import AutochronError, DivergenceError, StoreError, UsageError
-from autochron.incident.baseline import has_baseline
+from autochron.instrument.activation import activate
 from autochron.model import Divergence, Rules, Trace
 from autochron.pytest_plugin.marks import TRACE_FILE, Asked
 from autochron.replaying.plan import plan_for
-from autochron.session.activation import activate
-from autochron.session.block import refuse_unwoven, rules_for
-from autochron.session.recorded import Recorded
-from autochron.session.replayblock import replay
-from autochron.session.swapping import swaps_for, with_swaps
+from autochron.reproduction.baseline import has_baseline
+from autochron.session.record_context import refuse_unwoven, rules_for
+from autochron.session.recorded_view import Recorded
+from autochron.session.replay_context import replay
+from autochron.session.swap import swaps_for, with_swaps
 from autochron.store.tracefile import write_trace
 from autochron.store.whole import WholeRecord
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from autochron.pytest_plugin.plays import Recorder
 from autochron.report.tree import draw_trace
-from autochron.session.replayblock import replay
-from autochron.session.replayed import Sequenced
+from autochron.session.replay_context import replay
+from autochron.session.replayed_view import Sequenced
 
 if TYPE_CHECKING:
     import pytest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
-from autochron._bare import identity
+from autochron._runtime.bare import identity
 
 Alias: TypeAlias = tuple[list[str | int], str]
 """Where an argument stands, by the keys and indexes that lead to it, and its name."""

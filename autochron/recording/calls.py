@@ -12,16 +12,17 @@ from typing import Any
 from msgspec import Raw
 from msgspec.json import encode
 
-from autochron import _originals
-from autochron._originals import getframe
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import getframe
 from autochron.crossing.lanes import MAIN
-from autochron.envelope import asgi, codec, modules
+from autochron.envelope import codec, modules
 from autochron.envelope import types as names
-from autochron.envelope.redaction import Redactor
+from autochron.http import asgi
 from autochron.inputs import call_input, is_method, masked_call_input, with_request_body
 from autochron.model import Abandoned, Closed, Envelope, Outcome, Raised, Returned, Streamed
 from autochron.recording.changes import below
 from autochron.recording.drafts import by_type
+from autochron.redaction.redactor import Redactor
 from autochron.weaving.gate import Point
 
 ARGUMENTS = "arguments"
@@ -30,7 +31,7 @@ ARGUMENTS = "arguments"
 MAX_ITEMS = 10_000
 """Items of a stream that are kept: a service may send events for days."""
 
-_now = _originals.perf_counter_ns
+_now = unpatched.perf_counter_ns
 
 
 class CallDraft:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from autochron._bare import dictionary_of, identity
-from autochron._class_table import ClassTable
+from autochron._runtime.bare import dictionary_of, identity
+from autochron._runtime.class_table import ClassTable
 from autochron.envelope import arrays, codec, objects, shapes
 from autochron.envelope.canonical import TOO_LARGE, screened_snapshot, snapshot
 from autochron.envelope.looks import LARGE, LargeLook, Look

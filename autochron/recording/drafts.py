@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Raw, Struct
 from msgspec.json import decode, encode
 
-from autochron.envelope import bodies, codec, exchange
+from autochron.envelope import bodies, codec
 from autochron.envelope.canonical import screened_snapshot
-from autochron.envelope.exchange import Wire
-from autochron.envelope.paths import drop_paths, read_steps, redact_paths
-from autochron.envelope.redaction import Redactor
 from autochron.envelope.tags import has_tag, opaque_paths
 from autochron.envelope.value_types import split, tells_state, unread_paths
+from autochron.http import exchange
+from autochron.http.exchange import Wire
 from autochron.inputs import comparable_pair, request_body, request_input, shaped_input
 from autochron.model import (
     Abandoned,
@@ -32,17 +31,19 @@ from autochron.model import (
     Returned,
     Streamed,
 )
-from autochron.recording.asking import Asking, Call
 from autochron.recording.changes import STILL, kind_at
+from autochron.recording.requested_tools import Asking, Call
 from autochron.recording.versions import version_of
+from autochron.redaction.json_paths import drop_paths, read_steps, redact_paths
+from autochron.redaction.redactor import Redactor
 from autochron.rules.paths import Step, parse_path
 
 if TYPE_CHECKING:
     from autochron.crossing.kernel import Crossing
-    from autochron.envelope.joined import StreamMasker
-    from autochron.envelope.mask_key import MaskKey
     from autochron.inputs import Inputs
     from autochron.recording.changes import Watch
+    from autochron.redaction.joined import StreamMasker
+    from autochron.redaction.mask_key import MaskKey
     from autochron.weaving.gate import Point
 
 IN_INPUT = "(input)."

@@ -14,7 +14,7 @@ from collections import deque
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final
 
-from autochron._bare import dictionary_of, slot, space_of
+from autochron._runtime.bare import dictionary_of, slot, space_of
 from autochron.envelope import objects, shapes
 from autochron.weaving.cells import CELL, Cells, frame_of, named_cells
 

@@ -11,13 +11,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from autochron import _originals
-from autochron._bare import identity
-from autochron._late import late_modules
-from autochron._originals import getframe
+from autochron._runtime import unpatched
+from autochron._runtime.bare import identity
+from autochron._runtime.lazy import late_modules
+from autochron._runtime.signals import is_interruption
+from autochron._runtime.unpatched import getframe
 from autochron.crossing.kernel import Crossing
 from autochron.crossing.lanes import CURRENT, Root, note_waiting
-from autochron.interrupts import is_interruption
 from autochron.model import Closed, Raised, Returned
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from autochron.crossing import streams
     from autochron.effects.outside import OutsideEffects
     from autochron.envelope import canonical, codec, shapes, types
-    from autochron.envelope.exchange import Wire
+    from autochron.http.exchange import Wire
     from autochron.inputs import Inputs
     from autochron.model import BoundaryRule
     from autochron.ports import Serving
@@ -48,7 +48,7 @@ else:
     )
 
 _NO_VARIADIC = (None, None)
-_now = _originals.perf_counter_ns
+_now = unpatched.perf_counter_ns
 
 HEAVY = 16_384
 """Bytes of an envelope from which on it counts while it waits to be written."""
@@ -78,7 +78,7 @@ class Recorder:
         """From where to where that grew while a tool ran, with its `seq`."""
         self.weigh: Callable[[int], None] | None = None
         """Told how many bytes a large draft has, before it is submitted; None where nothing waits to be written."""
-        self._lock = _originals.RLock()
+        self._lock = unpatched.RLock()
 
     # --- told by the kernel ----------------------------------------------------------------------------------------
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.json import decode, encode
 
-from autochron.envelope import asgi
-from autochron.envelope.compare import first_difference
-from autochron.envelope.paths import drop_paths
+from autochron._runtime.signals import is_interruption
+from autochron.diff.json import first_difference
 from autochron.envelope.value_types import without_types
+from autochron.http import asgi
 from autochron.inputs import call_input, is_method, masked_call_input
-from autochron.interrupts import is_interruption
+from autochron.redaction.json_paths import drop_paths
 
 if TYPE_CHECKING:
-    from autochron.envelope.redaction import Redactor
     from autochron.model import Envelope
+    from autochron.redaction.redactor import Redactor
     from autochron.weaving.gate import Point
 
 

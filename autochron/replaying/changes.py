@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from autochron.envelope import codec, shapes
-from autochron.envelope.redaction import MASK
+from autochron.redaction.redactor import MASK
 from autochron.weaving.cells import CELL
 
 GLOBAL = "global:"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from autochron.replaying.window import Marks
+from autochron.replaying.lookahead import Marks
 
 if TYPE_CHECKING:
     from autochron.model import Envelope

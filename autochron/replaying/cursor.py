@@ -7,15 +7,12 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from autochron.crossing.lanes import process_of
-from autochron.replaying.window import SHORT, Window, marks
+from autochron.crossing.lanes import DAEMON, process_of
+from autochron.replaying.lookahead import SHORT, Window, marks
 
 if TYPE_CHECKING:
     from autochron.model import Envelope
     from autochron.ports import Record
-
-DAEMON = "/~"
-"""Stands in the name of a lane that is a daemon thread: how far those get depends on timing."""
 
 Key: TypeAlias = tuple[str, int | None, str]
 """A lane, or what lanes that were started alike share; the parent's place; a name."""

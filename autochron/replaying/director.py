@@ -8,28 +8,30 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import structs
 from msgspec.json import decode
 
-from autochron import _originals
+from autochron._runtime import unpatched
 from autochron.crossing import streams
 from autochron.crossing.kernel import Crossing
 from autochron.crossing.lanes import MAIN, Remote, process_of
-from autochron.envelope import codec, exchange, shapes
-from autochron.envelope.redaction import Redactor
+from autochron.envelope import codec, shapes
 from autochron.envelope.value_types import TYPES
 from autochron.errors import AutochronError, CodecError, DivergenceError
+from autochron.http import exchange
 from autochron.inputs import observed, request_input, shaped_input
 from autochron.model import VALUE, Divergence, Envelope, Mode, Raised, Replayed, Returned, Severity, Streamed
 from autochron.ports import Serving
-from autochron.replaying import comparing
+from autochron.redaction.redactor import Redactor
+from autochron.replaying import compare
+from autochron.replaying.child_reports import Report, Told
 from autochron.replaying.consequences import NOTHING_LIVE, Consequences
 from autochron.replaying.cursor import Cursor, Turns
-from autochron.replaying.finding import Finder
-from autochron.replaying.given import Given
-from autochron.replaying.met import Log, Met, masked
+from autochron.replaying.divergence_log import MASKED, Teller
+from autochron.replaying.inputs import Given
+from autochron.replaying.log import Log, Met, masked
+from autochron.replaying.lookup import Finder
 from autochron.replaying.plan import FULL, Plan
 from autochron.replaying.printing import Printing
 from autochron.replaying.repeated import Repeated, find_repeated
-from autochron.replaying.reports import Report, Told
-from autochron.replaying.requests import Running, ServedRequest
+from autochron.replaying.running import Running, ServedRequest
 from autochron.replaying.serving import (
     LEAST_PATIENCE,
     LIVE_PATIENCE,
@@ -38,15 +40,14 @@ from autochron.replaying.serving import (
     VALUE_PATIENCE,
     Served,
 )
-from autochron.replaying.states import States, stateless
-from autochron.replaying.telling import MASKED, Teller
+from autochron.replaying.shared_state import States, stateless
+from autochron.replaying.turns import Waiters
 from autochron.replaying.unrecorded import Unrecorded
-from autochron.replaying.waiting import Waiters
 
 if TYPE_CHECKING:
     from autochron.ports import LiveObserver, Record
 
-_process = _originals.process
+_process = unpatched.process
 
 _AFTER = b'"after":'
 """Stands in the meta of an envelope that others of other lanes had to come before."""
@@ -70,7 +71,7 @@ class Director:
         self.record = record
         self.plan = plan
         self._is_full = plan.is_full
-        self._lock = _originals.RLock()
+        self._lock = unpatched.RLock()
         self.given = Given(redactor, typed=record.header.typed)
         self.consequences = NOTHING_LIVE if self._is_full else Consequences()
         self.states = States(state_of)
@@ -80,7 +81,7 @@ class Director:
         self.teller = Teller(plan, self.consequences, self._lock)
         self.note = self.teller.note
         self.progress = 0
-        self.log = Log(self.cursor.get, _originals.perf_counter_ns())
+        self.log = Log(self.cursor.get, unpatched.perf_counter_ns())
         self.patience = PATIENCE
         """Less once it has run out: then the order is another, as where a pool's few workers got their tasks in another."""
         self._value_patience = VALUE_PATIENCE[0]
@@ -246,7 +247,7 @@ class Director:
         if envelope is None:
             return value
         if isinstance(envelope.outcome, Raised):
-            name = comparing.error_name(envelope.outcome.error)
+            name = compare.error_name(envelope.outcome.error)
             message = f"{envelope.address} returned; when it was recorded it raised {name}"
             self._note_end(envelope, message)
         elif crossing.rule.observe:
@@ -271,7 +272,7 @@ class Director:
                 return
         if envelope is None or isinstance(error, (AutochronError, GeneratorExit)):
             return
-        message = comparing.other_error(envelope, error)
+        message = compare.other_error(envelope, error)
         if message is not None:
             self._note_end(envelope, message)
 
@@ -433,7 +434,7 @@ class Director:
 
         After a fork, too: then locks may be held by threads that are gone, and what was noted is the parent's.
         """
-        self._lock = _originals.RLock()
+        self._lock = unpatched.RLock()
         self.waiters = Waiters()
         self._process = _process[0]
         self._report = report
@@ -444,7 +445,7 @@ class Director:
         for envelope in self.cursor.window.by_seq.values():
             self.turns.add(envelope)
         self.teller.begin_anew(report, self._lock)
-        self.log = Log(self.cursor.get, _originals.perf_counter_ns())
+        self.log = Log(self.cursor.get, unpatched.perf_counter_ns())
         self.live_now = 0
         self._finder.unasked.clear()
 
@@ -598,7 +599,7 @@ class Director:
             return
         with self._lock:
             self._finder.unasked.pop(envelope.seq, None)
-            if comparing.differs(envelope, given, crossing.rule):
+            if compare.differs(envelope, given, crossing.rule):
                 self._finder.exchange(running, given, crossing, self.log)
                 envelope = running.envelope or envelope
         if given != envelope.input:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.json import decode
 
-from autochron import _originals
-from autochron._originals import os
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import os
 
 if TYPE_CHECKING:
     from autochron.model import Envelope
@@ -42,7 +42,7 @@ class Printing:
     __slots__ = ("_lock", "waiting")
 
     def __init__(self) -> None:
-        self._lock = _originals.RLock()
+        self._lock = unpatched.RLock()
         self.waiting: dict[int, list[Piece]] = {}
         """What is still to be printed, by the number of the crossing that prints it."""
 

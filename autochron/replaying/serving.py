@@ -10,22 +10,22 @@ from msgspec import Struct
 from msgspec.json import decode as decode_json
 from msgspec.json import encode as encode_json
 
-from autochron import _originals
-from autochron._originals import os
+from autochron._runtime import unpatched
 from autochron._runtime.frame_locals import locals_of
+from autochron._runtime.unpatched import os
 from autochron.crossing.adapters import begin
 from autochron.crossing.arguments import capture
 from autochron.crossing.iterators import BY_NAME
+from autochron.crossing.lanes import DAEMON
 from autochron.effects.undisturbed import undisturbed
 from autochron.envelope import codec
 from autochron.errors import AutochronError, CodecError, DivergenceError
 from autochron.inputs import sent_form
 from autochron.model import Abandoned, Closed, Envelope, Raised, Returned, Streamed
 from autochron.replaying.changes import GLOBAL, apply_changes
-from autochron.replaying.comparing import error_name, is_of_type
-from autochron.replaying.cursor import DAEMON
+from autochron.replaying.compare import error_name, is_of_type
 from autochron.replaying.printing import MARK as PRINTS
-from autochron.replaying.waiting import running_loop
+from autochron.replaying.turns import running_loop
 from autochron.weaving.cells import CELL, Cells, frame_of
 
 if TYPE_CHECKING:
@@ -247,9 +247,7 @@ class Served(Struct, eq=False):
         if loop is None or not self._facts("handed").get("pending"):
             self._settle(future, loop)
         else:
-            self._settle_later(
-                future, loop, _originals.perf_counter_ns() + int(self._director.patience * 1e9)
-            )
+            self._settle_later(future, loop, unpatched.perf_counter_ns() + int(self._director.patience * 1e9))
         return future
 
     def _settle_later(self, future: Any, loop: Any, deadline: int) -> None:
@@ -258,7 +256,7 @@ class Served(Struct, eq=False):
         def settle() -> None:
             if future.done():
                 self._director.served(self)
-            elif self._director.is_due(self.envelope) or _originals.perf_counter_ns() > deadline:
+            elif self._director.is_due(self.envelope) or unpatched.perf_counter_ns() > deadline:
                 self._settle(future, loop)
             else:
                 loop.call_later(0.001, settle)
@@ -462,9 +460,9 @@ class Served(Struct, eq=False):
         other = director.record.get(seq)
         if f"{other.lane}/".startswith(f"{self.envelope.lane}/"):  # inside of it, or after it
             return
-        deadline = _originals.perf_counter_ns() + int(director.patience * 1e9)
-        while not director.cursor.is_met(other) and _originals.perf_counter_ns() < deadline:
-            _originals.sleep(0.0005)
+        deadline = unpatched.perf_counter_ns() + int(director.patience * 1e9)
+        while not director.cursor.is_met(other) and unpatched.perf_counter_ns() < deadline:
+            unpatched.sleep(0.0005)
 
     async def wait_async(self, *, whole: bool = True) -> None:
         """Wait in an event loop until what ended before this crossing has ended; for ever, where it was cancelled."""
@@ -476,11 +474,11 @@ class Served(Struct, eq=False):
         director = self._director
         if not director.turns.parallel or not whole:
             return
-        seen, deadline = director.progress, _originals.perf_counter_ns() + int(director.patience * 1e9)
+        seen, deadline = director.progress, unpatched.perf_counter_ns() + int(director.patience * 1e9)
         patient = 0
         while not director.is_due(self.envelope):
             await director.waiters.wait(loop, self.envelope)
-            now = _originals.perf_counter_ns()
+            now = unpatched.perf_counter_ns()
             if director.progress != seen:
                 seen, deadline = director.progress, now + int(director.patience * 1e9)
             elif now > deadline and director.live_now and patient < LIVE_PATIENCE:

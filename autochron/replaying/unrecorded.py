@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from autochron.crossing.lanes import DAEMON
 from autochron.errors import DivergenceError
 from autochron.model import VALUE
-from autochron.replaying.cursor import DAEMON
 from autochron.replaying.plan import counts_of
 
 if TYPE_CHECKING:
     from autochron.crossing.kernel import Crossing
     from autochron.ports import Record
     from autochron.replaying.cursor import Cursor
+    from autochron.replaying.divergence_log import Teller
     from autochron.replaying.plan import Plan
-    from autochron.replaying.telling import Teller
 
 CAP = 100_000
 """Values of one line that are recorded; what is asked for beyond is made up."""

@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from autochron.crossing.lanes import CHILD
-from autochron.replaying.cursor import DAEMON
+from autochron.crossing.lanes import CHILD, DAEMON
 
 _FEW = 3
 """How many of the alike are shown at each end of their row."""

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 import msgspec
 import tomlkit
 
-from autochron.detect.asking import is_recordable
+from autochron.detect.ambient_rules import is_recordable
 from autochron.model import CATEGORIES, Category, Checked, Finding
 from autochron.report.text import Page, plural
 

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from msgspec import DecodeError, json, structs
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 from autochron.config import default_store
 from autochron.model import Finding, Impact, Impacts
 from autochron.report.text import Page, plural

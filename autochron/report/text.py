@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 from autochron.escaping import terminal_line, visible
 
 WIDTH = 100

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
-from autochron._late import late
+from autochron._runtime.lazy import late
 
 if TYPE_CHECKING:
     import ast

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from autochron._late import late
+from autochron._runtime.lazy import late
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 """From the root: `("boundary", 0, "when", "options.url")`."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import msgspec
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 from autochron.model import Rules
 from autochron.rules.digest import digest
 from autochron.rules.packs import pack_digests, pack_index

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import msgspec
 from msgspec import Struct
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 from autochron.errors import RuleError
 from autochron.model import Pack, Rules
 from autochron.rules.digest import digest_text

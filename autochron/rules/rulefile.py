@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import stat
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 from autochron.config import PROJECT_FILE
 from autochron.errors import RuleError
 from autochron.model import (

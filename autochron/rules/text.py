@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 from autochron.errors import RuleError
 
 

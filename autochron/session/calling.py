@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from msgspec.json import decode, encode
 
-from autochron import _originals
-from autochron._originals import os
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import os
 from autochron.crossing.kernel import BUSY
 from autochron.envelope import admission, codec, objects
 from autochron.envelope import types as names
 from autochron.envelope.bodies import restore_body
 from autochron.errors import CodecError, UsageError
 from autochron.model import Abandoned, Closed, Envelope, Streamed
+from autochron.project import module_names
 from autochron.recording.calls import ARGUMENTS
 from autochron.rules.nearest import nearest
-from autochron.session.project import module_names
 from autochron.session.replaying import MAIN_MODULES
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ def _above(file: str) -> str:
 @contextlib.contextmanager
 def _outside() -> Iterator[None]:
     """Let nothing cross a boundary in this thread; what reaches out is refused as anywhere outside of live crossings."""
-    ident = _originals.get_ident()
+    ident = unpatched.get_ident()
     BUSY.add(ident)
     try:
         yield

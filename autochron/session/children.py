@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec import Struct
 
-from autochron import _originals, user_key
-from autochron._originals import getframe, os
+from autochron import user_key
+from autochron._runtime import unpatched
 from autochron._runtime.frame_locals import locals_of
+from autochron._runtime.unpatched import getframe, os
 from autochron.crossing import processes
 from autochron.crossing.lanes import CHILD, CURRENT, MAIN, Remote, Root, label_of
 from autochron.effects.undisturbed import undisturbed
-from autochron.session import network
+from autochron.isolation import network
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -283,7 +284,7 @@ class Numbers:
         self._size = size
         self._next = first or 0
         self._end = 0 if first is None else first + size
-        self._lock = _originals.RLock()
+        self._lock = unpatched.RLock()
 
     def __call__(self) -> int:
         with self._lock:

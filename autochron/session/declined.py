@@ -24,15 +24,8 @@ from collections.abc import Collection, Iterator, Sequence
 from types import FunctionType
 from typing import Any
 
-from autochron._originals import os
-from autochron.model import BoundaryRule, Call
-from autochron.recording.asking import Unanswered
-from autochron.rules.calls import Attribute, Index, Metavariable, call_pattern
-from autochron.rules.names import Field, name_template
-from autochron.session.activation import Activation
-from autochron.session.marking import marked
-from autochron.session.passing import function_of
-from autochron.session.sources import (
+from autochron._runtime.unpatched import os
+from autochron.diagnostics.sources import (
     Source,
     Sources,
     attributes_of,
@@ -42,6 +35,13 @@ from autochron.session.sources import (
     has_way_around,
     reads_attribute,
 )
+from autochron.instrument.activation import Activation
+from autochron.instrument.decorators import marked
+from autochron.instrument.passed_callables import function_of
+from autochron.model import BoundaryRule, Call
+from autochron.recording.requested_tools import Unanswered
+from autochron.rules.calls import Attribute, Index, Metavariable, call_pattern
+from autochron.rules.names import Field, name_template
 from autochron.weaving.gate import Point
 from autochron.weaving.heap import every_function
 

@@ -15,11 +15,11 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from autochron import _originals
-from autochron._originals import os, program_os
+from autochron._runtime import unpatched
+from autochron._runtime.std_streams import LIMIT
+from autochron._runtime.unpatched import os, program_os
 from autochron.effects.undisturbed import undisturbed
 from autochron.model import Unprinted
-from autochron.session.streams import LIMIT
 from autochron.store.detached import Work, start_all
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class OutputDescriptor:
         self._start = 0
         self._is_fresh = False
         self._beside: tuple[Work, ...] = ()
-        self._process = _originals.getpid()
+        self._process = unpatched.getpid()
 
     def start(self, *beside: Work) -> None:
         """Begin, before any thread of ours or the program's runs, and start other processes of ours with the relay."""
@@ -127,7 +127,7 @@ class OutputDescriptor:
 
     def stop(self) -> None:
         """Leave the descriptor as it was."""
-        if _originals.getpid() != self._process:
+        if unpatched.getpid() != self._process:
             return
         relay, self._relay, file, self._file = self._relay, None, self._file, -1
         try:
@@ -395,4 +395,4 @@ def _feed(descriptor: int, data: memoryview) -> None:
             pass
         os.close(descriptor)
 
-    _originals.start_new_thread(feed, ())
+    unpatched.start_new_thread(feed, ())

@@ -6,18 +6,18 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from autochron._originals import getframe
+from autochron._runtime.unpatched import getframe
 from autochron.effects.outside import without_times
 from autochron.envelope import bodies
 from autochron.session.descriptors import foreign_lines
 
 if TYPE_CHECKING:
     from autochron.model import Envelope, Footer, OutputRule, Secrets, Severity
+    from autochron.project import Project
     from autochron.replaying.director import Director
-    from autochron.session.ending import Said
-    from autochron.session.project import Project
+    from autochron.session.capture import Capture
+    from autochron.session.footer import Said
     from autochron.session.replaying import Replaying
-    from autochron.session.running import Capture
 
 MOST = 100_000
 """Prints whose writer is noted."""

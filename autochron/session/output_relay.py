@@ -18,11 +18,11 @@ from fcntl import ioctl
 from termios import FIONREAD
 from typing import Any, Final
 
-from autochron import _originals
-from autochron._originals import os
+from autochron._runtime import unpatched
+from autochron._runtime.std_streams import LIMIT
+from autochron._runtime.unpatched import os
 from autochron.effects.undisturbed import undisturbed
 from autochron.session.descriptors import hidden
-from autochron.session.streams import LIMIT
 from autochron.store.detached import Work, fork_twice, is_alone, start_all
 from autochron.store.own_descriptors import abandon
 
@@ -85,7 +85,7 @@ class OutputRelay:
                 return int(passed) + waiting
             if self._has_gone():
                 return int(passed)
-            _originals.sleep(0)
+            unpatched.sleep(0)
 
     def drain(self) -> None:
         """Wait until all that was written so far is in the pipe: as long as the program itself would wait for its reader."""
@@ -93,7 +93,7 @@ class OutputRelay:
             # In this order: what waits no more is being read, and what is read no more is being handed on.
             if not (_waiting(self._source) or self._is_reading() or self._is_handing_on()):
                 return
-            _originals.sleep(_PAUSE)
+            unpatched.sleep(_PAUSE)
 
     def said(self) -> tuple[bytes, int, str]:
         """Return what passed, up to the limit, how many bytes were let go, and the digest of these."""

@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, structs
 
-from autochron import _originals
-from autochron._bare import identity
-from autochron._late import late_modules
-from autochron._originals import os
+from autochron._runtime import exit_hooks, unpatched
+from autochron._runtime.bare import identity
+from autochron._runtime.lazy import late_modules
+from autochron._runtime.signals import is_interruption
+from autochron._runtime.std_streams import listen_to_prints_anywhere
+from autochron._runtime.unpatched import os
 from autochron.crossing.kernel import Crossing, Kernel
 from autochron.crossing.lanes import MAIN, Remote, Root
 from autochron.effects.events import LISTS, SIGNAL_EVENTS, STATE_EVENTS, TEMPORARY_EVENTS
 from autochron.effects.undisturbed import is_busy, undisturbed
-from autochron.envelope.redaction import Redactor
 from autochron.errors import AutochronError, MaskKeyError
-from autochron.interrupts import is_interruption
+from autochron.instrument.activation import Activation
+from autochron.instrument.decorators import marked
+from autochron.isolation import network
 from autochron.model import (
     ADDRESS,
     NOT_COMPARED,
@@ -35,16 +38,14 @@ from autochron.model import (
     RunSummary,
     Unwoven,
 )
+from autochron.project import function_of_project
+from autochron.recording.envelope_prep import Tally
 from autochron.recording.recorder import Recorder
-from autochron.session import exits, facts, network
-from autochron.session.activation import Activation
+from autochron.redaction.redactor import Redactor
+from autochron.session import header as facts
 from autochron.session.children import Children, Handing, Numbers, strangers
-from autochron.session.ending import NOTHING_SAID, Ending, Said, stranger
-from autochron.session.marking import marked
-from autochron.session.project import function_of_project
+from autochron.session.footer import NOTHING_SAID, Ending, Said, stranger
 from autochron.session.session import Session
-from autochron.session.streams import listen_to_prints_anywhere
-from autochron.session.tally import Tally
 from autochron.store.processes import TAKEN
 from autochron.store.writer import Writer
 from autochron.weaving import gate
@@ -53,12 +54,12 @@ if TYPE_CHECKING:
     from autochron.crossing.kernels import Kernels
     from autochron.effects.keeper import StateKeeper
     from autochron.effects.outside import OutsideEffects
-    from autochron.envelope.mask_key import MaskKey
     from autochron.ports import Sink, Store
     from autochron.recording import drafts
     from autochron.recording.calls import CallDraft
     from autochron.recording.drafts import Begun, Item
-    from autochron.session import requests
+    from autochron.redaction.mask_key import MaskKey
+    from autochron.session import service_traces as requests
     from autochron.store import keeping, memory
     from autochron.store.keeping import Keeper
     from autochron.weaving.gate import Point
@@ -66,9 +67,9 @@ else:
     late_modules(
         globals(),
         "autochron.recording.drafts",
-        "autochron.session.requests",
         "autochron.store.keeping",
         "autochron.store.memory",
+        requests="autochron.session.service_traces",
     )
 
 _NOTHING: frozenset[object] = frozenset()
@@ -140,7 +141,7 @@ class Recording(Session):
         self._lane = MAIN if joined is None else joined.lane
         self._had = _NOTHING
         """What this process had to say before it was forked: its parent says that."""
-        self._began = _originals.perf_counter_ns() if joined is None else joined.handing.began
+        self._began = unpatched.perf_counter_ns() if joined is None else joined.handing.began
         self._sink: Sink = store.begin(header) if joined is None else joined.sink
         if header.children and store.url is not None:
             handing = _handing(
@@ -184,7 +185,7 @@ class Recording(Session):
         return Tally(self.activation.project, self.redactor, self._began, self._mask_key)
 
     def _mask_key(self) -> MaskKey | None:
-        from autochron.envelope.mask_key import mask_key  # lazy: few inputs are masked
+        from autochron.redaction.mask_key import mask_key  # lazy: few inputs are masked
 
         try:
             with undisturbed():
@@ -303,7 +304,7 @@ class Recording(Session):
         )
         self.take_no_time()
         if not self.is_guarded:
-            exits.guard(self.flush, signals=False)
+            exit_hooks.guard(self.flush, signals=False)
             atexit.register(self.flush, None)
 
     def printed(self, text: str, *, is_written: bool = False) -> None:
@@ -613,7 +614,7 @@ class Recording(Session):
         """Return what was changed outside every boundary, each with the rule that nearly fits."""
         if self._outside is None:
             return ()
-        from autochron.session.near_rules import (
+        from autochron.diagnostics.near_rules import (
             near_rule,
         )  # lazy: most programs change nothing outside a boundary
 
@@ -774,7 +775,7 @@ def _handing(
     rules = activation.rules
     return Handing(
         mode="record",
-        process=_originals.getpid(),
+        process=unpatched.getpid(),
         place=url,
         trace=header.id,
         rules=rules.file,

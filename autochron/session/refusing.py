@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from autochron._originals import getframe, os
+from autochron._runtime.unpatched import getframe, os
 from autochron.crossing.lanes import CURRENT, Remote
 from autochron.effects.events import LISTS
 from autochron.effects.outside import is_signal_to_others, is_state
 from autochron.effects.undisturbed import is_busy
 from autochron.errors import DeniedError, NetworkRefusedError
-from autochron.replaying.requests import Running
-from autochron.session import isolation
-from autochron.session.background import SENDERS, is_telemetry
+from autochron.isolation import denials
+from autochron.isolation.background import SENDERS, is_telemetry
+from autochron.project import line_of_project
+from autochron.replaying.running import Running
 from autochron.session.effect_rules import AllowedEffects
-from autochron.session.project import line_of_project
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from autochron.effects.live_state import LiveState
     from autochron.ports import Record
+    from autochron.project import Project
     from autochron.replaying.director import Director
-    from autochron.session.project import Project
 
 _DENIALS = 100
 """What is denied is told of so often; it is refused all the same."""
@@ -46,7 +46,7 @@ class Refusals:
     """Refuses, and notes each refusal once."""
 
     def __init__(
-        self, isolated: isolation.Isolation, director: Director, record: Record, project: Project
+        self, isolated: denials.Isolation, director: Director, record: Record, project: Project
     ) -> None:
         self._isolation = isolated
         self._director = director
@@ -87,12 +87,12 @@ class Refusals:
         # What `shutil` tells of is done by calls that are told of, too, and redirected.
         if state is None or is_busy() or event in LISTS or event.startswith("shutil."):
             return
-        reached = isolation.changes_of(self._isolation, event, arguments, getframe(3))
+        reached = denials.changes_of(self._isolation, event, arguments, getframe(3))
         if reached is None:
             return
         if not (live or self.refuses_all or state.scratch.written or state.scratch.before):
             return
-        paths = isolation.paths_of(event, arguments)
+        paths = denials.paths_of(event, arguments)
         past = [path for path in paths if state.covers(path) is False]
         if not past or not (
             live
@@ -115,7 +115,7 @@ class Refusals:
         state = self.state
         if state is None:
             return
-        named = state.names_state(isolation.words_of(event, arguments))
+        named = state.names_state(denials.words_of(event, arguments))
         if named is None:
             return
         address, site = self.named(crossing)
@@ -180,11 +180,11 @@ class Refusals:
         self._note_denied(address, f"attaches {path}", message)
 
     def _note_denied(self, address: str, says: str, message: str) -> None:
-        if self._isolation.is_new(address, isolation.Reached("files", says)) and self._denied < _DENIALS:
+        if self._isolation.is_new(address, denials.Reached("files", says)) and self._denied < _DENIALS:
             self._denied += 1
             self._director.note("denied", address, message, severity="error")
 
-    def refusal(self, crossing: Any, reached: isolation.Reached) -> DeniedError:
+    def refusal(self, crossing: Any, reached: denials.Reached) -> DeniedError:
         """Note that a live crossing reaches for what is denied."""
         address, site = self.named(crossing)
         message = self._isolation.refusal(reached, address, site)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 from autochron.effects.events import LISTS
 from autochron.effects.undisturbed import is_busy, undisturbed
 from autochron.model import OutsideEffect
-from autochron.session.project import function_of_project
+from autochron.project import function_of_project
 
 if TYPE_CHECKING:
     from autochron.effects.live_state import LiveState
     from autochron.effects.outside import Difference, OutsideEffects
     from autochron.model import Footer
+    from autochron.project import Project
     from autochron.session.effect_rules import AllowedEffects
-    from autochron.session.project import Project
 
 
 class ReplayedEffects:

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
-from autochron import _originals
-from autochron._originals import getframe, os
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import getframe, os
 from autochron.crossing import processes
 from autochron.crossing.lanes import Remote, Root
 from autochron.effects.events import SIGNAL_EVENTS, STATE_EVENTS, TEMPORARY_EVENTS
 from autochron.effects.live_state import LiveState, is_temporary
 from autochron.effects.module_state import ModuleState, project_modules
-from autochron.envelope.redaction import Redactor
 from autochron.errors import UnwovenToolError
+from autochron.instrument.activation import Activation
+from autochron.isolation import denials, network, sqlite
+from autochron.isolation.background import senders
 from autochron.model import VALUE, Evidence, ReplaySummary
+from autochron.redaction.redactor import Redactor
+from autochron.replaying.child_reports import Report, Told, read_lanes
 from autochron.replaying.director import Director
-from autochron.replaying.finding import parent_of
+from autochron.replaying.lookup import parent_of
 from autochron.replaying.plan import FULL, Plan
-from autochron.replaying.reports import Report, Told, read_lanes
-from autochron.session import databases, isolation, network
-from autochron.session.activation import Activation
-from autochron.session.background import senders
 from autochron.session.children import (
     UNKNOWN,
     Children,
@@ -35,12 +35,12 @@ from autochron.session.children import (
     takes_part,
 )
 from autochron.session.effect_rules import AllowedEffects
-from autochron.session.facts import other_versions
+from autochron.session.header import other_versions
 from autochron.session.refusing import Refusals, innermost, is_live
+from autochron.session.replay_dir import ReplayFolder
 from autochron.session.replayed_effects import ReplayedEffects
-from autochron.session.replayfolder import ReplayFolder
 from autochron.session.session import Session
-from autochron.session.swapping import Swap, Swapping
+from autochron.session.swap import Swap, Swapping
 from autochron.weaving import gate
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ if TYPE_CHECKING:
     from autochron.crossing.kernels import Kernels
     from autochron.effects.open_handles import OpenHandles
     from autochron.effects.snapshots import SnapshotFolder
-    from autochron.incident.crashwatch import CrashWatch
     from autochron.model import Footer
     from autochron.ports import Record
     from autochron.replaying.calls import Calls
+    from autochron.reproduction.crashwatch import CrashWatch
     from autochron.session.output import Writers
     from autochron.weaving.gate import Point
 
@@ -140,7 +140,7 @@ class Replaying(Session):
         self.director = Director(record, redactor, plan, activation.state_of)
         self.swaps = swaps
         """Functions in whose place others run."""
-        self.isolation = isolation.Isolation(plan.deny, activation.project)
+        self.isolation = denials.Isolation(plan.deny, activation.project)
         self.watched = self.isolation.events
         self._refusals = Refusals(self.isolation, self.director, record, activation.project)
         self._refusals.telemetry = lambda: senders(activation.rules.packs)
@@ -165,7 +165,7 @@ class Replaying(Session):
         """The type of the exception that ended the program."""
         self.calls: Calls | None = None
         """The calls of the function that the trace is of; None where no rule makes traces of calls."""
-        self._process = _originals.getpid()
+        self._process = unpatched.getpid()
         self._unwatch: list[Callable[[], None]] = []
         self._joined = joined
         self._folder: ReplayFolder | None = None
@@ -211,7 +211,7 @@ class Replaying(Session):
             if invents:
                 values.invent()
         if self._scope.observes:
-            from autochron.incident.crashwatch import CrashWatch  # lazy: for who judges the replay
+            from autochron.reproduction.crashwatch import CrashWatch  # lazy: for who judges the replay
 
             project = self.activation.project
             self._crash_watch = CrashWatch(project.owns, project.name)
@@ -225,7 +225,7 @@ class Replaying(Session):
             if joined is None and not self.plan.is_full:
                 self._note_missing_state(self.state)
         if "files" in self.plan.deny:
-            self._unwatch = [isolation.watch_nodes(), databases.watch(self._refusals.refuses_writing)]
+            self._unwatch = [denials.watch_nodes(), sqlite.watch(self._refusals.refuses_writing)]
         if joined is None:
             self.start(self.director, self.director.transport)
             return
@@ -240,9 +240,7 @@ class Replaying(Session):
         self._handles = OpenHandles(state.scratch, paths)
         if self._handles.databases:
             state.opened_before = self._handles.databases
-            self._unwatch.append(
-                databases.guard_open(self._handles.databases, self._refusals.refuses_writing)
-            )
+            self._unwatch.append(sqlite.guard_open(self._handles.databases, self._refusals.refuses_writing))
 
     def _note_missing_state(self, state: LiveState) -> None:
         """Say what the program held before the recorded run that is not here."""
@@ -311,10 +309,7 @@ class Replaying(Session):
         own = self._refusals.named(crossing)[0]
         state.left(own)
         if error is not None and not isinstance(error, GeneratorExit):
-            from autochron.incident.crashes import (  # lazy: most live crossings raise nothing
-                describe,
-                is_crash,
-            )
+            from autochron.reproduction.crashes import describe, is_crash
 
             project, seen = self.activation.project, state.seen(own)
             if is_crash(error, project.owns):
@@ -631,7 +626,7 @@ class Replaying(Session):
         """Say once that a line of the project calls into C, where nobody sees what is changed."""
         frame: Any = getframe(3)
         while frame is not None and str(frame.f_globals.get("__name__")).startswith(
-            ("ctypes", "autochron._audit")
+            ("ctypes", "autochron._runtime.audit")
         ):
             frame = frame.f_back
         project = self.activation.project
@@ -647,7 +642,7 @@ class Replaying(Session):
 
     def _guard_exec(self, arguments: tuple[Any, ...], *, live: bool) -> None:
         """Refuse that a forked process becomes another program, as `os.spawnvp` has it."""
-        is_fork = self._joined is not None or _originals.getpid() != self._process
+        is_fork = self._joined is not None or unpatched.getpid() != self._process
         if not live and is_fork and not takes_part(_EXEC, arguments) and network.can_run(arguments[0]):
             name = os.path.basename(network.text_of(arguments[0]))
             self._refusals.refuse_program(self.place(), f"a child process of {name}")
@@ -689,7 +684,7 @@ class Replaying(Session):
         reached = self.isolation.reached(event, arguments, frame)
         if reached is None:
             if event == "os.exec" and self.isolation.is_partial and network.can_run(arguments[0]):
-                does = isolation.started(event, arguments)
+                does = denials.started(event, arguments)
                 self._note_unwatched(self._refusals.named(crossing)[0], str(does), self.place())
             return
         raise self._refusals.refusal(crossing, reached)

@@ -9,19 +9,19 @@ from autochron.crossing import lanes, processes
 from autochron.crossing.kernel import BUSY, Kernel, is_inside
 from autochron.crossing.lanes import CURRENT, HELD, MAIN, Remote
 from autochron.envelope import types
-from autochron.envelope.redaction import Redactor
+from autochron.instrument.activation import Activation
+from autochron.isolation import network
 from autochron.model import Connection
-from autochron.session import network
-from autochron.session.activation import Activation
-from autochron.session.project import line_of_project
+from autochron.project import line_of_project
+from autochron.redaction.redactor import Redactor
 from autochron.weaving import gate
 
 if TYPE_CHECKING:
     from autochron.crossing.kernels import Kernels
     from autochron.ports import CrossingHandler
     from autochron.session.children import Children
-    from autochron.session.swapping import Swapping
-    from autochron.session.watching import Watching
+    from autochron.session.findings import Watching
+    from autochron.session.swap import Swapping
 
 
 class Problems(list[str]):
@@ -63,7 +63,7 @@ class Session:
 
     def watch(self) -> None:
         """Look for calls that escape the record."""
-        from autochron.session.watching import Watching  # lazy: it may be switched off
+        from autochron.session.findings import Watching  # lazy: it may be switched off
 
         self.watching = Watching(self)
         self.watching.begin()

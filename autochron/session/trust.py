@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from msgspec import structs
 from msgspec.json import encode
 
-from autochron import _originals, user_key
-from autochron._originals import os
+from autochron import user_key
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import os
 from autochron.errors import UntrustedTraceError
 from autochron.escaping import shell_word, visible
 from autochron.model import Command, Header, Rules
@@ -114,7 +115,7 @@ def _is_inside(command: Command, root: str) -> bool:
 def _is_tracked(file: str) -> bool:
     """Return whether git tracks a file. Nothing that its repository's settings name is run for that."""
     folder, name = os.path.split(os.path.abspath(file))
-    environment = {key: value for key, value in _originals.environ.items() if not key.startswith("GIT_")}
+    environment = {key: value for key, value in unpatched.environ.items() if not key.startswith("GIT_")}
     import subprocess  # lazy: every recording imports this module, and few replays ask git
 
     try:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from autochron._late import late_decoder
+from autochron._runtime.lazy import late_decoder
 
 
 class _Request(Struct):

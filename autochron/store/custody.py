@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
-from autochron import _originals
-from autochron._originals import os
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import os
 from autochron.errors import StoreError
 from autochron.model import ChildEnd, Footer, Header
 from autochron.store import forks
@@ -88,7 +88,7 @@ class StoreProcess:
     @classmethod
     def prepare(cls, file: str) -> StoreProcess | None:
         """Return one for a store at an absolute path, whose `work` is to be started; None where there can be none."""
-        process = _originals.getpid()
+        process = unpatched.getpid()
         if process == 1 or not hasattr(
             os, "fork"
         ):  # as a child of process 1 it would be one of the program's
@@ -101,7 +101,7 @@ class StoreProcess:
         return cls(shared, file)
 
     def _start_anew(self) -> None:
-        self._lock = _originals.RLock()
+        self._lock = unpatched.RLock()
         self._sent: deque[_Sent] = deque()
         self._sinks: weakref.WeakValueDictionary[int, RemoteSink] = weakref.WeakValueDictionary()
         self._first: RemoteSink | None = None
@@ -117,7 +117,7 @@ class StoreProcess:
         """Take another slot: the parent's ring is the parent's."""
         self._is_first = False
         self._start_anew()
-        number = self._shared.claim(_originals.getpid())
+        number = self._shared.claim(unpatched.getpid())
         self._slot = None if number is None else self._shared.slot(number)
 
     @property
@@ -271,17 +271,17 @@ class StoreProcess:
 
     def _waited(self, is_done: Callable[[], object], timeout: float) -> bool:
         """Wait until something is done; return whether it is."""
-        pause, began = 0.000_1, _originals.perf_counter_ns()
+        pause, began = 0.000_1, unpatched.perf_counter_ns()
         until, look = began + int(timeout * 1e9), began + _LOOK
         while not is_done():
-            now = _originals.perf_counter_ns()
+            now = unpatched.perf_counter_ns()
             if now >= look:
                 look = now + _LOOK
                 if not self._shared.is_serving() and not is_done():
                     raise GoneError
             if now >= until:
                 return False
-            _originals.sleep(pause)
+            unpatched.sleep(pause)
             if now - began > _SOON:
                 pause = 0.001
         return True

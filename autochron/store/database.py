@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from autochron import _originals
-from autochron._late import late_module
-from autochron._originals import os
+from autochron._runtime import unpatched
+from autochron._runtime.lazy import late_module
+from autochron._runtime.unpatched import os
 from autochron.errors import StoreError
 from autochron.store import schema
 
@@ -201,6 +201,6 @@ def _patiently(connection: sqlite3.Connection, statement: str) -> None:
         except sqlite3.OperationalError as error:
             if "locked" not in str(error) or attempt == attempts - 1:
                 raise
-            _originals.sleep(0.02)
+            unpatched.sleep(0.02)
         else:
             return

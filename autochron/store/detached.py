@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable, Collection, Sequence
 from typing import Final, NamedTuple
 
-from autochron import _originals
-from autochron._originals import os
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import os
 from autochron.store.own_descriptors import listed
 
 _DEAF: Final = tuple(
@@ -85,7 +85,7 @@ def _in_between(works: Sequence[Work]) -> None:
     except BaseException:
         failed = 1
     finally:
-        _originals.immediate_exit(failed)
+        unpatched.immediate_exit(failed)
 
 
 def _do(work: Work) -> None:
@@ -98,7 +98,7 @@ def _do(work: Work) -> None:
     except BaseException:  # noqa: S110 - a copy of the program has nobody to tell
         pass
     finally:
-        _originals.immediate_exit(0)
+        unpatched.immediate_exit(0)
 
 
 def _close_others(keep: Collection[int]) -> None:

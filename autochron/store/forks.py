@@ -10,7 +10,7 @@ from __future__ import annotations
 import weakref
 from typing import Protocol
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 
 PATIENCE = 5.0
 """Seconds to wait for a write under way before a fork."""

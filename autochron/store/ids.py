@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable
 from functools import lru_cache
 
-from autochron import _originals
+from autochron._runtime import unpatched
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
@@ -16,7 +16,7 @@ _CHANCE = tuple(range(70, 19, -10))
 
 def new_id() -> str:
     """Make a ULID: 26 characters that sort by time of creation; within a millisecond they go on from one another."""
-    series, following = _series(_originals.time_ns() // 1_000_000, _originals.getpid())
+    series, following = _series(unpatched.time_ns() // 1_000_000, unpatched.getpid())
     nth = following()
     return f"{series}{_PAIRS[nth >> 10 & 1023]}{_PAIRS[nth & 1023]}"
 
@@ -24,7 +24,7 @@ def new_id() -> str:
 @lru_cache(maxsize=1)
 def _series(milliseconds: int, _process: int) -> tuple[str, Callable[[], int]]:
     """Draw what the ids of a millisecond have in common; a fork draws anew."""
-    chance = int.from_bytes(_originals.urandom(10), "big")
+    chance = int.from_bytes(unpatched.urandom(10), "big")
     first = [_PAIRS[milliseconds >> shift & 1023] for shift in _TIME]
     drawn = [_PAIRS[chance >> shift & 1023] for shift in _CHANCE]
     return "".join(first + drawn), itertools.count(chance & 0x7FFFF).__next__

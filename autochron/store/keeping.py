@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from autochron import _originals
+from autochron._runtime import unpatched
 from autochron.model import Envelope
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Keeper:
         self._report = report
         self._drafts: deque[Any] = deque()
         self._last: Any = None
-        self._lock = _originals.RLock()
+        self._lock = unpatched.RLock()
         self.lost = 0
         self.fault: str | None = None
         self.submit: Callable[[Any], None] = self._drafts.append

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from autochron._late import late_decoder
+from autochron._runtime.lazy import late_decoder
 from autochron.model import (
     Abandoned,
     Closed,

@@ -6,7 +6,7 @@ import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 from autochron.errors import StoreError
 
 

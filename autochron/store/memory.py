@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from autochron import _originals
+from autochron._runtime import unpatched
 from autochron.errors import StoreError
 from autochron.model import Child, ChildEnd, Envelope, Footer, Header, Streamed, Trace, TraceSummary
 from autochron.store import forks, lookup
@@ -48,7 +48,7 @@ class _Shared:
     """The lock of all stores in memory: puts are short, and a session may be as short as one call."""
 
     def __init__(self) -> None:
-        self.lock = _originals.RLock()
+        self.lock = unpatched.RLock()
         self.fork_order = 1
         self._resting = False
 
@@ -63,7 +63,7 @@ class _Shared:
 
     def after_fork_in_child(self) -> None:
         """Go on with a copy of what the parent had."""
-        self.lock = _originals.RLock()
+        self.lock = unpatched.RLock()
 
 
 SHARED = _Shared()

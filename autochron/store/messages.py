@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from autochron._late import late_message_decoder
+from autochron._runtime.lazy import late_message_decoder
 from autochron.model import ChildEnd, Envelope, Footer, Header
 from autochron.store.database import Durability
 

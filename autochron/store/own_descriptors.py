@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from autochron._originals import os
+from autochron._runtime.unpatched import os
 
 _LISTS: Final = ("/proc/self/fd", "/dev/fd")
 _SUFFIXES: Final = ("", "-wal", "-shm")

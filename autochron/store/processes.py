@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from autochron._late import late_decoder, late_module
+from autochron._runtime.lazy import late_decoder, late_module
 from autochron.effects.footprints import first_reads, first_snapshots
 from autochron.model import Child, ChildEnd, Envelope, Footer
 from autochron.store.rows import SHIFT

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from autochron._late import late_decoder
+from autochron._runtime.lazy import late_decoder
 from autochron.errors import StoreError
 from autochron.model import Abandoned, Closed, Envelope, Exchange, Footer, Raised, Returned, Streamed
 from autochron.store.beside import checked

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from autochron import _originals
+from autochron._runtime import unpatched
 from autochron.errors import StoreError
 from autochron.model import ChildEnd, Envelope, Footer, Header
 from autochron.store import forks
@@ -53,7 +53,7 @@ class RemoteSink:
         forks.register(self)
 
     def _start_anew(self) -> None:
-        self._lock = _originals.RLock()
+        self._lock = unpatched.RLock()
         self._pending: list[Operation] = []
         self._footer: Footer | ChildEnd | None = None
         self.number = self._process.enter(self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from autochron import _originals
+from autochron._runtime import unpatched
 from autochron.model import Envelope
 
 if TYPE_CHECKING:
@@ -64,12 +64,12 @@ class Saver:
 
     def save(self, group: list[Prepared]) -> None:
         """Write a group after what failed before it; what fails waits for another attempt."""
-        now = _originals.perf_counter_ns()
+        now = unpatched.perf_counter_ns()
         if self.failed and now >= self._retry_at:
             self._retry_at = now + int(RETRY * 1e9)
             waiting, self.failed = self.failed, []
             self.failed = self._saved(waiting)
-            if self._down and group and _originals.perf_counter_ns() - now < SLOW:
+            if self._down and group and unpatched.perf_counter_ns() - now < SLOW:
                 rest = self._saved(group)
                 if len(rest) < len(group):  # the sink is well: those at the head of the others are not
                     self.failed = self._sift(self.failed, len(self.failed) + 1)
@@ -96,12 +96,12 @@ class Saver:
         self._down = False
         if not group:
             return []
-        start = _originals.perf_counter_ns()
+        start = unpatched.perf_counter_ns()
         fault = self._attempt(group)
         if fault is None:
             return []
         self.note(fault)
-        if _originals.perf_counter_ns() - start > SLOW:
+        if unpatched.perf_counter_ns() - start > SLOW:
             self._down = True
             return group
         return self._sift(group) if len(group) > 1 else group

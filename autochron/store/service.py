@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import msgspec
 
-from autochron import _originals
-from autochron._originals import os
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import os
 from autochron.errors import StoreError
 from autochron.model import Envelope
 from autochron.store import messages
@@ -308,7 +308,7 @@ class Service:
             elif shared.bell is not None:
                 shared.bell.acquire(True, IDLE)
             else:
-                _originals.sleep(pause)
+                unpatched.sleep(pause)
                 pause = min(pause * 1.2, IDLE)
 
     def _serve(self) -> bool:

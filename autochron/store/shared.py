@@ -10,8 +10,8 @@ import mmap
 from collections.abc import Iterator
 from typing import Any, Final
 
-from autochron import _originals
-from autochron._originals import os
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import os
 from autochron.effects.undisturbed import undisturbed
 from autochron.store.own_descriptors import abandon
 from autochron.store.ring import CONTROL, Ring
@@ -178,7 +178,7 @@ def _semaphore(value: int) -> Any:
     try:
         from _multiprocessing import SemLock  # type: ignore[import-not-found]  # lazy: only who starts a store process needs one
 
-        name = f"/autochron-{_originals.getpid()}-{_originals.urandom(6).hex()}"
+        name = f"/autochron-{unpatched.getpid()}-{unpatched.urandom(6).hex()}"
         return SemLock(1, value, 1, name, True)  # its name is gone again at once
     except (ImportError, OSError):
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from autochron._overlap import common_prefix, common_suffix
+from autochron._runtime.common_affixes import common_prefix, common_suffix
 
 LATEST = 4
 """Bodies kept for one boundary: several conversations may take turns in it."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from autochron import _originals
-from autochron._late import late_module
-from autochron._originals import os
+from autochron._runtime import unpatched
+from autochron._runtime.lazy import late_module
+from autochron._runtime.unpatched import os
 from autochron.errors import StoreError
 from autochron.model import ChildEnd, Envelope, Footer, Header
 from autochron.store import database, forks
@@ -69,7 +69,7 @@ class SqliteSink:
         self.file = file or os.path.abspath(path)
         self.id = trace if isinstance(trace, str) else trace.id
         self.durability = durability
-        self._lock = _originals.RLock()
+        self._lock = unpatched.RLock()
         self._pending: list[Operation] = []
         self._footer: Footer | ChildEnd | None = None
         self.child: int | None = None
@@ -355,7 +355,7 @@ class SqliteSink:
 
     def after_fork_in_child(self) -> None:
         """Write only what the child puts, on a connection of its own; what waited is the parent's."""
-        self._lock = _originals.RLock()
+        self._lock = unpatched.RLock()
         self._resting = False
         self._remote = None
         self._pending, self._footer = [], None

@@ -16,8 +16,8 @@ from typing import Final
 
 import msgspec
 
-from autochron import _originals
-from autochron._originals import os
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import os
 from autochron.effects.undisturbed import undisturbed
 from autochron.store.custody import StoreProcess
 from autochron.store.shared import SIZE, Shared
@@ -76,14 +76,14 @@ def _spawned(file: str) -> StoreProcess | None:
     try:
         os.ftruncate(descriptor, SIZE)
         shared = Shared(descriptor)
-        shared.owners[0] = _originals.getpid()
+        shared.owners[0] = unpatched.getpid()
         shared.keep_for_ever()  # its copy of the descriptor, which it closes, may be the program's by then
         spawn("autochron.store.service", descriptor, file, keep=(descriptor,))
     finally:
         os.close(descriptor)
-    until = _originals.perf_counter_ns() + int(PATIENCE * 1e9)
-    while not shared.process and _originals.perf_counter_ns() < until:
-        _originals.sleep(0.001)
+    until = unpatched.perf_counter_ns() + int(PATIENCE * 1e9)
+    while not shared.process and unpatched.perf_counter_ns() < until:
+        unpatched.sleep(0.001)
     return StoreProcess(shared, file) if shared.process else None
 
 

@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from autochron._late import late_decoder, late_module
-from autochron._originals import os
+from autochron._runtime.lazy import late_decoder, late_module
+from autochron._runtime.unpatched import os
 from autochron.errors import StoreError, TraceNotFoundError
 from autochron.model import Child, Envelope, Footer, Header, Trace, TraceSummary
 from autochron.store import database, processes

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.json import encode
 
-from autochron import _originals
+from autochron._runtime import unpatched
 from autochron.model import Crossed, Envelope, Footer, Header
 from autochron.store import database
 from autochron.store.processes import bounds_of
@@ -73,8 +73,8 @@ class StoredRecord:
         self.header = header
         self.footer = footer
         self._path = path
-        self._process = _originals.getpid()
-        self._lock = _originals.RLock()
+        self._process = unpatched.getpid()
+        self._lock = unpatched.RLock()
         self._boundaries: list[Crossed] | None = None
         self._connection = database.connect_to_read(path)
         self._bodies = Bodies(self._connection, path)
@@ -90,7 +90,7 @@ class StoredRecord:
         connection = self.__dict__.get("_connection")
         if connection is None:
             return
-        if self._process == _originals.getpid():
+        if self._process == unpatched.getpid():
             connection.close()
         else:
             _inherited.append(connection)
@@ -197,10 +197,10 @@ class StoredRecord:
 
     def _reconnect(self) -> None:
         """Read by a connection of one's own in a fork."""
-        if self._process == _originals.getpid():
+        if self._process == unpatched.getpid():
             return
         _inherited.append(self._connection)
-        self._process = _originals.getpid()
+        self._process = unpatched.getpid()
         self._connection = database.connect_to_read(self._path)
         self._bodies = Bodies(self._connection, self._path)
 

@@ -9,8 +9,8 @@ import errno
 from collections.abc import Callable
 from typing import TypeVar
 
-from autochron import _originals
-from autochron._originals import os
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import os
 
 T = TypeVar("T")
 
@@ -32,14 +32,14 @@ class HiddenThread:
         self.ident: int | None = None
         self._native: int | None = None
         self._over = False
-        self._running = _originals.Lock()
+        self._running = unpatched.Lock()
         self._running.acquire()
         self._work = work
-        _originals.start_new_thread(self._run, ())
+        unpatched.start_new_thread(self._run, ())
 
     def _run(self) -> None:
-        self.ident = _originals.get_ident()
-        self._native = _originals.get_native_id()
+        self.ident = unpatched.get_ident()
+        self._native = unpatched.get_native_id()
         try:
             self._work()
         finally:
@@ -53,14 +53,14 @@ class HiddenThread:
 
     def join(self, timeout: float) -> None:
         """Wait until it has ended, to the system too: Python counts the system's threads before a fork."""
-        if not self._over and _originals.acquire(self._running, timeout=timeout):
+        if not self._over and unpatched.acquire(self._running, timeout=timeout):
             self._running.release()
         if not self._over or self._native is None:
             return
         task = f"/proc/self/task/{self._native}"
-        until = _originals.perf_counter_ns() + int(GONE * 1e9)
-        while os.path.exists(task) and _originals.perf_counter_ns() < until:
-            _originals.sleep(0.0001)
+        until = unpatched.perf_counter_ns() + int(GONE * 1e9)
+        while os.path.exists(task) and unpatched.perf_counter_ns() < until:
+            unpatched.sleep(0.0001)
 
 
 AGAIN: int = 4

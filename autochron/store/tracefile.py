@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, NoReturn
 import msgspec
 from msgspec import Raw
 
-from autochron import _originals
-from autochron._originals import os
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import os
 from autochron.errors import StoreError, TraceFormatError
 from autochron.model import Child, Envelope, Footer, Header, Trace, TraceSummary
 from autochron.store import lookup, patches
@@ -68,7 +68,7 @@ def write_trace(trace: Trace, path: str) -> None:
 
 def write_stream(header: Header, envelopes: Iterable[Envelope], footer: Footer | None, path: str) -> None:
     """Write a trace file from envelopes that come in order of start, whole or not at all."""
-    temporary = f"{path}.{_originals.getpid()}.{_originals.get_ident():x}.tmp"
+    temporary = f"{path}.{unpatched.getpid()}.{unpatched.get_ident():x}.tmp"
     try:
         with open(temporary, "xb") as file:
             digest, lines = hashlib.sha256(), 0

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from autochron import _originals, _pauses
+from autochron._runtime import pauses, unpatched
 from autochron.errors import StoreError
 from autochron.store import forks
 from autochron.store.saving import RETRY, Prepared, Saver
@@ -109,11 +109,11 @@ class Writer:
         self._pausing = False
         self._asleep = True
         self._worker: HiddenThread | None = None
-        self._starting = _originals.Lock()
-        self._lock = _originals.RLock()
+        self._starting = unpatched.Lock()
+        self._lock = unpatched.RLock()
         # A lock as a bell: unlike an Event's, its two operations can't be interrupted halfway by a signal
         # handler.
-        self._bell = _originals.Lock()
+        self._bell = unpatched.Lock()
         self._bell.acquire()
 
     @property
@@ -160,10 +160,10 @@ class Writer:
             if remote is None or not settles or remote.is_settled:
                 return True
         worker = self._worker
-        if worker is not None and worker.ident == _originals.get_ident():
+        if worker is not None and worker.ident == unpatched.get_ident():
             return False  # a finalizer or `prepare` itself: the cycle under way writes what is queued
         self._saver.hurry()
-        gate = _originals.Lock()
+        gate = unpatched.Lock()
         gate.acquire()
         self._gates.append((gate, settles))
         if not sys.is_finalizing():
@@ -176,7 +176,7 @@ class Writer:
     def _waited(self, gate: Any, timeout: float | None) -> bool:
         """Wait for a gate; without a timeout as long as the sink is not to blame."""
         before = self._taken
-        while not _originals.acquire(gate, timeout=PATIENCE if timeout is None else timeout):
+        while not unpatched.acquire(gate, timeout=PATIENCE if timeout is None else timeout):
             if timeout is not None or not self._has_moved(before):
                 return False
             before = self._taken
@@ -205,7 +205,7 @@ class Writer:
         self._stopping = True
         worker = self._worker
         self._ring()
-        if worker is not None and worker.ident != _originals.get_ident() and not sys.is_finalizing():
+        if worker is not None and worker.ident != unpatched.get_ident() and not sys.is_finalizing():
             before = self._taken
             worker.join(PATIENCE)
             while worker.is_alive() and self._has_moved(before):
@@ -229,7 +229,7 @@ class Writer:
             self._queue.clear()
             return
         if self._asleep:
-            self._since = _originals.perf_counter_ns()
+            self._since = unpatched.perf_counter_ns()
         self._asleep = False
         if self._load is not None:
             load, self._load = self._load, None
@@ -281,7 +281,7 @@ class Writer:
 
     def _keep_up(self) -> None:
         """Wait until all is sent, where the oldest draft has waited too long for that."""
-        now = _originals.perf_counter_ns()
+        now = unpatched.perf_counter_ns()
         if now - self._since > LATE and not self._flush(HELD_UP, settles=False):
             self._since = now + int(PATIENCE * 1e9)  # the sink hangs: the queue grows, as far as it may
         self._press_from = min(len(self._queue) + LOOK, self._limit)
@@ -303,11 +303,11 @@ class Writer:
     # --- the writing thread ---------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        _pauses.begin()
+        pauses.begin()
         try:
             self._write_on()
         finally:
-            _pauses.end()
+            pauses.end()
 
     def _write_on(self) -> None:
         while True:
@@ -342,7 +342,7 @@ class Writer:
             if not self._sync:
                 self._press_from = self._press_at
             if self._remote is not None:
-                self._since = _originals.perf_counter_ns()
+                self._since = unpatched.perf_counter_ns()
             if self._saver.failed:
                 self._saver.save([])
             self._settle(waits=any(settles for _, settles in gates))
@@ -392,7 +392,7 @@ class Writer:
     def before_fork(self) -> None:
         """End the writing thread for now: Python warns of a fork in a process with threads that the program didn't start."""
         worker = self._worker
-        if worker is not None and worker.ident != _originals.get_ident():
+        if worker is not None and worker.ident != unpatched.get_ident():
             self._pausing = True
             self._ring()
             worker.join(forks.PATIENCE)

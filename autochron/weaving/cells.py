@@ -7,8 +7,8 @@ import sys
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Final
 
-from autochron._originals import getframe
 from autochron._runtime.frame_locals import locals_of
+from autochron._runtime.unpatched import getframe
 
 if TYPE_CHECKING:
     from autochron.weaving.gate import Point

@@ -11,14 +11,16 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from autochron._late import import_late_modules
-from autochron._relay import Relay
+from autochron._runtime.lazy import import_late_modules
 from autochron.effects.undisturbed import undisturbed
+from autochron.weaving.delegation import Relay
 
 if TYPE_CHECKING:
     from autochron.ports import Serving, Token, WovenHandler
 
-THROUGH = frozenset({"autochron.weaving.wrapping", "autochron.weaving.sites", "autochron.detect.patching"})
+THROUGH = frozenset(
+    {"autochron.weaving.wrapping", "autochron.weaving.sites", "autochron.detect.watch.patches"}
+)
 """Modules whose frames stand between a callee and its caller; tracebacks that are shown or kept leave them out."""
 
 

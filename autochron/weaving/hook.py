@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
-from autochron._originals import os
-from autochron.interrupts import is_interruption
+from autochron._runtime.signals import is_interruption
+from autochron._runtime.unpatched import os
+from autochron.weaving.code_cache import Entry, Gaps, Plans, State, is_of_source, pack, state_of, unpack
 from autochron.weaving.ledger import Ledger
-from autochron.weaving.plans import Entry, Gaps, Plans, State, is_of_source, pack, state_of, unpack
 from autochron.weaving.weave import Functions, Places, Undo, has_woven, pairs_of, weave_code, weave_functions
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 from weakref import ref
 
-from autochron._class_table import lasts
-from autochron._originals import os
+from autochron._runtime.class_table import lasts
+from autochron._runtime.unpatched import os
 from autochron.errors import RuleError
 from autochron.rules.names import CallFacts, Field, name_template
 from autochron.weaving.gate import GATE, Point

@@ -22,7 +22,7 @@ import sys
 from types import CodeType
 from typing import Any
 
-from autochron import _flags
+from autochron._runtime import codeflags
 from autochron.errors import WeavingError
 from autochron.weaving import gate
 from autochron.weaving.assembly import (
@@ -48,7 +48,7 @@ _DEPTH_ONE = 4
 _STOP_ITERATION_ERROR = 3
 _ASYNC_GENERATOR_WRAP = 4
 
-_GENERATORS = _flags.CO_GENERATOR | _flags.CO_COROUTINE | _flags.CO_ASYNC_GENERATOR
+_GENERATORS = codeflags.CO_GENERATOR | codeflags.CO_COROUTINE | codeflags.CO_ASYNC_GENERATOR
 
 
 def splice(code: CodeType, point: gate.Point) -> CodeType:
@@ -73,7 +73,7 @@ class _Splice:
     def __init__(self, code: CodeType, point: gate.Point) -> None:
         self.code = code
         self.point = point
-        self.kind = _flags.function_kind(code)
+        self.kind = codeflags.function_kind(code)
         self.assembly = disassemble(code)
         self.constants: list[Any] = list(code.co_consts)
         self.tail: list[Instruction] = []

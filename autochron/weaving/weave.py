@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from autochron._flags import function_kind, parameter_names
+from autochron._runtime.codeflags import function_kind, parameter_names
 from autochron.errors import WeavingError
 from autochron.weaving.gate import Point
 from autochron.weaving.heap import every_function

@@ -20,7 +20,7 @@ from pathlib import Path
 from msgspec import DecodeError, json, structs
 from rich.console import Console
 
-from autochron.report import mutation_tallies as tallies
+from autochron.mutate.report import tallies
 from bench import passes, recording
 from bench.measure import FULL, Figure
 from bench.paper import peer, plots, table, trials

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("cosmic_ray")
 
-from autochron.session.mutating import Options, study_of
+from autochron.mutate.study import Options, study_of
 from bench.chronicle import Guarded
 from bench.chronicle_incidents import in_mode, taken_over, write_incident
 from bench.mutating import _processor, _resident, _Trials, counted

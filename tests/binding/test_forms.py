@@ -10,7 +10,7 @@ import pytest
 
 import autochron
 from autochron.errors import RuleError
-from autochron.session.activation import deactivate
+from autochron.instrument.activation import deactivate
 from tests.binding.forms import BROKER, DEALS, FORMS, INLINED, T
 
 

@@ -314,7 +314,7 @@ def test_an_entry_of_other_content_is_made_anew(folder):
     script = """
 import marshal, sys
 from binascii import crc32
-from autochron.weaving import plans
+from autochron.weaving import code_cache as plans
 for file in sys.argv[1:]:
     known, entry = marshal.loads(open(file, "rb").read()[plans._HEAD:])
     data = marshal.dumps((known, ({"matched": [99], "absent": [], "decorators": []}, [], entry[2], ((0, 7),), [("what",)])))

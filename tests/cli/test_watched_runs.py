@@ -209,4 +209,4 @@ def test_a_replay_finds_the_seed_before_it_imports_what_it_needs(home):
         )  # fmt: skip
         assert (done.returncode, done.stdout) == (0, printed)
         imported = [line.rpartition("|")[2].strip() for line in done.stderr.splitlines()]
-        assert [imported.count(name) for name in ("autochron.cli", "autochron.session.running")] == [2, 1]
+        assert [imported.count(name) for name in ("autochron.cli", "autochron.program.run")] == [2, 1]

@@ -54,21 +54,23 @@ def test_the_wheel_holds_the_packs_and_nothing_from_outside_the_package(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     packs = {os.path.basename(name) for name in names if name.startswith("autochron/packs/")}
     assert packs == {os.path.basename(path) for path in glob.glob(os.path.join(ROOT, "rules", "*.toml"))}
-    assert "autochron/envelope/secrets.toml" in names
+    assert "autochron/redaction/secrets.toml" in names
     assert "autochron/mutate/data/operators.toml" in names
-    templates = {name for name in names if name.startswith("autochron/session/templates/")}
+    templates = {name for name in names if name.startswith("autochron/incident/templates/")}
     assert templates == {
-        f"autochron/session/templates/{name}"
-        for name in os.listdir(os.path.join(ROOT, "autochron", "session", "templates"))
+        f"autochron/incident/templates/{name}"
+        for name in os.listdir(os.path.join(ROOT, "autochron", "incident", "templates"))
     }
     for folder in ("templates", "static"):  # of the page of a mutation study
-        held = {name.rpartition("/")[2] for name in names if name.startswith(f"autochron/report/{folder}/")}
-        assert held == set(os.listdir(os.path.join(ROOT, "autochron", "report", folder)))
+        held = {
+            name.rpartition("/")[2] for name in names if name.startswith(f"autochron/mutate/report/{folder}/")
+        }
+        assert held == set(os.listdir(os.path.join(ROOT, "autochron", "mutate", "report", folder)))
     licences = {name.partition(".dist-info/licenses/")[2] for name in names if ".dist-info/licenses/" in name}
     assert licences == {
         "LICENSE",
-        "autochron/report/static/LICENSE",
-        "autochron/report/static/THIRD-PARTY.txt",
+        "autochron/mutate/report/static/LICENSE",
+        "autochron/mutate/report/static/THIRD-PARTY.txt",
     }
     assert {name.partition("/")[0] for name in names} == {
         "autochron",

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import autochron
-from autochron.session import activation
+from autochron.instrument import activation
 from autochron.weaving.weave import has_woven
 
 DESK = """

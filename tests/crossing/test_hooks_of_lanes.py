@@ -10,8 +10,8 @@ from multiprocessing.process import BaseProcess
 import pytest
 
 import autochron
+from autochron.instrument.activation import deactivate
 from autochron.model import Rules
-from autochron.session.activation import deactivate
 
 HOOKED = [
     (threading.Thread, "start"),

@@ -9,8 +9,8 @@ import pytest
 import autochron
 from autochron.crossing.lanes import Root, stray_root
 from autochron.errors import UsageError
+from autochron.instrument.decorators import marked
 from autochron.model import BoundaryRule, Place, Target
-from autochron.session.marking import marked
 from autochron.weaving.weave import Mark, weave_function
 from autochron.weaving.wrapping import point_for, wrap_attribute
 

@@ -8,7 +8,7 @@ import os
 import runpy
 import sys
 
-from autochron.detect.watch import Watch
+from autochron.detect.watch.watch import Watch
 
 
 def main(folder: str, program: str) -> None:

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
+from autochron.detect.ambient_codec import SEEDED, form_of, random_bits
 from autochron.detect.catalogue import BY_NAME, SOURCES
-from autochron.detect.drawing import SEEDED, form_of, random_bits
-from autochron.detect.prologue import with_answer
-from autochron.detect.records import Record
-from autochron.detect.watch import Watch
+from autochron.detect.watch.code_prologue import with_answer
+from autochron.detect.watch.counters import Record
+from autochron.detect.watch.watch import Watch
 
 
 def closing():

@@ -62,7 +62,7 @@ def present(folder):
         PRELUDE
         + HERE
         + """
-from autochron.detect.patching import find
+from autochron.detect.watch.patches import find
 print([source.call for source in SOURCES if source.events or any(find(place) for place in source.places)])
 """
     )
@@ -76,7 +76,7 @@ def test_what_stood_anywhere_before_stands_there_again(tmp_path):
         PRELUDE
         + HERE
         + """
-from autochron.detect.watch import Watch
+from autochron.detect.watch.watch import Watch
 before = held()
 for _ in range(2):
     watch = Watch(lambda file: True, str, print, lambda: False)

@@ -8,8 +8,8 @@ import jsonschema
 import pytest
 
 from autochron.cli import main
-from autochron.detect.cache import NAME
-from autochron.detect.lines import hash_of
+from autochron.detect.line_hash import hash_of
+from autochron.detect.scan.cache import NAME
 from autochron.rules.loading import load_rules
 
 AGENT = """\
@@ -381,7 +381,7 @@ def test_what_was_found_is_kept_and_a_change_is_seen(check, project, monkeypatch
     kept = project / ".autochron" / NAME
     before = kept.read_bytes()
     with monkeypatch.context() as patch:
-        patch.setattr("autochron.session.checking.scan", None)  # to call it would fail
+        patch.setattr("autochron.diagnostics.check.scan", None)  # to call it would fail
         assert sites(check("agent.py", "--format=json")[1]) == ALL
     assert kept.read_bytes() == before
     (project / "agent.py").write_text(AGENT.replace("time.time()", "1"))

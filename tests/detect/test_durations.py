@@ -2,7 +2,7 @@
 
 import pytest
 
-from autochron.detect.scan import scan
+from autochron.detect.scan.scan import scan
 from tests.detect.running import cases, run
 
 CASES = cases("durations")

@@ -2,7 +2,7 @@
 
 import os
 
-from autochron.detect.lines import find_line, hash_of, line_hash
+from autochron.detect.line_hash import find_line, hash_of, line_hash
 
 
 def test_a_hash_is_that_of_the_line_without_the_space_around_it(tmp_path):

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from autochron.detect.merging import merged
+from autochron.detect.merge import merged
 from autochron.model import Finding, Site
 
 

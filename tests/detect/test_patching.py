@@ -19,7 +19,7 @@ import inspect, sys
 from tests.detect.calls import PRELUDE
 exec(PRELUDE)
 from autochron.detect.catalogue import SOURCES
-from autochron.detect.watch import Watch
+from autochron.detect.watch.watch import Watch
 def signatures():
     found = {}
     for source in SOURCES:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autochron.detect.scan import scan
+from autochron.detect.scan.scan import scan
 from tests.detect import corpus
 
 _ROOT = Path(__file__).parents[2]

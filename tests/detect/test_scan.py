@@ -4,7 +4,7 @@ from collections import defaultdict
 
 import pytest
 
-from autochron.detect.scan import scan
+from autochron.detect.scan.scan import scan
 from tests.detect import corpus
 
 

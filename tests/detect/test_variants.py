@@ -6,7 +6,7 @@ import datetime as dt
 import pytest
 
 from autochron.detect.catalogue import BY_NAME
-from autochron.detect.variants import LEAST, Call, vary
+from autochron.impact.alternative_values import LEAST, Call, vary
 
 WEEK = [dt.datetime(2026, 11, 16 + day, 10, 30) for day in range(7)]
 

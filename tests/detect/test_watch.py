@@ -9,9 +9,9 @@ from types import ModuleType
 
 import pytest
 
-from autochron.detect.attribution import Attribution
-from autochron.detect.lines import hash_of
-from autochron.detect.watch import Watch
+from autochron.detect.line_hash import hash_of
+from autochron.detect.watch.attribution import Attribution
+from autochron.detect.watch.watch import Watch
 from autochron.model import Finding, Site
 from tests.detect.running import run
 
@@ -156,12 +156,12 @@ def test_a_fault_of_whoever_says_what_is_inside_changes_no_result(world):
 
 
 def test_a_patch_that_can_not_be_put_on_is_told_and_the_others_stand(world, monkeypatch):
-    from autochron.detect import patching
+    from autochron.detect.watch import patches
 
     def fail(*_):
         raise SystemError("no such operation")
 
-    monkeypatch.setattr(patching, "with_call", fail)
+    monkeypatch.setattr(patches, "with_call", fail)
     project = world("import time, uuid\ndef f():\n    return time.time(), uuid.uuid4()\n")
     project.on()
     project.module.f()
@@ -345,7 +345,7 @@ def test_who_changes_functions_of_c_in_place_finds_them_at_their_place(tmp_path)
 
 COST = """
 import sys, time
-from autochron.detect.watch import Watch
+from autochron.detect.watch.watch import Watch
 sys.addaudithook(lambda event, arguments: None)  # as every session has one
 process_time = time.process_time
 def loop(n):

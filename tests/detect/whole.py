@@ -14,7 +14,7 @@ import time
 import warnings
 from collections import defaultdict
 
-from autochron.detect.watch import Watch
+from autochron.detect.watch.watch import Watch
 
 
 def main(folder: str) -> None:

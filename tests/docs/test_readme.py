@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from autochron import provider
+from autochron.mutate.incident_study import Unit
+from autochron.mutate.report import tallies
 from autochron.mutate.sets import operator_set
+from autochron.mutate.study import Options, read_arguments
 from autochron.provider import Script, Step
-from autochron.report import mutation_tallies as tallies
 from autochron.rules.loading import load_rules
-from autochron.session.mutating import Options, read_arguments
-from autochron.session.mutationunit import Unit
 from bench.paper import __main__ as paper
 from bench.paper import plots
 from incidents.suite import IncidentError, load_all

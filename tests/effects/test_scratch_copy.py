@@ -482,7 +482,7 @@ def test_devices_and_pipes_are_left_alone(world):
 KILLED = """
 import os, signal, sys
 from autochron.effects.scratch import Scratch
-from autochron.mutate.forking import Limits, forked
+from autochron.mutate.fork_trial import Limits, forked
 
 def work(tell):
     with open(Scratch().to_write(os.path.abspath("x.txt")), "w") as file:

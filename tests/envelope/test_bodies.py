@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from autochron.envelope.bodies import read_body, restore_body, store_body
 from autochron.envelope.frames import write_frames
-from autochron.envelope.paths import read_path
-from autochron.envelope.redaction import Redactor
 from autochron.errors import CodecError
+from autochron.redaction.json_paths import read_path
+from autochron.redaction.redactor import Redactor
 
 _json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autochron.diff.json import first_difference
 from autochron.envelope.canonical import canonical
-from autochron.envelope.compare import first_difference
 
 from . import sample_types as samples
 

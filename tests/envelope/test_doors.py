@@ -7,7 +7,7 @@ import pytest
 
 import autochron
 from autochron import provider
-from autochron.envelope.doors import door_of
+from autochron.http.clients import door_of
 from autochron.model import Exchange
 
 RULES = 'version = 1\npacks = []\n[[boundary]]\nname = "agent"\nkind = "model"\nhttp = "POST */chat/completions"\n'

@@ -7,8 +7,8 @@ import httpcore2
 import httpx
 import httpx2
 
-from autochron.envelope.doors import door_of
-from autochron.envelope.exchange import stored_exchange
+from autochron.http.clients import door_of
+from autochron.http.exchange import stored_exchange
 
 
 def test_the_length_is_that_of_the_body_that_is_served() -> None:

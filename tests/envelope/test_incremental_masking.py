@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autochron.envelope.redaction import Redactor
+from autochron.redaction.redactor import Redactor
 
 KEYS = """users password token logprob name key value items messages content credentials $tuple $bytes bytes headers role a
 max_tokens x-api-key $opaque arguments text args""".split()

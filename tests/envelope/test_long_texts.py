@@ -5,10 +5,10 @@ import base64
 import msgspec
 import pytest
 
-from autochron.envelope import redaction
-from autochron.envelope.names import SecretNames
-from autochron.envelope.redaction import MASK, Redactor
-from autochron.envelope.scanner import _LONGEST, _OVERLAP, _WINDOW, Scanner
+from autochron.redaction import redactor as redaction
+from autochron.redaction.redactor import MASK, Redactor
+from autochron.redaction.scanner import _LONGEST, _OVERLAP, _WINDOW, Scanner
+from autochron.redaction.secret_names import SecretNames
 
 SECRET = "sk-proj-" + "a1B2c3D4e5" * 4
 PLAIN = "the order of the customer was sent today. "

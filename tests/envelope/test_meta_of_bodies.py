@@ -12,10 +12,10 @@ import pytest
 from autochron import provider
 from autochron.envelope.bodies import store_body
 from autochron.envelope.canonical import canonical
-from autochron.envelope.paths import read_steps
-from autochron.envelope.redaction import Redactor
 from autochron.model import BoundaryRule, Exchange, Returned
 from autochron.recording import drafts
+from autochron.redaction.json_paths import read_steps
+from autochron.redaction.redactor import Redactor
 from autochron.rules.packs import load_pack, pack_index
 from autochron.rules.paths import parse_path
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autochron.envelope import codec
-from autochron.envelope.paths import drop_paths, keep_paths, read_path, redact_paths
+from autochron.redaction.json_paths import drop_paths, keep_paths, read_path, redact_paths
 from autochron.rules.paths import find, parse_path
 
 CALLS = {

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from autochron.envelope import names
-from autochron.envelope.names import SecretNames
-from autochron.envelope.patterns import load_patterns
-from autochron.envelope.redaction import Redactor
+from autochron.redaction import secret_names
+from autochron.redaction.redactor import Redactor
+from autochron.redaction.secret_names import SecretNames
+from autochron.redaction.secret_patterns import load_patterns
 from tests.security.secret_texts import SECRET_NAMES
 
 PLAIN_NAMES = """
@@ -173,7 +173,7 @@ def test_every_secret_name_has_a_hint_in_it(name: str) -> None:
 
 
 def test_every_secret_word_and_pair_has_a_hint_in_it() -> None:
-    words = [*names._SECRET_WORDS, *(" ".join(pair) for pair in names._SECRET_PAIRS)]
+    words = [*secret_names._SECRET_WORDS, *(" ".join(pair) for pair in secret_names._SECRET_PAIRS)]
     assert [word for word in words if not SecretNames().may_be_in(word.upper())] == []
 
 

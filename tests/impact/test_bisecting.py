@@ -2,8 +2,8 @@
 
 import pytest
 
+from autochron.impact.search import Search
 from autochron.model import Effect
-from autochron.session.bisecting import Search
 
 
 @pytest.mark.parametrize("harmful", [set(), {"s3"}, {"s0", "s19"}, {"s7", "s8", "s9"}])

@@ -7,8 +7,7 @@ import traceback
 
 import pytest
 
-from autochron.detect.instead import NAME, instead
-from autochron.detect.unordered import (
+from autochron.impact.alternative_orders import (
     OrderedFrozenSet,
     OrderedSet,
     going,
@@ -16,6 +15,7 @@ from autochron.detect.unordered import (
     other_hash,
     other_order,
 )
+from autochron.impact.rewrite import NAME, instead
 from tests.impact.test_impact import project as project
 from tests.impact.test_impact import run
 

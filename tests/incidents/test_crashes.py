@@ -12,8 +12,8 @@ import pydantic
 import pytest
 
 from autochron.errors import DeniedError
-from autochron.incident.crashes import describe, is_crash
-from autochron.incident.crashwatch import CrashWatch
+from autochron.reproduction.crashes import describe, is_crash
+from autochron.reproduction.crashwatch import CrashWatch
 
 
 class Refused(Exception):

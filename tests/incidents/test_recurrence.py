@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from autochron.incident.baseline import effects_in_common
 from autochron.model import StateEffect
+from autochron.reproduction.baseline import effects_in_common
 
 GIVEN = {"order": 70_001, "cents": 9_000, "reason": "wrong size"}
 

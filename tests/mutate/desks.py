@@ -4,12 +4,12 @@ import shutil
 import sys
 from pathlib import Path
 
-from autochron.mutate.crew import Crew, Nursery
 from autochron.mutate.model import Target
 from autochron.mutate.protocol import Asked, Job
+from autochron.mutate.workers import Crew, Nursery
 from tests.cli.processes import ROOT, autochron, start, write
 
-SERVER = "autochron.pytest_plugin.mutants"
+SERVER = "autochron.mutate.server.main"
 TARGET = Target("guarded.py", "refund")
 
 RULES = """version = 1

@@ -44,7 +44,7 @@ def test_an_address_without_a_scheduler_is_refused(distributed):
 def test_a_study_on_a_cluster_is_that_of_one_machine(distributed, tmp_path):
     pytest.importorskip("cosmic_ray")
     pytest.importorskip("openai")
-    from autochron.session.mutating import Options, study_of
+    from autochron.mutate.study import Options, study_of
 
     folders = [INCIDENTS / "refund", INCIDENTS / "payout"]
     told = []
@@ -75,7 +75,7 @@ def test_a_study_on_a_cluster_is_that_of_one_machine(distributed, tmp_path):
 @pytest.mark.slow
 def test_what_is_wrong_with_an_incident_is_said_as_on_one_machine(distributed, tmp_path):
     pytest.importorskip("cosmic_ray")
-    from autochron.session.mutating import Options, study_of
+    from autochron.mutate.study import Options, study_of
 
     options = Options(operators="paper", out=str(tmp_path / "out"), executor="dask")
     with pytest.raises(UsageError, match="holds no test_"):

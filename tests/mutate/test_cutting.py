@@ -52,7 +52,7 @@ def test_trials_go_on_from_the_cut(tried):
 
 REHEARSES = """
 import os, sys, tempfile
-from autochron.pytest_plugin.rehearsal import rehearse
+from autochron.mutate.server.warmup import rehearse
 from autochron.weaving import gate
 tempfile.tempdir = sys.argv[1]
 before = list(sys.path)

@@ -4,7 +4,7 @@ import mmap
 
 import pytest
 
-from autochron.mutate.forking import Limits, forked, has_grown
+from autochron.mutate.fork_trial import Limits, forked, has_grown
 
 MEGABYTE = 1 << 20
 

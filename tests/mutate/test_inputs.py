@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autochron.errors import UsageError
-from autochron.mutate.drawing import drawn
-from autochron.mutate.inputs import Constant, Constants, candidates, constants_of, copied
+from autochron.mutate.boundary_values import Constant, Constants, candidates, constants_of, copied
+from autochron.mutate.hypothesis_inputs import drawn
 from autochron.mutate.model import Incident, Input, Study, Target
-from autochron.report.mutation_tests import write_tests
+from autochron.mutate.report.edge_tests import write_tests
 
 SOURCE = '''
 LIMIT = 500

@@ -9,8 +9,7 @@ import pytest
 
 from autochron.errors import UsageError
 from autochron.mutate.model import METHODS, Agreement, Behaviour, Canary, Kind, Result, Verdict
-from autochron.report.mutation import write_study
-from autochron.report.mutation_tallies import (
+from autochron.mutate.report.tallies import (
     SAID_OF_BEHAVIOURS,
     SAID_OF_METHODS,
     Tally,
@@ -22,6 +21,7 @@ from autochron.report.mutation_tallies import (
     tally,
     told,
 )
+from autochron.mutate.report.text import write_study
 from tests.mutate.studies import changed, diff, empty, mutant, refund, study, whole
 
 WHOLE = """\

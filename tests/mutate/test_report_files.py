@@ -8,9 +8,9 @@ import pytest
 
 from autochron.errors import UsageError
 from autochron.mutate.model import Canary, Result, Study
-from autochron.report.mutation_files import encode_mutants, encode_study, write_all
-from autochron.report.mutation_page import write_page
-from autochron.report.mutation_tex import escaped, tex_macros, words
+from autochron.mutate.report.files import encode_mutants, encode_study, write_all
+from autochron.mutate.report.latex import escaped, tex_macros, words
+from autochron.mutate.report.page import write_page
 from tests.mutate.studies import changed, empty, refund, study, whole
 
 NAMES = ["study.json", "mutants.jsonl", "report.json", "report.html", "macros.tex"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from autochron.report.mutation_page import write_page
+from autochron.mutate.report.page import write_page
 from tests.mutate import browser
 from tests.mutate.studies import GUARD, METHODS, empty, refund, study, whole
 

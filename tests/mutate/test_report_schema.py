@@ -9,8 +9,8 @@ import pytest
 
 from autochron.errors import UsageError
 from autochron.mutate.model import Change, Target, Verdict
-from autochron.report.mutation_page import encode_page
-from autochron.report.mutation_schema import encode_report, schema_report
+from autochron.mutate.report.page import encode_page
+from autochron.mutate.report.schema import encode_report, schema_report
 from tests.mutate.studies import GUARD, METHODS, changed, empty, mutant, refund, study, whole
 
 SCHEMA = json.loads(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autochron.mutate.forking import Limits, forked
+from autochron.mutate.fork_trial import Limits, forked
 from tests.mutate.desks import PLAIN, Trier
 
 BLOCKS = 'return {"status": "blocked", "most": 4900}\n'

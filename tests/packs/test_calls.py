@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import tomli
 
-from autochron._flags import function_kind, parameter_names
+from autochron._runtime.codeflags import function_kind, parameter_names
 from autochron.crossing.conditions import condition
 from autochron.matching.definitions import definitions
 from autochron.matching.matcher import Matcher

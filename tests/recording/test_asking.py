@@ -4,7 +4,7 @@ import tracemalloc
 
 import pytest
 
-from autochron.recording.asking import Asking, Call
+from autochron.recording.requested_tools import Asking, Call
 
 GIVEN = '{"order": "48213", "cents": 500}'
 WHOLE = b'{"order":"48213","cents":500}'

@@ -192,7 +192,9 @@ methods["acquire"] = kept
 ctypes.pythonapi.PyType_Modified(ctypes.py_object(_thread.LockType))
 """
 
-FRAMES_LIB = "def take(value): return [value]\ndef fail(): raise ValueError('no')\ndef items():\n    yield 1\n"
+FRAMES_LIB = (
+    "def take(value): return [value]\ndef fail(): raise ValueError('no')\ndef items():\n    yield 1\n"
+)
 
 FRAMES = """
 import lib, sys

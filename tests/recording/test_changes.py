@@ -14,9 +14,9 @@ from pydantic import BaseModel
 
 import autochron
 from autochron.envelope import canonical
+from autochron.instrument.decorators import marked
 from autochron.model import BoundaryRule, Place, Target
 from autochron.recording.changes import argument_of, watch
-from autochron.session.marking import marked
 from autochron.weaving.gate import Point
 from autochron.weaving.weave import Mark, weave_function
 

@@ -2,7 +2,7 @@
 
 import signal
 
-from autochron.session.exits import guard
+from autochron._runtime.exit_hooks import guard
 
 
 def test_signal_handlers_are_set_by_position_and_by_keyword():

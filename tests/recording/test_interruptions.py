@@ -5,8 +5,8 @@ import signal
 import pytest
 
 import autochron
+from autochron._runtime.signals import is_interruption
 from autochron.envelope import canonical, codec
-from autochron.interrupts import is_interruption
 from autochron.recording import changes
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="needs signals")

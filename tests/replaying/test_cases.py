@@ -11,7 +11,7 @@ import pytest
 
 import autochron
 from autochron.errors import DivergenceError, PlanError
-from autochron.session.activation import deactivate
+from autochron.instrument.activation import deactivate
 from tests.agents.workshop import Block
 from tests.replaying import market as source
 

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from autochron.diff.align import common
+from autochron.diff.traces import differ
 from autochron.model import (
     Closed,
     Command,
@@ -19,8 +21,6 @@ from autochron.model import (
     Streamed,
     Trace,
 )
-from autochron.replaying.aligning import common
-from autochron.replaying.differing import differ
 from autochron.report.phrases import cells
 from autochron.report.tree import draw_comparison, draw_trace
 from tests.store import samples

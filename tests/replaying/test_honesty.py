@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 import autochron
+from autochron.diff.json import first_difference
+from autochron.diff.traces import differ
 from autochron.envelope.canonical import canonical
-from autochron.envelope.compare import first_difference
 from autochron.errors import DivergenceError
-from autochron.replaying.differing import differ
 from tests.agents.workshop import Block
 from tests.cli import processes
 from tests.replaying.honest_values import PAIRS, close_all

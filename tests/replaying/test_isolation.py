@@ -18,7 +18,7 @@ import pytest
 
 import autochron
 from autochron.errors import DeniedError, DivergenceError, NetworkRefusedError, PlanError
-from autochron.session.activation import deactivate
+from autochron.instrument.activation import deactivate
 
 TOOLS = """
 import asyncio, threading

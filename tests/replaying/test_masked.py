@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autochron.envelope.mask_key import MaskKey, mask_key
-from autochron.envelope.redaction import Redactor
 from autochron.errors import MaskKeyError
+from autochron.redaction.mask_key import MaskKey, mask_key
+from autochron.redaction.redactor import Redactor
 from tests.cli.processes import autochron, trust
 
 RULES = 'version = 1\npacks = []\n\n[[boundary]]\nname = "{__name__}"\nkind = "tool"\ndefine = "tools:*"\n'

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import autochron
-from autochron.session.activation import deactivate
+from autochron.instrument.activation import deactivate
 from tests.agents.workshop import Block
 
 AGENT = """

@@ -9,8 +9,8 @@ import uuid
 import pytest
 
 import autochron
-from autochron.session import values
-from autochron.session.activation import deactivate
+from autochron.ambient import ambient
+from autochron.instrument.activation import deactivate
 
 AGENT = """
 import datetime
@@ -280,7 +280,7 @@ def test_a_value_at_one_line_is_recorded_and_no_other(world):
 
 
 def test_a_line_is_found_again_by_its_hash(world):
-    from autochron.detect.lines import hash_of
+    from autochron.detect.line_hash import hash_of
 
     line_hash = hash_of(AGENT.split("\n")[world.line_of("time.time_ns()") - 1])
     table = f'[[boundary]]\nkind = "ambient"\ncall = "time.time_ns"\nsite = "{world.name}.py:2"\n'
@@ -302,7 +302,7 @@ def test_what_is_ignored_is_not_recorded(world):
 
 
 def test_of_one_line_no_more_than_so_many_values_are_recorded(world, monkeypatch):
-    monkeypatch.setattr(values, "CAP", 5)
+    monkeypatch.setattr(ambient, "CAP", 5)
 
     def polls():
         return [world.agent.tool_refund(str(number)) for number in range(8)]

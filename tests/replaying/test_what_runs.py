@@ -365,7 +365,7 @@ def test_weaving_is_taken_off_with_the_rest(routes, block):
     codes = routes.pick.__code__, routes.rebinds.__code__
     block.record(lambda: routes.add_edges("a", routes.pick))
     assert routes.pick.__code__ is not codes[0]
-    from autochron.session.activation import deactivate
+    from autochron.instrument.activation import deactivate
 
     deactivate()
     assert (routes.pick.__code__, routes.rebinds.__code__) == codes

@@ -5,6 +5,7 @@ import io
 import msgspec
 import pytest
 
+from autochron.diff.traces import differ
 from autochron.model import (
     Command,
     Divergence,
@@ -17,7 +18,6 @@ from autochron.model import (
     Streamed,
     Trace,
 )
-from autochron.replaying.differing import differ
 from autochron.report.phrases import brief, cells, cut, lasted, words
 from autochron.report.text import Page
 from autochron.report.tree import draw_comparison, draw_replay, draw_trace

@@ -21,8 +21,8 @@ from typing import NamedTuple
 import msgspec
 import tomli
 
-from autochron.envelope.patterns import VendorPattern, load_patterns
-from autochron.envelope.redaction import Redactor
+from autochron.redaction.redactor import Redactor
+from autochron.redaction.secret_patterns import VendorPattern, load_patterns
 from autochron.rules.loading import load_rules
 from tests.security import kills
 from tests.security.secret_shapes import BY_VENDOR, DETECT_SECRETS, GITLEAKS, make
@@ -171,7 +171,7 @@ def _ruled(text: str) -> Redactor:
 def families() -> list[Family]:
     """Return the rows: how a secret is known, what of it, and which files test that."""
     formats = sum(not isinstance(each, VendorPattern) for each in load_patterns())
-    table = tomli.loads((ROOT / "autochron" / "envelope" / "secrets.toml").read_text("utf-8"))
+    table = tomli.loads((ROOT / "autochron" / "redaction" / "secrets.toml").read_text("utf-8"))
     shapes = [*table["vendor"].values(), *table["short-vendor"].values()]
     vendors = {word for words in shapes for word in words.split()}
     return [

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from autochron.envelope.redaction import Redactor
+from autochron.redaction.redactor import Redactor
 from tests.security.secret_shapes import Sample, make
 
 VALUE = "hunter" + "2Xq"

@@ -104,10 +104,10 @@ def test_a_process_with_more_rights_heeds_nothing(told, tmp_path):
     code = (
         "import os, sys\n"
         "os.setresuid(65534, 0, 0)\n"
-        "from autochron.session import child\n"
+        "from autochron.program import bootstrap as child\n"
         "child._started.clear()\n"
         "child.start()\n"
-        "print('autochron.session.joining' in sys.modules)\n"
+        "print('autochron.program.join' in sys.modules)\n"
     )
     environment = {**os.environ, "AUTOCHRON_CHILD": json.dumps(told, separators=(",", ":"))}
     quiet = {key: value for key, value in environment.items() if key != "AUTOCHRON_CHILD"}

@@ -7,9 +7,9 @@ import pytest
 from msgspec import structs
 
 from autochron.errors import AutochronError
+from autochron.incident import create
 from autochron.report.traces import draw_trace
 from autochron.rules.loading import load_rules
-from autochron.session import incidents
 from autochron.store.tracefile import read_trace, write_trace
 from autochron.store.whole import WholeRecord
 from tests.cli.processes import autochron as command
@@ -34,7 +34,7 @@ def agent(tmp_path_factory):
 def written(wanted, tree):
     """Write an incident; give it, or why it was refused."""
     try:
-        return incidents.write(wanted, tree), ""
+        return create.write(wanted, tree), ""
     except AutochronError as error:
         return None, str(error)
 
@@ -52,7 +52,7 @@ def test_an_incident_of_a_hostile_trace_says_what_it_should(agent, tmp_path, tex
     record = WholeRecord(read_trace(str(tmp_path / "hostile.jsonl")))
     for live in (("kind:tool",), ("kind:tool", text)):
         folder = tmp_path / f"incident{len(live)}"
-        wanted = incidents.Wanted(
+        wanted = create.Wanted(
             record, load_rules(str(agent / "autochron.toml")), live, None, str(folder), allow_unwoven=True
         )
         tree = draw_trace(record, record.get, None).lines()
@@ -64,7 +64,7 @@ def test_an_incident_of_a_hostile_trace_says_what_it_should(agent, tmp_path, tex
             continue
         test = os.path.basename(made.test)
         check_files(folder, test)
-        volatile = incidents.test_text(wanted, [(text, text), (f"output.{text}", text)])
+        volatile = create.test_text(wanted, [(text, text), (f"output.{text}", text)])
         assert re.findall(r"^import .*|^    [a-z]\w*\(.*", volatile, re.MULTILINE) == ["import pytest"]
         (folder / test).write_text(volatile, encoding="utf-8")
         check_files(folder, test)

@@ -15,8 +15,8 @@ from tests.cli.processes import ROOT
 
 CHILD = """
 import random, signal, sys
-from autochron.envelope.patterns import load_patterns
-from autochron.envelope.redaction import Redactor
+from autochron.redaction.secret_patterns import load_patterns
+from autochron.redaction.redactor import Redactor
 
 SIZE = int(sys.argv[2])
 SECONDS = 2

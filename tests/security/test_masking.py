@@ -12,8 +12,8 @@ import msgspec
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from autochron.envelope.names import SecretNames
-from autochron.envelope.redaction import Redactor
+from autochron.redaction.redactor import Redactor
+from autochron.redaction.secret_names import SecretNames
 from tests.security.secret_texts import TEXTS, VALUE
 
 PROGRAM = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autochron.envelope.redaction import Redactor
+from autochron.redaction.redactor import Redactor
 from tests.security.secret_texts import FRAMES_OF_TEXTS, TEXTS, VALUE, masked_in_json
 
 PLAIN = [

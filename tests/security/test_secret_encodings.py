@@ -10,7 +10,7 @@ import time
 import msgspec
 import pytest
 
-from autochron.envelope.redaction import Redactor
+from autochron.redaction.redactor import Redactor
 from tests.security.secret_texts import ENCODED, FRAMES_OF_ENCODED, VALUE, encodings, masked_in_json
 
 

@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from autochron.envelope.patterns import LOOSE_NEEDLES, load_patterns, mask_formats, may_hold_format
-from autochron.envelope.redaction import Redactor
+from autochron.redaction.redactor import Redactor
+from autochron.redaction.secret_patterns import LOOSE_NEEDLES, load_patterns, mask_formats, may_hold_format
 from tests.security.secret_shapes import BY_CONTEXT, BY_VENDOR, DETECT_SECRETS, GITLEAKS, make
 from tests.security.secret_texts import FRAMES_OF_FORMATS, in_json, left
 

@@ -8,7 +8,7 @@ import json
 import msgspec
 import pytest
 
-from autochron.envelope.redaction import Redactor
+from autochron.redaction.redactor import Redactor
 from tests.security.secret_texts import SHORT_NAMES, VALUE
 
 

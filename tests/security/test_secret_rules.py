@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autochron.envelope.redaction import Redactor
 from autochron.errors import RuleError
+from autochron.redaction.redactor import Redactor
 from autochron.rules.loading import load_rules
 from tests.security.secret_texts import NUMBER, PATTERNS, RULED
 

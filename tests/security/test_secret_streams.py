@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autochron.envelope import bodies
-from autochron.envelope.joined import differences
-from autochron.envelope.redaction import Redactor
+from autochron.redaction.joined import differences
+from autochron.redaction.redactor import Redactor
 from tests.security.secret_texts import (
     SIZES,
     STREAMED,

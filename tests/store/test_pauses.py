@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from autochron import _pauses
-from autochron.envelope.redaction import Redactor
+from autochron._runtime import pauses
+from autochron.redaction.redactor import Redactor
 
 FIELDS = b"[" + b",".join(b'{"id":%d,"token":"t%d"}' % (number, number) for number in range(20_000)) + b"]"
 
@@ -45,9 +45,9 @@ def test_another_thread_runs_while_a_large_value_is_masked(no_switches):
     masked = []
 
     def mask():
-        _pauses.begin()
+        pauses.begin()
         masked.append(redactor.mask_outcome(FIELDS))
-        _pauses.end()
+        pauses.end()
 
     assert _turns_of_another_thread(mask) > 0
     assert _turns_of_another_thread(lambda: masked.append(redactor.mask_outcome(FIELDS))) == 0

@@ -328,7 +328,7 @@ def test_without_a_thread_the_caller_writes(sink, make, monkeypatch):
     def refuse(work, arguments):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(module._originals, "start_new_thread", refuse)
+    monkeypatch.setattr(module.unpatched, "start_new_thread", refuse)
     writer = make(limit=8)
     for seq in range(1, 30):
         writer.submit(samples.small(seq))

@@ -4,7 +4,7 @@ from tests.cli.processes import python, write
 
 PROGRAM = """
 import functools, gc, shop, autochron
-from autochron.session.activation import deactivate
+from autochron.instrument.activation import deactivate
 
 table = {"pay": shop.pay}
 bound = functools.partial(shop.pay, 3)

@@ -1,0 +1,1 @@
+"""Values of clocks, random generators and UUIDs: recorded, served, and made up where none was recorded."""

@@ -1,0 +1,174 @@
+"""Values for what a replay asks for and the trace doesn't have: its own time, and chance that is the same in every replay."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+import sys
+import time
+import uuid
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from autochron._runtime import unpatched
+from autochron.model import Header
+
+_SECOND = 1_000_000_000
+
+_MONOTONIC = frozenset({"time.monotonic", "time.perf_counter", "time.process_time", "time.thread_time"})
+
+
+_APART = (3 * 86_400 + 3_661) * _SECOND
+"""How far apart the clocks of two variations are: another day of the month and of the week, hour, minute and second."""
+
+VARIATION = "AUTOCHRON_REPLAY_VARIATION"
+"""Names the number of a variation: a replay with another clock, other chance and another order of sets."""
+
+
+def variation_of(environment: Mapping[str, str]) -> int:
+    """Return the number of the variation that this process is; 0 for none."""
+    text = environment.get(VARIATION, "")
+    return int(text) if text.isdecimal() else 0
+
+
+class Inventor:
+    """Stands in the place of sources: clocks show the time of the trace, and draws come from a seed of it.
+
+    `reached` gives how far into the trace the replay is, in nanoseconds. What is served takes no time, so without it a fix
+    that looks whether something has expired in the meantime would see the time at which the trace began.
+    """
+
+    def __init__(self, header: Header, reached: Callable[[], int]) -> None:
+        variation = variation_of(unpatched.environ)
+        self._trace = f"{header.id} {variation}" if variation else header.id
+        self._reached = reached
+        self._ahead = 0
+        self._began = unpatched.perf_counter_ns()
+        created = header.created or "1970-01-01T00:00:00Z"
+        moment = dt.datetime.fromisoformat(created)
+        self._created = round(moment.timestamp() * 1000) * 1_000_000 + variation * _APART
+        self._drawn: dict[tuple[str, str], random.Random] = {}
+        self._latest: dict[str, tuple[Any, int]] = {}
+
+    def served(self, call: str, value: Any) -> None:
+        """Remember what a clock has shown that only goes on."""
+        if call.removesuffix("_ns") in _MONOTONIC:
+            self._latest[call] = (value, unpatched.perf_counter_ns())
+
+    def instead(self, call: str, original: Callable[..., Any], lane: str, name: str) -> Callable[..., Any]:
+        """Give what is called in the place of a source."""
+        if call in self._latest:
+            return lambda: self._gone_on(call)
+        owner, _, function = call.rpartition(".")
+        clock = self._clock(call, owner, function, original)
+        if clock is not None:
+            return clock
+        drawn = self._drawn.get((lane, name))
+        if drawn is None:
+            drawn = self._drawn[lane, name] = random.Random(f"{self._trace} {lane} {name}")
+        return _draw(call, owner, function, drawn) or original
+
+    # --- clocks ------------------------------------------------------------------------------------------------------
+
+    def _now(self) -> int:
+        elapsed = unpatched.perf_counter_ns() - self._began
+        self._ahead = max(self._ahead, self._reached() - elapsed)  # never back, nor does it stand still
+        return self._created + elapsed + self._ahead
+
+    def _gone_on(self, call: str) -> Any:
+        value, since = self._latest[call]
+        elapsed = unpatched.perf_counter_ns() - since
+        return value + (elapsed if call.endswith("_ns") else elapsed / _SECOND)
+
+    def _clock(
+        self, call: str, owner: str, function: str, original: Callable[..., Any]
+    ) -> Callable[..., Any] | None:
+        if owner.startswith("datetime."):
+            return getattr(self, f"_{owner.rpartition('.')[2]}_{function}")  # type: ignore[no-any-return]
+        simple: dict[str, Callable[..., Any]] = {
+            "time.time": lambda: self._now() / _SECOND,
+            "time.time_ns": self._now,
+            "time.localtime": lambda *_: time.localtime(self._now() / _SECOND),
+            "time.gmtime": lambda *_: time.gmtime(self._now() / _SECOND),
+            "time.ctime": lambda *_: time.ctime(self._now() / _SECOND),
+            "time.asctime": lambda *_: time.asctime(time.localtime(self._now() / _SECOND)),
+            "time.strftime": lambda form: time.strftime(form, time.localtime(self._now() / _SECOND)),
+            "email.utils.formatdate": lambda _=None, *rest, **more: original(
+                self._now() / _SECOND, *rest, **more
+            ),
+            "email.utils.localtime": lambda *_, **__: self._datetime_now(dt.UTC).astimezone(),
+        }
+        if call.startswith("time.clock_gettime"):
+            return lambda clock: self._reading(clock, original, is_whole=call.endswith("_ns"))
+        return simple.get(call)
+
+    def _reading(self, clock: int, original: Callable[..., Any], *, is_whole: bool) -> Any:
+        if clock != time.CLOCK_REALTIME:
+            return original(clock)
+        return self._now() if is_whole else self._now() / _SECOND
+
+    def _datetime_now(self, tz: Any = None) -> dt.datetime:
+        return dt.datetime.fromtimestamp(self._now() / _SECOND, tz)
+
+    def _datetime_today(self) -> dt.datetime:
+        return self._datetime_now()
+
+    def _datetime_utcnow(self) -> dt.datetime:
+        return self._datetime_now(dt.UTC).replace(tzinfo=None)
+
+    def _date_today(self) -> dt.date:
+        return self._datetime_now().date()
+
+
+# --- chance -------------------------------------------------------------------------------------------------------------
+
+
+def _draw(call: str, owner: str, function: str, drawn: random.Random) -> Callable[..., Any] | None:
+    if call in {"random.seed", "random.Random", "random.Random.seed", "numpy.random.seed"}:
+        return drawn.getrandbits
+    if owner in {"random", "random.SystemRandom"}:
+        return getattr(drawn, function, None)
+    if owner in {"secrets", "os", "ssl"}:
+        return _SECRETS[function](drawn)
+    if call == "numpy.random.SeedSequence":
+        return drawn.getrandbits
+    if owner == "numpy.random":
+        numpy = sys.modules["numpy"]
+        return getattr(numpy.random.RandomState(drawn.getrandbits(32)), function, None)
+    if owner in {"uuid", "fastuuid", "uuid_utils"}:
+        return _identifier(function, drawn)
+    return None
+
+
+def _identifier(function: str, drawn: random.Random) -> Callable[..., Any] | None:
+    if function == "getnode":
+        return lambda: drawn.getrandbits(48) | 1 << 40  # as where no network card tells one
+    version = function.removeprefix("uuid")
+    if not version.isdecimal():
+        return None
+
+    def draw(*_: Any, **__: Any) -> uuid.UUID:
+        bits = drawn.getrandbits(128) & ~(0xF000 << 64) & ~(0xC000 << 48)  # RFC 9562: version and variant
+        return uuid.UUID(int=bits | int(version) << 76 | 0x8000 << 48)
+
+    return draw
+
+
+_SECRETS: dict[str, Callable[[random.Random], Callable[..., Any]]] = {
+    "token_bytes": lambda drawn: lambda size=None: drawn.randbytes(_size(size)),
+    "token_hex": lambda drawn: lambda size=None: drawn.randbytes(_size(size)).hex(),
+    "token_urlsafe": lambda drawn: (
+        lambda size=None: urlsafe_b64encode(drawn.randbytes(_size(size))).rstrip(b"=").decode()
+    ),
+    "choice": lambda drawn: drawn.choice,
+    "randbelow": lambda drawn: drawn.randrange,
+    "randbits": lambda drawn: drawn.getrandbits,
+    "urandom": lambda drawn: drawn.randbytes,
+    "getrandom": lambda drawn: lambda size, _flags=0: drawn.randbytes(size),
+    "RAND_bytes": lambda drawn: drawn.randbytes,
+}
+
+
+def _size(size: int | None) -> int:
+    return 32 if size is None else size

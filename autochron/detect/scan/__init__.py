@@ -1,0 +1,1 @@
+"""Find non-deterministic calls in source, without running it."""

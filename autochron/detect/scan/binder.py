@@ -1,0 +1,481 @@
+"""The pass over a module's tree that finds what it binds and uses."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar
+
+from autochron.detect.scan.scopes import (
+    Binding,
+    Block,
+    Comprehension,
+    Function,
+    Kind,
+    Position,
+    Program,
+    Scope,
+    Spot,
+    Use,
+)
+
+INSENSITIVE = frozenset({"sorted", "sum", "min", "max", "any", "all", "len", "set", "frozenset", "bool"})
+"""Builtins whose result doesn't depend on the order of what they are given."""
+SET_METHODS = frozenset(
+    {
+        "update", "union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset",
+        "isdisjoint", "intersection_update", "difference_update", "symmetric_difference_update",
+    }
+)  # fmt: skip
+PASSING = frozenset(
+    {"list", "tuple", "map", "filter", "iter", "enumerate", "zip", "chain", "reversed", "islice"}
+)
+"""What hands on the order of what it is given."""
+
+
+_TRANSPARENT = frozenset({ast.IfExp, ast.BoolOp, ast.Await, ast.Tuple, ast.List, ast.Yield})
+"""What hands on the values that it is made of."""
+
+
+def read(tree: ast.Module, package: str) -> Program:
+    """Find what a module binds and uses."""
+    program = Program(tree, package)
+    Walk(program).body(tree.body)
+    return program
+
+
+class Walk:
+    """The pass: each method reads one kind of node in the scope and block that are current."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._scope = program.module
+        self._block = program.module.block
+        self._order = 0.0
+        self._waiting: list[tuple[Scope, Function]] = []
+
+    # --- statements ---------------------------------------------------------------------------------------------------
+
+    def body(self, statements: Iterable[ast.stmt], *, block: Block | None = None) -> None:
+        """Read statements, in a block of their own if one is given."""
+        before = self._block
+        self._block = block or before
+        for statement in statements:
+            self._order += 1
+            handler = self._statements.get(type(statement))
+            if handler is None:
+                self._parts(statement)
+            else:
+                handler(self, statement)
+        self._block = before
+
+    @property
+    def _spot(self) -> Spot:
+        return Spot(self._scope, self._order, self._block)
+
+    def _bound(self) -> Spot:
+        """Give the spot just after the current statement."""
+        return Spot(self._scope, self._order + 0.5, self._block)
+
+    def _inner(self, *, is_loop: bool = False) -> Block:
+        return Block(self._block, is_loop=is_loop)
+
+    def _parts(self, node: ast.AST) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                self.expression(child, "operand" if isinstance(node, ast.Expr | ast.Assert) else "other")
+            elif isinstance(child, ast.stmt):
+                self.body([child])
+            else:
+                self._parts(child)
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        for decorator in node.decorator_list:
+            self.expression(decorator, "operand")
+        self._defaults(node.args)
+        self._scope.bind(node.name, Binding("definition", self._bound(), node))
+        self._enter(node, node.name, node.args, node.body)
+
+    def _defaults(self, arguments: ast.arguments) -> None:
+        for default in (*arguments.defaults, *arguments.kw_defaults):
+            if default is not None:
+                self.expression(default, "stored")
+
+    def _enter(
+        self, node: Function, name: str, arguments: ast.arguments, body: Sequence[ast.stmt] | ast.expr
+    ) -> None:
+        scope = Scope("function", self._scope, self._scope.name_of(name), node)
+        self._program.scopes[id(node)] = scope
+        outer, before = self._spot, self._block
+        self._scope, self._block = scope, scope.block
+        self._parameters(node, arguments, outer)
+        if isinstance(body, ast.expr):
+            scope.returns.append((body, self._spot))
+            self.expression(body, "other")
+        else:
+            self.body(body)
+        self._scope, self._block = outer.scope, before
+
+    def _parameters(self, node: Function, arguments: ast.arguments, outer: Spot) -> None:
+        for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+            if each.annotation is not None:
+                self.expression(each.annotation, "operand")
+        positional = [*arguments.posonlyargs, *arguments.args]
+        missing = len(positional) - len(arguments.defaults)
+        defaults = [*([None] * missing), *arguments.defaults, *arguments.kw_defaults]
+        for argument, default in zip([*positional, *arguments.kwonlyargs], defaults, strict=True):
+            self._scope.bind(
+                argument.arg, Binding("parameter", outer, default, argument.arg, argument.annotation, node)
+            )
+        for rest in (arguments.vararg, arguments.kwarg):
+            if rest is not None:
+                self._scope.bind(rest.arg, Binding("other", outer))
+
+    def _class(self, node: ast.ClassDef) -> None:
+        for outside in (*node.decorator_list, *node.bases, *(each.value for each in node.keywords)):
+            self.expression(outside, "operand")
+        self._scope.bind(node.name, Binding("definition", self._bound(), node))
+        scope = Scope("class", self._scope, self._scope.name_of(node.name), node)
+        self._program.scopes[id(node)] = scope
+        before, self._scope = self._scope, scope
+        self.body(node.body, block=scope.block)
+        self._scope = before
+
+    def _return(self, node: ast.Return) -> None:
+        if node.value is not None:
+            self._scope.returns.append((node.value, self._spot))
+            self.expression(node.value, "stored")
+
+    def _import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            top = alias.name.partition(".")[0]
+            name, dotted = (alias.asname, alias.name) if alias.asname else (top, top)
+            self._scope.bind(name, Binding("import", self._bound(), None, dotted))
+
+    def _import_from(self, node: ast.ImportFrom) -> None:
+        origin = node.module or ""
+        if node.level:
+            parts = self._program.package.split(".") if self._program.package else []
+            parts = parts[: len(parts) - node.level + 1]
+            # A relative import is of the project, whatever its module is called.
+            origin = ".".join([*(parts or [""]), *([origin] if origin else [])])
+        for alias in node.names:
+            if alias.name == "*":
+                self._scope.stars.append(origin)
+            else:
+                dotted = f"{origin}.{alias.name}"
+                self._scope.bind(alias.asname or alias.name, Binding("import", self._bound(), None, dotted))
+
+    def _assign(self, node: ast.Assign) -> None:
+        self.expression(node.value, "stored")
+        for target in node.targets:
+            self._target(target, "value", node.value)
+
+    def _ann_assign(self, node: ast.AnnAssign) -> None:
+        self.expression(node.annotation, "operand")
+        if node.value is not None:
+            self.expression(node.value, "stored")
+        if node.value is not None or self._scope.kind == "class":
+            self._target(node.target, "value", node.value, node.annotation)
+
+    def _aug_assign(self, node: ast.AugAssign) -> None:
+        self.expression(node.value, "operand")
+        # `names |= more` leaves a set a set; what a name was stays among what it may be.
+        if not isinstance(node.target, ast.Name):
+            self.expression(node.target, "other")
+
+    def _for(self, node: ast.For | ast.AsyncFor) -> None:
+        self.expression(node.iter, "iterated", body=node.body)
+        block = self._inner(is_loop=True)
+        before, self._block = self._block, block
+        self._target(node.target, "element", node.iter)
+        self._block = before
+        self.body(node.body, block=block)
+        self.body(node.orelse, block=self._inner())
+
+    def _while(self, node: ast.While) -> None:
+        block = self._inner(is_loop=True)
+        self.expression(node.test, "operand")
+        self.body(node.body, block=block)
+        self.body(node.orelse, block=self._inner())
+
+    def _if(self, node: ast.If) -> None:
+        # A chain of `elif` is a nest of statements; it is as long as someone likes.
+        rest: list[ast.stmt] = [node]
+        while len(rest) == 1 and isinstance(rest[0], ast.If):
+            test = rest[0]
+            self.expression(test.test, "operand")
+            self.body(test.body, block=self._inner())
+            rest = test.orelse
+        self.body(rest, block=self._inner())
+
+    def _with(self, node: ast.With | ast.AsyncWith) -> None:
+        for item in node.items:
+            self.expression(item.context_expr, "other")
+            if item.optional_vars is not None:
+                self._target(item.optional_vars, "opened", item.context_expr)
+        self.body(node.body)
+
+    def _try(self, node: ast.Try | ast.TryStar) -> None:
+        self.body(node.body, block=self._inner())
+        for handler in node.handlers:
+            if handler.type is not None:
+                self.expression(handler.type, "operand")
+            if handler.name is not None:
+                self._scope.bind(handler.name, Binding("other", self._spot))
+            self.body(handler.body, block=self._inner())
+        self.body(node.orelse, block=self._inner())
+        self.body(node.finalbody)
+
+    def _match(self, node: ast.Match) -> None:
+        self.expression(node.subject, "subscript")
+        for case in node.cases:
+            for each in ast.walk(case.pattern):
+                name = getattr(each, "name", None) or getattr(each, "rest", None)
+                if isinstance(name, str):
+                    self._scope.bind(name, Binding("other", self._spot))
+            if case.guard is not None:
+                self.expression(case.guard, "operand")
+            self.body(case.body, block=self._inner())
+
+    def _global(self, node: ast.Global) -> None:
+        self._scope.elsewhere.update(dict.fromkeys(node.names, self._program.module))
+
+    def _nonlocal(self, node: ast.Nonlocal) -> None:
+        for name in node.names:
+            scope = self._scope.outer
+            while scope is not None and (scope.kind != "function" or name not in scope.bindings):
+                scope = scope.outer
+            if scope is not None:
+                self._scope.elsewhere[name] = scope
+
+    def _delete(self, node: ast.Delete) -> None:
+        for target in node.targets:
+            if isinstance(target, ast.Subscript):
+                self.expression(target.slice, "other")
+
+    # --- targets ------------------------------------------------------------------------------------------------------
+
+    def _target(
+        self, target: ast.expr, kind: Kind, value: ast.expr | None, annotation: ast.expr | None = None
+    ) -> None:
+        match target:
+            case ast.Name(id=name):
+                spot = self._bound() if kind in ("value", "unpacked") else self._spot
+                self._scope.bind(name, Binding(kind, spot, value, "", annotation))
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+                self._attribute(name, attribute, Binding(kind, self._spot, value, "", annotation))
+            case ast.Tuple(elts=targets) | ast.List(elts=targets):
+                self._unpack(targets, kind, value)
+            case ast.Starred(value=inner):
+                self._target(inner, "other", None)
+            case ast.Subscript(value=base, slice=key):
+                self.expression(base, "base")
+                self.expression(key, "operand")
+            case _:
+                self.expression(target, "other")
+
+    def _unpack(self, targets: list[ast.expr], kind: Kind, value: ast.expr | None) -> None:
+        values = value.elts if isinstance(value, ast.Tuple | ast.List) else []
+        if kind == "value" and len(values) == len(targets):
+            for target, each in zip(targets, values, strict=True):
+                self._target(target, "value", each)
+            return
+        # Of one element there is one order.
+        is_single = len(targets) == 1 and not isinstance(targets[0], ast.Starred)
+        if kind == "value" and value is not None and not is_single:
+            self._program.iterated.append(Use(value, self._spot, "iterated"))
+        for target in targets:
+            self._target(target, "other", None)
+
+    def _attribute(self, name: str, attribute: str, binding: Binding) -> None:
+        """Note what a method assigns to its `self`, or anyone to an attribute."""
+        self._program.assigned.setdefault(attribute, []).append(binding)
+        function = self._scope
+        while function.kind == "comprehension" and function.outer is not None:
+            function = function.outer
+        owner, node = function.outer, function.node
+        if (
+            owner is None
+            or owner.kind != "class"
+            or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        ):
+            return
+        arguments = [*node.args.posonlyargs, *node.args.args]
+        if arguments and arguments[0].arg == name:
+            owner.attributes.setdefault(attribute, []).append(binding)
+
+    # --- expressions --------------------------------------------------------------------------------------------------
+
+    def expression(
+        self,
+        node: ast.expr,
+        position: Position,
+        *,
+        call: ast.Call | None = None,
+        free: bool = False,
+        body: Sequence[ast.stmt] = (),
+    ) -> None:
+        """Read an expression and what it is made of."""
+        if position in ("iterated", "spread"):
+            self._program.iterated.append(Use(node, self._spot, position, call, free, body))
+        if isinstance(node, ast.Name | ast.Attribute):
+            if position not in ("base", "called"):
+                self._program.references.append(Use(node, self._spot, position, call, free))
+            if isinstance(node, ast.Attribute):
+                self.expression(node.value, "base")
+            return
+        if isinstance(node, ast.Call):
+            self._call(node, position, call, free=free)
+            return
+        handler = self._expressions.get(type(node))
+        if handler is None:
+            kind = type(node)
+            if kind not in _TRANSPARENT:
+                position, call = "operand" if kind is ast.UnaryOp else "other", None
+            elif position in ("iterated", "spread"):
+                position = "stored"
+            for child in ast.iter_child_nodes(node):
+                if isinstance(child, ast.expr):
+                    self.expression(child, position, call=call)
+        else:
+            handler(self, node, position, free=free)
+
+    def _call(self, node: ast.Call, position: Position, around: ast.Call | None, *, free: bool) -> None:
+        program, called = self._program, node.func
+        use = Use(node, self._spot, position, around, free)
+        program.calls.append(use)
+        last = (
+            called.attr
+            if isinstance(called, ast.Attribute)
+            else called.id
+            if isinstance(called, ast.Name)
+            else ""
+        )
+        program.sites.setdefault(last, []).append(use)
+        self.expression(called, "called")
+        is_method = isinstance(called, ast.Attribute)
+        if is_method:
+            inner = last in SET_METHODS or (free and last in PASSING)
+        else:
+            inner = last in INSENSITIVE or (free and last in PASSING)
+        for argument in node.args:
+            if isinstance(argument, ast.Starred):
+                self.expression(argument.value, "spread", call=node, free=inner)
+            else:
+                self.expression(argument, "argument", call=node, free=inner)
+        for keyword in node.keywords:
+            self.expression(keyword.value, "argument" if keyword.arg else "spread", call=node)
+
+    def _lambda(self, node: ast.Lambda, position: Position, *, free: bool) -> None:
+        self._defaults(node.args)
+        self._enter(node, "<lambda>", node.args, node.body)
+
+    def _comprehension(self, node: Comprehension, position: Position, *, free: bool) -> None:
+        lost = isinstance(node, ast.SetComp) or (free and not isinstance(node, ast.DictComp))
+        outer = self._scope
+        inner = Scope("comprehension", outer, outer.qualname, node)
+        self._program.spots[id(node)] = Spot(inner, self._order, self._block)
+        for index, generator in enumerate(node.generators):
+            self.expression(generator.iter, "iterated", free=lost)
+            if not index:
+                self._scope = inner
+            self._target(generator.target, "element", generator.iter)
+            for condition in generator.ifs:
+                self.expression(condition, "operand")
+        for part in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
+            self.expression(part, "other")
+        self._scope = outer
+
+    def _named(self, node: ast.NamedExpr, position: Position, *, free: bool) -> None:
+        self.expression(node.value, "stored")
+        scope = self._scope
+        while scope.kind == "comprehension" and scope.outer is not None:
+            scope = scope.outer
+        scope.bind(node.target.id, Binding("value", self._spot, node.value))
+
+    def _joined(self, node: ast.JoinedStr, position: Position, *, free: bool) -> None:
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                self._program.shown.append(Use(part.value, self._spot, "other"))
+                self.expression(part.value, "other")
+                if isinstance(part.format_spec, ast.JoinedStr):
+                    self._joined(part.format_spec, "other", free=False)
+
+    def _yield_from(self, node: ast.YieldFrom, position: Position, *, free: bool) -> None:
+        self.expression(node.value, "iterated")
+
+    def _compare(self, node: ast.Compare, position: Position, *, free: bool) -> None:
+        self.expression(node.left, "operand")
+        for operator, each in zip(node.ops, node.comparators, strict=True):
+            held = isinstance(operator, ast.In | ast.NotIn)  # codespell:ignore notin
+            self.expression(each, "subscript" if held else "operand")
+
+    def _subscript(self, node: ast.Subscript, position: Position, *, free: bool) -> None:
+        self.expression(node.value, "subscript" if isinstance(node.ctx, ast.Load) else "base")
+        self.expression(node.slice, "operand")
+
+    def _operation(self, node: ast.BinOp, position: Position, *, free: bool) -> None:
+        if isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant | ast.JoinedStr):
+            fields = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
+            self._program.shown += [Use(field, self._spot, "other") for field in fields]
+        self.expression(node.left, "subscript")
+        self.expression(node.right, "subscript")
+
+    def _starred(self, node: ast.Starred, position: Position, *, free: bool) -> None:
+        self.expression(node.value, "spread", free=free)
+
+    def _display(self, node: ast.Set, position: Position, *, free: bool) -> None:
+        for each in node.elts:
+            self.expression(each, "stored", free=True)
+
+    def _dict(self, node: ast.Dict, position: Position, *, free: bool) -> None:
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                self.expression(value, "spread", free=False)
+            else:
+                self.expression(key, "other")
+                self.expression(value, "stored")
+
+    # --- which method reads what -----------------------------------------------------------------------------------
+
+    _statements: ClassVar[dict[type, Callable[..., None]]] = {
+        ast.FunctionDef: _function,
+        ast.AsyncFunctionDef: _function,
+        ast.ClassDef: _class,
+        ast.Return: _return,
+        ast.Import: _import,
+        ast.ImportFrom: _import_from,
+        ast.Assign: _assign,
+        ast.AnnAssign: _ann_assign,
+        ast.AugAssign: _aug_assign,
+        ast.For: _for,
+        ast.AsyncFor: _for,
+        ast.While: _while,
+        ast.If: _if,
+        ast.With: _with,
+        ast.AsyncWith: _with,
+        ast.Try: _try,
+        ast.TryStar: _try,
+        ast.Match: _match,
+        ast.Global: _global,
+        ast.Nonlocal: _nonlocal,
+        ast.Delete: _delete,
+    }
+    _expressions: ClassVar[dict[type, Callable[..., None]]] = {
+        ast.BinOp: _operation,
+        ast.Lambda: _lambda,
+        ast.ListComp: _comprehension,
+        ast.SetComp: _comprehension,
+        ast.DictComp: _comprehension,
+        ast.GeneratorExp: _comprehension,
+        ast.NamedExpr: _named,
+        ast.JoinedStr: _joined,
+        ast.YieldFrom: _yield_from,
+        ast.Compare: _compare,
+        ast.Subscript: _subscript,
+        ast.Starred: _starred,
+        ast.Set: _display,
+        ast.Dict: _dict,
+        ast.Constant: lambda *_, **__: None,
+    }

@@ -1,0 +1,95 @@
+"""What calls give that have to be looked at more closely: by the name of what they call."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+from autochron.detect.scan.abstract_values import UNKNOWN, Accessor, Bound, Held, Known, Text, Value
+from autochron.detect.scan.scopes import Spot
+
+Values: TypeAlias = tuple[Value, ...]
+
+
+class Evaluator(Protocol):
+    """What is asked for the values of arguments."""
+
+    def values(self, node: ast.expr, spot: Spot) -> Values: ...
+
+    def attribute(self, base: Value, name: str, at: ast.expr | None) -> Values: ...
+
+
+def _partial(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
+    return (Bound(evaluation.values(node.args[0], spot), node),) if node.args else UNKNOWN
+
+
+def _first(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
+    return evaluation.values(node.args[0], spot) if node.args else UNKNOWN
+
+
+def _accessor(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
+    names = [
+        value.value for value in _first(evaluation, node, spot) if isinstance(value, Text) and value.value
+    ]
+    is_call = any(
+        isinstance(value, Known) and value.name == "operator.methodcaller"
+        for value in evaluation.values(node.func, spot)
+    )
+    return tuple(Accessor(name, is_call) for name in names) or UNKNOWN
+
+
+def _namespace(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
+    return (Held(tuple(each.value for each in node.keywords), spot, "namespace"),)
+
+
+def _vars(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
+    return tuple(
+        Known(f"{value.name}.__dict__")
+        for value in _first(evaluation, node, spot)
+        if isinstance(value, Known)
+    )
+
+
+def _default_dict(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
+    return (Held(tuple(node.args[:1]), spot, "defaultdict"),)
+
+
+def _getattr(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
+    if len(node.args) < 2:
+        return UNKNOWN
+    names = [
+        value.value
+        for value in evaluation.values(node.args[1], spot)
+        if isinstance(value, Text) and value.value
+    ]
+    bases = evaluation.values(node.args[0], spot)
+    return (
+        tuple(value for base in bases for name in names for value in evaluation.attribute(base, name, node))
+        or UNKNOWN
+    )
+
+
+def _module(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
+    names = [
+        value.value for value in _first(evaluation, node, spot) if isinstance(value, Text) and value.value
+    ]
+    return tuple(Known(name) for name in names) or UNKNOWN
+
+
+SPECIALS: dict[str, Callable[[Evaluator, ast.Call, Spot], Values]] = {
+    "functools.partial": _partial,
+    "functools.partialmethod": _partial,
+    "builtins.staticmethod": _first,
+    "builtins.classmethod": _first,
+    "contextlib.closing": _first,
+    "collections.defaultdict": _default_dict,
+    "operator.methodcaller": _accessor,
+    "operator.attrgetter": _accessor,
+    "types.SimpleNamespace": _namespace,
+    "builtins.vars": _vars,
+    "builtins.getattr": _getattr,
+    "importlib.import_module": _module,
+    "builtins.__import__": _module,
+}
+"""Each is given the call and where it stands."""

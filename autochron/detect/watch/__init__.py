@@ -1,0 +1,1 @@
+"""Find non-deterministic calls while a program runs."""

@@ -1,0 +1,1 @@
+"""Check and explain rules: which functions they weave, and which ones are missing."""

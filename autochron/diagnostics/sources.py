@@ -1,0 +1,427 @@
+"""What the project's source says of a name: what else goes by it, and whether a function is reached in more than one way.
+
+Read at the end of a recording, and only where the model asked for a tool that nothing answered. What can't be told from the
+source counts as the worse case: the callers then keep a replay from running the tool for real.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from autochron._runtime.unpatched import os
+from autochron.project import read_source
+
+UNKNOWN: Any = object()
+"""In the place of a value that can't be read without running code of the program's."""
+
+_READERS = frozenset({"len", "list", "sorted", "set", "frozenset", "tuple", "iter"})
+"""Builtins that read a table's keys only."""
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class UnreadableError(Exception):
+    """A file of the project can't be read, so nothing is known of what stands in it."""
+
+
+class Source(NamedTuple):
+    """One file of the project, parsed."""
+
+    path: str
+    names: tuple[str, ...]
+    """Of its module."""
+    tree: ast.Module
+    parents: Mapping[ast.AST, ast.AST]
+
+    def value_of(self, expression: ast.expr) -> Any:
+        """Return what a dotted name is in the module; UNKNOWN for anything else, such as a local variable."""
+        path = _dotted(expression)
+        if path is None:
+            return UNKNOWN
+        for space in self.spaces():
+            if path[0] in space:
+                return _followed(space[path[0]], path[1:])
+        return getattr(builtins, path[0], UNKNOWN) if len(path) == 1 else UNKNOWN
+
+    def spaces(self) -> Iterator[dict[str, Any]]:
+        """Yield the namespaces of the modules that were made of this file."""
+        for name in self.names:
+            module = sys.modules.get(name)
+            file = getattr(module, "__file__", None)
+            if module is not None and isinstance(file, str) and os.path.realpath(file) == self.path:
+                yield vars(module)
+
+
+class Sources:
+    """The files of the project that were imported."""
+
+    def __init__(self, files: Mapping[str, tuple[str, ...]]) -> None:
+        self._files = files
+        self._texts: dict[str, bytes] = {}
+        self._parsed: dict[str, Source] = {}
+
+    def naming(self, words: Iterable[str]) -> list[Source]:
+        """Return the files in which one of the words stands.
+
+        Raises:
+            UnreadableError: some file can't be read.
+        """
+        wanted = [word.encode() for word in words]
+        return [self.parsed(path) for path in self._files if any(word in self._text(path) for word in wanted)]
+
+    def parsed(self, path: str) -> Source:
+        """Parse a file; UnreadableError where that fails."""
+        if path not in self._parsed:
+            try:
+                tree = ast.parse(self._text(path))
+            except (SyntaxError, ValueError) as error:
+                raise UnreadableError(path) from error
+            parents = {inner: node for node in ast.walk(tree) for inner in ast.iter_child_nodes(node)}
+            self._parsed[path] = Source(path, self._files.get(path, ()), tree, parents)
+        return self._parsed[path]
+
+    def _text(self, path: str) -> bytes:
+        if path not in self._texts:
+            text = read_source(path)
+            if text is None:
+                raise UnreadableError(path)
+            self._texts[path] = text
+        return self._texts[path]
+
+
+def has_rival(
+    sources: Sources,
+    name: str,
+    places: Collection[tuple[str, int]],
+    is_fine: Callable[[Any], bool],
+    *,
+    is_woven: bool,
+) -> bool:
+    """Return whether something else in the project may be the tool of this name.
+
+    That is another definition of the name, or a name, key, argument or branch that leads from the name to another function.
+
+    Args:
+        sources: the project.
+        name: the tool.
+        places: path and first line of the definitions that are the tool.
+        is_fine: says of a callable that it is no other.
+        is_woven: whether calls of these definitions cross, so that what their decorators made of them is the tool, too.
+    """
+    found = sources.naming([name])
+    made = [
+        space[name]
+        for source in found
+        if _defines(source, name, places)
+        for space in source.spaces()
+        if name in space
+    ]
+
+    def is_made(value: Any) -> bool:
+        return is_fine(value) or any(value is each for each in made)
+
+    for source in found:
+        values = [space[name] for space in source.spaces() if name in space]
+        if any(_is_callable(value) and not is_made(value) for value in values):
+            return True
+        if _Rivals(source, name, places, is_made if is_woven else is_fine).exist():
+            return True
+    return False
+
+
+def _defines(source: Source, name: str, places: Collection[tuple[str, int]]) -> bool:
+    """Return whether one of the definitions stands in a module itself, which then holds what its decorators made of it."""
+    return any(
+        isinstance(node, _FUNCTIONS) and node.name == name and (source.path, first_line(node)) in places
+        for node in source.tree.body
+    )
+
+
+class _Rivals:
+    """Looks for them in one file."""
+
+    def __init__(
+        self,
+        source: Source,
+        name: str,
+        places: Collection[tuple[str, int]],
+        is_fine: Callable[[Any], bool],
+    ) -> None:
+        self._source = source
+        self._name = name
+        self._places = places
+        self._is_fine = is_fine
+        self._defined = {
+            node.name for node in ast.walk(source.tree) if isinstance(node, (*_FUNCTIONS, ast.ClassDef))
+        }
+
+    def exist(self) -> bool:
+        """Return whether there are any."""
+        return any(self._is_rival(node) for node in ast.walk(self._source.tree))
+
+    def _is_rival(self, node: ast.AST) -> bool:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                return self._is_other_definition(node)
+            case ast.Dict():
+                named = [
+                    value for key, value in zip(node.keys, node.values, strict=True) if self._is_name(key)
+                ]
+                beside = node.values if any(self._is_name(value) for value in node.values) else []
+                return self._any_leads(named, strict=True) or self._any_leads(beside)
+            case ast.Tuple() | ast.List() | ast.Set():
+                return any(map(self._is_name, node.elts)) and self._any_leads(node.elts)
+            case ast.Call():
+                return self._is_registration(node)
+            case ast.Assign():
+                return any(self._is_assigned(target, node.value) for target in node.targets)
+            case ast.AnnAssign() | ast.NamedExpr():
+                return node.value is not None and self._is_assigned(node.target, node.value)
+            case ast.If() | ast.IfExp() | ast.match_case():
+                return self._is_branch(node)
+        return False
+
+    def _is_other_definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+        if node.name == self._name:
+            return (self._source.path, first_line(node)) not in self._places
+        return any(self._is_name(each) for decorator in node.decorator_list for each in ast.walk(decorator))
+
+    def _is_registration(self, node: ast.Call) -> bool:
+        arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+        by_name = any(map(self._is_name, arguments))
+        if isinstance(node.func, ast.Call):  # `register("refund")(pay)`
+            by_name = by_name or any(self._is_name(each) for each in ast.walk(node.func))
+        return by_name and self._any_leads(arguments)
+
+    def _is_assigned(self, target: ast.expr, value: ast.expr) -> bool:
+        if isinstance(target, ast.Subscript):
+            return self._is_name(target.slice) and self._leads(value, strict=True)
+        is_plain = isinstance(value, ast.Lambda) or _dotted(value) is not None
+        return _last(target) == self._name and is_plain and self._leads(value)
+
+    def _is_branch(self, node: ast.If | ast.IfExp | ast.match_case) -> bool:
+        """Return whether something else is called with a call's arguments where the name is compared."""
+        test, body = (node.pattern, node.body) if isinstance(node, ast.match_case) else (node.test, node.body)
+        if not any(map(self._is_name, ast.walk(test))):
+            return False
+        return any(
+            isinstance(each, ast.Call)
+            and any(keyword.arg is None for keyword in each.keywords)
+            and _last(each.func) != self._name
+            for inner in (body if isinstance(body, list) else [body])
+            for each in ast.walk(inner)
+        )
+
+    def _is_name(self, node: ast.AST | None) -> bool:
+        return isinstance(node, ast.Constant) and node.value == self._name
+
+    def _any_leads(self, expressions: Iterable[ast.expr], *, strict: bool = False) -> bool:
+        return any(self._leads(each, strict=strict) for each in expressions)
+
+    def _leads(self, expression: ast.expr, *, strict: bool = False) -> bool:
+        """Return whether an expression is or makes another callable; with `strict` what isn't known is one."""
+        chains = list(_chains(expression))
+        for chain in chains:
+            if not isinstance(chain, ast.Lambda) and _last(chain) == self._name:
+                value = self._source.value_of(chain)
+                return value is not UNKNOWN and _is_callable(value) and not self._is_fine(value)
+        return any(self._is_elsewhere(chain, strict=strict) for chain in chains)
+
+    def _is_elsewhere(self, chain: ast.expr, *, strict: bool) -> bool:
+        if isinstance(chain, ast.Lambda):
+            is_own = (self._source.path, chain.lineno) in self._places
+            return not (is_own or any(_last(each) == self._name for each in ast.walk(chain)))
+        value = self._source.value_of(chain)
+        if value is UNKNOWN:
+            return strict or (isinstance(chain, ast.Name) and chain.id in self._defined)
+        return _is_callable(value) and not self._is_fine(value)
+
+
+def has_way_around(
+    sources: Sources,
+    table: str | None,
+    functions: Collection[str],
+    is_inside: Callable[[str, ast.AST], bool],
+) -> bool:
+    """Return whether functions may be reached otherwise than through a table's woven uses.
+
+    Args:
+        sources: the project.
+        table: the last name of the table that holds them.
+        functions: their names.
+        is_inside: says whether what stands at a place of a file is woven: a bound call, or the body of a woven dispatcher.
+    """
+    words = [*functions, *([] if table is None else [table])]
+    return any(
+        _leaves(source, node, table, functions, is_inside)
+        for source in sources.naming(words)
+        for node in ast.walk(source.tree)
+    )
+
+
+def _leaves(
+    source: Source,
+    node: ast.AST,
+    table: str | None,
+    functions: Collection[str],
+    is_inside: Callable[[str, ast.AST], bool],
+) -> bool:
+    if isinstance(node, ast.alias):
+        last = node.name.rpartition(".")[2]
+        return (last == table or last in functions) and node.asname not in {None, last}
+    if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
+        return False
+    name = _last(node)
+    if name == table:
+        return not (_is_harmless(source, node) or _is_looked_up_inside(source, node, is_inside))
+    if name in functions:
+        return not (is_inside(source.path, node) or _is_put_into(source, node, table))
+    return False
+
+
+def _is_looked_up_inside(source: Source, node: ast.AST, is_inside: Callable[[str, ast.AST], bool]) -> bool:
+    above = source.parents[node]
+    return is_inside(source.path, above if isinstance(above, ast.Subscript) else node)
+
+
+def _is_harmless(source: Source, node: ast.AST) -> bool:
+    """Return whether a use of a table calls nothing that it holds."""
+    above = source.parents[node]
+    match above:
+        case ast.Subscript():
+            return above.value is node and not isinstance(above.ctx, ast.Load)
+        case ast.Compare():
+            return node in above.comparators
+        case ast.For() | ast.AsyncFor() | ast.comprehension():
+            return above.iter is node
+        case ast.Call():
+            return isinstance(above.func, ast.Name) and above.func.id in _READERS and node in above.args
+        case ast.Attribute():
+            return above.attr in {"keys", "update"} or (
+                above.attr in {"values", "items"} and _is_only_looped_over(source, above)
+            )
+    return False
+
+
+def _is_only_looped_over(source: Source, node: ast.Attribute) -> bool:
+    """Return whether a table's values are gone through and none of them is called."""
+    call = source.parents[node]
+    loop = source.parents.get(call)
+    if not isinstance(loop, ast.For | ast.AsyncFor | ast.comprehension) or loop.iter is not call:
+        return False
+    targets = {each.id for each in ast.walk(loop.target) if isinstance(each, ast.Name)}
+    return not any(
+        isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id in targets
+        for each in ast.walk(source.tree)
+    )
+
+
+def _is_put_into(source: Source, node: ast.AST, table: str | None) -> bool:
+    """Return whether a function is named where the table is made or filled."""
+    above: ast.AST | None = node
+    while above is not None:
+        if isinstance(above, ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef):
+            return False
+        if isinstance(above, ast.Assign | ast.AnnAssign):
+            targets = above.targets if isinstance(above, ast.Assign) else [above.target]
+            return table is not None and any(
+                _last(each.value if isinstance(each, ast.Subscript) else each) == table for each in targets
+            )
+        above = source.parents.get(above)
+    return False
+
+
+def reads_attribute(sources: Sources, attributes: Collection[str]) -> bool:
+    """Return whether the project reads one of these attributes of anything, perhaps to call it."""
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr in attributes
+        and isinstance(node.ctx, ast.Load)
+        and not isinstance(source.parents[node], ast.Attribute)
+        for source in sources.naming(attributes)
+        for node in ast.walk(source.tree)
+    )
+
+
+def calls_name(sources: Sources, names: Collection[str]) -> bool:
+    """Return whether the project calls anything by one of these names."""
+    return any(
+        isinstance(node, ast.Call) and _last(node.func) in names
+        for source in sources.naming(names)
+        for node in ast.walk(source.tree)
+    )
+
+
+def first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> int:
+    """Return the first line of a definition as its code object has it, with its decorators."""
+    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+
+
+def definition_at(source: Source, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """Return the function whose code begins at a line."""
+    return next(
+        (node for node in ast.walk(source.tree) if isinstance(node, _FUNCTIONS) and first_line(node) == line),
+        None,
+    )
+
+
+def _dotted(expression: ast.AST) -> list[str] | None:
+    """Return the parts of a name with attributes; None for any other expression."""
+    if isinstance(expression, ast.Name):
+        return [expression.id]
+    if isinstance(expression, ast.Attribute):
+        before = _dotted(expression.value)
+        return None if before is None else [*before, expression.attr]
+    return None
+
+
+def _last(node: ast.AST) -> str | None:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
+
+
+def _chains(expression: ast.expr) -> Iterator[ast.expr]:
+    """Yield the names, with all their attributes, and the lambdas that an expression is made of."""
+    waiting: list[ast.AST] = [expression]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Lambda) or _dotted(node) is not None:
+            yield node  # type: ignore[misc]  # each is an expression
+        else:
+            waiting += ast.iter_child_nodes(node)
+
+
+def _followed(value: Any, path: list[str]) -> Any:
+    """Read attributes as they are held, without running code of the program's."""
+    for name in path:
+        space = attributes_of(value)
+        if name not in space:
+            bases = type.__dict__["__mro__"].__get__(value if _is_class(value) else type(value))
+            space = next((vars(base) for base in bases if name in vars(base)), {})
+        if name not in space:
+            return UNKNOWN
+        value = space[name]
+        value = value.__func__ if isinstance(value, staticmethod | classmethod) else value
+    return value
+
+
+def attributes_of(value: Any) -> Mapping[str, Any]:
+    """Return an object's own attributes, without running code of the program's."""
+    if _is_class(value):
+        return type.__dict__["__dict__"].__get__(value)  # type: ignore[no-any-return]  # a metaclass may have its own
+    try:
+        space = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return space if isinstance(space, dict) else {}
+
+
+def _is_class(value: Any) -> bool:
+    return any(base is type for base in type(value).__mro__)
+
+
+def _is_callable(value: Any) -> bool:
+    return any("__call__" in vars(base) for base in type(value).__mro__)

@@ -1,0 +1,176 @@
+"""Whether what was recorded is still woven: a tool that no rule weaves any more would be run for real by a replay."""
+
+from __future__ import annotations
+
+import marshal
+import sys
+from collections.abc import Iterable, Sequence
+from types import CodeType
+from typing import TYPE_CHECKING
+
+from autochron._runtime.unpatched import os
+from autochron.diagnostics.rule_survey import compiled
+from autochron.errors import UnwovenToolError
+from autochron.http.clients import DOORS, door_of
+from autochron.instrument.activation import Activation
+from autochron.matching.derived_classes import matcher_for
+from autochron.matching.sites import CallSite, label_of
+from autochron.model import Define, Http, Rules, Target
+from autochron.project import Project, read_source
+from autochron.replaying.plan import Plan
+from autochron.rules.globs import dotted_glob
+from autochron.rules.packs import with_imported
+from autochron.weaving.ledger import Ledger
+
+if TYPE_CHECKING:
+    from autochron.ports import Record
+
+
+def refuse_uncovered(
+    record: Record,
+    rules: Rules,
+    activation: Activation | None = None,
+    *,
+    live: Plan | None = None,
+    remedy: str = ", or say --allow-unwoven",
+) -> None:
+    """Refuse a replay of which some recorded crossing would not be crossed; with `live`, only what that says is live counts.
+
+    `remedy` is what else could be done.
+
+    Raises:
+        UnwovenToolError: names such boundaries and where they were.
+    """
+    crossed_at = (
+        record.sites()
+        if live is None
+        else dict.fromkeys(each.ruled for each in record.boundaries() if live.means(each))
+    )
+    # What is marked by hand in the program's source needs no rule.
+    sites = [
+        site
+        for site in crossed_at
+        if not (site.startswith("@") or (activation is not None and activation.points_at(site)))
+    ]
+    missing = uncovered(sites, rules) if sites else set()
+    if not missing:
+        return
+    crossed = [each for each in record.boundaries() if live is None or live.means(each)]
+    named = {each.site: f"{each.name} ({each.site})" for each in crossed if each.ruled in missing}
+    other = "" if record.header.rules == rules.digest else "; the trace was recorded with other rules"
+    where = rules.file or f"no rule file was found from {rules.root} upward"
+    so = "a replay would run it for real" if live is None else "it can't be told when it is to be live"
+    if live is not None:
+        remedy = ", or write the rule"
+    raise UnwovenToolError(
+        f"trace {record.header.id}: {', '.join(named.values())} crossed a boundary when it was recorded, and by today's "
+        f"rules does not, so {so} ({where}{other}); name the rules with --rules{remedy}; if it was renamed or moved, give the"
+        f" new function's [[boundary]] the recorded name"
+    )
+
+
+def uncovered(sites: Iterable[str], rules: Rules) -> set[str]:
+    """Give the sites that the rules don't weave, judged by the source as it is now."""
+    project = Project(rules.project or (rules.root,), rules.root)
+    found: dict[str, set[str] | None] = {}
+    missing = set()
+    for site in sites:
+        place, _, qualname = site.partition(":") if " → " in site else site.rpartition(":")
+        if not place.endswith(".py"):
+            if not _is_targeted(place, qualname, rules):
+                missing.add(site)
+            continue
+        if place not in found:
+            found[place] = _woven_names(project.root, place, rules)
+        names = found[place]
+        if names is not None and qualname not in names:
+            missing.add(site)
+    return missing
+
+
+def _is_targeted(module: str, qualname: str, rules: Rules) -> bool:
+    """Tell whether a rule names a library's definition."""
+    rules = with_imported(rules, module)
+    every = (*rules.boundaries, *(rule for pack in rules.packs for rule in pack.boundaries))
+    wanted = Target(module, qualname)
+    doors = door_of(module).names if module in DOORS else frozenset()
+    return any(
+        rule.selector == wanted
+        or (isinstance(rule.selector, Http) and qualname in doors)
+        or (isinstance(rule.selector, Define) and _defines(rule.selector, module, qualname))
+        for rule in every
+    )
+
+
+def _defines(pattern: Define, module: str, qualname: str) -> bool:
+    if any(dotted_glob(glob).fits(qualname) for glob in pattern.exclude):
+        return False
+    return dotted_glob(pattern.modules).fits(module) and dotted_glob(pattern.qualnames, careful=True).fits(
+        qualname
+    )
+
+
+def _woven_names(root: str, place: str, rules: Rules) -> set[str] | None:
+    """Give the qualified names in a file that rules fit; None where marks by hand make that unknowable."""
+    path = os.path.join(root, place)
+    source = read_source(path)
+    if source is not None and b"autochron" in source:
+        return None
+    code = compiled(path) if source is not None else _bytecode(path)
+    if code is None:
+        return set() if source is None else None  # a syntax error is Python's to tell
+    project = Project(rules.project or (root,), root)
+    name, *aliases = (*project.names_of(path), *_dotted(place), *_named_nowhere(root, rules))
+    found = matcher_for(rules, project).find(
+        name, code, source, is_project=True, aliases=(*aliases, "__main__")
+    )
+    return {match.qualname for match in found.matches} | _bound_labels(code, found.calls)
+
+
+def _bound_labels(code: CodeType, sites: Sequence[CallSite]) -> set[str]:
+    """Name the call sites that can be bound in code as it is compiled here and now."""
+    if not sites:
+        return set()
+    from autochron.weaving.binding import bind_calls, bindings_of  # lazy: few programs have such rules
+
+    bindings = bindings_of(sites, "", "")
+    bind_calls(code, bindings, Ledger())
+    bound = {binding.line for binding in bindings if binding.bound}
+    return {label_of(site.qualname, site.rule) for site in sites if site.line in bound}
+
+
+def _bytecode(path: str) -> CodeType | None:
+    """Load the bytecode that lies where a source has been."""
+    data = read_source(f"{path}c")
+    try:
+        code = None if data is None else marshal.loads(data[16:])  # noqa: S302 - Python would run it
+    except (ValueError, EOFError, TypeError):
+        return None
+    return code if isinstance(code, CodeType) else None
+
+
+def _dotted(place: str) -> list[str]:
+    """Give the names that a file may be imported by where its folders are namespace packages or lie in an archive."""
+    parts = place.removesuffix(".py").removesuffix("/__init__").split("/")
+    return [".".join(parts[index:]) for index in range(len(parts) - 1)]
+
+
+def _named_nowhere(root: str, rules: Rules) -> list[str]:
+    """Give the modules in rules that no file has the name of: a program may give a module any name when it loads it."""
+    modules = {
+        rule.selector.module if isinstance(rule.selector, Target) else rule.selector.modules
+        for rule in rules.boundaries
+        if isinstance(rule.selector, Target | Define)
+    }
+    tops = [root, *rules.project]
+    return sorted(
+        module
+        for module in modules
+        if "*" not in module
+        and not any(
+            os.path.exists(os.path.join(top, *module.split(".")) + ending)
+            for top in tops
+            for ending in ("", ".py")
+        )
+        and sys.modules.get(module) is None
+    )

@@ -1,0 +1,1 @@
+"""Differences between JSON values, crossings and traces."""

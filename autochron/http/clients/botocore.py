@@ -1,0 +1,175 @@
+"""The door of botocore, beneath which is urllib3: whole answers, byte streams and event streams."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from autochron.envelope import bodies
+from autochron.http.exchange import UNREAD, Ended, Wire, ending, headers_for
+from autochron.model import Exchange
+
+
+class Botocore:
+    """`URLLib3Session.send`: an `AWSPreparedRequest` in, an `AWSResponse` out, its body read unless told not to."""
+
+    names = frozenset({"URLLib3Session.send"})
+
+    def asked(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> tuple[str, str]:
+        """Give method and URL of a request."""
+        request = arguments[parameters.index("request")]
+        return request.method, str(request.url)
+
+    def sent(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Wire:
+        """Begin the record of a request. A file that it sends is not read."""
+        body = arguments[parameters.index("request")].body
+        content = body.encode() if isinstance(body, str) else body
+        return Wire(
+            self,
+            *self.asked(parameters, arguments),
+            bytes(content) if isinstance(content, bytes | bytearray) else b"",
+        )
+
+    def attend(self, wire: Wire, response: Any, ended: Ended) -> None:
+        """Note a response; where its body is still to be read, listen to the reading."""
+        wire.status = response.status_code
+        wire.headers = [(str(name), str(value)) for name, value in response.headers.items()]
+        content = response._content  # noqa: SLF001 - the public property would read it
+        if content is not None:
+            wire.chunks.append(content)
+            wire.end(ended, complete=True)
+            return
+        response.raw = _Listener(response.raw, wire, ended)
+
+    def decoded(self, wire: Wire) -> bytes:
+        """Give the response's body as far as it was read: botocore hands bodies on as they came."""
+        return wire.body()
+
+    def rebuilt(self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Any:
+        """Make the response that a client would have got for a request."""
+        request = arguments[parameters.index("request")]
+        body = bodies.restore_body(exchange.body)
+        made = sys.modules["botocore.awsrequest"].AWSResponse
+        response = made(
+            request.url, exchange.status, dict(headers_for(exchange, body)), _Served(body, exchange)
+        )
+        if not request.stream_output:
+            response.content  # noqa: B018 - the property reads the body
+        return response
+
+    def ended(
+        self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]
+    ) -> BaseException | None:
+        """Make the exception that a client would have raised for a request."""
+        return ending(exchange)
+
+
+DOOR = Botocore()
+
+
+class _Listener:
+    """Stands before urllib3's response and notes what is read of it."""
+
+    def __init__(self, raw: Any, wire: Wire, ended: Ended) -> None:
+        self._raw = raw
+        self._wire = wire
+        self._ended = ended
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._raw, name)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self.stream()
+
+    def read(self, amt: int | None = None, *arguments: Any, **options: Any) -> bytes:
+        """Read bytes; all without an amount."""
+        try:
+            chunk: bytes = self._raw.read(amt, *arguments, **options)
+        except Exception as error:
+            self._failed(error)
+            raise
+        self._note(chunk, at_end=amt is None or (not chunk and amt > 0))
+        return chunk
+
+    def readinto(self, buffer: Any) -> int:
+        """Read bytes into a buffer."""
+        try:
+            count: int = self._raw.readinto(buffer)
+        except Exception as error:
+            self._failed(error)
+            raise
+        self._note(bytes(memoryview(buffer)[:count]), at_end=not count and len(buffer) > 0)
+        return count
+
+    def stream(self, *arguments: Any, **options: Any) -> Iterator[bytes]:
+        """Give the chunks as they come."""
+        try:
+            for chunk in self._raw.stream(*arguments, **options):
+                self._wire.chunks.append(chunk)
+                yield chunk
+        except Exception as error:
+            self._failed(error)
+            raise
+        self._wire.end(self._ended, complete=True)
+
+    def close(self) -> None:
+        """Let the rest go."""
+        self._raw.close()
+        self._wire.end(self._ended, complete=False)
+
+    def _note(self, chunk: bytes, *, at_end: bool) -> None:
+        self._wire.chunks.append(chunk)
+        # A reader that knows the length doesn't read on to see the end.
+        if at_end or getattr(self._raw, "length_remaining", None) == 0:
+            self._wire.end(self._ended, complete=True)
+
+    def _failed(self, error: Exception) -> None:
+        if not self._wire.closed:
+            self._wire.error = error
+        self._wire.end(self._ended, complete=False)
+
+
+class _Served(io.BytesIO):
+    """A recorded body in the shape of urllib3's response, as far as botocore uses that."""
+
+    def __init__(self, body: bytes, exchange: Exchange) -> None:
+        super().__init__(body)
+        self._length = len(body)
+        self._exchange = exchange
+
+    def read(self, amt: int | None = None, *_options: Any, **_more: Any) -> bytes:
+        """Read bytes; all without an amount."""
+        chunk = super().read(amt)
+        if not chunk and amt != 0:
+            self._end()
+        return chunk
+
+    def readinto(self, buffer: Any) -> int:
+        """Read bytes into a buffer."""
+        count = super().readinto(buffer)
+        if not count and len(buffer):
+            self._end()
+        return count
+
+    def stream(self, amt: int = 65536, *_options: Any, **_more: Any) -> Iterator[bytes]:
+        """Give the body in chunks."""
+        while chunk := super().read(amt):
+            yield chunk
+        self._end()
+
+    def release_conn(self) -> None:
+        """Nothing: there is no connection."""
+
+    @property
+    def length_remaining(self) -> int:
+        """Give how much is left to read."""
+        return self._length - self.tell()
+
+    def _end(self) -> None:
+        error = ending(self._exchange)
+        if error is not None:
+            raise error
+        if not self._exchange.complete:
+            raise sys.modules["botocore.exceptions"].ResponseStreamingError(error=UNREAD)

@@ -1,0 +1,205 @@
+"""The door of httpx and httpx2, sync and async, whole and streamed.
+
+Both share their shape, so nothing here names one: classes are found in the library that a request comes from.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Iterator
+from functools import cache
+from typing import Any
+
+from autochron.envelope import bodies
+from autochron.http.exchange import UNREAD, Ended, Wire, ending, headers_for
+from autochron.model import Exchange
+
+
+class Httpx:
+    """`Client.send` and `AsyncClient.send`: a `Request` in, a `Response` out, its body read unless `stream` is true."""
+
+    names = frozenset({"Client.send", "AsyncClient.send"})
+
+    def asked(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> tuple[str, str]:
+        """Give method and URL of a request."""
+        request = arguments[parameters.index("request")]
+        return request.method, str(request.url)
+
+    def sent(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Wire:
+        """Begin the record of a request."""
+        request = arguments[parameters.index("request")]
+        content: bytes = getattr(request, "_content", None) or b""
+        return Wire(self, request.method, str(request.url), content, _library_of(request))
+
+    def attend(self, wire: Wire, response: Any, ended: Ended) -> None:
+        """Note a response; where its body is still to be read, listen to the reading."""
+        wire.status = response.status_code
+        wire.headers = [
+            (key.decode("latin-1"), value.decode("latin-1")) for key, value in response.headers.raw
+        ]
+        content = getattr(response, "_content", None)
+        if content is not None:
+            wire.chunks.append(content)
+            wire.end(ended, complete=True)
+            return
+        wire.raw = True
+        stream = response.stream
+        response.stream = _listener(wire.library, _ways_of(stream, wire.library))(stream, wire, ended)
+
+    def decoded(self, wire: Wire) -> bytes:
+        """Give the response's body as far as it was read, without its content-encoding."""
+        raw = wire.body()
+        encoding = wire.header("content-encoding")
+        if not wire.raw or not encoding or not raw:
+            return raw
+        module = sys.modules[wire.library]
+        try:
+            content: bytes = module.Response(200, headers={"content-encoding": encoding}, content=raw).content
+        except module.DecodingError:  # a body that broke off
+            return raw
+        return content
+
+    def rebuilt(self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Any:
+        """Make the response that a client would have got for a request."""
+        request = arguments[parameters.index("request")]
+        module = sys.modules[_library_of(request)]
+        body = bodies.restore_body(exchange.body)
+        streams = "stream" in parameters and bool(arguments[parameters.index("stream")])
+        ways: tuple[str, ...] = _BOTH  # what is read at once is read here, whatever the client
+        if streams and "self" in parameters:
+            is_async = isinstance(arguments[parameters.index("self")], module.AsyncClient)
+            ways = _BOTH[1:] if is_async else _BOTH[:1]
+        response = module.Response(
+            exchange.status,
+            headers=headers_for(exchange, body),
+            stream=_served(module.__name__, ways)(body, exchange),
+            request=request,
+        )
+        response.elapsed = _no_time()
+        if not streams:
+            response.read()  # of a body that is there: async clients find it read
+        return response
+
+    def ended(
+        self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]
+    ) -> BaseException | None:
+        """Make the exception that a client would have raised for a request."""
+        return ending(exchange, _other_names(_library_of(arguments[parameters.index("request")])))
+
+
+DOOR = Httpx()
+
+
+_TWINS = ({"httpx": "httpcore"}, {"httpx2": "httpcore2"})
+"""Libraries of one shape, each with the one beneath it: an SDK that spoke through one may speak through the other later."""
+
+
+@cache
+def _other_names(library: str) -> dict[str, str]:
+    """Give what to call the exceptions of the others of its shape, and of what is beneath them."""
+    own = next((twin for twin in _TWINS if library in twin), None)
+    if own is None:
+        return {}
+    others = [twin for twin in _TWINS if twin is not own]
+    names = {other: library for twin in others for other in twin}
+    return names | {beneath: own[library] for twin in others for beneath in twin.values()}
+
+
+def _library_of(request: Any) -> str:
+    """Name the library that a request comes from: `httpx` or `httpx2`."""
+    return type(request).__module__.partition(".")[0]
+
+
+_BOTH = ("SyncByteStream", "AsyncByteStream")
+"""The base classes of streams: a client insists on its own, and refuses to read one of the other way."""
+
+
+def _ways_of(stream: Any, library: str) -> tuple[str, ...]:
+    """Return the base classes that a stream has; both where it has none."""
+    return tuple(name for name in _BOTH if isinstance(stream, getattr(sys.modules[library], name))) or _BOTH
+
+
+@cache
+def _listener(library: str, ways: tuple[str, ...]) -> type:
+    """Make the class of streams that listen."""
+    bases: Any = [getattr(sys.modules[library], name) for name in ways]
+
+    class Listener(*bases):  # type: ignore[misc]
+        def __init__(self, stream: Any, wire: Wire, ended: Ended) -> None:
+            self._stream = stream
+            self._wire = wire
+            self._ended = ended
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._stream, name)
+
+        def __iter__(self) -> Iterator[bytes]:
+            try:
+                for chunk in self._stream:
+                    self._wire.chunks.append(chunk)
+                    yield chunk
+            except Exception as error:
+                self._wire.error = error
+                self._finish(complete=False)
+                raise
+            self._finish(complete=True)
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            try:
+                async for chunk in self._stream:
+                    self._wire.chunks.append(chunk)
+                    yield chunk
+            except Exception as error:
+                self._wire.error = error
+                self._finish(complete=False)
+                raise
+            self._finish(complete=True)
+
+        def close(self) -> None:
+            self._stream.close()
+            self._finish(complete=False)
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+            self._finish(complete=False)
+
+        def _finish(self, *, complete: bool) -> None:
+            self._wire.end(self._ended, complete=complete)
+
+    return Listener
+
+
+@cache
+def _no_time() -> Any:
+    from datetime import timedelta  # lazy: only a replay needs it
+
+    return timedelta(0)
+
+
+@cache
+def _served(library: str, ways: tuple[str, ...]) -> type:
+    """Make the class of streams that serve a recorded body, in these ways."""
+    module = sys.modules[library]
+    bases: Any = [getattr(module, name) for name in ways]
+
+    class Served(*bases):  # type: ignore[misc]
+        def __init__(self, body: bytes, exchange: Exchange) -> None:
+            self._body = body
+            self._exchange = exchange
+
+        def _end(self) -> None:
+            error = ending(self._exchange, _other_names(library))
+            if error is not None:
+                raise error
+            if not self._exchange.complete:
+                raise module.RemoteProtocolError(UNREAD)
+
+        def __iter__(self) -> Iterator[bytes]:
+            yield self._body
+            self._end()
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            yield self._body
+            self._end()
+
+    return Served

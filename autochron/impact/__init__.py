@@ -1,0 +1,1 @@
+"""Find out which non-deterministic calls matter, by replaying with other values."""

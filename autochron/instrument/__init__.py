@@ -1,0 +1,1 @@
+"""Apply rules to the modules of a program as they are imported."""

@@ -1,0 +1,243 @@
+"""Weaving that is in force in this process: installed once for a set of rules with all hooks, and taken off whole."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from autochron import __version__
+from autochron._runtime.finalization import keep_modules_at_exit
+from autochron._runtime.unpatched import os
+from autochron.crossing import processes
+from autochron.crossing.lanes import LaneHooks
+from autochron.crossing.processes import ProcessHooks
+from autochron.instrument.code_runners import RUNNERS, Runners
+from autochron.instrument.decorators import marked
+from autochron.instrument.rule_applier import RulePlanner, program_paths
+from autochron.isolation import network
+from autochron.isolation.event_loops import LOOPS, can_be_watched, watch_loops
+from autochron.model import Rules
+from autochron.project import Project
+from autochron.weaving.code_cache import Plans, default_folder, version_of_code
+from autochron.weaving.hook import Hook
+from autochron.weaving.ledger import Ledger
+from autochron.weaving.weave import Functions, has_woven
+
+if TYPE_CHECKING:
+    from autochron.ambient.ambient import Values
+    from autochron.model import Envelope
+    from autochron.weaving.gate import Point
+
+_PROCESSES = "multiprocessing.process"
+
+
+class Activation:
+    """One set of rules, woven in."""
+
+    def __init__(self, rules: Rules, program: str | None = None) -> None:
+        self._given = rules
+        self.program = program
+        self.project = Project(program_paths(rules, program), rules.root)
+        self.ledger = Ledger()
+        self.planner = RulePlanner(rules, self.project, self.ledger)
+        self._hook = Hook(self.planner, self.ledger, self._plans(rules, default_folder()))
+        self.runners = Runners(self._hook, self.planner)
+        self.planner.watched = RUNNERS
+        self._lanes = LaneHooks()
+        self._processes = ProcessHooks() if rules.children else None
+        self._undo: list[Callable[[], None]] = []
+        self._sites: dict[str, list[Point]] = {}
+        self._sited = 0
+        """How many of the ledger's points are among them."""
+        self.values: Values | None = None
+        """The ambient values that are recorded and served; None as long as nobody asks for any."""
+
+    def _plans(self, rules: Rules, folder: str | None) -> Plans | None:
+        if folder is None or not rules.digest:
+            return None
+        key = (__version__, version_of_code(), rules.digest, rules.root, rules.file, self.project.paths)
+        return Plans(folder, key)
+
+    @property
+    def cache_refusal(self) -> str | None:
+        """Why the folder of woven code is not used, though it is there; None or empty where there is nothing to say."""
+        plans = self._hook.plans
+        return f"{plans.refusal} (unsafe-cache)" if plans is not None and plans.refusal else None
+
+    def load_instead(self, instead: Callable[[str, CodeType], CodeType] | None, folder: str) -> None:
+        """Have other code woven than what Python loads, with plans of its own in a folder."""
+        self._hook.instead = instead
+        self._hook.plans = self._plans(self._given, folder)
+
+    @property
+    def hook(self) -> Hook:
+        """The import hook, for code that is compiled elsewhere."""
+        return self._hook
+
+    @property
+    def rules(self) -> Rules:
+        """The rules, with the packs that were taken up."""
+        return self.planner.rules
+
+    def points_at(self, site: str) -> Sequence[Point]:
+        """Give what is woven at a site, as a trace names it."""
+        points = self.ledger.points
+        if len(points) > self._sited:
+            for point in points[self._sited :]:
+                file = self.project.name(point.file) if self.project.owns(point.file) else point.module
+                self._sites.setdefault(f"{file}:{point.qualname}", []).append(point)
+            self._sited = len(points)
+        return self._sites.get(site, ())
+
+    def state_of(self, envelope: Envelope) -> str | None:
+        """Give the state that today's rules say a recorded crossing shares with others."""
+        site = envelope.site
+        points = self._marked_at(site) if site.startswith("@") else self.points_at(site)
+        states = (rule.state for point in points for rule in point.rules)
+        return next((state for state in states if state is not None), None)
+
+    def _marked_at(self, site: str) -> list[Point]:
+        """Give what is marked by hand at a site."""
+        project, qualname = self.project, site.rpartition(":")[2]
+        return [
+            point
+            for point in marked.points
+            if point.qualname == qualname
+            and site[1:]
+            == f"{project.name(point.file) if project.owns(point.file) else point.module}:{qualname}"
+        ]
+
+    def is_by(self, rules: Rules, program: str | None) -> bool:
+        """Tell whether this is what the same rules would weave, for the same program."""
+        own = self._given
+        if own is rules and self.program == program:
+            return True
+        return (own.digest, own.root, own.file, own.project, own.children, own.swaps, self.program) == (
+            rules.digest,
+            rules.root,
+            rules.file,
+            rules.project,
+            rules.children,
+            rules.swaps,
+            program,
+        )
+
+    def install(self, functions: Functions) -> None:
+        """Weave what is imported already, and the rest as it is."""
+        for name, module in list(sys.modules.items()):
+            if name == "__main__" and self.program is not None:
+                continue  # that is autochron; the program's own is still to come
+            if getattr(module, "__name__", None) is not None:
+                self._hook.weave_imported(name, module, functions)
+        self._hook.install()
+        self._undo.append(self._lanes.install())
+        if self._processes is not None:
+            self._undo.append(self._processes.install())
+        self.runners.hold()
+        self._undo.append(self.runners.uninstall)
+        self._watch_processes()
+        self._watch_loops()
+        self.planner.on_import = self._imported
+        processes.on_main.append(self._weave_main)
+        if self._given.ambient or self._given.ambients:
+            self.ambient_values()
+
+    def ambient_values(self) -> Values:
+        """Have ambient values recorded and served from now on, as long as weaving is in force."""
+        if self.values is None:
+            from autochron.ambient.ambient import Values  # lazy: few rules ask for any
+
+            self.values = Values(self._given, self.project)
+            self._hook.on_executed = self.values.watch.imported
+            self.values.begin()
+        return self.values
+
+    def hold(self) -> None:
+        """Make our hooks the outermost again, where someone else has put on or taken off something since."""
+        self._lanes.hold()
+        if self._processes is not None:
+            self._processes.hold()
+        self._watch_processes()
+
+    def _imported(self, module: str) -> None:
+        if module == _PROCESSES:
+            self._watch_processes()
+        elif module in processes.MODULES:
+            if self._processes is not None:
+                self._processes.imported(module)
+        elif module in RUNNERS:
+            self.runners.hold()
+        else:
+            self._lanes.imported(module)
+            self._watch_loops()
+
+    def _weave_main(self, name: str, file: str | None, code: Any) -> Any:
+        """Weave the main module that a process of multiprocessing loads under another name."""
+        if has_woven(code):  # by its own name, when runpy read the file
+            return code
+        stem = os.path.splitext(os.path.basename(file or ""))[0]
+        self.planner.aliases[name] = ("__main__", stem)
+        return self._hook.weave(name, file, code)
+
+    def _watch_processes(self) -> None:
+        processes = sys.modules.get(_PROCESSES)
+        if processes is not None and not network.are_told(processes):
+            self._undo.append(network.watch_processes())
+
+    def _watch_loops(self) -> None:
+        for module in LOOPS:
+            if can_be_watched(module):
+                self._undo.append(watch_loops(module))
+
+    def uninstall(self, functions: Functions) -> None:
+        """Take all weaving off."""
+        self.planner.on_import = None
+        if self.values is not None:
+            self._hook.on_executed = None
+            self.values.watch.off()
+        if self._weave_main in processes.on_main:
+            processes.on_main.remove(self._weave_main)
+        while self._undo:
+            self._undo.pop()()
+        self._hook.uninstall(functions)
+        self.planner.passing.undo()
+        while self.planner.undo:
+            self.planner.undo.pop()()
+
+
+_active: Activation | None = None
+
+
+def activate(
+    rules: Rules, program: str | None = None, *, aliases: dict[str, tuple[str, ...]] | None = None
+) -> Activation:
+    """Weave by these rules; what is woven by the same rules already stays as it is.
+
+    Weaving outlives a `record` or `replay` block: with no handler in force woven code costs a few nanoseconds, and the
+    next block finds it in place.
+    """
+    global _active  # noqa: PLW0603 - weaving belongs to the process
+    if "AUTOCHRON_OVERLAY" in os.environ:
+        from autochron.instrument import source_overlay  # lazy: where a mutant is tried
+
+        source_overlay.take_over()
+    if _active is not None and _active.is_by(rules, program):
+        return _active
+    functions = Functions()
+    keep_modules_at_exit()
+    if _active is not None:
+        _active.uninstall(functions)
+    _active = Activation(rules, program)
+    _active.planner.aliases.update(aliases or {})
+    _active.install(functions)
+    return _active
+
+
+def deactivate() -> None:
+    """Take all weaving off."""
+    global _active  # noqa: PLW0603 - weaving belongs to the process
+    if _active is not None:
+        _active.uninstall(Functions())
+        _active = None

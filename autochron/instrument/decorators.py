@@ -1,0 +1,105 @@
+"""Mark boundaries by hand: a decorator, and a proxy for one client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, TypeVar, overload
+
+from autochron._runtime.unpatched import getframe
+from autochron.errors import UsageError
+from autochron.model import KINDS, BoundaryRule, Kind, Place, Target
+from autochron.weaving.ledger import Ledger
+from autochron.weaving.weave import Mark, weave_function
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+marked = Ledger()
+"""What was marked by hand, and what of it could not be woven."""
+
+
+@overload
+def boundary(name: _F, /) -> _F: ...
+@overload
+def boundary(
+    name: str | None = None, *, kind: Kind = "tool", state: str | None = None
+) -> Callable[[_F], _F]: ...
+def boundary(name: Any = None, *, kind: Kind = "tool", state: str | None = None) -> Any:
+    """Make a function of one's own a boundary: `@autochron.boundary("place_order", kind="tool")`.
+
+    The function stays the same object; its code crosses the boundary while a recording or replay is under way.
+
+    Args:
+        name: of its crossings; default the function's name. It may be a template, as in a rule.
+        kind: `model`, `tool`, `router` or `ambient`.
+        state: what it works on beside its arguments, as in a rule: where a later crossing of that state is live, so is this.
+
+    Raises:
+        UsageError: the kind is none, the state is empty, or what is decorated is no function written in Python.
+    """
+    if kind not in KINDS:
+        raise UsageError(f"boundary(kind={kind!r}): a kind is one of {', '.join(KINDS)}")
+    if state is not None and not state.strip():
+        raise UsageError(f'boundary(state={state!r}): name the state that tools share, such as "ledger"')
+    if callable(name) and not isinstance(name, str):
+        return _mark(name, None, kind, state)
+    return lambda function: _mark(function, name, kind, state)
+
+
+def _mark(function: Any, name: str | None, kind: Kind, state: str | None) -> Any:
+    inner = function.__func__ if isinstance(function, staticmethod | classmethod) else function
+    if not isinstance(inner, FunctionType):
+        raise UsageError(
+            f"@autochron.boundary on {type(function).__qualname__}: it marks functions written in Python; for anything else "
+            "use a [[boundary]] rule with `target`, or autochron.wrap(client)"
+        )
+    if name is not None:
+        try:
+            from autochron.rules.names import name_template  # lazy: where something is marked by hand
+
+            name_template(name)
+        except ValueError as error:
+            raise UsageError(f"@autochron.boundary({name!r}): the name {error}") from None
+    code = inner.__code__
+    rule = BoundaryRule(
+        id=f"@{inner.__module__}:{inner.__qualname__}",
+        name="{__name__}" if name is None else name,
+        kind=kind,
+        selector=Target(inner.__module__, inner.__qualname__),
+        place=Place(code.co_filename, code.co_firstlineno),
+        state=state,
+    )
+    weave_function(inner, Mark((rule,)), marked)
+    return function
+
+
+def wrap(client: Any, name: str | None = None, *, kind: Kind = "model") -> Any:
+    """Make the calls of one client boundaries.
+
+    A client of a library that a shipped pack covers is given back as it is: the pack weaves its calls where all of them
+    pass. For any other object a proxy is given whose public methods cross, also those of the objects that hang on it
+    (`client.orders.create`), named by their path.
+
+    Args:
+        client: any object.
+        name: the root of the names; default its class's name in lower case.
+        kind: of its crossings.
+    """
+    if kind not in KINDS:
+        raise UsageError(f"wrap(kind={kind!r}): a kind is one of {', '.join(KINDS)}")
+    library = type(client).__module__.partition(".")[0]
+    from autochron.rules.packs import pack_index  # lazy: as above
+
+    if any(library == module.partition(".")[0] for modules in pack_index().values() for module in modules):
+        return client
+    from autochron.weaving import wrapping  # lazy: it imports wrapt
+
+    frame = getframe(1)
+    place = Place(frame.f_code.co_filename, frame.f_lineno)
+    owner = type(client)
+
+    def rules(path: str) -> tuple[BoundaryRule, ...]:
+        target = Target(owner.__module__, owner.__qualname__)
+        return (BoundaryRule(id=f"wrap:{path}", name=path, kind=kind, selector=target, place=place),)
+
+    return wrapping.wrap_client(client, name or owner.__name__.lower(), rules)

@@ -1,0 +1,1 @@
+"""Keep a replay from the network, from files and from processes."""

@@ -1,0 +1,1 @@
+"""Reports of a mutation study: text, JSON, HTML, LaTeX and tests."""

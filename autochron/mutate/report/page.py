@@ -1,0 +1,44 @@
+"""A mutation study as one HTML file: the standard page of mutation testing, which opens without a network."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import json
+
+from autochron._runtime.unpatched import os
+from autochron.escaping import html_json
+from autochron.mutate.model import Study
+from autochron.mutate.report.schema import schema_report
+from autochron.report.writing import write_whole
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_ELEMENTS = os.path.join(_HERE, "static", "mutation-test-elements.js")
+_TEMPLATES = os.path.join(_HERE, "templates")
+
+
+def write_page(study: Study, path: str, method: str | None = None) -> None:
+    """Write the page; the status of a mutant is what `method` says, cut-point where none is named.
+
+    Raises:
+        UsageError: where the canaries don't hold, the study has no such method, or the file can't be written.
+    """
+    write_whole(path, encode_page(study, method))
+
+
+def encode_page(study: Study, method: str | None = None) -> bytes:
+    """Make the page."""
+    parts = {
+        "style": _read(os.path.join(_TEMPLATES, "mutation.css")),
+        "report": html_json(json.encode(schema_report(study, method), order="sorted").decode()),
+        "elements": _read(_ELEMENTS),
+        "script": _read(os.path.join(_TEMPLATES, "mutation.js")),
+    }
+    template = _read(os.path.join(_TEMPLATES, "mutation.html"))
+    # In one pass over the template, so that what is put in is never taken for a place to put something.
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template).encode()
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8", newline="") as file:
+        return file.read()

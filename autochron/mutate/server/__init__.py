@@ -1,0 +1,1 @@
+"""The pytest process that runs mutants in forks."""

@@ -1,0 +1,105 @@
+"""A replay of our own, before there are trials: a fork starts with code that Python has seen run.
+
+What runs for the first time is specialised, compiled and looked up, and all of that is written into pages that a fork shares
+with its server: two thirds of what a replay takes there. Nothing of an incident runs here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import tempfile
+
+from autochron._runtime.unpatched import os
+from autochron.instrument.activation import deactivate
+from autochron.mutate.protocol import Reply
+from autochron.mutate.server.outcomes import given_by
+from autochron.pytest_plugin.marks import Asked
+from autochron.pytest_plugin.plays import Replayer
+from autochron.session.record_context import record, rules_for
+
+_TIMES = 24
+"""Python specialises code that has run some times, by then all of ours that a replay takes."""
+
+_NAME = "autochron_rehearsal"
+
+_AGENT = '''\
+"""An agent that is asked, calls its tool, and says what came of it."""
+
+REASONS = [{"reason": f"the order {number} came late", "weight": number} for number in range(16)]
+
+
+def model(messages):
+    if len(messages) < 3:
+        return {"role": "assistant", "tool": "pay", "arguments": {"order": "A-7", "cents": 1250}}
+    return {"role": "assistant", "content": f"it is {messages[-1]['status']}"}
+
+
+def pay(order, cents, *, note=None):
+    return {"status": "paid", "order": order, "cents": cents}
+
+
+def pay_less(order, cents, *, note=None):
+    if cents > 1000:
+        return {"status": "refused", "order": order, "cents": cents, "most": 1000}
+    return pay(order, cents, note=note)
+
+
+def run():
+    messages = [{"role": "user", "content": "pay me back", "why": REASONS}]
+    asked = model(messages)
+    messages.append(asked)
+    messages.append(pay(**asked["arguments"]))
+    return model(messages)["content"]
+'''
+
+_RULES = f"""\
+version = 1
+packs = []
+
+[[boundary]]
+name = "pay"
+kind = "tool"
+target = "{_NAME}:pay"
+
+[[boundary]]
+name = "model"
+kind = "model"
+define = "{_NAME}:model"
+"""
+
+
+def rehearse() -> None:
+    """Replay, often enough, and leave nothing behind."""
+    with tempfile.TemporaryDirectory(prefix="autochron-") as folder:
+        for name, text in ((f"{_NAME}.py", _AGENT), ("autochron.toml", _RULES)):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        sys.path.insert(0, folder)
+        try:
+            _replay_often(os.path.join(folder, "autochron.toml"))
+        finally:
+            sys.path.remove(folder)
+            sys.modules.pop(_NAME, None)
+            deactivate()
+            importlib.invalidate_caches()
+
+
+def _replay_often(file: str) -> None:
+    rules = rules_for(file)
+    with record("rehearsal", store="memory:", rules=rules) as block:
+        importlib.import_module(_NAME).run()
+    trace = block.trace()
+    agent = importlib.import_module(_NAME)
+    for live in (["pay[1]", "model[2]"], ["pay[1]"], []) * (_TIMES // 3):
+        swap = {f"{_NAME}:pay": f"{_NAME}:pay_less"} if live else None
+        asked = Asked(trace=trace, shown="rehearsal", is_file=False, live=live, swap=swap, inputs="warn")
+        play = Replayer(asked, rules)
+        play.face.prepare()
+        play.begin()
+        try:
+            agent.run()
+            _ = play.face["pay[1]"].result, play.face.called("pay"), play.face.sequence()
+        finally:
+            play.end(None)
+        _ = Reply(id="", variant="fix", given=tuple(given_by(play, "")))

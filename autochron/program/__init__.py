@@ -1,0 +1,1 @@
+"""Run a program under autochron: record it, or replay it."""

@@ -1,0 +1,1 @@
+"""Find secrets in JSON text, and mask them before anything is stored."""

@@ -1,0 +1,71 @@
+"""The pieces of texts that were looked at before and can't be part of a secret, whatever stands beside them.
+
+The texts that a program records have most of their pieces in common: keys, roles, the messages of a conversation. A text
+of known pieces only needs no other look.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autochron.redaction import commands, contexts, encoded, signin
+from autochron.redaction.plain_view import hides_bytes, hides_letters
+from autochron.redaction.secret_patterns import may_hold_needle, may_hold_vendors
+
+if TYPE_CHECKING:
+    from autochron.redaction.scanner import Scanner
+
+_LONGEST_TEXT = 4000
+"""Characters of a text beyond which too little of it is known: to look for it would be to look twice."""
+_LONGEST = 200
+_MOST = 4096
+# What makes a piece a part of what a context tells: statements of SQL, lines of netrc, objects that ask for a token.
+_TELLING = ("identified", " into", "passw", "grant_type", "redirect_uri")
+
+
+class KnownPieces:
+    """What stood between two quotes, and is harmless but for the name of a vendor."""
+
+    __slots__ = ("_harmless", "_scanner")
+
+    def __init__(self, scanner: Scanner) -> None:
+        self._scanner = scanner
+        self._harmless: set[str] = set()
+
+    def make_up(self, text: str) -> bool:
+        """Return whether harmless pieces make up a text, in raw JSON text or in a plain string; keep those that are new.
+
+        It may say no of a harmless text.
+        """
+        if len(text) > _LONGEST_TEXT:
+            return False
+        fresh = set(text.split('"'))
+        harmless = self._harmless
+        if not fresh <= harmless:
+            fresh -= harmless
+            if not self._are_harmless('"' + '"'.join(fresh) + '"'):
+                return False
+            if len(harmless) + len(fresh) > _MOST:
+                harmless.clear()
+            harmless.update([piece for piece in fresh if len(piece) <= _LONGEST])
+        return not may_hold_vendors(text)
+
+    def _are_harmless(self, pieces: str) -> bool:
+        """Return whether nothing in some pieces can be a part of a secret, or name one that stands in another piece."""
+        # Loops and not `any`: a generator takes longer than the search.
+        lower = pieces.lower()
+        for word in _TELLING:
+            if word in lower:
+                return False
+        if hides_letters(pieces) or hides_bytes(pieces) or may_hold_needle(pieces) or "%" in pieces:
+            return False
+        if "=" in pieces and signin.may_be_in(pieces):
+            return False
+        if "-" in pieces and commands.has_option(pieces):
+            return False
+        if contexts.has_port(pieces):
+            return False
+        names = self._scanner.names
+        if names.may_be_in(pieces) and next(contexts.find_names(pieces, names), None) is not None:
+            return False
+        return not encoded.may_be_in(pieces, self._scanner)

@@ -1,0 +1,136 @@
+"""The user's key for digests of what is masked: with it a replay can tell whether a secret is another one.
+
+It lies with the user and never in a trace: in `AUTOCHRON_MASK_KEY`, or in `autochron/mask.key` in the folder of the user's
+settings, where the first recording that masks something makes it. Who has a trace and no key learns nothing from a digest.
+"""
+
+from __future__ import annotations
+
+from _blake2 import blake2b  # not hashlib, which loads OpenSSL
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.json import decode, encode
+
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import os
+from autochron.errors import MaskKeyError
+from autochron.redaction.secret_patterns import MASK
+
+VARIABLE: Final = "AUTOCHRON_MASK_KEY"
+_LENGTH: Final = 64
+"""Hexadecimal digits of a key in a file."""
+
+
+class MaskKey(Struct, frozen=True):
+    """A key.
+
+    Attributes:
+        id: tells it from others, and nothing else of it.
+        secret: 32 bytes.
+    """
+
+    id: str
+    secret: bytes
+
+    def digests(self, raw: bytes, masked: bytes) -> dict[str, str]:
+        """Return a digest of each value that is masked, by its path: an empty one where the value has a mask in it already.
+
+        Args:
+            raw: JSON text.
+            masked: the same, masked.
+        """
+        found: dict[str, str] = {}
+        if raw != masked:
+            self._walk(decode(raw), decode(masked), "", found)
+        return found
+
+    def line_digests(self, raw: bytes, masked: bytes) -> list[str]:
+        """Return a digest of each line that is masked, in their order; an empty one where it has a mask in it already.
+
+        Where masking has made one line of several, all counts as one.
+        """
+        lines, others = raw.splitlines(), masked.splitlines()
+        if len(lines) != len(others):
+            lines, others = [raw], [masked]
+        mask = MASK.encode()
+        return [
+            "" if mask in line else blake2b(line, key=self.secret, digest_size=12).hexdigest()
+            for line, other in zip(lines, others, strict=True)
+            if line != other or mask in line
+        ]
+
+    def _walk(self, raw: Any, masked: Any, path: str, found: dict[str, str]) -> None:
+        if raw == masked:
+            return
+        if isinstance(raw, dict) and isinstance(masked, dict) and raw.keys() == masked.keys():
+            for key, value in raw.items():
+                self._walk(value, masked[key], f"{path}.{key}" if path else key, found)
+        elif isinstance(raw, list) and isinstance(masked, list) and len(raw) == len(masked):
+            for at, value in enumerate(raw):
+                self._walk(value, masked[at], f"{path}.{at}" if path else str(at), found)
+        else:
+            text = encode(raw, order="deterministic")
+            is_known = MASK.encode() not in text  # a replay serves the mask, and the program hands it on
+            found[path] = blake2b(text, key=self.secret, digest_size=12).hexdigest() if is_known else ""
+
+
+def mask_key(*, create: bool) -> MaskKey | None:
+    """Return the user's key; None where there is none, and with `create` where none can be made.
+
+    Raises:
+        MaskKeyError: the file holds no key.
+    """
+    given = unpatched.environ.get(VARIABLE)
+    if given:
+        return _of(blake2b(given.encode("utf-8", "surrogateescape"), digest_size=32).digest())
+    file = key_file()
+    try:
+        return _read(file)
+    except FileNotFoundError:
+        return _make(file) if create else None
+    except OSError:
+        return None
+
+
+def key_file() -> str:
+    """Return the file of the user's key."""
+    base = unpatched.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    return os.path.join(base, "autochron", "mask.key")
+
+
+def _of(secret: bytes) -> MaskKey:
+    return MaskKey(blake2b(secret, person=b"autochron key", digest_size=4).hexdigest(), secret)
+
+
+def _read(file: str) -> MaskKey:
+    with open(file, encoding="ascii", errors="replace") as stream:
+        text = stream.read(_LENGTH + 2).strip()
+    try:
+        if len(text) != _LENGTH:
+            raise ValueError
+        return _of(bytes.fromhex(text))
+    except ValueError:
+        raise MaskKeyError(
+            f"{file}:1: this is no key of {_LENGTH} hexadecimal digits; put the right one there, or remove the file to have a"
+            " new one made (what traces of the old one have masked can then not be compared)"
+        ) from None
+
+
+def _make(file: str) -> MaskKey | None:
+    secret = unpatched.urandom(_LENGTH // 2)
+    new = f"{file}.{unpatched.getpid()}"
+    try:
+        os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
+        made = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with open(made, "w", encoding="ascii") as stream:
+                stream.write(f"{secret.hex()}\n")
+            os.link(new, file)  # whole, and never in the place of another
+        finally:
+            os.unlink(new)
+    except FileExistsError:  # another process was quicker
+        return _read(file)
+    except OSError:
+        return None
+    return _of(secret)

@@ -1,0 +1,84 @@
+"""What a crossing is given in a replay, in the form in which it was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from autochron.effects.undisturbed import undisturbed
+from autochron.envelope.canonical import canonical
+from autochron.errors import MaskKeyError
+from autochron.http import exchange
+from autochron.inputs import LARGE, inputs_of
+
+if TYPE_CHECKING:
+    from autochron.crossing.kernel import Crossing
+    from autochron.redaction.mask_key import MaskKey
+    from autochron.redaction.redactor import Redactor
+
+
+class Given:
+    """Reads inputs, and masks them as they were masked when they were recorded."""
+
+    __slots__ = ("_key", "_redactor", "_typed", "why_no_key")
+
+    def __init__(self, redactor: Redactor, *, typed: bool = True) -> None:
+        """Take whether the inputs of the record tell types and state."""
+        self._redactor = redactor
+        self._typed = typed
+        self._key: MaskKey | None = None
+        self.why_no_key: str | None = None
+        """Why digests of what is masked can't be compared; empty where they can, None where the key was not asked for yet."""
+
+    def raw(self, crossing: Crossing, arguments: tuple[Any, ...]) -> bytes:
+        """Write the input of a crossing as it is."""
+        inputs = crossing.boundary.inputs or inputs_of(crossing)
+        names, values = inputs.read(arguments)
+        if inputs.large:
+            return inputs.growing(crossing.root.lane).canonical(names, values, typed=self._typed)
+        raw = canonical(names, values, typed=self._typed)
+        inputs.large = len(raw) > LARGE
+        return raw
+
+    def input(self, crossing: Crossing, arguments: tuple[Any, ...]) -> bytes:
+        """Write the input of a crossing, masked."""
+        return self.masked(crossing, self.raw(crossing, arguments))
+
+    def masked(self, crossing: Crossing, raw: bytes) -> bytes:
+        """Mask an input of a crossing."""
+        return self._redactor.mask_input((crossing.name, crossing.root.lane), raw)
+
+    def mask_key(self, recorded: str) -> MaskKey | None:
+        """Return the user's key if it is the one by which a record was made; else `why_no_key` tells why not."""
+        if self.why_no_key is None:
+            self._key, self.why_no_key = _mask_key(recorded)
+        return self._key
+
+    def mask(self, body: bytes) -> bytes:
+        """Mask what is to leave the process, as it is when it is recorded."""
+        return self._redactor.mask_outcome(body)[0]
+
+    def mask_items(self, items: Iterable[bytes]) -> tuple[bytes, ...]:
+        """Mask the items of a stream, each and together, as they are when they are recorded."""
+        return tuple([body for body, _ in self._redactor.mask_items(items)])
+
+    def path_of(self, wire: exchange.Wire) -> str:
+        """Give the path of a request, masked as it was recorded."""
+        return exchange.path_of(self._redactor.mask_url(wire.url))
+
+
+def _mask_key(recorded: str) -> tuple[MaskKey | None, str]:
+    from autochron.redaction.mask_key import VARIABLE, key_file, mask_key  # lazy: few inputs are masked
+
+    try:
+        with undisturbed():
+            key = mask_key(create=False)
+    except MaskKeyError as error:
+        return None, str(error)
+    if key is not None and key.id == recorded:
+        return key, ""
+    have = f"the key here is {key.id}" if key is not None else "there is no key here"
+    return None, (
+        f"its digest was made with the key {recorded}, and {have}; copy that machine's {key_file()} here, or set {VARIABLE}"
+        " on both"
+    )

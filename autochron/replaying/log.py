@@ -1,0 +1,244 @@
+"""What crossed in a replay, so that a test can ask after it: little is kept of what went as it was recorded."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from autochron._runtime import unpatched
+from autochron.envelope import codec
+from autochron.model import Abandoned, Closed, Envelope, Mode, Raised, Replayed, Returned, Streamed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from autochron.crossing.kernel import Crossing
+    from autochron.model import Outcome
+    from autochron.replaying.inputs import Given
+
+VALUES = 4096
+"""Results of model calls that are kept as the objects that they were; of older ones there is what is on record."""
+
+_CHANGED = frozenset({dict, list, set, bytearray})
+
+NOTHING: Any = type("Nothing", (), {"__slots__": (), "__bool__": lambda _self: False})()
+"""In the place of a value that was not kept, or is not there yet."""
+
+
+class Met:
+    """One crossing of a replay.
+
+    Attributes:
+        place: its place in the order of starts, from 1.
+        address: that of its record, or the next of its name.
+        recorded: its record, or None.
+        parent: the place of what encloses it, or None.
+        input: where it is not that of the record.
+        value: what it gave, as the object that it was; `NOTHING` where that was not kept.
+        error: what it raised.
+        items: of a stream, encoded.
+        outcome: encoded; None while it is open, and where it is that of the record.
+    """
+
+    __slots__ = (
+        "address", "duration", "error", "form", "input", "items", "kind", "lane", "mode", "outcome", "parent", "place",
+        "recorded", "site", "started", "value",
+    )  # fmt: skip
+
+    def __init__(
+        self, place: int, crossing: Crossing, mode: Mode, recorded: Envelope | None, address: tuple[str, int]
+    ) -> None:
+        self.place = place
+        self.address = address
+        self.kind = crossing.rule.kind
+        self.lane = crossing.root.lane
+        self.site = "" if recorded is None else recorded.site
+        self.mode = mode
+        self.recorded = recorded
+        self.parent: int | None = None
+        self.input: bytes | None = None
+        self.value: Any = NOTHING
+        self.error: BaseException | None = None
+        self.items: list[bytes] | None = None
+        self.outcome: Outcome | None = None
+        self.form = crossing.form
+        self.started = unpatched.perf_counter_ns()
+        self.duration = 0
+
+    @property
+    def full_address(self) -> str:
+        """Name and occurrence."""
+        return f"{self.address[0]}[{self.address[1]}]"
+
+    # --- told of a crossing whose body runs ----------------------------------------------------------------------------
+
+    def returned(self, crossing: Crossing, value: Any) -> None:
+        """Keep the value."""
+        self._ended(crossing)
+        encoded = codec.encode(value)
+        # What a model's SDK gave is kept as it is. Plain data may be changed by the agent later, and is made again as it was.
+        if encoded.opaque or (self.kind == "model" and type(value) not in _CHANGED):
+            self.value = value
+        self._end_with(Returned(encoded.body))
+
+    def raised(self, crossing: Crossing, error: BaseException) -> None:
+        """Keep the error."""
+        self._ended(crossing)
+        if isinstance(error, GeneratorExit):
+            self._end_with(Closed())
+            return
+        self.error = error
+        self._end_with(Raised(codec.encode(error).body))
+
+    def item(self, item: Any) -> None:
+        """Keep an item of a stream."""
+        if self.items is None:
+            self.items = []
+        self.items.append(codec.encode(item).body)
+
+    def _ended(self, crossing: Crossing) -> None:
+        self.form = crossing.form
+        self.duration = unpatched.perf_counter_ns() - self.started
+
+    def _end_with(self, end: Returned | Raised | Closed) -> None:
+        if self.items is not None or isinstance(end, Closed):
+            self.outcome = Streamed(tuple(self.items or ()), end)
+        else:
+            self.outcome = end
+
+
+class Log:
+    """What crossed, in order of start."""
+
+    def __init__(self, get: Callable[[int], Envelope], began: int) -> None:
+        self._get = get
+        self._began = began
+        self._order = array("q")
+        """The place in the record of each; 0 where it has none."""
+        self._met: dict[int, Met] = {}
+        """Those of which more is kept."""
+        self._elsewhere: dict[int, Replayed] = {}
+        """Those of other processes that did not go as they were recorded."""
+        self._kept: list[int] = []
+        self._extra: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def served(self, envelope: Envelope) -> int:
+        """Note a crossing that goes as it was recorded; gives its place."""
+        self._order.append(envelope.seq)
+        return len(self._order)
+
+    def begin(
+        self,
+        crossing: Crossing,
+        mode: Mode,
+        recorded: Envelope | None,
+        address: tuple[str, int] | None = None,
+    ) -> Met:
+        """Note a crossing of which more is to be kept."""
+        self._order.append(0 if recorded is None else recorded.seq)
+        place = len(self._order)
+        if address is None:
+            address = (crossing.name, crossing.nth) if recorded is None else (recorded.name, recorded.nth)
+        met = self._met[place] = Met(place, crossing, mode, recorded, address)
+        return met
+
+    def keep_value(self, met: Met, value: Any) -> None:
+        """Keep what a model call gave, for as long as there are not too many."""
+        met.value = value
+        self._kept.append(met.place)
+        if len(self._kept) > VALUES:
+            self._met[self._kept.pop(0)].value = NOTHING
+
+    def replaced(self, met: Met, envelope: Envelope) -> None:
+        """Note that a crossing stands for another record than was thought."""
+        met.recorded = envelope
+        met.address = (envelope.name, envelope.nth)
+        self._order[met.place - 1] = envelope.seq
+
+    def add(self, replayed: Replayed) -> None:
+        """Take in how a crossing went in another process; where it has a record, it was served as far as was known."""
+        recorded = replayed.recorded
+        if recorded is None:
+            self._order.append(0)
+            self._elsewhere[len(self._order)] = replayed
+            return
+        for place in range(len(self._order), 0, -1):
+            if self._order[place - 1] == recorded.seq:
+                self._elsewhere[place] = replayed
+                return
+
+    def live(self) -> tuple[str, ...]:
+        """Give the addresses of what ran live."""
+        own = [(place, met.full_address) for place, met in self._met.items() if met.mode == "live"]
+        others = [
+            (place, each.envelope.address) for place, each in self._elsewhere.items() if each.mode == "live"
+        ]
+        return tuple(address for _, address in sorted(own + others))
+
+    def met(self, place: int) -> Met | None:
+        """Give what more is kept of a crossing."""
+        return self._met.get(place)
+
+    def __iter__(self) -> Iterator[tuple[int, Envelope | None, Met | None]]:
+        """Give place, record, and what more is kept."""
+        for place, seq in enumerate(list(self._order), 1):
+            met = self._met.get(place)
+            yield place, (self._get(seq) if met is None and seq else met.recorded if met else None), met
+
+    def replayed(self, given: Given) -> Iterator[tuple[Replayed, Met | None]]:
+        """Give the crossings as they were, and what more is kept of each; `mask` is applied to what is not on record."""
+        places: dict[int, int] = {}
+        for place, recorded, met in self:
+            if recorded is not None:
+                places[recorded.seq] = place
+            elsewhere = self._elsewhere.get(place)
+            if elsewhere is not None:
+                envelope = structs.replace(elsewhere.envelope, seq=place, parent=None)
+                yield structs.replace(elsewhere, envelope=envelope), None
+            elif met is None:
+                assert recorded is not None  # noqa: S101 - what has no record is kept
+                parent = None if recorded.parent is None else places.get(recorded.parent)
+                envelope = structs.replace(recorded, seq=place, parent=parent)
+                yield Replayed(mode="served", envelope=envelope, recorded=recorded), None
+            else:
+                yield self.replayed_at(met, given), met
+
+    def replayed_at(self, met: Met, given: Given) -> Replayed:
+        """Give one crossing as it was."""
+        return Replayed(mode=met.mode, envelope=self._envelope(met, given), recorded=met.recorded)
+
+    def _envelope(self, met: Met, given: Given) -> Envelope:
+        recorded = met.recorded
+        changes: dict[str, Any] = {"seq": met.place, "parent": met.parent}
+        if met.input is not None:
+            changes["input"] = met.input
+        outcome = met.outcome
+        if outcome is None and met.mode == "live":  # it has not ended, whatever the recorded one came to
+            outcome = Streamed(tuple(met.items or ()), Abandoned())
+        if outcome is not None:
+            changes["outcome"] = masked(outcome, given)
+            changes |= {"exchanges": (), "reenters": False, "changed": None, "form": met.form}
+        if met.mode != "served":
+            changes |= {"started": met.started - self._began, "duration": met.duration}
+        if recorded is not None:
+            return structs.replace(recorded, **changes)
+        name, nth = met.address
+        fields: dict[str, Any] = {"outcome": Streamed((), Abandoned()), "input": b"{}", **changes}
+        return Envelope(name=name, nth=nth, kind=met.kind, lane=met.lane, site=met.site, **fields)
+
+
+def masked(outcome: Outcome, given: Given) -> Outcome:
+    """Mask an outcome."""
+    if isinstance(outcome, Returned):
+        return Returned(given.mask(outcome.value), outcome.argument)
+    if isinstance(outcome, Raised):
+        return Raised(given.mask(outcome.error))
+    end = outcome.end
+    last: Any = end if isinstance(end, Abandoned | Closed) else masked(end, given)
+    return Streamed(given.mask_items(outcome.items), last)

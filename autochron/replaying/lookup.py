@@ -1,0 +1,168 @@
+"""Find the record of a crossing: by its place, and where several lanes were started alike by what it was given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from autochron.crossing.lanes import Remote
+from autochron.replaying import compare
+from autochron.replaying.running import Running
+
+if TYPE_CHECKING:
+    from autochron.crossing.kernel import Crossing
+    from autochron.model import Envelope
+    from autochron.ports import Record
+    from autochron.replaying.cursor import Cursor
+    from autochron.replaying.log import Log
+
+
+class Finder:
+    """Matches crossings with envelopes, under the director's lock.
+
+    Attributes:
+        unasked: crossings that run again and have sent nothing yet, by the place of the record that they stand for so far.
+    """
+
+    def __init__(self, cursor: Cursor, read: Callable[[Crossing, tuple[Any, ...]], bytes]) -> None:
+        self._cursor = cursor
+        self._read = read
+        """Gives the input of a crossing."""
+        self.unasked: dict[int, Running] = {}
+        self._mixed: set[str] = set()
+        """Lanes that go on with what was recorded in several."""
+        self._own: set[str] = set()
+        """Recorded lanes of which something was met in a lane of the same name."""
+        self._others: dict[str, set[str]] = {}
+        """The other lanes in which the records of a recorded lane were met."""
+
+    def find(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Envelope | None:
+        """Give the envelope that a crossing is the replay of; None where it was not recorded."""
+        above, lane = crossing.parent, crossing.root.lane
+        parent = None if above is None else parent_of(above)
+        found = self._cursor.sure(lane, parent, crossing.name, crossing.within)
+        if found is not None:
+            return found
+        if lane not in self._mixed:
+            found = self._find_in_lane(crossing, arguments, parent)
+        else:  # how many of a name it has crossed says nothing of how many the recorded lane had
+            found = self._cursor.next_of(self._cursor.recorded_lane(lane), parent, crossing.name)
+        return found or self._find_continued(crossing, arguments, parent)
+
+    def _find_continued(
+        self, crossing: Crossing, arguments: tuple[Any, ...], parent: int | None
+    ) -> Envelope | None:
+        """Find what a lane may have gone on with where the recorded program did so in a lane of its own."""
+        lane, cursor = crossing.root.lane, self._cursor
+        given: bytes | None = None
+        for each in list(cursor.continuations(cursor.recorded_lane(lane), parent, crossing.name)):
+            if not each.reenters:  # what a model was asked is known with its first request
+                given = given or self._read(crossing, arguments)
+                if compare.differs(each, given, crossing.rule):
+                    continue
+            if not cursor.is_met(each):
+                self._mixed.add(lane)
+                cursor.identify(lane, each.lane)
+                return each
+        return None
+
+    def _find_in_lane(
+        self, crossing: Crossing, arguments: tuple[Any, ...], parent: int | None
+    ) -> Envelope | None:
+        cursor = self._cursor
+        lane, name = cursor.recorded_lane(crossing.root.lane), crossing.name
+        envelope = cursor.at(lane, parent, name, crossing.within)
+        if envelope is not None and cursor.is_met(envelope):
+            envelope = None
+        if envelope is None and not cursor.is_known(lane):
+            return self._find_lane(crossing, arguments, parent)
+        if envelope is not None and not cursor.has_likes(lane, parent, name):
+            return envelope
+        alike = [
+            each
+            for each in cursor.alike(lane, parent, name)
+            if each is not envelope and not cursor.is_met(each)
+        ]
+        if not alike or (envelope is not None and envelope.reenters):
+            return envelope
+        # Lanes that were started alike may start in any order: the input tells them apart.
+        given = self._read(crossing, arguments)
+        if envelope is not None and not compare.differs(envelope, given, crossing.rule):
+            return envelope
+        # For each crossing anew, not once a lane: threads that take their work from one queue may share it out otherwise.
+        for each in alike:
+            if not compare.differs(each, given, crossing.rule):
+                cursor.identify(crossing.root.lane, each.lane)
+                return each
+        # What a model was asked is known with its first request.
+        return envelope or next((each for each in alike if each.reenters), None)
+
+    def _find_lane(
+        self, crossing: Crossing, arguments: tuple[Any, ...], parent: int | None
+    ) -> Envelope | None:
+        """Find what a lane of a name that was not recorded may be, by what it crosses first.
+
+        A test awaits the agent in a task of its own; a thread's function gets another name.
+        """
+        lane, cursor = crossing.root.lane, self._cursor
+        alike = cursor.alike(cursor.recorded_lane(lane), parent, crossing.name)
+        found = [each for each in alike if not cursor.is_met(each)]
+        found = found or list(cursor.beginnings(parent, crossing.name))
+        if len(found) > 1 and not found[0].reenters:
+            given = self._read(crossing, arguments)
+            found.sort(key=lambda each: compare.differs(each, given, crossing.rule))
+        if not found:
+            return None
+        cursor.identify(lane, found[0].lane)
+        return found[0]
+
+    def exchange(self, running: Running, given: bytes, crossing: Crossing, log: Log) -> None:
+        """Give a crossing the record that was asked just this, in a lane that was started alike.
+
+        Where another crossing stands for that one so far, it gets this one's.
+        """
+        own, cursor = running.envelope, self._cursor
+        assert own is not None  # noqa: S101 - it answers from it
+        lane = cursor.recorded_lane(crossing.root.lane)
+        for each in cursor.alike(lane, parent_of(crossing.parent), crossing.name):
+            holder = self.unasked.get(each.seq)
+            if each is own or not each.reenters or (holder is None and cursor.is_met(each)):
+                continue
+            if not compare.differs(each, given, crossing.rule):
+                running.envelope = each
+                log.replaced(running.met, each)
+                cursor.identify(crossing.root.lane, each.lane)
+                cursor.meet(each)
+                if holder is None:
+                    cursor.release(own)
+                else:
+                    holder.envelope = own
+                    log.replaced(holder.met, own)
+                    self.unasked[own.seq] = holder
+                return
+
+    def met_in(self, envelope: Envelope, lane: str) -> None:
+        """Note the lane in which a record was met."""
+        if envelope.lane == lane:
+            self._own.add(lane)
+        else:
+            self._others.setdefault(envelope.lane, set()).add(lane)
+
+    def is_shared_out(self, address: str, record: Record) -> bool:
+        """Tell whether the lane that a crossing was recorded in was met in several lanes: who did what was up to timing."""
+        return any(each.address == address and self._lanes_of(each.lane) > 1 for each in record)
+
+    def _lanes_of(self, lane: str) -> int:
+        return len(self._others.get(lane, ())) + (lane in self._own)
+
+
+def parent_of(parent: Any) -> int | None:
+    """Give the recorded seq of what is open around a crossing; -1 where it has no record."""
+    if parent is None:
+        return None
+    if type(parent) is Remote:
+        return parent.seq
+    running = parent.record
+    if not isinstance(running, Running) or running.envelope is None:
+        return -1
+    return running.envelope.seq

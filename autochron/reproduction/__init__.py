@@ -1,0 +1,1 @@
+"""Whether a replay reproduces an incident: what is compared, and the verdict."""

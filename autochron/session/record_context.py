@@ -1,0 +1,195 @@
+"""`with autochron.record(...)` and `with autochron.replay(...)`: sessions around a block of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from autochron._runtime import std_streams, unpatched
+from autochron._runtime.unpatched import os
+from autochron.config import default_store, find_rule_file
+from autochron.crossing.processes import attending
+from autochron.errors import UnwovenToolError, UsageError
+from autochron.instrument.activation import activate
+from autochron.model import Command, Finding, Footer, Rules, Trace
+from autochron.ports import Store
+from autochron.rules.loading import load_rules
+from autochron.session import header as facts
+from autochron.session.children import Children
+from autochron.session.recording import Recording
+from autochron.store import open_store
+from autochron.weaving import gate
+
+if TYPE_CHECKING:
+    from autochron.ports import Record
+    from autochron.recording.recorder import Recorder
+
+_rules: dict[tuple[str | None, int, str], Rules] = {}
+
+
+def rules_for(rules: Rules | str | os.PathLike[str] | None) -> Rules:
+    """Give the rules: those given, those of a file, or those found from the working folder upward."""
+    if isinstance(rules, Rules):
+        return rules
+    file = os.fspath(rules) if rules is not None else _nearest_rule_file()
+    try:
+        changed = 0 if file is None else os.stat(file).st_mtime_ns
+    except (OSError, ValueError):  # it is said when they are loaded
+        changed = -1
+    key = (file, changed, "" if file is not None and os.path.isabs(file) else os.getcwd())
+    found = _rules.get(key)
+    if found is None:
+        found = _rules[key] = load_rules(file)
+    return found
+
+
+_LOOK_AGAIN = 500_000_000
+"""Nanoseconds after which a rule file is looked for again: a suite of tests may begin thousands of sessions a second."""
+
+_nearest: dict[str, tuple[int, str | None]] = {}
+
+
+def _nearest_rule_file() -> str | None:
+    here, now = os.getcwd(), unpatched.perf_counter_ns()
+    seen = _nearest.get(here)
+    if seen is None or now - seen[0] > _LOOK_AGAIN:
+        seen = _nearest[here] = (now, find_rule_file())
+    return seen[1]
+
+
+def store_for(store: Store | str | None, rules: Rules) -> Store:
+    """Give the store: the one given, the one at a place, or the default one."""
+    if store is None:
+        return open_store(default_store(rules.file))
+    return open_store(os.fspath(store)) if isinstance(store, str | os.PathLike) else store
+
+
+class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
+    """Record what crosses the boundaries while a block runs.
+
+    Args:
+        name: of the trace; the latest one of a name is found by it.
+        store: a URL (`sqlite:///traces.db`, `memory:`), a path, or an open store; default
+            `.autochron/traces.db` beside the rules.
+        rules: a rule file, or rules; default `autochron.toml` found upward from the working folder.
+        durability: `group` makes envelopes durable within 50 ms; `sync` before the crossing's caller goes on.
+        watch: whether to look for non-deterministic calls outside every boundary: `findings`. It takes milliseconds.
+
+    Raises:
+        RuleError: the rules mean nothing.
+        StoreError: the store can't be opened.
+        UsageError: another recording or replay is under way in this process.
+    """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        store: Store | str | None = None,
+        rules: Rules | str | os.PathLike[str] | None = None,
+        durability: Any = "group",
+        watch: bool = False,
+    ) -> None:
+        self._name = name
+        self._store = store
+        self._given = rules
+        self._durability = durability
+        self._watch = watch
+        self._recording: Recording | None = None
+        self._listens: Callable[[], None] | None = None
+
+    def __enter__(self) -> Self:
+        refuse_second()
+        rules = rules_for(self._given)
+        activation = activate(rules)
+        self.store = store_for(self._store, rules)
+        command = Command("block", "", (), facts.folder_of(rules))
+        children = rules.children and self.store.url is not None
+        header = facts.header(rules, command, self._name, children=children)
+        self._recording = Recording(activation, self.store, header, durability=self._durability)
+        self._recording.begin()
+        if self._watch:
+            self._recording.watch()
+        self._listens = std_streams.listen_to_prints(self._recording.printed, any_stream=True)
+        self._recording.hear()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _tb: TracebackType | None
+    ) -> None:
+        recording = self._recording
+        if self._listens is not None:
+            self._listens()
+        if recording is not None and recording.watching is not None:
+            recording.watching.end()
+        if recording is not None:
+            recording.end(None, None if kind is None else kind.__qualname__)
+
+    @property
+    def id(self) -> str:
+        """The id of the trace."""
+        return self._session.header.id
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The non-deterministic calls that were made so far, with those that a boundary or an ignore covers.
+
+        Raises:
+            UsageError: nobody looks for them: say `watch=True`.
+        """
+        watching = self._session.watching
+        if watching is None:
+            raise UsageError("this recording does not look for findings; begin it with watch=True")
+        return watching.findings()
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What went wrong on our side, in one line each; empty when all is recorded."""
+        self._session.writer.flush()
+        return tuple(self._session.problems)
+
+    @property
+    def footer(self) -> Footer | None:
+        """The last word of the trace, once the block has ended."""
+        return self._session.footer
+
+    def trace(self) -> Trace:
+        """Read the trace back."""
+        self._session.writer.flush()
+        return self.store.load(self.id)
+
+    @property
+    def recorder(self) -> Recorder:
+        """Who notes what crosses."""
+        return self._session.recorder
+
+    @property
+    def _session(self) -> Recording:
+        assert self._recording is not None, "the block has not begun"  # noqa: S101 - a slip of the caller's
+        return self._recording
+
+
+def refuse_second() -> None:
+    """Refuse to begin while another recording or replay is under way; UsageError.
+
+    One that this process only takes part in, as a child of another, gives way: as it would be without that one.
+    """
+    children = attending()
+    if isinstance(children, Children) and children.session.is_child:
+        children.session.step_aside()
+    if gate.is_on():
+        raise UsageError(
+            "a recording or replay is under way in this process; end it before the next one begins"
+        )
+
+
+def refuse_unwoven(record: Record, *, remedy: str = ", or say --allow-unwoven") -> None:
+    """Refuse a trace in which the model asked for tools that never crossed; `remedy` is what else could be done."""
+    footer = record.footer
+    if footer is not None and footer.unwoven_tools:
+        tools = ", ".join(footer.unwoven_tools)
+        raise UnwovenToolError(
+            f"trace {record.header.id}: the model asked for {tools}, which no crossing answers and no boundary is known to "
+            f"cover, so a replay may run it for real; add a [[boundary]] for it and record again{remedy}"
+        )

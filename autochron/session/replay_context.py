@@ -1,0 +1,562 @@
+"""`with autochron.replay(...)`: a recorded trace around a block of a program, with some of it live."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from autochron._runtime.unpatched import os
+from autochron.diagnostics.woven_tools import refuse_uncovered
+from autochron.errors import DivergenceError, ReproducedError, UsageError
+from autochron.instrument.activation import activate
+from autochron.isolation.environment import set_environment
+from autochron.model import Divergence, Finding, Rules, Trace
+from autochron.ports import Record, Store
+from autochron.redaction.redactor import Redactor
+from autochron.replaying.plan import plan_for, split_address
+from autochron.session.record_context import refuse_second, refuse_unwoven, rules_for, store_for
+from autochron.session.replayed_view import Called, Crossings, ReplayedCrossing, crossing_at, gathered
+from autochron.session.replaying import SHORT, Replaying, StateScope
+from autochron.session.snapshot_places import snapshot_places
+from autochron.session.swap import swaps_for, with_swaps
+from autochron.store import open_store
+from autochron.store.whole import WholeRecord
+from autochron.weaving import gate
+
+if TYPE_CHECKING:
+    from autochron.effects.module_backup import ModuleBackup
+    from autochron.effects.snapshots import SnapshotFolder
+    from autochron.replaying.plan import Inputs, Plan, Reach, Selector
+    from autochron.reproduction.observation import Observation
+    from autochron.reproduction.verdict import Case, Verdict
+    from autochron.session.subprocess_replay import Rerun
+    from autochron.session.swap import Swap
+
+
+_FIELD = re.compile(r"(.+\[\d+\])\.((?:outcome|changed)(?:\..+)?)")
+
+
+def volatile_fields(fields: Iterable[str]) -> dict[str, list[str]]:
+    """Return fields of outcomes by the address of their crossing.
+
+    Raises:
+        UsageError: one names no field.
+    """
+    found: dict[str, list[str]] = {}
+    for each in [fields] if isinstance(fields, str) else fields:
+        parts = _FIELD.fullmatch(str(each))
+        if parts is None:
+            raise UsageError(
+                f'volatile={each!r}: it is a field of an outcome, such as "issue_refund[1].outcome.id"'
+            )
+        found.setdefault(parts[1], []).append(parts[2])
+    return found
+
+
+class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
+    """Serve a recorded trace to the boundaries that are crossed while a block runs, but for what is live.
+
+    Args:
+        trace: a name, an id or its prefix, `last`, the path of a trace file, or a trace.
+        live: what runs for real: `NAME`, `NAME[K]`, `kind:KIND`, `after:NAME[K]` (all that started later), a function that
+            tells of a recorded envelope whether it is live, or several of these. What encloses something live runs, too.
+        swap: functions in whose place others run: `{"shop.tools:refund": "shop.fixed:refund"}`, or to a callable.
+        store: where the trace is; as for `record`.
+        rules: as for `record`.
+        inputs: what a changed input of a stubbed crossing is. Default: an error, but a warning for a model when anything is
+            live; `strict` makes that an error, too, `warn` makes all of them warnings, `ignore` says nothing. What
+            follows from something live is never an error.
+        deny: what live crossings are kept from: `network`, `subprocess`, `files`.
+        check: whether a divergence raises when the block is left.
+        allow_unwoven: whether to go on although the model asked for a tool that no rule wove, which would be run for real.
+        watch: whether to look for non-deterministic calls outside every boundary: `findings`. It takes milliseconds.
+        volatile: fields of outcomes that tell nothing, because they are others in each run: `issue_refund[1].outcome.id`.
+            A verdict leaves them out.
+
+    Raises:
+        TraceNotFoundError, TraceFormatError: there is no such trace, or it can't be read.
+        PlanError: the trace has no such crossing, or something can't be swapped.
+        UnwovenToolError: the model asked for a tool that no boundary is known to cover.
+        DivergenceError: on leaving the block, where replay and record disagree.
+    """
+
+    def __init__(
+        self,
+        trace: Trace | str | os.PathLike[str],
+        *,
+        live: Selector | Iterable[Selector] = (),
+        swap: Mapping[str, str | Callable[..., Any]] | None = None,
+        store: Store | str | None = None,
+        rules: Rules | str | os.PathLike[str] | None = None,
+        inputs: Inputs | None = None,
+        deny: Reach | Iterable[Reach] = (),
+        check: bool = True,
+        allow_unwoven: bool = False,
+        watch: bool = False,
+        volatile: Iterable[str] = (),
+    ) -> None:
+        self._reference = trace
+        self._live = live
+        self._swap = swap or {}
+        self._store = store
+        self._given = rules
+        self._inputs = inputs
+        self._deny = deny
+        self._check = check
+        self._allow_unwoven = allow_unwoven
+        self._watch = watch
+        self._read: tuple[Rules, Record, Plan, tuple[Swap, ...]] | None = None
+        self._session: Replaying | None = None
+        self._rerun: Rerun | None = None
+        self._crossings: tuple[int, Crossings] | None = None
+        self.is_over = False
+        """Whether it has begun and ended."""
+        self._volatile = volatile_fields(volatile)
+        self._verdict: Verdict | None = None
+        """The last verdict that was asked for."""
+        self._expected: set[str] = set()
+        """Types of the exceptions that the last verdict took for a right answer."""
+        self._puts_back = False
+        self._backup: ModuleBackup | None = None
+        self._observes = False
+        """Whether it is noted what live crossings do to the state of the project's modules."""
+        self._ran = False
+        """Whether it was to take place in another process."""
+
+    def __repr__(self) -> str:
+        trace = self._reference
+        named = trace.header.id if isinstance(trace, Trace) else str(trace)
+        return f"<replay of {named}>"
+
+    def __enter__(self) -> Self:
+        refuse_second()
+        if self._read is None:
+            self.prepare()
+        assert self._read is not None  # noqa: S101 - it has just been made
+        (rules, record, plan, swaps), self._read = self._read, None
+        activation = activate(with_swaps(rules, swaps) if swaps else rules)
+        if not self._allow_unwoven:
+            refuse_unwoven(record)
+            refuse_uncovered(record, rules, activation)
+        elif not plan.is_full:
+            refuse_uncovered(record, rules, activation, live=plan)
+        # All of an earlier time, for a replay may be begun again; else this one would not be ended.
+        self.is_over, self._ran, self._rerun, self._crossings = False, False, None, None
+        self._verdict = None
+        scope = StateScope(self._places(rules, record), observes=self._observes)
+        self._session = Replaying(
+            activation, record, Redactor.of(activation.rules), plan, swaps=swaps, scope=scope
+        )
+        self._put_back = set_environment(record, plan)
+        if self._puts_back and not plan.is_full:
+            from autochron.effects.module_backup import ModuleBackup  # lazy: for tests
+
+            self._backup = ModuleBackup(activation.project.owns)
+        self._session.begin()
+        if self._watch:
+            self._session.watch()
+        return self
+
+    def prepare(self) -> None:
+        """Read the trace and weave, so that to begin takes less time; who forks then does this once for all."""
+        rules = rules_for(self._given)
+        record = self._open(rules)
+        plan = plan_for(record, self._live, inputs=self._inputs, deny=self._deny)
+        swaps = swaps_for(self._swap, rules) if self._swap else ()
+        activate(with_swaps(rules, swaps) if swaps else rules)
+        self._read = (rules, record, plan, swaps)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _tb: TracebackType | None
+    ) -> None:
+        session = self._session
+        if session is None or self.is_over:
+            return
+        self.is_over = True
+        self._put_back()
+        if session.watching is not None:
+            session.watching.end()
+        if self._ran:
+            gate.switch_off()
+        whole = kind is None or self._is_end(kind, session)
+        if self._rerun is None:
+            session.finish(whole=whole)
+        if self._backup is not None and not self._ran:
+            self._backup.put_back()
+        self._backup = None
+        if self._check and whole:
+            self.verify()
+        elif self._check and error is not None:
+            self._note_in(error)
+
+    @staticmethod
+    def _is_end(kind: type[BaseException], session: Replaying) -> bool:
+        """Return whether a program ends so: it exits, or what it raises is what the record ended with."""
+        footer = session.record.footer
+        return issubclass(kind, SystemExit) or (footer is not None and footer.error == kind.__qualname__)
+
+    def _note_in(self, error: BaseException) -> None:
+        """Say in what the block raised that replay and record disagreed: it may be why, and is not raised itself."""
+        errors = [each for each in self.divergences if each.severity == "error"]
+        if errors and not isinstance(error, DivergenceError):
+            more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
+            with suppress(Exception):  # what an exception of the program's own makes of it
+                error.add_note(f"autochron: replay and record disagree: {errors[0].message}{more}")
+
+    def _places(self, rules: Rules, record: Record) -> tuple[SnapshotFolder, ...]:
+        """Return the folders in which the contents of the trace's snapshots may be; none where it has no snapshot."""
+        if isinstance(self._reference, Trace) or record.footer is None or not record.footer.snapshots:
+            return ()
+        store = self._store if isinstance(self._store, str) else getattr(self._store, "url", None)
+        return snapshot_places(os.fsdecode(self._reference), store, rules)
+
+    def _open(self, rules: Rules) -> Record:
+        if isinstance(self._reference, Trace):
+            return WholeRecord(self._reference)
+        try:
+            reference = os.fsdecode(self._reference)
+        except TypeError:
+            raise UsageError(
+                f"replay({self._reference!r}): give a trace, its name or id, `last`, or the path of a trace file"
+            ) from None
+        if reference.endswith(".jsonl"):
+            return open_store(reference).record("last")
+        return store_for(self._store, rules).record(reference)
+
+    def verify(self) -> None:
+        """Raise DivergenceError where replay and record disagree so far."""
+        _ = self._begun  # what has not begun is not judged
+        errors = self.unexplained()
+        if errors:
+            raise DivergenceError(errors[0].message, errors, self.tree())
+
+    def tree(self, limit: int = 40) -> list[str]:
+        """Draw the crossings of this replay so far: what was live, what differed, and what did not happen.
+
+        Args:
+            limit: lines; what matters is kept.
+        """
+        from autochron.report.tree import draw_replay  # lazy: only for who looks
+
+        replayed = [each.replayed for each in self.crossings]
+        recorded = self.record if self.record.size <= SHORT else ()
+        return draw_replay(replayed, self.divergences, recorded).lines(limit)
+
+    def run(self, *command: str, timeout: float | None = None) -> Rerun:
+        """Replay the recorded command in a process of its own, or another: `replay.run("agent.py", "--fast")`.
+
+        What crossed there is what this replay gives from then on.
+
+        Args:
+            command: a program and its arguments, as after `autochron replay TRACE --`; default the recorded one.
+            timeout: seconds.
+
+        Raises:
+            UsageError: something crossed in this process already, or the replay could not begin.
+            InconclusiveError: the program was killed, so that nothing is known of what it did.
+            subprocess.TimeoutExpired: it took longer than `timeout`.
+        """
+        from autochron.session.subprocess_replay import Refusing, run_again  # lazy: most tests run in process
+
+        session = self._begun
+        if len(session.director.log):
+            raise UsageError("replay.run() after the agent was called in this process; do one or the other")
+        if not self._ran:
+            session.stop()
+        session.put_away()
+        gate.switch_off()
+        self._ran = True
+        try:
+            self._rerun = run_again(
+                session.record,
+                session.activation.rules.file,
+                session.plan,
+                session.swaps,
+                command,
+                allow_unwoven=self._allow_unwoven,
+                timeout=timeout,
+                places=self._places(session.activation.rules, session.record),
+            )
+        finally:
+            gate.switch_on(Refusing())
+        return self._rerun
+
+    def call(self) -> Any:
+        """Make the call again that the trace is of, in this process: of a trace that a [[trace]] rule made.
+
+        The function is imported and called with the recorded arguments; a request is sent through the test client to the
+        application that took it.
+
+        Returns:
+            What the function returned, once it is there; of a generator its items in a list; of a request the response.
+
+        Raises:
+            UsageError: the trace is of no call, or the call can't be made again: an argument was no value, or something that
+                it needs is no longer there. Whatever the call raises goes on.
+        """
+        from autochron.session.calling import call_again  # lazy: for traces of calls
+
+        session = self._begun
+        if self._ran or self.is_over:
+            after = "replay.run()" if self._ran else "the replay has ended"
+            raise UsageError(
+                f"replay.call() after {after} would run for real; call it inside a replay of its own"
+            )
+        return call_again(session.record, session.activation.rules.root)
+
+    def verdict(
+        self, *addresses: str, raises: type[BaseException] | tuple[type[BaseException], ...] = ()
+    ) -> Verdict:
+        """Return whether what went wrong when the trace was recorded is reproduced, prevented, or neither is known.
+
+        Args:
+            addresses: crossings of the record, such as `issue_refund[1]`; by default each live one.
+            raises: exceptions that are a right answer here, although by their type they look like a crash.
+
+        Raises:
+            NotCrossedError: the record has no such crossing.
+        """
+        from autochron.reproduction.verdict import judge
+        from autochron.session import reproduced  # lazy: compiles source to find lines
+
+        session = self._begun
+        wanted = reproduced.wanted_of(session.record, session.plan, addresses)
+        self._expected = {each.__qualname__ for each in (raises if isinstance(raises, tuple) else (raises,))}
+        found = judge(wanted, self._case(raises))
+        self._verdict = found
+        return found
+
+    def assert_not_reproduced(
+        self, *addresses: str, raises: type[BaseException] | tuple[type[BaseException], ...] = ()
+    ) -> None:
+        """Raise unless what went wrong when the trace was recorded is prevented.
+
+        Of a trace of a program that failed: unless `run()` ends well now. Else: unless each of these crossings, by default
+        each live one, was given what it was given then and did something else, or is no longer reached. It is what a test
+        of an incident begins with, until someone says what should happen instead.
+
+        Args:
+            addresses: as for `verdict`.
+            raises: as for `verdict`.
+
+        Raises:
+            ReproducedError: an AssertionError that says what happened again, and the file and line where the fix goes.
+            InconclusiveError: an AssertionError that says why neither is known, and what to do.
+            NotCrossedError: the record has no such crossing.
+        """
+        __tracebackhide__ = True
+        from autochron.session import reproduced  # lazy: compiles source to find lines
+
+        session, caller = self._begun, reproduced.line_of_caller(2)
+        if not addresses and reproduced.has_failed(session.record):
+            reproduced.refuse_failure(session.record, self._rerun, self._case(raises), caller)
+            self._refuse_raised_again(session, caller)
+        else:
+            verdict = self.verdict(*addresses, raises=raises)
+            reproduced.refuse_unless_prevented(verdict, session.activation.rules.root, caller)
+
+    def _case(self, raises: type[BaseException] | tuple[type[BaseException], ...]) -> Case:
+        """Collect what a verdict rests on."""
+        from autochron.reproduction.baseline import digests_of, read_baseline
+        from autochron.reproduction.verdict import Case
+        from autochron.session import reproduced  # lazy: as above
+
+        session, rerun = self._begun, self._rerun
+        root = session.activation.rules.root or os.getcwd()
+        baseline = None if isinstance(self._reference, Trace) else read_baseline(self._reference)
+        changed = None
+        if baseline is not None and baseline.sources:
+            now = digests_of(root, baseline.sources)
+            changed = [each for each, digest in baseline.sources.items() if now[each] != digest]
+        seen = session.gather_evidence() if rerun is None else rerun.summary.evidence
+        expected = raises if isinstance(raises, tuple) else (raises,)
+        return Case(
+            replayed=[each.replayed for each in self.crossings],
+            divergences=self.divergences,
+            evidence={each.address: each for each in seen},
+            baseline=baseline,
+            changed_sources=changed,
+            swallowed=session.swallowed() if rerun is None else rerun.summary.swallowed,
+            broke=None if rerun is None else rerun.summary.broke,
+            volatile=self._volatile,
+            expected=[each.__name__ for each in expected],
+            swaps=bool(self._swap),
+            gone=lambda envelope: reproduced.is_gone(root, envelope.site),
+            misfit=lambda envelope: reproduced.misfit(root, envelope),
+        )
+
+    def observation(self) -> Observation | None:
+        """Return what was seen of live crossings; None where the replay has not begun."""
+        from autochron.reproduction.observation import observe  # lazy: for who makes an incident
+
+        if self._session is None:
+            return None
+        rerun = self._rerun
+        seen = self._session.gather_evidence() if rerun is None else rerun.summary.evidence
+        sources = self._session.sources() if rerun is None else rerun.summary.sources
+        swallowed = self._session.swallowed() if rerun is None else rerun.summary.swallowed
+        live = [each.replayed.envelope for each in self.crossings if each.live and each.recorded is not None]
+        return observe(live, {each.address: each for each in seen}, sources, swallowed)
+
+    def put_globals_back(self) -> None:
+        """Put back, when the replay ends, what live crossings changed in the globals of the project's modules."""
+        self._puts_back = True
+
+    def observe(self) -> None:
+        """Note what live crossings do to the state of the project's modules: for a test, which asks for a verdict."""
+        self._observes = True
+
+    def still_did(self) -> list[str]:
+        """Return in words what live crossings did, where the verdict is that the incident is prevented."""
+        from autochron.reproduction.verdict import shown  # lazy: for tests
+
+        verdict = self._verdict
+        if verdict is None or verdict.kind != "prevented":
+            return []
+        return [f"still did this: {shown(each)}" for each in verdict.effects]
+
+    def unexplained(self) -> list[Divergence]:
+        """Return the errors among the divergences, without those that follow from the incident's being prevented."""
+        errors = [each for each in self.divergences if each.severity == "error"]
+        verdict = self._verdict
+        if verdict is None or verdict.kind != "prevented":
+            return errors
+        first = min(each.envelope.seq for each in verdict.crossings if each.kind == "prevented")
+        summary = None if self._rerun is None else self._rerun.summary
+        refused = (
+            summary is not None
+            and summary.uncaught is not None
+            and (summary.broke is None or summary.uncaught in self._expected)
+        )
+        return [each for each in errors if not self._follows(each, first, refused=refused)]
+
+    def _follows(self, divergence: Divergence, first: int, *, refused: bool) -> bool:
+        """Return whether a divergence comes of the fix: what happened after it, or the refusal by which the program ended."""
+        if divergence.kind == "status":
+            return refused
+        if divergence.kind not in {"missing", "input"}:
+            return False
+        parts = split_address(divergence.address)
+        envelope = None if parts is None else self._begun.record.find(*parts)
+        return envelope is not None and envelope.seq >= first
+
+    @staticmethod
+    def _refuse_raised_again(session: Replaying, caller: str) -> None:
+        """Raise where the traced call raised what it raised when it was recorded, and a framework answered for it."""
+        __tracebackhide__ = True
+        footer, calls = session.record.footer, session.calls
+        error = calls.ended[-1] if calls is not None and calls.ended else None
+        if error is not None and footer is not None and type(error).__qualname__ == footer.error:
+            raise ReproducedError(
+                f"the call of {session.record.header.command.target} raised again what it raised in the incident:"
+                f" {type(error).__name__}: {error}; the fix goes where this comes from; then say in {caller} what should"
+                " happen, in the place of this check"
+            ) from error
+
+    # --- asking ------------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, address: str) -> ReplayedCrossing:
+        """Return a crossing by its address, or by its name where there is one.
+
+        Raises:
+            NotCrossedError: it did not happen in this replay, or more than one has that name.
+        """
+        return crossing_at(self.crossings, address, self._begun.record.find)
+
+    def called(self, name: str, /, **arguments: Any) -> Called:
+        """Return the crossings of a name that were given these arguments among others; true where there is one."""
+        return self.crossings.called(name, **arguments)
+
+    def sequence(self) -> list[str]:
+        """Return the addresses of all crossings, in order of start."""
+        return self.crossings.sequence()
+
+    def only(
+        self,
+        *,
+        kind: Literal["model", "tool", "router", "ambient"] | None = None,
+        name: str | None = None,
+        live: bool | None = None,
+    ) -> Crossings:
+        """Return the crossings of a kind or a name, or those that were live or were not."""
+        return self.crossings.only(kind=kind, name=name, live=live)
+
+    @property
+    def crossings(self) -> Crossings:
+        """The crossings of this replay so far, in order of start."""
+        if self._rerun is not None:
+            return self._rerun.crossings
+        director = self._begun.director
+        state = len(director.log) + director.progress + len(director.divergences)
+        if self._crossings is None or self._crossings[0] != state:
+            self._crossings = (state, gathered(director.replayed(), director.divergences))
+        return self._crossings[1]
+
+    @property
+    def divergences(self) -> tuple[Divergence, ...]:
+        """Where replay and record disagree, in the order in which it was noticed."""
+        if self._session is None:
+            return ()
+        if self._rerun is not None:
+            return self._rerun.summary.divergences
+        return tuple(self._session.director.divergences)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The non-deterministic calls that were made so far, with those that a boundary or an ignore covers.
+
+        Raises:
+            UsageError: nobody looks for them: say `watch=True`.
+        """
+        watching = self._begun.watching
+        if watching is None:
+            raise UsageError("this replay does not look for findings; begin it with watch=True")
+        return watching.findings()
+
+    def planned(self) -> tuple[Record, Plan]:
+        """Return the record and what of it is live, whether or not the replay has begun."""
+        if self._session is not None:
+            return self._session.record, self._session.plan
+        record = self._open(rules_for(self._given))
+        return record, plan_for(record, self._live, inputs=self._inputs, deny=self._deny)
+
+    @property
+    def swaps(self) -> tuple[Swap, ...]:
+        """The functions in whose place others run, with how often they did."""
+        return () if self._session is None else self._session.swaps
+
+    @property
+    def is_swapping(self) -> bool:
+        """Whether functions run in the place of others."""
+        return bool(self._swap)
+
+    @property
+    def session(self) -> Replaying:
+        """What serves; UsageError before the replay has begun."""
+        return self._begun
+
+    @property
+    def reran(self) -> bool:
+        """Whether it took place in a process of its own: `run()`."""
+        return self._ran
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the block was entered."""
+        return self._session is not None
+
+    @property
+    def record(self) -> Record:
+        """The record that is served."""
+        return self._begun.record
+
+    @property
+    def _begun(self) -> Replaying:
+        if self._session is None:
+            raise UsageError(
+                "the replay has not begun; ask inside or after `with autochron.replay(...) as replay:`"
+            )
+        return self._session

@@ -1,0 +1,84 @@
+"""Names of modules and functions that the code and the project's settings hold as text: each of them is there."""
+
+import ast
+import importlib
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOTTED = re.compile(r"autochron(?:\.[A-Za-z_]\w*)+[.:]?[\w.]*")
+FILES = re.compile(r"\.(?:toml|db|json|jsonl|pth|py)\Z")
+
+
+def texts(file):
+    """Yield the dotted names among a module's string constants, with their lines."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if DOTTED.fullmatch(node.value) and not FILES.search(node.value):
+                yield f"{file.relative_to(ROOT)}:{node.lineno}", node.value
+
+
+def settings():
+    """Yield the dotted names in what is installed beside the code."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for table in (project["scripts"], *project["entry-points"].values()):
+        for name, target in table.items():
+            yield f"pyproject.toml: {name}", target
+    for name in DOTTED.findall((ROOT / "autochron" / "children.pth").read_text(encoding="utf-8")):
+        yield "autochron/children.pth", name
+
+
+NAMES = sorted(
+    {*settings(), *(each for file in sorted((ROOT / "autochron").rglob("*.py")) for each in texts(file))}
+)
+
+
+def found(name):
+    """Return what a dotted name means; `module:name` as in entry points, `package.` for what lies below it."""
+    module, _, inner = name.rstrip(".").partition(":")
+    parts = [*module.split("."), *inner.split(".")] if inner else module.split(".")
+    for end in range(len(parts), 0, -1):
+        try:
+            value = importlib.import_module(".".join(parts[:end]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[end:]:
+            value = getattr(value, part)
+        return value
+    raise ModuleNotFoundError(name)
+
+
+@pytest.mark.parametrize(("where", "name"), NAMES)
+def test_a_name_that_is_held_as_text_is_there(where, name):
+    assert found(name) is not None
+
+
+def test_names_are_looked_for():
+    held = {name for _, name in NAMES}
+    assert {"autochron.cli:main", "autochron.program.bootstrap", "autochron.weaving.gate"} <= held
+
+
+def test_paths_in_settings_are_there():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    tool = settings["tool"]
+    wheel = tool["hatch"]["build"]["targets"]["wheel"]
+    patterns = [
+        *tool["ruff"]["lint"]["per-file-ignores"],
+        *settings["project"]["license-files"],
+        *wheel["include"],
+        *wheel["sources"],
+        *wheel["force-include"],
+    ]
+    expanded = [each for pattern in patterns for each in braces(pattern.lstrip("/"))]
+    assert [each for each in expanded if not any(ROOT.glob(each))] == []
+
+
+def braces(pattern):
+    """Write out a pattern's `{a,b}`, which `glob` does not know."""
+    match = re.search(r"\{([^}]*)\}", pattern)
+    if match is None:
+        return [pattern]
+    return [pattern.replace(match[0], each) for each in match[1].split(",")]
