@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from autochron._runtime import unpatched
+from autochron._runtime.own_folder import keep_out_of_git
 from autochron._runtime.unpatched import os
 from autochron.effects.databases import Mark, copy_database, is_young, mark_of
 from autochron.effects.lock_safe import open_to_read
@@ -51,7 +52,9 @@ class SnapshotFolder:
         return digest
 
     def _copy(self, path: str, *, is_database: bool) -> str:
-        os.makedirs(self.path, mode=0o700, exist_ok=True)
+        if not os.path.isdir(self.path):
+            os.makedirs(self.path, mode=0o700, exist_ok=True)
+            keep_out_of_git(self.path)
         temporary = os.path.join(self.path, f".{unpatched.getpid()}.{unpatched.get_ident():x}.tmp")
         try:
             digest = _copy_database(path, temporary) if is_database else _copy_file(path, temporary)

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
+from autochron._runtime.own_folder import make_folder
 from autochron.errors import UsageError
 from autochron.mutate.protocol import Ready, Reply, Server
 
@@ -73,7 +74,7 @@ class Journal:
 
     def _open(self, flag: int) -> None:
         try:
-            os.makedirs(os.path.dirname(self._path), exist_ok=True)
+            make_folder(os.path.dirname(self._path))
             self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | flag, 0o644)
         except OSError as error:
             raise UsageError(

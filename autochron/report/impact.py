@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 from msgspec import DecodeError, json, structs
 
+from autochron._runtime.own_folder import make_folder
 from autochron._runtime.unpatched import os
 from autochron.config import default_store
 from autochron.model import Finding, Impact, Impacts
@@ -63,7 +64,7 @@ def keep(impacts: Impacts, folder: str) -> str | None:
         if each.untried is None:
             sites[_key(each)] = {"trace": impacts.trace, "impact": each.said}
     path = os.path.join(folder, FILE)
-    os.makedirs(folder, exist_ok=True)
+    make_folder(folder)
     data = json.format(json.encode({"version": VERSION, "sites": dict(sorted(sites.items()))}), indent=2)
     try:
         with open(f"{path}.new", "wb") as file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from autochron._runtime.own_folder import make_folder
 from autochron._runtime.unpatched import os
 from autochron.errors import UsageError
 
@@ -14,7 +15,7 @@ def write_whole(path: str, data: bytes) -> None:
     """
     beside = f"{path}.{os.getpid()}.new"
     try:
-        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        make_folder(os.path.dirname(path) or ".")
         with open(beside, "wb") as file:
             file.write(data)
         os.replace(beside, path)

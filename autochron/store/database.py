@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from autochron._runtime import unpatched
 from autochron._runtime.lazy import late_module
+from autochron._runtime.own_folder import keep_out_of_git
 from autochron._runtime.unpatched import os
 from autochron.errors import StoreError
 from autochron.store import schema
@@ -84,6 +85,7 @@ def connect_to_write(path: str, durability: Durability) -> sqlite3.Connection:
     if not check(path) and not os.path.isdir(folder):
         try:
             os.mkdir(folder)
+            keep_out_of_git(folder)
         except FileExistsError:
             pass  # another process was quicker
         except OSError as error:

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from autochron._runtime import unpatched
+from autochron._runtime.own_folder import make_folder
 from autochron._runtime.unpatched import os
 from autochron.detect.scan.scan import Seen
 
@@ -71,7 +72,7 @@ class Cache:
         data = msgspec.msgpack.encode(_Content(self._version, dict(every[-_MOST:])))
         beside = f"{self._path}.{unpatched.getpid()}"
         try:
-            os.makedirs(os.path.dirname(self._path), exist_ok=True)
+            make_folder(os.path.dirname(self._path))
             with open(beside, "wb") as file:
                 file.write(data)
             os.replace(beside, self._path)

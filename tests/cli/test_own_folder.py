@@ -1,0 +1,51 @@
+"""The folder `.autochron` beside a project: git sees nothing of it."""
+
+import subprocess
+
+import pytest
+
+from tests.cli import processes
+
+LIB = "import os\ndef take(path):\n    with open(path) as file:\n        return file.read()\n"
+RULES = """version = 1
+packs = []
+[[boundary]]
+name = "{__name__}"
+kind = "tool"
+define = "lib:take"
+"""
+
+
+def untracked(folder):
+    """Return what git would add."""
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    done = subprocess.run(
+        ["git", "ls-files", "--others", "--exclude-standard"],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("words", [("run", "agent.py"), ("check",)], ids=["run", "check"])
+def test_git_sees_nothing_of_what_is_kept(words, tmp_path):
+    files = {
+        "lib.py": LIB,
+        "agent.py": "import lib\nlib.take('data')\n",
+        "autochron.toml": RULES,
+        "data": "1",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    processes.autochron(tmp_path, *words)
+    assert (tmp_path / ".autochron").is_dir()
+    assert sorted(untracked(tmp_path)) == sorted(files)
+
+
+def test_a_folder_of_another_name_is_left_alone(tmp_path):
+    (tmp_path / "agent.py").write_text("")
+    (tmp_path / "kept").mkdir()
+    processes.autochron(tmp_path, "run", "--store", "kept/traces.db", "agent.py")
+    assert not (tmp_path / "kept" / ".gitignore").exists()
