@@ -27,9 +27,18 @@ FIGURES = HERE / "figures.json"
 
 @dataclass
 class Result:
-    """What a suite came to, by mode."""
+    """What a suite came to.
+
+    Attributes:
+        suite: the suite.
+        plain: the plain runs, by the files and folders that they ran.
+        runs: the recorded runs, by mode.
+        judgements: what came of comparing them, by mode.
+        fault: why nothing could be compared.
+    """
 
     suite: Suite
+    plain: dict[tuple[str, ...], Run] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
     judgements: dict[str, Judgement] = field(default_factory=dict)
     fault: str = ""
@@ -44,25 +53,30 @@ class Result:
 
 
 def try_suite(suite: Suite, modes: tuple[str, ...], checkout: Path | None = None) -> Result:
-    """Run a suite plain and in other modes; plain a second time where something differs that is not known to."""
+    """Run a suite in some modes, and plain for each; plain a second time where something differs that is not known to."""
     result = Result(suite)
     known = read_known()
     try:
         with environment_of(suite, checkout) as environment:
             if environment.is_new:
                 warm_up(suite, environment, [mode for mode in MODES if mode == "plain" or mode in modes])
-            plain = result.runs["plain"] = run(suite, environment, "plain")
-            again: Run | None = None
-            for mode in (mode for mode in modes if mode in suite.modes):
-                recorded = result.runs[mode] = run(suite, environment, mode)
+            for mode in (
+                mode for mode in MODES if mode in modes and (mode == "plain" or mode in suite.modes)
+            ):
+                part = suite.of_mode(mode)
+                plain = result.plain.get(part.tests) or run(part, environment, "plain")
+                result.plain[part.tests] = plain
+                if mode == "plain":
+                    continue
+                recorded = result.runs[mode] = run(part, environment, mode)
                 causes = known_tests(known, suite.name, mode)
                 judgement = judge(plain, recorded, causes)
                 if judgement.unlisted or judgement.vanished:
-                    again = again or run(suite, environment, "plain")
-                    judgement = judge(plain, recorded, causes, again)
+                    judgement = judge(plain, recorded, causes, run(part, environment, "plain"))
                 result.judgements[mode] = judgement
-            if plain.fault and not result.judgements:
-                result.fault = f"plain run: {plain.fault}"
+            fault = next((plain.fault for plain in result.plain.values() if plain.fault), "")
+            if fault and not result.judgements:
+                result.fault = f"plain run: {fault}"
     except EnvironmentFault as error:
         result.fault = str(error)
     return result
@@ -71,12 +85,14 @@ def try_suite(suite: Suite, modes: tuple[str, ...], checkout: Path | None = None
 def shown(result: Result, *, notes: bool) -> str:
     """Return what a suite came to, for people."""
     title = f"{result.suite.name} {result.suite.version}, Python {PYTHON}"
-    plain = result.runs.get("plain")
-    if plain is None:
-        return f"{title}: {result.fault}"
-    lines = [f"{title}: {len(plain.outcomes)} tests, plain {plain.cpu:.1f} s of CPU, {plain.rss // 1024} MB"]
+    lines = [title] if result.plain else [f"{title}: {result.fault}"]
+    for tests, plain in result.plain.items():
+        of = "" if tests == result.suite.tests else f" of {', '.join(tests)}"
+        lines.append(
+            f"  plain: {len(plain.outcomes)} tests{of}, {plain.cpu:.1f} s of CPU, {plain.rss // 1024} MB"
+        )
     for mode, judgement in result.judgements.items():
-        recorded = result.runs[mode]
+        recorded, plain = result.runs[mode], result.plain[result.suite.of_mode(mode).tests]
         count = len(judgement.known) + len(judgement.unlisted)
         line = f"  {mode}: {count} differ ({len(judgement.known)} known, {len(judgement.flaky)} flaky)"
         if not judgement.faults:
@@ -87,7 +103,7 @@ def shown(result: Result, *, notes: bool) -> str:
             lines.append(textwrap.indent(str(judgement), "    "))
         if notes and recorded.notes:
             lines.append(textwrap.indent(recorded.notes.rstrip(), "    "))
-    if result.fault:
+    if result.fault and result.plain:
         lines.append(f"  {result.fault}")
     return "\n".join(lines)
 
@@ -96,16 +112,20 @@ def write(results: list[Result], path: Path = FIGURES) -> None:
     """Put the figures of these runs into the file, in the place of older ones of the same suite and Python."""
     figures = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for result in results:
-        plain = result.runs.get("plain")
-        if plain is None or plain.fault or result.fault:
+        if not result.plain or result.fault or any(plain.fault for plain in result.plain.values()):
             continue
         entry = figures.setdefault(result.suite.name, {}).setdefault(PYTHON, {})
-        entry |= {"version": result.suite.version, "tests": len(plain.outcomes), "rss_mb": plain.rss // 1024}
+        entry["version"] = result.suite.version
+        whole = result.plain.get(result.suite.tests)
+        if whole is not None:
+            entry |= {"tests": len(whole.outcomes), "rss_mb": whole.rss // 1024}
         for mode, judgement in result.judgements.items():
             if judgement.faults:
                 continue
-            recorded = result.runs[mode]
-            entry[mode] = {
+            part = result.suite.of_mode(mode)
+            recorded, plain = result.runs[mode], result.plain[part.tests]
+            entry[mode] = {} if plain is whole else {"tests": len(plain.outcomes), "of": list(part.tests)}
+            entry[mode] |= {
                 "differ": len(judgement.known) + len(judgement.unlisted),
                 "crossings": recorded.crossings,
                 "cpu_ratio": round(recorded.cpu / max(plain.cpu, 0.01), 1),

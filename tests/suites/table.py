@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ class Suite:
         environment: variables that the tests need.
         modes: the recorded modes that it takes; the others take too long.
         from_checkout: whether the sdist lacks the tests, so that it runs only where a checkout is given.
+        sample: the files and folders that mode `woven` runs, where all of them would take hours; empty means all.
     """
 
     name: str
@@ -56,6 +57,11 @@ class Suite:
     environment: dict[str, str] = field(default_factory=dict)
     modes: tuple[str, ...] = RECORDED
     from_checkout: bool = False
+    sample: tuple[str, ...] = ()
+
+    def of_mode(self, mode: str) -> Suite:
+        """Return the suite with the tests that a mode runs."""
+        return replace(self, tests=self.sample) if mode == "woven" and self.sample else self
 
 
 @dataclass(frozen=True)

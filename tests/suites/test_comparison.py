@@ -12,7 +12,7 @@ from tests.suites.__main__ import Result, main, shown, write
 from tests.suites.comparison import Outcome, Run, differences, judge, read_report
 from tests.suites.environment import REPORTER, ROOT, Environment
 from tests.suites.running import run
-from tests.suites.table import HERE, Suite, TableError, known_tests, read_known, read_suites
+from tests.suites.table import HERE, MODES, Suite, TableError, known_tests, read_known, read_suites
 
 PASSED = Outcome("passed")
 FAILED = Outcome("failed", "AssertionError", "assert 1 == 2")
@@ -189,10 +189,12 @@ def test_a_suite_without_tests_in_its_sdist_needs_a_checkout(capsys):
 
 def test_what_a_suite_came_to_is_shown():
     plain, woven = Run({"a": PASSED}, cpu=2.0, rss=4096), Run({"a": FAILED}, cpu=5.0, rss=8192, crossings=3)
-    result = Result(Suite("tiny", "1", (), ()), {"plain": plain, "woven": woven})
+    suite = Suite("tiny", "1", ("tests",), (), sample=("tests/test_a.py",))
+    result = Result(suite, {suite.sample: plain}, {"woven": woven})
     result.judgements["woven"] = judge(plain, woven, {})
-    title, line, *rest = shown(result, notes=False).splitlines()
-    assert title.endswith("1 tests, plain 2.0 s of CPU, 4 MB")
+    title, before, line, *rest = shown(result, notes=False).splitlines()
+    assert title.startswith("tiny 1, Python ")
+    assert before == "  plain: 1 tests of tests/test_a.py, 2.0 s of CPU, 4 MB"
     assert line == "  woven: 1 differ (0 known, 0 flaky), 3 crossings, CPU ×2.5, 8 MB"
     assert rest[0] == "    unlisted: a: passed -> failed (AssertionError)"
     result.judgements["woven"] = judge(plain, Run({}, fault="it died"), {})
@@ -200,6 +202,12 @@ def test_what_a_suite_came_to_is_shown():
 
 
 # --- rules ---
+
+
+def test_woven_a_sample_is_run_where_one_is_named():
+    suite = Suite("tiny", "1", ("tests",), (), sample=("tests/test_a.py",))
+    assert [suite.of_mode(mode).tests for mode in MODES] == [("tests",), ("tests",), ("tests/test_a.py",)]
+    assert {Suite("tiny", "1", ("tests",), ()).of_mode(mode).tests for mode in MODES} == {("tests",)}
 
 
 def test_every_definition_is_a_target_but_in_modules_that_are_left(tmp_path):
@@ -290,7 +298,7 @@ def test_a_test_that_behaves_differently_when_recorded_is_reported(environment, 
     assert "passed -> failed (AssertionError)" in judgement.unlisted["test_tiny.py::test_other"]
     assert judge(plain, woven, {"test_tiny.py::test_other": "because"}).is_good
     figures = tmp_path / "figures.json"
-    write([Result(SUITE, {"plain": plain, "woven": woven}, {"woven": judgement})], figures)
+    write([Result(SUITE, {SUITE.tests: plain}, {"woven": woven}, {"woven": judgement})], figures)
     (entry,) = json.loads(figures.read_text())["tiny"].values()
     assert (entry["tests"], entry["woven"]["differ"], entry["woven"]["crossings"]) == (6, 1, 2)
 
