@@ -155,7 +155,7 @@ def line_of_project(project: Project, depth: int) -> str | None:
 
 
 def python_files(paths: tuple[str, ...]) -> Iterator[str]:
-    """Give the Python files among paths and below folders, without hidden folders and those of libraries."""
+    """Yield the Python files among paths and below folders, without hidden folders and those of libraries."""
     for path in paths:
         if path.endswith(".py"):
             yield path

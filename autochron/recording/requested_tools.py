@@ -299,7 +299,7 @@ class Asking:
         return None if crossed.features is _SAYS_NOTHING else crossed.features
 
     def _is_inside(self, seq: int, others: set[int]) -> bool:
-        """Tell whether a crossing lies inside another that answers the same calls: both are one."""
+        """Return whether a crossing lies inside another that answers the same calls: both are one."""
         parent = self._crossed[seq].parent
         while parent is not None and parent not in others:
             above = self._crossed.get(parent)
@@ -363,7 +363,7 @@ def _keys(value: Any) -> Iterator[str]:
 
 
 def _walk(value: Any) -> Iterator[Any]:
-    """Give a value and all that is in it, also in JSON that is held as text."""
+    """Yield a value and all that is in it, also in JSON that is held as text."""
     waiting = [value]
     while waiting:
         each = waiting.pop()
