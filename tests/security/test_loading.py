@@ -133,8 +133,9 @@ def watched(tmp_path_factory):
         )
         for number, outcome in enumerate(bodies(), 1)
     ]
-    for name, changed in (("sent", envelopes), ("other", envelopes[::-1])):
-        header = structs.replace(trace.header, id=trace.header.id[:-1] + ("Y" if name == "sent" else "Z"))
+    one, other = [letter for letter in "XYZ" if not trace.header.id.endswith(letter)][:2]
+    for name, last, changed in (("sent", one, envelopes), ("other", other, envelopes[::-1])):
+        header = structs.replace(trace.header, id=trace.header.id[:-1] + last)
         renumbered = tuple(structs.replace(each, seq=at, nth=at) for at, each in enumerate(changed, 1))
         write_trace(
             structs.replace(trace, header=header, envelopes=renumbered), str(folder / f"{name}.jsonl")
