@@ -92,6 +92,12 @@ class CrossingHandler(Protocol):
     def looked(self, crossing: Any, value: Any, *, at_end: bool = False) -> None:
         """Note the state of such an object after a step, or at its end."""
 
+    def detach(self, crossing: Any) -> Any:
+        """Return the program's objects that are kept of a crossing, and keep them no longer; None where nothing is kept."""
+
+    def attach(self, crossing: Any, objects: Any) -> None:
+        """Keep again what `detach` returned: the crossing is about to go on or to end."""
+
     def dropped(self, crossing: Any) -> None:
         """Note that what a call handed out is gone, and never came to its end."""
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from autochron._runtime.bare import bases_of, identity, space_of
 from autochron.crossing import streams
 from autochron.crossing.iterators import LAZY, Steps
+from autochron.crossing.kernel import SuspendableToken
 from autochron.crossing.ownership import is_shared, is_under_way
 from autochron.weaving.delegation import Begun, Relay
 
@@ -38,7 +39,8 @@ def adapt(crossing: Crossing, value: Any) -> Any:
         if value.cr_suspended or value.cr_running or is_shared(value):
             return None
         crossing.form = "awaitable"
-        return _guarded(crossing, _named(crossing, _awaited(crossing, value), value))
+        crossing.handed = _names_of(value)
+        return _guarded(crossing, _named(_awaited(SuspendableToken(crossing), value), value))
     if kind in _GENERATORS or kind in LAZY:
         return None if is_shared(value) else _iterator(crossing, value)
     if (_defines(kind, "__next__") or _defines(kind, "__anext__")) and crossing.handler.follows_object(
@@ -52,11 +54,12 @@ def adapt(crossing: Crossing, value: Any) -> Any:
     if _defines(kind, "_asyncio_future_blocking") or _is_of_a_pool(kind):
         crossing.form = "future"
         crossing.handed = {"task": _defines(kind, "get_coro"), "pending": not value.done()}
-        value.add_done_callback(lambda future: _future_done(crossing, future))
+        token = SuspendableToken(crossing)
+        value.add_done_callback(lambda future: _future_done(token, future))
         return value
     if _defines(kind, "__await__"):
         crossing.form = "awaitable"
-        return _guarded(crossing, _followed_type()(value, crossing))
+        return _guarded(crossing, _followed_type()(value, SuspendableToken(crossing)))
     return None
 
 
@@ -66,14 +69,17 @@ def _iterator(crossing: Crossing, value: Any) -> Any:
     crossing.form = "async_iterator" if kind is types.AsyncGeneratorType else "iterator"
     if kind in LAZY:
         crossing.handed = {"type": f"{kind.__module__}.{kind.__qualname__}"}
-        return LAZY[kind](Steps(crossing, value)) if crossing.handler.follows(crossing) else None
+        if not crossing.handler.follows(crossing):
+            return None
+        return LAZY[kind](Steps(SuspendableToken(crossing), value))
     begun = is_under_way(value)
-    make = _iterated if kind is types.GeneratorType else _iterated_async
-    stream = _named(crossing, make(crossing, value, begun), value)
+    crossing.handed = _names_of(value)
     if begun:
-        crossing.handed = {**(crossing.handed or {}), "begun": True}
+        crossing.handed["begun"] = True
     if not crossing.handler.follows(crossing):
         return None
+    make = _iterated if kind is types.GeneratorType else _iterated_async
+    stream = _named(make(SuspendableToken(crossing), value, begun), value)
     return begin(stream) if begun else _guarded(crossing, stream)
 
 
@@ -105,38 +111,41 @@ def begin(stream: Any) -> Any:
     raise AssertionError("a stream waits before its first item")
 
 
-def _named(crossing: Crossing, stand_in: Any, original: Any) -> Any:
+def _names_of(value: Any) -> dict[str, Any]:
+    return {"name": value.__name__, "qualname": value.__qualname__}
+
+
+def _named(stand_in: Any, original: Any) -> Any:
     stand_in.__name__ = original.__name__
     stand_in.__qualname__ = original.__qualname__
-    crossing.handed = {"name": original.__name__, "qualname": original.__qualname__}
     return stand_in
 
 
-async def _awaited(crossing: Crossing, awaitable: Any) -> Any:
-    _unbegun.pop(identity(crossing), None)
-    crossing.resumed()
+async def _awaited(token: SuspendableToken, awaitable: Any) -> Any:
+    _unbegun.pop(identity(token.crossing), None)
+    token.resumed()
     try:
         value = await awaitable
     except BaseException as error:
-        crossing.raised(error)
+        token.raised(error)
         raise
-    return crossing.ended(value)
+    return token.ended(value)
 
 
-def _iterated(crossing: Crossing, iterator: Any, begun: bool) -> Generator[Any, Any, Any]:  # noqa: FBT001 - see `begin`
-    _unbegun.pop(identity(crossing), None)
-    relay = Relay(crossing, iterator)
+def _iterated(token: SuspendableToken, iterator: Any, begun: bool) -> Generator[Any, Any, Any]:  # noqa: FBT001 - see `begin`
+    _unbegun.pop(identity(token.crossing), None)
+    relay = Relay(token, iterator)
     # The relay's own calls enter and leave; between them the crossing is left.
     try:
         value = yield from (Begun(relay) if begun else relay)
     except BaseException as error:
-        crossing.raised(error)
+        token.raised(error)
         raise
-    return crossing.ended(value)
+    return token.ended(value)
 
 
-async def _iterated_async(crossing: Crossing, iterator: Any, begun: bool) -> AsyncGenerator[Any, Any]:  # noqa: FBT001
-    _unbegun.pop(identity(crossing), None)
+async def _iterated_async(token: SuspendableToken, iterator: Any, begun: bool) -> AsyncGenerator[Any, Any]:  # noqa: FBT001
+    _unbegun.pop(identity(token.crossing), None)
     step: Any = iterator.__anext__
     arguments: tuple[Any, ...] = ()
     item: Any = None
@@ -146,22 +155,22 @@ async def _iterated_async(crossing: Crossing, iterator: Any, begun: bool) -> Asy
         if begun:
             begun = False  # see `begin`
         else:
-            crossing.resumed(sent, thrown)
+            token.resumed(sent, thrown)
             sent = thrown = None
             try:
                 item = await step(*arguments)
             except StopAsyncIteration:
-                crossing.ended(None)
+                token.ended(None)
                 return
             except BaseException as error:
-                crossing.raised(error)
+                token.raised(error)
                 raise
-            crossing.yielded(item)
+            token.yielded(item)
         try:
             sent = yield item
         except GeneratorExit as error:
             await iterator.aclose()
-            crossing.raised(error)
+            token.raised(error)
             raise
         except BaseException as error:
             thrown = error
@@ -184,10 +193,12 @@ def _is_of_a_pool(kind: type) -> bool:
     return futures is not None and issubclass(kind, futures.Future)
 
 
-def _future_done(crossing: Crossing, future: Any) -> None:
+def _future_done(token: SuspendableToken, future: Any) -> None:
+    crossing = token.crossing
     if crossing.done:
         return
     crossing.done = True
+    token.attach()
     if future.cancelled():
         module = "concurrent.futures" if _is_of_a_pool(type(future)) else "asyncio"
         crossing.handler.raised(crossing, sys.modules[module].CancelledError())
@@ -206,11 +217,11 @@ def _followed_type() -> Any:
     import wrapt  # lazy: 55 ms, and hardly any call hands out such an object
 
     class Followed(wrapt.ObjectProxy[Any]):
-        def __init__(self, value: Any, crossing: Crossing) -> None:
+        def __init__(self, value: Any, token: SuspendableToken) -> None:
             super().__init__(value)
-            self._self_crossing = crossing
+            self._self_token = token
 
         def __await__(self) -> Any:
-            return _awaited(self._self_crossing, self.__wrapped__).__await__()
+            return _awaited(self._self_token, self.__wrapped__).__await__()
 
     return Followed

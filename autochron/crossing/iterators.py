@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.kernel import SuspendableToken
 
 
 def _same(item: Any) -> Any:
@@ -51,32 +51,32 @@ BY_NAME = {f"{kind.__module__}.{kind.__qualname__}": make for kind, make in LAZY
 class Steps:
     """The items of an iterator, each told to its crossing as it is read. After an error it goes on as the iterator does."""
 
-    __slots__ = ("_crossing", "_iterator")
+    __slots__ = ("_iterator", "_token")
 
-    def __init__(self, crossing: Crossing, iterator: Iterator[Any]) -> None:
-        self._crossing = crossing
+    def __init__(self, token: SuspendableToken, iterator: Iterator[Any]) -> None:
+        self._token = token
         self._iterator = iterator
 
     def __iter__(self) -> Steps:
         return self
 
     def __del__(self) -> None:
-        crossing = getattr(self, "_crossing", None)  # a copy that failed has none
-        if crossing is not None and not crossing.done:
-            crossing.handler.dropped(crossing)
+        token = getattr(self, "_token", None)  # a copy that failed has none
+        if token is not None and not token.crossing.done:
+            token.crossing.handler.dropped(token.crossing)
 
     def __next__(self) -> Any:
-        crossing = self._crossing
-        if crossing.done:
+        token = self._token
+        if token.crossing.done:
             return next(self._iterator)
-        crossing.resumed()
+        token.resumed()
         try:
             item = next(self._iterator)
         except StopIteration:
-            crossing.ended(None)
+            token.ended(None)
             raise
         except BaseException as error:
-            crossing.raised(error)
+            token.raised(error)
             raise
-        crossing.yielded(item)
+        token.yielded(item)
         return item

@@ -20,6 +20,7 @@ from autochron.envelope.looks import LARGE, LargeLook, Look
 from autochron.envelope.types import label
 from autochron.inputs import Reader
 from autochron.recording.named_globals import MOST_MEMBERS, NamedGlobals, may_change
+from autochron.recording.weak_values import GONE, alive, weak
 from autochron.weaving.cells import CELL
 from autochron.weaving.gate import Point
 
@@ -203,9 +204,10 @@ class Watch:
         opaque: (parameter, value, surface) of the others.
         large: (name, value, length) of containers that are too large to be compared.
         stored: (name, where it stands, value) of globals and cells that the code assigns.
+        is_weak: whether the first three hold what they can weakly.
     """
 
-    __slots__ = ("_left", "_look", "arguments", "large", "opaque", "stored", "values")
+    __slots__ = ("_left", "_look", "arguments", "is_weak", "large", "opaque", "stored", "values")
 
     def __init__(self, look: Callable[[Any], bytes]) -> None:
         self._look = look
@@ -215,6 +217,31 @@ class Watch:
         self.opaque: list[tuple[str, Any, dict[str, Any]]] = []
         self.large: tuple[tuple[str, Any, int], ...] = ()
         self.stored: tuple[tuple[str, Any, Any], ...] = ()
+        self.is_weak = False
+
+    def weaken(self) -> None:
+        """Hold arguments weakly from now on: the call has returned, and what nobody else holds nobody sees changed."""
+        if self.is_weak:
+            return
+        self.arguments = tuple([weak(value) for value in self.arguments])
+        self.values = [(name, weak(value), look) for name, value, look in self.values]
+        self.opaque = [(name, weak(value), surface) for name, value, surface in self.opaque]
+        self.is_weak = True
+
+    def strengthen(self) -> None:
+        """Hold the arguments that still live."""
+        if not self.is_weak:
+            return
+        self.arguments = tuple([alive(held) for held in self.arguments])
+        self.values = [
+            (name, value, look) for name, held, look in self.values if (value := alive(held)) is not GONE
+        ]
+        self.opaque = [
+            (name, value, surface)
+            for name, held, surface in self.opaque
+            if (value := alive(held)) is not GONE
+        ]
+        self.is_weak = False
 
     def names(self) -> dict[int, str]:
         """Return the parameters by the `id` of their values."""
@@ -230,7 +257,15 @@ class Watch:
         if self._left <= 0:
             return None
         self._left -= sum(len(before) for _, _, before in self.values) + _SURFACE * len(self.opaque)
-        changed = self.changes()[0] if self._left > 0 else None
+        if self._left <= 0:
+            return None
+        is_weak = self.is_weak
+        self.strengthen()
+        try:
+            changed = self.changes()[0]
+        finally:
+            if is_weak:
+                self.weaken()
         self._left -= len(changed or b"")
         return changed
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from autochron.inputs import Inputs
     from autochron.model import BoundaryRule
     from autochron.ports import Serving
-    from autochron.recording import aliases, changes, drafts, named_globals
+    from autochron.recording import aliases, changes, drafts, named_globals, weak_values
     from autochron.recording.changes import Watch
     from autochron.recording.drafts import Draft, Print
 else:
@@ -44,6 +44,7 @@ else:
         "autochron.recording.changes",
         "autochron.recording.drafts",
         "autochron.recording.named_globals",
+        "autochron.recording.weak_values",
         call_inputs="autochron.inputs",
     )
 
@@ -327,6 +328,10 @@ class Recorder:
         if not streams.can_follow(cls) or not self.follows(crossing):
             return False
         crossing.handed = {"object": name}
+        if draft.inputs is None or not draft.inputs.deferred:
+            draft.arguments = ()
+            if draft.watch is not None:
+                draft.watch.weaken()
         return True
 
     def looked(self, crossing: Crossing, value: Any, *, at_end: bool = False) -> None:
@@ -354,6 +359,36 @@ class Recorder:
             crossing.record = None
         else:
             draft.let_go_of_bodies()
+
+    def detach(self, crossing: Crossing) -> tuple[tuple[Any, ...], Watch | None] | None:
+        """Return the program's objects that are kept of a crossing, and keep them no longer."""
+        draft = crossing.record
+        if type(draft) is not drafts.Draft:
+            return None
+        inputs = draft.inputs
+        if inputs is not None and inputs.deferred and crossing.point.function == "sync":
+            return None  # if it is dropped and never read, its arguments are all there is to say
+        arguments, watched = draft.arguments, draft.watch
+        if (
+            crossing.point.function == "sync"
+        ):  # it has returned: its arguments die as if we didn't look at them
+            arguments = tuple([weak_values.weak(value) for value in arguments])
+            if watched is not None:
+                watched.weaken()
+        draft.arguments, draft.watch = (), None
+        return arguments, watched
+
+    def attach(self, crossing: Crossing, objects: tuple[tuple[Any, ...], Watch | None]) -> None:
+        """Keep again what `detach` returned."""
+        if crossing.seq not in self._open:
+            return
+        arguments, watched = objects
+        if crossing.point.function == "sync":
+            arguments = tuple([weak_values.alive(held) for held in arguments])
+            if watched is not None:
+                watched.strengthen()
+        draft: Draft = crossing.record
+        draft.arguments, draft.watch = arguments, watched
 
     def dropped(self, crossing: Crossing) -> None:
         """Let go of what is kept of a crossing that nobody can bring to its end any more."""
@@ -490,6 +525,8 @@ class Recorder:
         """Hand over what has ended; again when the bodies beneath were read, if they still are."""
         watched = draft.watch
         if watched is not None:
+            if watched.is_weak:
+                watched.strengthen()
             draft.changed, beyond = watched.changes()
             if beyond:
                 draft.add_opaque(beyond)

@@ -315,6 +315,12 @@ class Director:
             return False
         return running.mode == "live" or not running.served
 
+    def detach(self, crossing: Crossing) -> None:
+        """Nothing: what runs is compared by what was noted of it."""
+
+    def attach(self, crossing: Crossing, objects: Any) -> None:
+        """Nothing: `detach` returned nothing."""
+
     def dropped(self, crossing: Crossing) -> None:
         """Nothing: what never ends is told of when the program does."""
 

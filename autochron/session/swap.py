@@ -12,7 +12,7 @@ from msgspec import structs
 from msgspec.json import decode
 
 from autochron._runtime.unpatched import os
-from autochron.crossing.kernel import Crossing
+from autochron.crossing.kernel import Crossing, SuspendableToken
 from autochron.errors import PlanError
 from autochron.model import Place, Rules, SwapRule, Target
 from autochron.project import module_names
@@ -304,7 +304,7 @@ class Swapping:
                 swap.reached[-1] += 1
             return None
         token = self._inner.enter(point, arguments)
-        if token is None or type(token) is Crossing:
+        if token is None or type(token) in (Crossing, SuspendableToken):
             return Swapped(swap, token, point, arguments)
         return token
 
@@ -314,7 +314,9 @@ class Swapped:
 
     __slots__ = ("_arguments", "_point", "_stream", "_swap", "_thrown", "_token")
 
-    def __init__(self, swap: Swap, token: Crossing | None, point: Point, arguments: tuple[Any, ...]) -> None:
+    def __init__(
+        self, swap: Swap, token: Crossing | SuspendableToken | None, point: Point, arguments: tuple[Any, ...]
+    ) -> None:
         self._swap = swap
         self._token = token
         self._stream: Any = None

@@ -305,3 +305,127 @@ def test_a_crossing_and_a_lane_leave_nothing_to_the_garbage_collector(program):
     recorded = processes.autochron(program, "run", "--quiet", "agent.py")
     assert (recorded.status, recorded.said) == (0, "")
     assert recorded.text == plain.text == "[]\n"
+
+
+SUSPENDED_LIB = """
+import itertools
+class Held:
+    "Something that keeps what it reads from; `kept` is part of a cycle with it."
+    kept = None
+    def items(self):
+        yield self
+        yield self
+    async def later(self, future):
+        await future
+    async def stream(self):
+        yield self
+        yield self
+    def from_generator(self): return (each for each in [self, self])
+    def from_map(self): return map(lambda each: each, [self, self])
+    def from_chain(self): return itertools.chain([self], [self])
+    def from_coroutine(self, future): return self._later(future)
+    async def _later(self, future): await future
+    def future(self, loop): return loop.create_future()
+    def pages(self): return Pages(self)
+    def unrelated(self): return (each for each in [1, 2])
+class Pages:
+    def __init__(self, held): self.held = held
+    def __iter__(self): return self
+    def __next__(self): return 1
+"""
+
+SUSPENDED = """
+import asyncio, gc, sys, warnings, weakref
+import lib
+
+warnings.simplefilter("ignore")
+sys.unraisablehook = lambda _: None
+LOOP = asyncio.new_event_loop()
+
+def step(awaitable):
+    try:
+        awaitable.send(None)
+    except StopIteration:
+        pass
+
+def stream(held):
+    held.kept = held.stream()
+    step(held.kept.__anext__())
+
+def waiting(held, make):
+    held.kept = make(LOOP.create_future())
+    held.kept.send(None)
+
+def keep(make, steps):
+    def use(held):
+        held.kept = make(held)
+        for _ in range(steps):
+            next(held.kept)
+    return use
+
+WAYS = {
+    "a stream": stream,
+    "a coroutine": lambda held: waiting(held, held.later),
+    "a returned coroutine": lambda held: waiting(held, held.from_coroutine),
+    "a future": lambda held: setattr(held, "kept", held.future(LOOP)),
+    "a receiver that only the crossing knew": lambda held: keep(lib.Held.unrelated, 1)(held),
+} | {
+    f"{name}, {steps} read": keep(getattr(lib.Held, name), steps)
+    for name in ("items", "from_generator", "from_map", "from_chain", "pages")
+    for steps in (0, 1)
+}
+
+for way, use in WAYS.items():
+    held = lib.Held()
+    seen = weakref.ref(held)
+    use(held)
+    del held
+    gc.collect()  # at once: what is written later holds nothing of it either
+    if seen() is not None:
+        print(way)
+LOOP.close()
+"""
+
+
+def test_suspended_code_that_is_dropped_in_a_cycle_is_collected(program):
+    (program / "lib.py").write_text(SUSPENDED_LIB)
+    (program / "agent.py").write_text(SUSPENDED)
+    plain = processes.python(program, "agent.py")
+    recorded = processes.autochron(program, "run", "agent.py")
+    assert (recorded.status, recorded.text) == (plain.status, plain.text) == (0, ""), recorded.said
+
+
+CACHED = """
+import gc
+import lib
+from functools import cached_property
+
+class Reader:
+    @cached_property
+    def items(self): return lib.from_nothing(self)
+    def __del__(self): print("closed", flush=True)
+
+gc.disable()
+for steps in (0, 1, 2):
+    reader = Reader()
+    for _ in range(steps):
+        next(reader.items)
+    reader.items
+    del reader
+    print("after", steps, flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    "made", ["(each for each in [1, 2])", "map(abs, [1, 2])", "iter(Pages())", "Pages()"]
+)
+def test_what_a_call_was_given_dies_with_its_owner_while_the_result_is_read(program, made):
+    (program / "lib.py").write_text(
+        "class Pages:\n    def __iter__(self): return self\n    def __next__(self): return 1\n"
+        f"def from_nothing(reader): return {made}\n"
+    )
+    (program / "agent.py").write_text(CACHED)
+    plain = processes.python(program, "agent.py")
+    recorded = processes.autochron(program, "run", "agent.py")
+    assert (recorded.status, recorded.text) == (plain.status, plain.text), recorded.said
+    assert plain.text.startswith("closed\nafter 0\n")
