@@ -36,14 +36,14 @@ def find_rule_file(start: str | os.PathLike[str] | None = None) -> str | None:
 def default_store(
     rule_file: str | os.PathLike[str] | None, folder: str | os.PathLike[str] | None = None
 ) -> str:
-    """Give the path of the store beside the rule file, else in `folder`, the working folder unless given."""
+    """Return the path of the store beside the rule file, else in `folder`, the working folder unless given."""
     if rule_file is not None:
         return os.path.join(os.path.dirname(os.path.abspath(rule_file)), STORE)
     return os.path.join(os.path.abspath(folder if folder is not None else os.curdir), STORE)
 
 
 def _has_table(path: str) -> bool:
-    """Tell whether a pyproject.toml has a `[tool.autochron]` table, parsing it only where it may."""
+    """Return whether a pyproject.toml has a `[tool.autochron]` table, parsing it only where it may."""
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -62,6 +62,6 @@ def _has_table(path: str) -> bool:
 
 
 def _may_open(line: bytes) -> bool:
-    """Tell whether a line may open it: `[tool.autochron`, `[tool]`, `tool.autochron = {`, or quoted."""
+    """Return whether a line may open it: `[tool.autochron`, `[tool]`, `tool.autochron = {`, or quoted."""
     bare = line.strip().translate(None, b" \t\"'[")
     return bare.startswith((b"tool.autochron", b"tool]", b"tool="))

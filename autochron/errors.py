@@ -121,7 +121,7 @@ class DivergenceError(AutochronError):
         self.tree = tuple(tree)
 
     def __str__(self) -> str:
-        """Give the message, and the tree below it."""
+        """Return the message, and the tree below it."""
         more = len(self.divergences) - 1
         first = super().__str__() + (f", and {more} more" if more > 0 else "")
         return "\n".join([first, *self.tree])

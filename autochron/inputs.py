@@ -79,7 +79,7 @@ class Inputs:
             self.read = lambda arguments: (names, arguments)
 
     def growing(self, lane: str) -> Growing:
-        """Give what writes the inputs of a lane, at the cost of what is new in them."""
+        """Return what writes the inputs of a lane, at the cost of what is new in them."""
         growing = self._growing.get(lane)
         if growing is None:
             if len(self._growing) >= _MAX_LANES:
@@ -129,7 +129,7 @@ def with_request_body(body: bytes, parameter: str, content: bytes) -> bytes:
 
 
 def inputs_of(crossing: Crossing) -> Inputs:
-    """Give how a crossing's input is read: decided once for a rule at a definition."""
+    """Return how a crossing's input is read: decided once for a rule at a definition."""
     boundary = crossing.boundary
     inputs: Inputs | None = boundary.inputs
     if inputs is None:
@@ -173,7 +173,7 @@ _BODY = b'{"body":'
 
 
 def request_input(wire: Wire) -> bytes:
-    """Give the input of a model crossing as the provider gets it: method, path and body."""
+    """Return the input of a model crossing as the provider gets it: method, path and body."""
     head = _head(wire)
     content = wire.content
     if not content:
@@ -182,7 +182,7 @@ def request_input(wire: Wire) -> bytes:
 
 
 def request_body(body: bytes, wire: Wire) -> bytes | None:
-    """Give the request's body as it stands in the input of a crossing; None where that was shaped otherwise."""
+    """Return the request's body as it stands in the input of a crossing; None where that was shaped otherwise."""
     rest = b"," + _head(wire)[1:]
     return body[len(_BODY) : -len(rest)] if body.startswith(_BODY) and body.endswith(rest) else None
 
@@ -196,7 +196,7 @@ _COMPACT = re.compile(rb'[\[{](?:[\[{]|"[^"\\]{0,64}":[^\s])').match
 
 
 def json_or_stored(content: bytes) -> bytes:
-    """Give a request's body as compact JSON if it is JSON, else as a stored body."""
+    """Return a request's body as compact JSON if it is JSON, else as a stored body."""
     if content[:1] in {b"{", b"["}:
         try:
             if _COMPACT(content) and b"\n" not in content:

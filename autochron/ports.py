@@ -27,7 +27,7 @@ class Token(Protocol):
         """Note that the consumer came back."""
 
     def substituted(self, argument: Any) -> Any:
-        """Give what the body gets for the argument that its point says may be replaced; asked before the body runs."""
+        """Return what the body gets for the argument that its point says may be replaced; asked before the body runs."""
 
 
 class Serving(Protocol):
@@ -36,19 +36,19 @@ class Serving(Protocol):
     def __bool__(self) -> bool: ...
 
     def outcome(self) -> tuple[BaseException | None, Any]:
-        """Give (error, value) for a function; an error is raised from the woven frame."""
+        """Return (error, value) for a function; an error is raised from the woven frame."""
 
     def outcome_async(self) -> Any:
-        """Give an awaitable of (error, value), for a coroutine function."""
+        """Return an awaitable of (error, value), for a coroutine function."""
 
     def items(self) -> Any:
-        """Give a generator that yields the items and returns (error, value), for a generator function."""
+        """Return a generator that yields the items and returns (error, value), for a generator function."""
 
     def step_async(self, sent: Any) -> Any:
-        """Give an awaitable of (done, error, item), for an asynchronous generator function; `sent` came for the last item."""
+        """Return an awaitable of (done, error, item), for an asynchronous generator function; `sent` answers the last."""
 
     def thrown(self, error: BaseException) -> bool:
-        """Tell whether what was thrown into an asynchronous generator function leaves it; if not, a step comes next."""
+        """Return whether what was thrown into an asynchronous generator function leaves it; if not, a step comes next."""
 
 
 class WovenHandler(Protocol):
@@ -81,13 +81,13 @@ class CrossingHandler(Protocol):
         """Note what the consumer of a stream sent or threw into it."""
 
     def substituted(self, crossing: Any, argument: Any) -> Any:
-        """Give what the body gets for the argument that a rule's `outcome` names."""
+        """Return what the body gets for the argument that a rule's `outcome` names."""
 
     def follows(self, crossing: Any) -> bool:
-        """Tell whether an iterator that a call hands out is to be followed item by item."""
+        """Return whether an iterator that a call hands out is to be followed item by item."""
 
     def follows_object(self, crossing: Any, value: Any) -> bool:
-        """Tell whether an object that a call hands out is to be followed step by step."""
+        """Return whether an object that a call hands out is to be followed step by step."""
 
     def looked(self, crossing: Any, value: Any, *, at_end: bool = False) -> None:
         """Note the state of such an object after a step, or at its end."""
@@ -154,16 +154,16 @@ class Record(Protocol):
         """Read the envelope of an address."""
 
     def boundaries(self) -> Sequence[Crossed]:
-        """Tell what was crossed: each name, kind and site once, in order of first start."""
+        """Return what was crossed: each name, kind and site once, in order of first start."""
 
     def names(self) -> Collection[str]:
-        """Tell by which names."""
+        """Return by which names."""
 
     def sites(self) -> Collection[str]:
-        """Tell where: the sites that rules are for, each once, in order of first start."""
+        """Return where: the sites that rules are for, each once, in order of first start."""
 
     def parents(self, names: Collection[str], kinds: Collection[str], after: int | None = None) -> set[int]:
-        """Give the seqs of what encloses, at any depth, a crossing of one of these names or kinds, or one after `after`."""
+        """Return the seqs of what encloses, at any depth, a crossing of one of these names or kinds, or one after `after`."""
 
 
 class Store(Protocol):
@@ -194,7 +194,7 @@ class Store(Protocol):
         """List the traces, oldest first."""
 
     def find(self, reference: str) -> str:
-        """Give the id that a name, an id, its prefix or `last` means; TraceNotFoundError says what is near."""
+        """Return the id that a name, an id, its prefix or `last` means; TraceNotFoundError says what is near."""
 
     def outline(self, reference: str) -> tuple[Header, Footer | None]:
         """Read header and footer."""

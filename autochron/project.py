@@ -56,7 +56,7 @@ class Project:
         return not path.startswith(self._libraries) and f"{os.sep}site-packages{os.sep}" not in path
 
     def _name(self, file: str) -> str:
-        """Give a file's path relative to the root where it lies below it."""
+        """Return a file's path relative to the root where it lies below it."""
         path = _abspath(file)
         inside = path.startswith(os.path.join(self.root, ""))
         return os.path.relpath(path, self.root).replace(os.sep, "/") if inside else path
@@ -73,7 +73,7 @@ def _dotted(path: str, top: str) -> str:
 
 
 def _libraries() -> tuple[str, ...]:
-    """Give the folders of the standard library and of autochron."""
+    """Return the folders of the standard library and of autochron."""
     return (os.path.join(os.path.dirname(os.path.abspath(os.__file__)), ""), _PACKAGE)
 
 
@@ -145,7 +145,7 @@ def _name_of_lambda(frame: FrameType) -> str:
 
 
 def line_of_project(project: Project, depth: int) -> str | None:
-    """Give `file:line` of the innermost frame that is the project's, from the caller's caller outward."""
+    """Return `file:line` of the innermost frame that is the project's, from the caller's caller outward."""
     frame: FrameType | None = getframe(depth)
     while frame is not None:
         if project.owns(frame.f_code.co_filename):

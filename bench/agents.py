@@ -20,7 +20,7 @@ def plain(name: str, kind: str) -> Callable[[Any], Any]:
 
 
 def agents(mark: Mark) -> dict[str, Agent]:
-    """Give the six agents, marked."""
+    """Return the six agents, marked."""
     return {build.__name__: build(mark) for build in (refund, invoice, trade, email, payout, deletion)}
 
 

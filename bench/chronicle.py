@@ -58,7 +58,7 @@ class Guarded(Struct, frozen=True):
 
 
 def guarded_tools(folder: Path) -> list[Guarded]:
-    """Give the guarded tools of an unpacked source, in the paper's order."""
+    """Return the guarded tools of an unpacked source, in the paper's order."""
     return [
         Guarded(name, without_marks(Path(each.file).read_text(encoding="utf-8")), each.function)
         for name, each in _theirs(folder).items()
@@ -96,7 +96,7 @@ def compare(folder: Path) -> bool:
 
 
 def _ours(tool: Guarded) -> list[str]:
-    """Give the bodies of our mutants, as trees."""
+    """Return the bodies of our mutants, as trees."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "guarded.py").write_text(tool.source, encoding="utf-8")

@@ -24,7 +24,7 @@ Message = dict[str, Any]
 
 
 def tools() -> list[Message]:
-    """Give eight tool schemas."""
+    """Return eight tool schemas."""
     names = (
         "find_order",
         "find_customer",
@@ -72,7 +72,7 @@ def _call(turn: int) -> Message:
 
 
 def answer(messages: list[Message]) -> Message:
-    """Give a model's answer: it looks at one order after another."""
+    """Return a model's answer: it looks at one order after another."""
     turn = len(messages) // 2
     return {"role": "assistant", "content": f"Let me look at order {turn} next.", "tool_calls": [_call(turn)]}
 
@@ -162,7 +162,7 @@ class Sdk:
 
 
 def client(*, asks: bool = True) -> Any:
-    """Give an OpenAI client on a mock transport; `asks` tells whether the model asks for a tool."""
+    """Return an OpenAI client on a mock transport; `asks` tells whether the model asks for a tool."""
     import httpx2
     from openai import OpenAI
 
@@ -197,7 +197,7 @@ def client(*, asks: bool = True) -> Any:
 
 
 def pack_rules() -> Rules:
-    """Give rules that are the packs alone; activating them twice weaves once."""
+    """Return rules that are the packs alone; activating them twice weaves once."""
     return load_rules(None)
 
 
@@ -258,7 +258,7 @@ def _record(form: Functions | Sdk, turns: int, path: str) -> None:
 
 
 def _peer(folder: str) -> Peer | None:
-    """Give what holds a conversation of a length with agent-chronicle, and the store that it makes."""
+    """Return what holds a conversation of a length with agent-chronicle, and the store that it makes."""
     if not has_peer():
         return None
     form, made = Functions(marks.theirs), _Store(folder, "theirs")

@@ -92,7 +92,7 @@ def _arm(times: Sequence[float]) -> Arm:
 
 
 def _interval(on: Sequence[float], off: Sequence[float]) -> tuple[float, float]:
-    """Give the difference of means, and half of its 95 % interval, by Welch's test: the two need not vary alike."""
+    """Return the difference of means, and half of its 95 % interval, by Welch's test: the two need not vary alike."""
     parts = [statistics.variance(each) / len(each) for each in (on, off)]
     variance = sum(parts)
     freedom = variance**2 / sum(
@@ -102,7 +102,7 @@ def _interval(on: Sequence[float], off: Sequence[float]) -> tuple[float, float]:
 
 
 def quantile(freedom: float) -> float:
-    """Give Student's quantile for 95 %, by the expansion of Cornish and Fisher: 0.3 % too small at 4 degrees, less above."""
+    """Return Student's quantile for 95 %, by the expansion of Cornish and Fisher: 0.3 % too small at 4 degrees."""
     z = statistics.NormalDist().inv_cdf(0.975)
     terms = (
         z,

@@ -92,7 +92,7 @@ def _keep(trace: Trace, path: str) -> None:
 
 
 def _cases_of_peer(folder: Path, turns: int) -> dict[str, Case]:
-    """Give the same of agent-chronicle; its replay is told from its load."""
+    """Return the same of agent-chronicle; its replay is told from its load."""
     from chronicle.execution_graph import ExecutionGraph
     from chronicle.replay.plan import ReplayPlan
     from chronicle.session import reset_session
@@ -156,7 +156,7 @@ def _figures(turns: int, times: dict[str, list[float]]) -> Iterable[Figure]:
 
 
 def _large(crossings: int) -> Iterator[Envelope]:
-    """Give what `step` below crosses; not recorded, which would take the better part of a minute."""
+    """Yield what `step` below crosses; not recorded, which would take the better part of a minute."""
     for seq in range(1, crossings + 1):
         yield Envelope(
             seq=seq,
@@ -212,7 +212,7 @@ def run_large(size: Size) -> Iterable[Figure]:
 
 
 def _memory() -> float:
-    """Give the most megabytes that this process has taken."""
+    """Return the most megabytes that this process has taken."""
     try:
         # Not `getrusage`: on Linux that is at least what the parent took when it started us.
         with open("/proc/self/status", encoding="ascii") as file:

@@ -34,7 +34,7 @@ class Figure(Struct, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> str:
-        """Tell whether the target is held."""
+        """Return whether the target is held."""
         if self.target is None:
             return ""
         return "ok" if self.value <= self.target else "MISSED"
@@ -56,7 +56,7 @@ TINY = Size(rounds=1, repeat=1, turns=(2, 3, 4), crossings=20)
 
 
 def has_peer() -> bool:
-    """Tell whether agent-chronicle is installed."""
+    """Return whether agent-chronicle is installed."""
     return importlib.util.find_spec(PEER) is not None
 
 
@@ -82,15 +82,15 @@ def turn_about(
 
 
 def over(times: Mapping[str, Sequence[float]], name: str, baseline: str) -> float:
-    """Give what a case takes longer than its baseline: the median over the rounds."""
+    """Return what a case takes longer than its baseline: the median over the rounds."""
     return statistics.median(each - base for each, base in zip(times[name], times[baseline], strict=True))
 
 
 def ratio(times: Mapping[str, Sequence[float]], name: str, baseline: str) -> float:
-    """Give how many times a case takes as long as its baseline: the median over the rounds."""
+    """Return how many times a case takes as long as its baseline: the median over the rounds."""
     return statistics.median(each / base for each, base in zip(times[name], times[baseline], strict=True))
 
 
 def medians(times: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """Give the median of each case."""
+    """Return the median of each case."""
     return {name: statistics.median(each) for name, each in times.items()}

@@ -194,7 +194,7 @@ class _Trials:
         return sum(_processor(each) for each in _processes(self.sessions))
 
     def resident(self) -> float:
-        """Give the megabytes of the servers; a page that a server and its fork at the cut share counts for both."""
+        """Return the megabytes of the servers; a page that a server and its fork at the cut share counts for both."""
         return sum(_resident(each) for each in _processes(self.sessions))
 
     def end(self) -> None:
@@ -314,7 +314,7 @@ def _by_cosmic_ray(folder: Path, mutants: Sequence[Mutant]) -> float:
 
 
 def _processes(sessions: set[int]) -> list[int]:
-    """Give the processes of some sessions."""
+    """Return the processes of some sessions."""
     found = []
     for each in filter(str.isdecimal, os.listdir("/proc")):
         with suppress(ProcessLookupError):  # it has ended since
@@ -324,14 +324,14 @@ def _processes(sessions: set[int]) -> list[int]:
 
 
 def _resident(process: int) -> float:
-    """Give the megabytes that a process has in memory; 0 is this one."""
+    """Return the megabytes that a process has in memory; 0 is this one."""
     with open(f"/proc/{process or 'self'}/status", encoding="ascii") as file:
         line = next(line for line in file if line.startswith("VmRSS:"))
     return int(line.split()[1]) / 1024
 
 
 def _processor(process: int) -> float:
-    """Give the seconds of the processor that a process and its ended children have had."""
+    """Return the seconds of the processor that a process and its ended children have had."""
     with open(f"/proc/{process}/stat", encoding="utf-8") as file:
         fields = file.read().rpartition(")")[2].split()
     return sum(int(each) for each in fields[11:15]) / os.sysconf("SC_CLK_TCK")

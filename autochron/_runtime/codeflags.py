@@ -15,7 +15,7 @@ CO_ASYNC_GENERATOR = 512
 
 
 def function_kind(code: CodeType) -> str:
-    """Tell what calling a function with this code gives: `sync`, `coroutine`, `generator` or `async_generator`."""
+    """Return what calling a function with this code gives: `sync`, `coroutine`, `generator` or `async_generator`."""
     if code.co_flags & CO_ASYNC_GENERATOR:
         return "async_generator"
     if code.co_flags & (CO_COROUTINE | CO_ITERABLE_COROUTINE):
@@ -24,7 +24,7 @@ def function_kind(code: CodeType) -> str:
 
 
 def parameter_names(code: CodeType) -> tuple[tuple[str, ...], tuple[str | None, str | None]]:
-    """Give the names of all parameters in the order of the frame's slots, and those of `*args` and `**kwargs`."""
+    """Return the names of all parameters in the order of the frame's slots, and those of `*args` and `**kwargs`."""
     count = code.co_argcount + code.co_kwonlyargcount
     args = kwargs = None
     if code.co_flags & CO_VARARGS:

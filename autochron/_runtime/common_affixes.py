@@ -6,7 +6,7 @@ FIRST_STEP = 64
 
 
 def common_prefix(first: bytes, second: bytes, limit: int, hint: int = 0) -> int:
-    """Give how many leading bytes two bodies have in common, `limit` at most.
+    """Return how many leading bytes two bodies have in common, `limit` at most.
 
     `startswith` with a view compares in C and copies nothing, so the cost is one memcmp over what is common
     plus some thirty calls. `hint` is a length that is likely to be common.
@@ -31,7 +31,7 @@ def common_prefix(first: bytes, second: bytes, limit: int, hint: int = 0) -> int
 
 
 def common_suffix(first: bytes, second: bytes, limit: int, hint: int = 0) -> int:
-    """Give how many trailing bytes two bodies have in common, `limit` at most; see `common_prefix`."""
+    """Return how many trailing bytes two bodies have in common, `limit` at most; see `common_prefix`."""
     view = memoryview(second)
     end, other_end = len(first), len(second)
     low, step, high = 0, FIRST_STEP, limit

@@ -36,7 +36,7 @@ def take() -> None:
 
 
 def current() -> str:
-    """Give the seed of this process; empty where chance has chosen it."""
+    """Return the seed of this process; empty where chance has chosen it."""
     if _taken:
         return _taken[0]
     seed = os.environ.get(VARIABLE, "")
@@ -49,7 +49,7 @@ def choose() -> str:
 
 
 def chosen(seed: str) -> dict[str, str]:
-    """Give what a command of ours is told to have this seed, and take that out of its environment again."""
+    """Return what a command of ours is told to have this seed, and take that out of its environment again."""
     return {VARIABLE: seed, _OURS: f"{seed},{os.environ.get(VARIABLE, '')}"}
 
 
@@ -73,7 +73,7 @@ def start_again(seed: str) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """Give the variables that this process was started with.
+    """Return the variables that this process was started with.
 
     Where no locale is set, Python turns to UTF-8, which its flags tell, and sets LC_CTYPE for the processes to come (PEP 538
     and 540). Was that there from the start, there would be no such flag.

@@ -77,12 +77,12 @@ def import_late_modules() -> None:
 
 
 def late(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """Give a pattern that is compiled when it is first used."""
+    """Return a pattern that is compiled when it is first used."""
     return _Late(re.compile, pattern, flags)  # type: ignore[return-value]  # does all that a pattern does
 
 
 def late_decoder(wanted: type[T]) -> Decoder[T]:
-    """Give a decoder of JSON that is made when it is first used: it looks at every field of a type, and of theirs."""
+    """Return a decoder of JSON that is made when it is first used: it looks at every field of a type, and of theirs."""
     return _Late(Decoder, wanted)  # type: ignore[return-value]  # does all that a decoder does
 
 

@@ -56,7 +56,7 @@ def _lines_of(code: CodeType) -> int:
 
 
 def shown_on(stream: TextIO) -> Progress | None:
-    """Give the progress for a terminal; None elsewhere."""
+    """Return the progress for a terminal; None elsewhere."""
     is_terminal: Callable[[], bool] | None = getattr(stream, "isatty", None)
     try:
         return Progress(stream) if is_terminal is not None and is_terminal() else None

@@ -1,4 +1,4 @@
-"""Tell the program's own interruptions from faults of ours.
+"""Distinguish the program's own interruptions from faults of ours.
 
 A signal handler runs between any two instructions of the main thread, ours too. What it raises there, such as the end of
 a time limit, is meant for the program and must not be taken for a fault of what it interrupted.
@@ -14,7 +14,7 @@ from autochron._runtime.frame_locals import locals_of
 
 
 def is_interruption(error: BaseException) -> bool:
-    """Tell whether a signal handler raised an error that went through the caller.
+    """Return whether a signal handler raised an error that went through the caller.
 
     By the traceback: a handler is called with a number and the very frame that it interrupts. Not by wrapping the handlers
     when they are set: some were set before, and whoever asks for them must get them as they are.
@@ -31,7 +31,7 @@ def is_interruption(error: BaseException) -> bool:
 
 
 def _arguments(frame: FrameType) -> Iterator[Any]:
-    """Give the positional arguments of a frame, those that `*args` caught too."""
+    """Yield the positional arguments of a frame, those that `*args` caught too."""
     code = frame.f_code
     values = locals_of(frame)
     for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + 1]:

@@ -115,7 +115,7 @@ def listen_to_output(kept: Callable[[bytes], None], *, errors: bool = False) -> 
 
 
 def listen_to_prints(note: Callable[[str], None], *, any_stream: bool = False) -> Callable[[], None]:
-    """Tell of each text when it is printed, which may be long before it reaches the buffer; gives the undo.
+    """Report each text when it is printed, which may be long before it reaches the buffer; gives the undo.
 
     With `any_stream` also where a test or a block has put another text stream in the place of the process's own.
     """
@@ -177,7 +177,7 @@ _TAKING = ("read", "readline", "readlines")
 
 
 def _listen_to_taking(stream: io.TextIOWrapper, taken: Taken) -> Callable[[], None]:
-    """Tell how much is read by the methods of a stream, and by those of its buffer that it does not call itself."""
+    """Return how much is read by the methods of a stream, and by those of its buffer that it does not call itself."""
     is_inside = [False]
 
     def listening(owner: Any, name: str, kind: str) -> Callable[..., Any]:

@@ -70,11 +70,11 @@ class Values:
         self.watch.on(sources=self.asked.sources())
 
     def answers(self, source: Source) -> bool:
-        """Tell whether a source's value may come from elsewhere than the source."""
+        """Return whether a source's value may come from elsewhere than the source."""
         return form_of(source) is not None
 
     def altered(self, line: Line, draw: Draw, kept: Any) -> Any:
-        """Give what is served in the place of what was recorded: that itself."""
+        """Return what is served in the place of what was recorded: that itself."""
         return kept
 
     def record(self) -> None:
@@ -105,7 +105,7 @@ class Values:
         self._hold(self._recorded(record) if record.header.ambient else frozenset())
 
     def _recorded(self, record: Record) -> frozenset[Key]:
-        """Give the lines of a trace's values that no table of today's rules means better."""
+        """Return the lines of a trace's values that no table of today's rules means better."""
         found = [key_of(each.name, each.site) for each in record.boundaries() if each.kind == "ambient"]
         return frozenset(key for key in found if key is not None and not self.asked.names(key.call, key.file))
 
@@ -120,7 +120,7 @@ class Values:
         self.watch.review()
 
     def _sleep(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Through | None:
-        """Give how a sleep goes: in a replay, outside what is live, nobody waits for time to pass.
+        """Return how a sleep goes: in a replay, outside what is live, nobody waits for time to pass.
 
         Where all clocks of the project are served. Not where another thread, an event loop, a process or a signal may be
         waited for.
@@ -138,7 +138,7 @@ class Values:
         return None if may_race else _pass_over
 
     def _through(self, line: Line) -> Through | None:
-        """Give how a line's calls go; None where their values are not asked for."""
+        """Return how a line's calls go; None where their values are not asked for."""
         source = line.source
         form = form_of(source)
         if form is None:
@@ -185,7 +185,7 @@ def _is_never() -> bool:
 
 
 def _waits_for(signal: Any) -> bool:
-    """Tell whether a timer is set whose signal may end a sleep."""
+    """Return whether a timer is set whose signal may end a sleep."""
     return hasattr(signal, "getitimer") and signal.getitimer(signal.ITIMER_REAL)[0] > 0
 
 
@@ -208,7 +208,7 @@ class _Crossing:
         self.through: Through = self._plain() if form is PLAIN and not owner.alters else self._apart(form)
 
     def _plain(self) -> Through:
-        """Give how a call goes whose value is kept as it is: most are, so nothing is made for it."""
+        """Return how a call goes whose value is kept as it is: most are, so nothing is made for it."""
         point, owner, call, is_kept = self._point, self._owner, self._call, self._is_kept
 
         def through(original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -237,7 +237,7 @@ class _Crossing:
         return through
 
     def _apart(self, form: Form) -> Through:
-        """Give how a call goes of which something else is kept than its value."""
+        """Return how a call goes of which something else is kept than its value."""
         point, owner, call = self._point, self._owner, self._call
 
         def through(original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -300,7 +300,7 @@ class _Crossing:
 
 
 def _instead(inventor: Inventor, call: str, source: Callable[..., Any], token: Any) -> Callable[..., Any]:
-    """Give what is called in the place of a source where its value is to be made up."""
+    """Return what is called in the place of a source where its value is to be made up."""
     running = token.record
     if type(running) is Running and running.mode == "invented":
         return inventor.instead(call, source, token.root.lane, token.name)
@@ -326,7 +326,7 @@ def _point(line: Line, file: str, name: str | None) -> Point:
 
 
 def is_live() -> bool:
-    """Tell whether the innermost open crossing is live in a replay."""
+    """Return whether the innermost open crossing is live in a replay."""
     current = CURRENT.get(None)
     crossing = current if current is None or type(current) is Crossing else current.parent
     if type(crossing) is Remote:

@@ -57,7 +57,7 @@ class Inventor:
             self._latest[call] = (value, unpatched.perf_counter_ns())
 
     def instead(self, call: str, original: Callable[..., Any], lane: str, name: str) -> Callable[..., Any]:
-        """Give what is called in the place of a source."""
+        """Return what is called in the place of a source."""
         if call in self._latest:
             return lambda: self._gone_on(call)
         owner, _, function = call.rpartition(".")

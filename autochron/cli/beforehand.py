@@ -19,7 +19,7 @@ _FIRST_LINE = 1 << 16
 
 
 def seed_of(words: Sequence[str]) -> str:
-    """Give the seed for what `replay` is given; empty where there is none, or where it takes more to tell."""
+    """Return the seed for what `replay` is given; empty where there is none, or where it takes more to tell."""
     if not words or words[0].startswith("-"):
         return ""
     try:
@@ -62,7 +62,7 @@ def _stored(reference: str, words: Sequence[str]) -> bytes:
 
 
 def _given(option: str, words: Sequence[str]) -> str:
-    """Give the value of an option of ours, with `=` or as the next word; the last one counts."""
+    """Return the value of an option of ours, with `=` or as the next word; the last one counts."""
     value = ""
     for at, word in enumerate(words):
         if word == "--":

@@ -113,7 +113,7 @@ def _suggest(parsed: Parsed, start: str) -> int:
 
 
 def _found(parsed: Parsed, loaded: Rules) -> tuple[Finding, ...]:
-    """Give what the latest run found; nothing where there is no trace."""
+    """Return what the latest run found; nothing where there is no trace."""
     store = parsed.values.get("--store")
     url = store or default_store(loaded.file)
     if store is None and not os.path.exists(url.removeprefix("sqlite:///")):

@@ -100,7 +100,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _report_file(file: str | None) -> str | None:
-    """Give the absolute path of a report: the program may go to another folder."""
+    """Return the absolute path of a report: the program may go to another folder."""
     if file is None:
         return None
     if not file.endswith(ENDINGS):

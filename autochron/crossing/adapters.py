@@ -32,7 +32,7 @@ _GENERATORS = frozenset({types.GeneratorType, types.AsyncGeneratorType})
 
 
 def adapt(crossing: Crossing, value: Any) -> Any:
-    """Give what the caller gets instead of a value that is to be followed, or None where there is nothing to follow."""
+    """Return what the caller gets instead of a value that is to be followed, or None where there is nothing to follow."""
     kind = type(value)
     if kind is types.CoroutineType:
         # Nobody else can go on with one that has begun; and who else holds it would close or await another one.

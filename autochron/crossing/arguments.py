@@ -13,7 +13,7 @@ Reader = Callable[[tuple[Any, ...]], Sequence[Any]]
 
 
 def bound(point: Point, arguments: tuple[Any, ...]) -> dict[str, Any]:
-    """Give the arguments by name: the parameters, and the keywords that `**kwargs` caught."""
+    """Return the arguments by name: the parameters, and the keywords that `**kwargs` caught."""
     named = dict(zip(point.parameters, arguments, strict=False))
     caught = named.get(point.variadic[1] or "")
     return {**caught, **named} if type(caught) is dict else named

@@ -146,7 +146,7 @@ class Crossing(Struct, eq=False):
             BUSY.discard(ident)
 
     def substituted(self, argument: Any) -> Any:
-        """Give what the body gets for the argument that is the outcome."""
+        """Return what the body gets for the argument that is the outcome."""
         if self.boundary.outcome is None:  # another rule at this point has one
             return argument
         ident = get_ident()
@@ -257,7 +257,7 @@ class SuspendableToken:
 
 
 def is_inside() -> bool:
-    """Tell whether a crossing is open around what runs now that a replay would not run."""
+    """Return whether a crossing is open around what runs now that a replay would not run."""
     current = CURRENT.get(None)
     crossing = current if current is None or type(current) is Crossing else current.parent
     while type(crossing) is Crossing and crossing.boundary.runs:
@@ -266,7 +266,7 @@ def is_inside() -> bool:
 
 
 def tell(message: str) -> None:
-    """Tell the session that is under way, if one is, of what is wrong on our side."""
+    """Report to the session that is under way, if one is, of what is wrong on our side."""
     current = CURRENT.get(None)
     kernel = None if current is None else current.root.kernel
     if kernel is not None:
@@ -303,7 +303,7 @@ class _Boundary:
         self.runs = rule.observe or self.outcome is not None
         """Whether the body runs on a replay, too, whatever is live."""
         self.passed: Reader | None = None
-        """Gives what is woven instead of the call; None where the call is the crossing."""
+        """Returns what is woven instead of the call; None where the call is the crossing."""
         if rule.argument is not None:
             self.passed = call_arguments.reader(rule.argument, point)
             # `enter` passes over conditions where there are none, and these calls are not to be crossings.
@@ -314,7 +314,7 @@ class _Boundary:
         self._models = [call_arguments.reader(path, point) for path in paths]
 
     def model(self, arguments: tuple[Any, ...]) -> str | None:
-        """Give the model that a call names in its arguments."""
+        """Return the model that a call names in its arguments."""
         for read in self._models:
             for value in read(arguments):
                 if issubclass(type(value), str):  # `isinstance` would evaluate a lazy object
@@ -419,7 +419,7 @@ class Kernel:
         return crossing if point.function == "sync" else SuspendableToken(crossing)
 
     def _fitting(self, point: Point, arguments: tuple[Any, ...]) -> _Boundary | None:
-        """Give the first rule that fits a call. What goes wrong in that is told, and never raised in the program."""
+        """Return the first rule that fits a call. What goes wrong in that is told, and never raised in the program."""
         try:
             boundaries = point.compiled
             if boundaries is None:
@@ -471,13 +471,13 @@ class Kernel:
             return facts.name
 
     def ground(self) -> Root:
-        """Give the lane of a thread that no hook knows."""
+        """Return the lane of a thread that no hook knows."""
         root = stray_root(self.base)
         CURRENT.set(root)
         return root
 
     def current(self) -> Any:
-        """Give the innermost open crossing, or the lane's root."""
+        """Return the innermost open crossing, or the lane's root."""
         current = CURRENT.get(None)
         if current is PAUSE:
             return current

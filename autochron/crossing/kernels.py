@@ -64,7 +64,7 @@ class Kernels:
         return part
 
     def current(self) -> Any:
-        """Give the innermost open crossing, or the lane's root."""
+        """Return the innermost open crossing, or the lane's root."""
         return self._kernel().current()
 
     def _kernel(self) -> Kernel:
@@ -148,5 +148,5 @@ class Part:
 
 
 def base_of(current: Any, main: Root) -> Any:
-    """Give what is current in a session's own trace: where another one is under way, the ground of that."""
+    """Return what is current in a session's own trace: where another one is under way, the ground of that."""
     return current if current is not None and current.root.kernel is main.kernel else main

@@ -39,7 +39,7 @@ CHILD = "child:"
 
 
 def process_of(lane: str) -> str:
-    """Give the lane that a lane's process began in, or that of the task which another process works on."""
+    """Return the lane that a lane's process began in, or that of the task which another process works on."""
     at = lane.rfind(f"/{CHILD}")
     end = lane.find("/", at + 1) if at >= 0 else -1
     return MAIN if at < 0 else lane if end < 0 else lane[:end]
@@ -135,7 +135,7 @@ class Root:
         self.is_ordered = True
 
     def is_under(self, other: Root) -> bool:
-        """Tell whether this is another lane, or one that was started from it."""
+        """Return whether this is another lane, or one that was started from it."""
         return self is other or self.lane.startswith(f"{other.lane}/")
 
 
@@ -166,7 +166,7 @@ PAUSE: Root = Root(None, "paused")
 
 
 def is_paused() -> bool:
-    """Tell whether what runs now is in a pause."""
+    """Return whether what runs now is in a pause."""
     return CURRENT.get(None) is PAUSE
 
 
@@ -295,7 +295,7 @@ def label_of(target: object) -> str:
 
 
 def is_context_run(function: object) -> bool:
-    """Tell whether this is the `run` of a context: what it runs is what counts."""
+    """Return whether this is the `run` of a context: what it runs is what counts."""
     return isinstance(getattr(function, "__self__", None), Context)
 
 
@@ -669,7 +669,7 @@ _next_stray = itertools.count(1).__next__
 
 
 def stray_root(base: Root) -> Root:
-    """Give the lane of what was started past every hook: the process's own, or a new one for a thread."""
+    """Return the lane of what was started past every hook: the process's own, or a new one for a thread."""
     if unpatched.get_ident() == unpatched.main_thread().ident:
         return base
     return Root(base.kernel, f"{base.lane}/?.{_next_stray()}", base.parent)

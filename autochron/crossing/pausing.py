@@ -59,7 +59,7 @@ def put_back_variable(name: str) -> None:
 
 
 def surroundings() -> Surroundings:
-    """Give the environment without what a session put there; what the program has set since stays."""
+    """Return the environment without what a session put there; what the program has set since stays."""
     found = dict(os.environ)
     found.pop(VARIABLE, None)
     for name, (before, value) in _replaced.items():

@@ -45,16 +45,16 @@ class Parent(Protocol):
     """Who has the processes recorded, or served, that this one starts."""
 
     def current(self) -> Any:
-        """Give the innermost open crossing, or the lane's root."""
+        """Return the innermost open crossing, or the lane's root."""
 
     def told(self, root: Root) -> str:
-        """Give what a process is told that begins in a lane."""
+        """Return what a process is told that begins in a lane."""
 
     def seq_of(self, crossing: Any) -> int | None:
-        """Give the seq by which another process knows a crossing of ours."""
+        """Return the seq by which another process knows a crossing of ours."""
 
     def live_of(self, crossing: Any) -> bool:
-        """Tell whether a replay runs a crossing of ours for real."""
+        """Return whether a replay runs a crossing of ours for real."""
 
     def work(self, lane: str, seq: int | None, collapses: bool, live: bool) -> None:  # noqa: FBT001 - from a pickle
         """Let this thread go on in a lane that another process began."""
@@ -81,7 +81,7 @@ on_arrival: list[Callable[[str], object]] = []
 """Called with what a process of multiprocessing was told, before it runs the program's main module."""
 
 on_main: list[Callable[[str, str | None, Any], Any]] = []
-"""Gives the code that runs in the place of that of a main module which multiprocessing loads."""
+"""Returns the code that runs in the place of that of a main module which multiprocessing loads."""
 
 _hooked = False
 
@@ -96,7 +96,7 @@ def attend(parent: Parent | None) -> None:
 
 
 def attending() -> Parent | None:
-    """Tell who is asked about processes that start."""
+    """Return who is asked about processes that start."""
     return _parent[0]
 
 
@@ -221,7 +221,7 @@ def _fork_exec(original: Any, _carried: Any) -> Any:
 
 
 def _with(entries: list[bytes] | None, told: str) -> list[bytes] | None:
-    """Give an environment in which our variable says what a child is told; None is the process's own."""
+    """Return an environment in which our variable says what a child is told; None is the process's own."""
     name = VARIABLE.encode() + b"="
     if entries is None:
         if VARIABLE not in os.environ:
@@ -231,7 +231,7 @@ def _with(entries: list[bytes] | None, told: str) -> list[bytes] | None:
 
 
 def _without(entries: list[bytes] | None) -> list[bytes]:
-    """Give an environment that doesn't tell a child of us; None is the process's own."""
+    """Return an environment that doesn't tell a child of us; None is the process's own."""
     name = VARIABLE.encode() + b"="
     given = [key + b"=" + value for key, value in os.environb.items()] if entries is None else entries
     return [entry for entry in given if not entry.startswith(name)]
@@ -297,7 +297,7 @@ class Task:
 
 
 def arrived(function: Any, lane: str, seq: int | None, collapses: bool, live: bool) -> Any:  # noqa: FBT001 - from a pickle
-    """Give the function of a task that has arrived, and go on in its lane."""
+    """Return the function of a task that has arrived, and go on in its lane."""
     if _parent[0] is not None:
         _parent[0].work(lane, seq, collapses, live)
     return function
@@ -347,7 +347,7 @@ def _carrying(tasks: Iterator[Any], parent: Parent, current: Any) -> Iterator[An
 
 
 def _is_foreign() -> bool:
-    """Tell whether workers run by another interpreter, where a task of ours might not arrive."""
+    """Return whether workers run by another interpreter, where a task of ours might not arrive."""
     spawning = sys.modules.get("multiprocessing.spawn")
     other = None if spawning is None else spawning.get_executable()
     return other is not None and os.fsdecode(other) != sys.executable

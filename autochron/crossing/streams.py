@@ -33,7 +33,7 @@ _followed: dict[int, tuple[Any, Any]] = {}
 
 
 def can_follow(cls: type) -> bool:
-    """Tell whether the objects of a class can be followed; its methods are woven then."""
+    """Return whether the objects of a class can be followed; its methods are woven then."""
     found = _classes.get(cls)
     if found is None:
         found = _classes[cls] = _is_stream(cls) and _weave(cls)

@@ -24,7 +24,7 @@ class Draw(Struct, frozen=True):
     given: tuple[Any, ...]
     """What is compared: a value for each of the form's parameters."""
     draw: Callable[[Function], Any]
-    """Gives what is recorded, by the source or by what stands in its place."""
+    """What is recorded, by the source or by what stands in its place."""
     made: Callable[[Any], Any]
     """Makes of what was recorded what the caller gets; IndexError or ValueError where it doesn't fit this call."""
 
@@ -38,7 +38,7 @@ class Form(Struct, frozen=True):
 
 
 def given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """Give what is compared of a call whose arguments are its input."""
+    """Return what is compared of a call whose arguments are its input."""
     return (args, kwargs) if kwargs else (args,) if args else ()
 
 
@@ -54,7 +54,7 @@ def _plain(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def _bound(names: Sequence[str], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
-    """Give the arguments by name; None where they don't fit."""
+    """Return the arguments by name; None where they don't fit."""
     named = dict(zip(names, args, strict=False))
     if len(args) > len(names) or named.keys() & kwargs.keys() or kwargs.keys() - set(names):
         return None
@@ -225,7 +225,7 @@ def _drawn(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def packed(value: Any) -> Any:
-    """Give of numpy's arrays and numbers the plain values, with their type and shape; all else as it is."""
+    """Return of numpy's arrays and numbers the plain values, with their type and shape; all else as it is."""
     kind = getattr(getattr(value, "dtype", None), "kind", None)
     if kind is None or kind not in "biufU":  # of others the plain values are not exact
         return value
@@ -300,7 +300,7 @@ _CATEGORIES = frozenset({"clock", "random", "uuid"})
 
 
 def form_of(source: Source) -> Form | None:
-    """Give how a source's values are recorded; None where they can't be."""
+    """Return how a source's values are recorded; None where they can't be."""
     if source.category not in _CATEGORIES or source.call in _NEVER:
         return None
     if not source.places and source.call not in DRAWN_BY:

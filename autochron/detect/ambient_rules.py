@@ -36,7 +36,7 @@ class Asked:
                 self._at.setdefault((_seen_as(source), file), []).append((lines, rule))
 
     def sources(self) -> list[Source]:
-        """Give the sources that are asked for."""
+        """Return the sources that are asked for."""
         calls = {call for call, _ in self._at}
         return [
             source
@@ -46,16 +46,16 @@ class Asked:
         ]
 
     def names(self, call: str, file: str) -> bool:
-        """Tell whether a table is of this call in this file."""
+        """Return whether a table is of this call in this file."""
         return (call, file) in self._at
 
     def rule_of(self, source: Source, file: str, line: int) -> AmbientRule | None:
-        """Give the table that asks for a call at a line."""
+        """Return the table that asks for a call at a line."""
         found = self._at.get((_seen_as(source), file), ())
         return next((rule for lines, rule in found if lines is None or line in lines), None)
 
     def asks(self, source: Source, file: str, line: int) -> bool:
-        """Tell whether a call at a line is asked for."""
+        """Return whether a call at a line is asked for."""
         if form_of(source) is None:
             return False
         if self.rule_of(source, file, line) is not None:
@@ -70,7 +70,7 @@ class Asked:
 
 
 def is_recordable(call: str) -> bool:
-    """Tell whether a call's values can be recorded where they are asked for."""
+    """Return whether a call's values can be recorded where they are asked for."""
     source = BY_NAME.get(call)
     return source is not None and form_of(source) is not None
 

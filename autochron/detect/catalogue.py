@@ -58,19 +58,19 @@ def _of(
     home: str | None = None,
     given: Argument | None = None,
 ) -> Iterator[Source]:
-    """Give sources named `module.name`; `home` is the module that holds them, where that is another one."""
+    """Yield sources named `module.name`; `home` is the module that holds them, where that is another one."""
     for name in names.split():
         yield Source(f"{module}.{name}", category, tier, (f"{home or module}:{name}",), given=given)
 
 
 def _events(category: Category, names: str, tier: Literal["any", "direct"] = "any") -> Iterator[Source]:
-    """Give sources whose audit event has the callable's own name."""
+    """Yield sources whose audit event has the callable's own name."""
     for name in names.split():
         yield Source(name, category, tier, events=(name,))
 
 
 def _unseen(category: Category, names: str, tier: Literal["any", "direct"] = "any") -> Iterator[Source]:
-    """Give sources that nothing can watch, for the scan alone."""
+    """Yield sources that nothing can watch, for the scan alone."""
     for name in names.split():
         yield Source(name, category, tier)
 

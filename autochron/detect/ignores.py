@@ -43,7 +43,7 @@ def ignored(
 
 
 def meant_by(rule: IgnoreRule | AmbientRule, root: str) -> tuple[str, str | None, set[int] | None]:
-    """Give the file of a rule's site as sites have it, and the lines that are meant, or why there are none.
+    """Return the file of a rule's site as sites have it, and the lines that are meant, or why there are none.
 
     None for the lines is the whole file.
     """
@@ -60,7 +60,7 @@ def _split(site: str) -> tuple[str, int | None]:
 def _lines(
     rule: IgnoreRule | AmbientRule, path: str, file: str, line: int | None
 ) -> tuple[str | None, set[int] | None]:
-    """Give the lines that are meant, or why there are none; None for the whole file."""
+    """Return the lines that are meant, or why there are none; None for the whole file."""
     if not os.path.isfile(path):
         return f"there is no file {file}", set()
     if line is None and rule.hash is None:

@@ -17,25 +17,25 @@ _LENGTH = 12
 
 
 def hash_of(line: str) -> str:
-    """Give the first 12 hex digits of the SHA-256 of a line without the space around it."""
+    """Return the first 12 hex digits of the SHA-256 of a line without the space around it."""
     found: str = sha256(line.strip().encode("utf-8", "surrogatepass")).hexdigest()
     return found[:_LENGTH]
 
 
 def line_hash(path: str, line: int) -> str:
-    """Give the hash of a line of a file; empty where there is no such line, or no source to read."""
+    """Return the hash of a line of a file; empty where there is no such line, or no source to read."""
     lines = source_lines(path)
     return hash_of(lines[line - 1]) if 0 < line <= len(lines) else ""
 
 
 def find_line(path: str, line: int, hash: str) -> int | None:
-    """Give the line nearest to `line` that has this hash, the earlier of two; None where none has."""
+    """Return the line nearest to `line` that has this hash, the earlier of two; None where none has."""
     found = [number for number, text in enumerate(source_lines(path), start=1) if hash_of(text) == hash]
     return min(found, key=lambda number: (abs(number - line), number), default=None)
 
 
 def source_lines(path: str) -> tuple[str, ...]:
-    """Give the lines of a source as Python counts them; none where it can't be read."""
+    """Return the lines of a source as Python counts them; none where it can't be read."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):

@@ -170,12 +170,12 @@ def _callee(pattern: str, source: str) -> str:
 
 
 def package_of(path: str) -> str:
-    """Give the package that relative imports of a file start from."""
+    """Return the package that relative imports of a file start from."""
     module = module_names(path)[0]
     return module if os.path.basename(path) == "__init__.py" else module.rpartition(".")[0]
 
 
 def texts_of(source: bytes) -> list[str]:
-    """Give the lines of a source."""
+    """Return the lines of a source."""
     # As Python counts lines: not at form feeds, as splitlines of a str does.
     return source.replace(b"\r\n", b"\n").replace(b"\r", b"\n").decode("utf-8", "surrogateescape").split("\n")

@@ -20,7 +20,7 @@ from autochron.weaving.ledger import Ledger
 
 
 def explain(rules: Rules, file: str, line: int, crossed: Crossed | None = None) -> list[Explained]:
-    """Tell of each call and definition on a line what every rule makes of it.
+    """Explain what every rule makes of each call and definition on a line.
 
     Raises:
         UsageError: there is no such file or line, nothing of the kind stands there, or the file doesn't parse.
@@ -70,7 +70,7 @@ class _Line:
         self._is_project = project.owns(os.path.abspath(file))
 
     def explained(self) -> Iterator[Explained]:
-        """Give the definitions that begin on the line, then the calls whose callee ends on it."""
+        """Yield the definitions that begin on the line, then the calls whose callee ends on it."""
         for function, scope in self._names.functions:
             first = min([function.lineno, *(each.lineno for each in function.decorator_list)])
             if first <= self._line <= function.lineno:

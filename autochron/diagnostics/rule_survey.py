@@ -80,7 +80,7 @@ def _surveyed(
 
 
 class _Reader(SourceFileLoader):
-    """Gives a library's code as Python keeps it, and keeps none itself: to compile all that packs name takes 3 s."""
+    """Loads a library's code as Python keeps it, and keeps none itself: to compile all that packs name takes 3 s."""
 
     def set_data(self, path: str, data: object, *, _mode: int = 0o666) -> None:
         """Write nothing."""

@@ -31,7 +31,7 @@ class Suggestion(NamedTuple):
 
 
 def suggest(rules: Rules, folder: str, ran: Sequence[Finding] = ()) -> list[Suggestion]:
-    """Give a table for each call that nothing covers: what can be recorded is, the rest is kept as not yet looked at.
+    """Return a table for each call that nothing covers: what can be recorded is, the rest is kept as not yet looked at.
 
     Args:
         rules: as they are.
@@ -88,7 +88,7 @@ def write(suggestions: Iterable[Suggestion], rules: Rules, folder: str) -> str:
 
 
 def text(suggestions: Iterable[Suggestion]) -> list[str]:
-    """Give each table as it will stand in the file."""
+    """Return each table as it will stand in the file."""
     found = []
     for each in suggestions:
         document = tomlkit.document()

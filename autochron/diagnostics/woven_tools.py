@@ -70,7 +70,7 @@ def refuse_uncovered(
 
 
 def uncovered(sites: Iterable[str], rules: Rules) -> set[str]:
-    """Give the sites that the rules don't weave, judged by the source as it is now."""
+    """Return the sites that the rules don't weave, judged by the source as it is now."""
     project = Project(rules.project or (rules.root,), rules.root)
     found: dict[str, set[str] | None] = {}
     missing = set()
@@ -89,7 +89,7 @@ def uncovered(sites: Iterable[str], rules: Rules) -> set[str]:
 
 
 def _is_targeted(module: str, qualname: str, rules: Rules) -> bool:
-    """Tell whether a rule names a library's definition."""
+    """Return whether a rule names a library's definition."""
     rules = with_imported(rules, module)
     every = (*rules.boundaries, *(rule for pack in rules.packs for rule in pack.boundaries))
     wanted = Target(module, qualname)
@@ -111,7 +111,7 @@ def _defines(pattern: Define, module: str, qualname: str) -> bool:
 
 
 def _woven_names(root: str, place: str, rules: Rules) -> set[str] | None:
-    """Give the qualified names in a file that rules fit; None where marks by hand make that unknowable."""
+    """Return the qualified names in a file that rules fit; None where marks by hand make that unknowable."""
     path = os.path.join(root, place)
     source = read_source(path)
     if source is not None and b"autochron" in source:
@@ -150,13 +150,13 @@ def _bytecode(path: str) -> CodeType | None:
 
 
 def _dotted(place: str) -> list[str]:
-    """Give the names that a file may be imported by where its folders are namespace packages or lie in an archive."""
+    """Return the names that a file may be imported by where its folders are namespace packages or lie in an archive."""
     parts = place.removesuffix(".py").removesuffix("/__init__").split("/")
     return [".".join(parts[index:]) for index in range(len(parts) - 1)]
 
 
 def _named_nowhere(root: str, rules: Rules) -> list[str]:
-    """Give the modules in rules that no file has the name of: a program may give a module any name when it loads it."""
+    """Return the modules in rules that no file has the name of: a program may give a module any name when it loads it."""
     modules = {
         rule.selector.module if isinstance(rule.selector, Target) else rule.selector.modules
         for rule in rules.boundaries

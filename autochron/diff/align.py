@@ -46,7 +46,7 @@ _Level: TypeAlias = tuple[Sequence[Hashable], Sequence[Hashable]]
 
 
 def _matched(levels: Sequence[_Level]) -> tuple[dict[int, int], dict[int, int], int]:
-    """Give what keeps its order, what was moved, and how many of the first are the same exactly."""
+    """Return what keeps its order, what was moved, and how many of the first are the same exactly."""
     matched: dict[int, int] = {}
     moved: dict[int, int] = {}
     *exact, loose = levels
@@ -89,7 +89,7 @@ def _match_elsewhere(
 
 
 def common(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """Give the places of a longest common subsequence; of a long one, where very many were changed."""
+    """Return the places of a longest common subsequence; of a long one, where very many were changed."""
     start, shorter = 0, min(len(one), len(other))
     while start < shorter and one[start] == other[start]:
         start += 1
@@ -109,7 +109,7 @@ def common(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[tuple[int
 
 
 def _shortest_edit(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[tuple[int, int]] | None:
-    """Give what the shortest edit script keeps (Myers, 1986); None where that has too many edits."""
+    """Return what the shortest edit script keeps (Myers, 1986); None where that has too many edits."""
     reach, history = {1: 0}, []
     for edits in range(min(len(one) + len(other), _MANY) + 1):
         history.append(dict(reach))

@@ -63,7 +63,7 @@ class Contrasts:
         """What earlier crossings gave otherwise, as JSON: where it is in a later input, that only follows."""
 
     def of(self, first: Envelope, second: Envelope) -> Iterator[Difference]:
-        """Tell in what two records of a crossing differ."""
+        """Describe how two records of a crossing differ."""
         named = list(self._meta(first, second))
         yield from named
         if self._inputs != "ignore":
@@ -142,7 +142,7 @@ class Contrasts:
     # --- what came out -----------------------------------------------------------------------------------------------
 
     def _made_up(self, path: str, one: Any, other: Any) -> bool:
-        """Tell whether a provider made these up; identifiers are noted for where they come back."""
+        """Return whether a provider made these up; identifiers are noted for where they come back."""
         if self._is_renamed(path, one, other):
             return True
         *above, name = path.split(".")
@@ -255,7 +255,7 @@ def _without_frames(tree: Any) -> Any:
 
 
 def error_name(body: bytes) -> str:
-    """Give the name of a recorded exception's type, without its module."""
+    """Return the name of a recorded exception's type, without its module."""
     tree = decode(body)
     name = tree.get("$error") or tree.get("$opaque") if isinstance(tree, dict) else None
     return str(name or "?").rpartition(":")[2]
@@ -273,7 +273,7 @@ def _called(outcome: Outcome | _End) -> str:
 
 
 def differences_of_runs(first: Trace, second: Trace) -> Iterator[Difference]:
-    """Tell in what two runs differ beside their crossings."""
+    """Describe how two runs differ beside their crossings."""
     one, other = first.header.command, second.header.command
     if one != other:
         yield _of_run("command", "the command is another one", _spelled(one), _spelled(other))
@@ -359,7 +359,7 @@ def _shown(one: dict[str, Any], other: dict[str, Any], key: str) -> tuple[str, s
 
 
 def _object(value: Any) -> dict[str, Any]:
-    """Give an object; an empty one for what is none, as in a file that was edited."""
+    """Return an object; an empty one for what is none, as in a file that was edited."""
     return value if isinstance(value, dict) else {}
 
 
@@ -375,7 +375,7 @@ def _text(value: Any) -> str:
 
 
 def _parsed(value: Any) -> Any:
-    """Give the object or the array that a text holds; None where it holds none."""
+    """Return the object or the array that a text holds; None where it holds none."""
     if not isinstance(value, str) or value[:1] not in ("{", "["):
         return None
     try:

@@ -25,7 +25,7 @@ _encode = msgspec.json.Encoder().encode
 def first_difference(
     recorded: bytes, replayed: bytes, excuse: Excuse | None = None
 ) -> tuple[str, str, str] | None:
-    """Give (path, recorded, replayed), each shortened to fit a screen, or None where both say the same.
+    """Return (path, recorded, replayed), each shortened to fit a screen, or None where both say the same.
 
     The order of keys doesn't count; `1`, `1.0` and `true` do differ. Where texts differ, what is shown
     starts shortly before the difference. A difference that is excused is passed over.

@@ -65,12 +65,12 @@ class _Side:
             self._digests[envelope.seq] = self._digest(envelope)
 
     def parent(self, envelope: Envelope) -> int | None:
-        """Give the seq of the enclosing crossing; None where that was lost."""
+        """Return the seq of the enclosing crossing; None where that was lost."""
         parent = envelope.parent
         return parent if parent is not None and parent < envelope.seq and parent in self._seqs else None
 
     def whole(self, envelope: Envelope) -> bytes:
-        """Give what is equal where two crossings are the same with all that is inside them."""
+        """Return what is equal where two crossings are the same with all that is inside them."""
         return self._digests[envelope.seq]
 
     def count_inside(self, envelope: Envelope) -> int:
@@ -83,7 +83,7 @@ class _Side:
         return count
 
     def before(self, envelope: Envelope) -> str:
-        """Tell what a crossing follows in its lane."""
+        """Return what a crossing follows in its lane."""
         beside = self.inside[self.parent(envelope)][envelope.lane]
         at = self._places[envelope.seq]
         return f"after {beside[at - 1].address}" if at else "the first"
@@ -184,7 +184,7 @@ class _Lanes:
         yield from ((None, twin) for twin in right)
 
     def _called(self, lane: str) -> str:
-        """Give the name that a lane of the second trace has in the first."""
+        """Return the name that a lane of the second trace has in the first."""
         known = self._known.get(lane)
         if known is not None:
             return known
@@ -219,7 +219,7 @@ def _numbers(lane: str) -> list[int]:
 
 
 def _family(lane: str) -> str:
-    """Give a lane's name without numbers: lanes that were started alike share it."""
+    """Return a lane's name without numbers: lanes that were started alike share it."""
     return "/".join(step.rpartition(".")[0] or step for step in lane.split("/"))
 
 

@@ -21,7 +21,7 @@ _PLAIN_CELLS = frozenset(
 
 
 def shape_of(cls: type) -> Callable[[Any], Any] | None:
-    """Give how instances of a class are shown; None where it is none of these libraries'."""
+    """Return how instances of a class are shown; None where it is none of these libraries'."""
     numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")
     if numpy is not None and getattr(numpy, "ndarray", None) is cls:
         return _array

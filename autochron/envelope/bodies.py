@@ -76,7 +76,7 @@ def store_body(content: bytes, content_type: str = "") -> bytes:
 
 
 def restore_body(stored: bytes) -> bytes:
-    """Give the bytes back."""
+    """Return the bytes back."""
     if stored == b"null":
         return b""
     try:
@@ -143,7 +143,7 @@ def _store_json(content: bytes) -> bytes | None:
 
 
 def _style_of(content: bytes) -> tuple[str, bytes] | None:
-    """Give (style, compact JSON text) where one style gives exactly these bytes."""
+    """Return (style, compact JSON text) where one style gives exactly these bytes."""
     try:
         if _to_json(_from_json(content)) == content:
             return COMPACT, content
@@ -307,7 +307,7 @@ def _field(value: Any, style: str) -> str:
 
 
 def read_body(stored: bytes) -> Any:
-    """Give what a stored body says; None where it says nothing.
+    """Return what a stored body says; None where it says nothing.
 
     That is a JSON value, `{"events": [{"event": …, "data": …}, …]}`, `{"lines": […]}` or `{"frames": [{"payload": …}, …]}`.
     Read as an SDK would, whatever form restored it exactly: from a `text` too, and events without the usual blanks.
@@ -337,7 +337,7 @@ def read_body(stored: bytes) -> Any:
 
 
 def _read_event(event: Any) -> list[Any]:
-    """Give an event with its data as JSON where it is JSON; one that was kept as text may hold several."""
+    """Return an event with its data as JSON where it is JSON; one that was kept as text may hold several."""
     if isinstance(event, dict):
         return [{**event, "data": _parsed(event["data"])} if isinstance(event.get("data"), str) else event]
     read = []

@@ -350,7 +350,7 @@ def _opaque(value: Any) -> Any:
 
 
 def _model(value: Any) -> Any:
-    """Give all fields, set or not, and what is private; sentinels for "not given" are left out."""
+    """Return all fields, set or not, and what is private; sentinels for "not given" are left out."""
     own, without = dictionary_of(value) or {}, objects.derived(type(value))
     found = {
         key: held

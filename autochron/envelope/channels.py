@@ -82,7 +82,7 @@ def _described(stream: Any) -> dict[str, Any] | None:
 
 
 def _is_thin(kind: type) -> bool:
-    """Tell whether a class has slots and nothing else, and is made and forgotten without its code."""
+    """Return whether a class has slots and nothing else, and is made and forgotten without its code."""
     return bool(_slots(kind)) and kind.__dictoffset__ == 0 and not hasattr(kind, "__del__")
 
 

@@ -96,7 +96,7 @@ def _too_large(value: Any) -> Encoded:
 
 
 def decode(body: bytes) -> Any:
-    """Give the value.
+    """Return the value.
 
     Raises OpaqueError where a part was never kept, CodecError where it can't be made in this program.
     """
@@ -107,7 +107,7 @@ def decode(body: bytes) -> Any:
 
 
 def decode_without(body: bytes, paths: Sequence[Sequence[str | int]]) -> Any:
-    """Give the value as `decode` does, with None in the places of some members of dictionaries, lists and tuples."""
+    """Return the value as `decode` does, with None in the places of some members of dictionaries, lists and tuples."""
     tree = _tree(body)
     for path in paths:
         held = tree
@@ -123,7 +123,7 @@ def _inside(tree: Any) -> Any:
 
 
 def decode_partly(body: bytes, instead: Any) -> Any:
-    """Give the value, with `instead` in the places of parts that were never kept."""
+    """Return the value, with `instead` in the places of parts that were never kept."""
     tree = _tree(body)
     return _read(_with_instead(tree, instead) if has_tag(body, _OPAQUE) else tree)
 

@@ -20,7 +20,7 @@ _OPTIONAL = {"obj"}
 
 
 def builtin_base(cls: type) -> type:
-    """Give the nearest builtin exception that a class extends."""
+    """Return the nearest builtin exception that a class extends."""
     for base in bare.bases_of(cls):
         if bare.text(base, "__module__") == "builtins" and vars(builtins).get(base.__name__) is base:
             return cast("type", base)
@@ -28,7 +28,7 @@ def builtin_base(cls: type) -> type:
 
 
 def _members(base: type) -> dict[str, Any]:
-    """Give the descriptors of what C keeps for a builtin exception."""
+    """Return the descriptors of what C keeps for a builtin exception."""
     found: dict[str, Any] = {}
     for ancestor in reversed(bare.bases_of(base)):
         if ancestor is not object and ancestor is not BaseException:
@@ -98,7 +98,7 @@ def _describe_members(error: BaseException, writer: Any) -> dict[str, Any]:
 
 
 def can_be_made(cls: type[BaseException]) -> bool:
-    """Tell whether an instance can be made without its `__init__`: not where C of a library keeps state of its own."""
+    """Return whether an instance can be made without its `__init__`: not where C of a library keeps state of its own."""
     if issubclass(cls, BaseExceptionGroup) or _is_validation(cls):
         return True
     base: Any = builtin_base(cls)
@@ -110,7 +110,7 @@ def can_be_made(cls: type[BaseException]) -> bool:
 
 
 def _is_validation(cls: type) -> bool:
-    """Tell whether it is pydantic's own ValidationError."""
+    """Return whether it is pydantic's own ValidationError."""
     return vars(sys.modules.get("pydantic_core", types)).get("ValidationError") is cls
 
 

@@ -16,7 +16,7 @@ _TEXT = 7
 
 
 def read_frames(content: bytes) -> tuple[list[tuple[dict[str, str], bytes]], bytes]:
-    """Give (headers, payload) of each frame, and the rest after the last whole one; ValueError on anything else."""
+    """Return (headers, payload) of each frame, and the rest after the last whole one; ValueError on anything else."""
     frames = []
     at = 0
     try:
@@ -37,7 +37,7 @@ def read_frames(content: bytes) -> tuple[list[tuple[dict[str, str], bytes]], byt
 
 
 def write_frames(frames: Iterable[tuple[dict[str, str], bytes]]) -> bytes:
-    """Give the bytes of frames."""
+    """Return the bytes of frames."""
     return b"".join(_write_frame(headers, payload) for headers, payload in frames)
 
 

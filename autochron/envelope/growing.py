@@ -178,7 +178,7 @@ class Growing:
 
 
 def _begins_with(look: bytes, count: int, kept: _Kept) -> bool:
-    """Tell whether a list begins with all elements of the one that was kept.
+    """Return whether a list begins with all elements of the one that was kept.
 
     Never so where either look is in JSON, which starts as no list does in MessagePack: there a header tells the length.
     """
@@ -188,5 +188,5 @@ def _begins_with(look: bytes, count: int, kept: _Kept) -> bool:
 
 
 def _header(count: int) -> int:
-    """Give how many bytes stand before the elements of a list in MessagePack."""
+    """Return how many bytes stand before the elements of a list in MessagePack."""
     return 1 if count < 16 else 3 if count < 65_536 else 5

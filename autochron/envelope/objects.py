@@ -37,7 +37,7 @@ _derived: ClassTable[frozenset[str]] = ClassTable()
 
 
 def is_own(cls: type) -> bool:
-    """Tell whether a class and all its bases are Python of the user's own; kept for the next time."""
+    """Return whether a class and all its bases are Python of the user's own; kept for the next time."""
     return _own.find(cls, _is_own)
 
 
@@ -83,7 +83,7 @@ def _cached_properties(cls: type) -> frozenset[str]:
 
 
 def show(value: Any) -> Any:
-    """Give an object's attributes as plain data; by its type alone where it is too large."""
+    """Return an object's attributes as plain data; by its type alone where it is too large."""
     try:
         return _Reading().object(value, 0)
     except _TooLargeError:

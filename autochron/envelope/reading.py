@@ -22,7 +22,7 @@ _OF_ZONES = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234
 
 
 def read(node: Any) -> Any:
-    """Give the value of a tagged tree."""
+    """Return the value of a tagged tree."""
     kind = type(node)
     if kind is list:
         return [read(item) for item in node]

@@ -60,7 +60,7 @@ _slots: ClassTable[tuple[tuple[str, Any], ...]] = ClassTable()
 
 
 def kind_of(cls: type) -> Kind:
-    """Tell how an instance is stored; `none` is no value type."""
+    """Return how an instance is stored; `none` is no value type."""
     return _kinds.find(cls, _kind_of)
 
 
@@ -94,14 +94,14 @@ def _container_kind(cls: type) -> Kind:
 
 
 def is_pydantic(cls: type) -> bool:
-    """Tell whether it is a pydantic (version 2) model."""
+    """Return whether it is a pydantic (version 2) model."""
     module = sys.modules.get("pydantic.main")
     model = getattr(module, "BaseModel", None)
     return isinstance(model, type) and issubclass(cls, model)
 
 
 def is_record(cls: type) -> bool:
-    """Tell whether it is a dataclass or an attrs class."""
+    """Return whether it is a dataclass or an attrs class."""
     return isinstance(class_attribute(cls, "__dataclass_fields__"), dict) or isinstance(
         class_attribute(cls, "__attrs_attrs__"), tuple
     )
@@ -118,7 +118,7 @@ def _declared(cls: type) -> list[str]:
 
 
 def _is_slotted(cls: type) -> bool:
-    """Tell whether it is a value type without being declared one: equal by what stands in slots, which are all public.
+    """Return whether it is a value type without being declared one: equal by what stands in slots, which are all public.
 
     What is private may be a cache, and is then neither compared nor rebuilt.
     """
@@ -146,13 +146,13 @@ def runs_code(cls: type) -> bool:
 
 
 def is_namedtuple(cls: type) -> bool:
-    """Tell whether it is a named tuple, of either maker."""
+    """Return whether it is a named tuple, of either maker."""
     fields = class_attribute(cls, "_fields")
     return isinstance(fields, tuple) and all(isinstance(name, str) for name in fields)
 
 
 def http_class(cls: type) -> str:
-    """Give `Request`, `Response`, `URL` or `Headers` for that class of httpx or httpx2 itself, else ''."""
+    """Return `Request`, `Response`, `URL` or `Headers` for that class of httpx or httpx2 itself, else ''."""
     for library in ("httpx", "httpx2"):
         module = sys.modules.get(library)
         if module is not None:
@@ -163,7 +163,7 @@ def http_class(cls: type) -> str:
 
 
 def container_base(cls: type) -> type | None:
-    """Give the builtin container or scalar that a class extends."""
+    """Return the builtin container or scalar that a class extends."""
     for base in bases_of(cls):
         if _is_one_of(base, CONTAINERS):
             return cast("type", base)
@@ -176,7 +176,7 @@ def _is_one_of(cls: type, several: tuple[type, ...]) -> bool:
 
 
 def _python_made(cls: type, base: type) -> bool:
-    """Tell whether all before a base was written in Python: C types keep state that we can't see."""
+    """Return whether all before a base was written in Python: C types keep state that we can't see."""
     for ancestor in bases_of(cls):
         if ancestor is base:
             return True
@@ -190,7 +190,7 @@ struct_fields: Any = vars(type(msgspec.Struct))["__struct_fields__"].__get__
 
 
 def slots_of(cls: type) -> tuple[tuple[str, Any], ...]:
-    """Give (name, descriptor) for the slots that Python classes declare, bases first."""
+    """Return (name, descriptor) for the slots that Python classes declare, bases first."""
     return _slots.find_lasting(cls, _slots_of)
 
 

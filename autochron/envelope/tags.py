@@ -10,7 +10,7 @@ _QUOTE = ord('"')
 
 
 def has_tag(body: bytes, tag: bytes = b"$") -> bool:
-    """Tell whether a string of a JSON text starts like a tag.
+    """Return whether a string of a JSON text starts like a tag.
 
     By one byte, from one dollar to the next: to look for several bytes takes a hundred times as long.
     """
@@ -25,7 +25,7 @@ def has_tag(body: bytes, tag: bytes = b"$") -> bool:
 
 
 def opaque_paths(tree: Any, path: str = "") -> Iterator[tuple[str, str, str]]:
-    """Give (path, type, reason) of each opaque part. Tags are no segments of a path."""
+    """Yield (path, type, reason) of each opaque part. Tags are no segments of a path."""
     if isinstance(tree, list):
         for position, item in enumerate(tree):
             yield from opaque_paths(item, join(path, position))

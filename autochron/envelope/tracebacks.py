@@ -88,7 +88,7 @@ def _new_label(file: str) -> str:
 
 
 def _found(label: str) -> str:
-    """Give the file that a label means here; of a library that is not here, where it would be."""
+    """Return the file that a label means here; of a library that is not here, where it would be."""
     base, _, inner = label.partition("/")
     if base == _STDLIB:
         return os.path.join(os.path.dirname(os.__file__), inner)
@@ -100,7 +100,7 @@ def _found(label: str) -> str:
 
 
 def with_traceback_frames(error: BaseException, frames: Sequence[Sequence[Any]]) -> BaseException:
-    """Give the error a traceback that prints the same files, lines and functions."""
+    """Return the error a traceback that prints the same files, lines and functions."""
     traceback: types.TracebackType | None = None
     for described in reversed(frames):
         made = _entry(described)

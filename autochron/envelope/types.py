@@ -117,7 +117,7 @@ def name_of(value: Any) -> str:
 
 
 def find(name: str) -> Any:
-    """Give the object that a name means, among what the program has already imported."""
+    """Return the object that a name means, among what the program has already imported."""
     place, colon, qualname = name.rpartition(":")
     if not colon or not place:
         raise CodecError(f"{name!r} is no name of a type; expected module:name")
@@ -142,7 +142,7 @@ def find(name: str) -> Any:
 
 
 def is_same(one: str, other: str) -> bool:
-    """Tell whether two names mean one object: what ran as a script then may be imported by its name now."""
+    """Return whether two names mean one object: what ran as a script then may be imported by its name now."""
     if one == other:
         return True
     if (
@@ -157,7 +157,7 @@ def is_same(one: str, other: str) -> bool:
 
 
 def find_module(name: str) -> types.ModuleType:
-    """Give an imported module."""
+    """Return an imported module."""
     modules = _modules_of_file(name[1:]) if name.startswith("@") else _modules_named(name)
     if not modules:
         raise CodecError(
@@ -226,7 +226,7 @@ def _is_definition(module: Any, qualname: str, found: Any) -> bool:
 
 
 def _unwraps(found: Any, value: Any) -> bool:
-    """Tell whether a name holds a wrapper of the value: a woven or decorated function."""
+    """Return whether a name holds a wrapper of the value: a woven or decorated function."""
     for _ in range(8):
         if found is _MISSING or found is None or issubclass(type(found), type):
             return False
@@ -237,7 +237,7 @@ def _unwraps(found: Any, value: Any) -> bool:
 
 
 def _modules_named(name: str) -> list[Any]:
-    """Give the module of that name; a module that runs as the main program counts by its file."""
+    """Return the module of that name; a module that runs as the main program counts by its file."""
     module = sys.modules.get(name)
     if module is not None:
         return [module]
@@ -253,7 +253,7 @@ def _modules_named(name: str) -> list[Any]:
 
 
 def _modules_of_file(file: str) -> list[Any]:
-    """Give the imported modules of a file, the main one first."""
+    """Return the imported modules of a file, the main one first."""
     wanted = absolute_file(file)
     real = os.path.realpath(wanted)
     found: list[Any] = []

@@ -47,7 +47,7 @@ class Writer:
         self.open: set[int] = set()
 
     def write(self, value: Any) -> Any:
-        """Give the tagged tree of a value."""
+        """Return the tagged tree of a value."""
         kind = type(value)
         plan = _PLANS.get(kind)
         if plan is None:
@@ -344,7 +344,7 @@ def _plan_for(cls: type) -> Plan:
 
 
 def _origin(cls: type) -> type:
-    """Give the class to name: a parametrised pydantic model is named by the model it was made from."""
+    """Return the class to name: a parametrised pydantic model is named by the model it was made from."""
     metadata = bare.class_attribute(cls, "__pydantic_generic_metadata__")
     origin = metadata.get("origin") if isinstance(metadata, dict) else None
     return origin if isinstance(origin, type) else cls
@@ -480,7 +480,7 @@ def _container_plan(cls: Any, name: str) -> Plan:
 
 
 def _content_reader(base: Any) -> Plan:
-    """Give what writes the content of a subclass as its builtin base, past any method of the subclass."""
+    """Return what writes the content of a subclass as its builtin base, past any method of the subclass."""
     if issubclass(base, dict):
         # `OrderedDict.items` follows `move_to_end`; `dict.items` doesn't.
         return lambda writer, value: writer.mapping(dict(base.items(value)))

@@ -74,15 +74,15 @@ class Wire:
         self.content, self.chunks = b"", []
 
     def failed(self) -> bool:
-        """Tell whether a client would try again."""
+        """Return whether a client would try again."""
         return self.error is not None or self.status in _RETRIED or self.status >= 500
 
     def same_request(self, other: Wire) -> bool:
-        """Tell whether another exchange asks the same."""
+        """Return whether another exchange asks the same."""
         return self.method == other.method and self.url == other.url
 
     def header(self, name: str) -> str:
-        """Give a header of the response, or an empty string."""
+        """Return a header of the response, or an empty string."""
         return next((value for key, value in self.headers if key.lower() == name), "")
 
     def end(self, ended: Ended, *, complete: bool) -> None:
@@ -107,7 +107,7 @@ class Door(Protocol):
     """Qualified names of its definitions."""
 
     def asked(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> tuple[str, str]:
-        """Give method and URL of a request."""
+        """Return method and URL of a request."""
 
     def sent(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Wire:
         """Begin the record of a request."""
@@ -116,7 +116,7 @@ class Door(Protocol):
         """Note a response; where its body is still to be read, listen to the reading."""
 
     def decoded(self, wire: Wire) -> bytes:
-        """Give the response's body as far as it was read, without its content-encoding."""
+        """Return the response's body as far as it was read, without its content-encoding."""
 
     def rebuilt(self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Any:
         """Make the response that a client would have got for a request."""
@@ -128,7 +128,7 @@ class Door(Protocol):
 
 
 def path_of(url: str) -> str:
-    """Give what identifies a request wherever the provider is: path and query."""
+    """Return what identifies a request wherever the provider is: path and query."""
     rest = url.partition("://")[2]
     slash = rest.find("/")
     return rest[slash:] if slash >= 0 else "/"
@@ -150,7 +150,7 @@ def stored_exchange(wire: Wire, *, with_request: bool) -> Exchange:
 
 
 def headers_for(exchange: Exchange, body: bytes) -> list[tuple[str, str]]:
-    """Give the headers of a response that is served with a body."""
+    """Return the headers of a response that is served with a body."""
     headers = [
         # Of the body that is served: it was decoded, and may be masked or edited since. What has no body only tells of one.
         (name, str(len(body)) if body and name.lower() == "content-length" else value)
@@ -167,7 +167,7 @@ UNREAD = "the recorded run read no further than this; autochron has nothing more
 
 
 def ending(exchange: Exchange, renamed: Mapping[str, str] | None = None) -> BaseException | None:
-    """Give what ended a request or the reading of its body when it was recorded, if that was an error.
+    """Return what ended a request or the reading of its body when it was recorded, if that was an error.
 
     `renamed` are libraries in whose place another of the same shape is at work today: an SDK may change its HTTP client.
     """
@@ -195,7 +195,7 @@ def _in_other_words(tree: Any, names: Mapping[str, str]) -> Any:
 
 
 def _other_type(name: str, names: Mapping[str, str]) -> str:
-    """Give the name of a type, `module:Name`, in the library that is there instead."""
+    """Return the name of a type, `module:Name`, in the library that is there instead."""
     module, colon, rest = name.partition(":")
     top, dot, inner = module.partition(".")
     return f"{names[top]}{dot}{inner}{colon}{rest}" if colon and top in names else name

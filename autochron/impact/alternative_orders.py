@@ -26,7 +26,7 @@ _TAKEN = -1
 
 
 def other_order(values: list[Any], variant: int) -> list[Any]:
-    """Give values in another order."""
+    """Return values in another order."""
     match variant:
         case 0:
             moved = values[::-1]
@@ -40,34 +40,34 @@ def other_order(values: list[Any], variant: int) -> list[Any]:
 
 
 def is_moved(order: Iterable[Any], values: Iterable[Any]) -> bool:
-    """Tell whether two orders of the same values differ."""
+    """Return whether two orders of the same values differ."""
     return any(one is not other for one, other in zip(order, values, strict=True))
 
 
 def has_one_order(values: Collection[Any]) -> bool:
-    """Tell whether values are in the same order in every process."""
+    """Return whether values are in the same order in every process."""
     return len(values) < 2 or all(map(hashes_alike, values))
 
 
 def hashes_by_place(value: object) -> bool:
-    """Tell whether a value's hash is made of its address."""
+    """Return whether a value's hash is made of its address."""
     own: Any = type(value).__hash__
     return own is _BY_PLACE
 
 
 def shows_place(value: object) -> bool:
-    """Tell whether a value's text is what Python itself makes of it, with its address."""
+    """Return whether a value's text is what Python itself makes of it, with its address."""
     own: Any = type(value)
     return own.__str__ is _SHOWN and not isinstance(own.__repr__, FunctionType)
 
 
 def hashes_alike(value: object) -> bool:
-    """Tell whether a value has the same hash in every process."""
+    """Return whether a value has the same hash in every process."""
     return type(value) in _NUMBERS
 
 
 def in_order(values: Collection[Any]) -> list[Any]:
-    """Give the values in the order that they have; where it is that of addresses, in one that goes by what they hold."""
+    """Return the values in the order that they have; where it is that of addresses, in one that goes by what they hold."""
     found = list(values)
     if any(each is not None and hashes_by_place(each) for each in found):
         found.sort(key=_trait)
@@ -75,7 +75,7 @@ def in_order(values: Collection[Any]) -> list[Any]:
 
 
 def _trait(value: Any) -> tuple[str, str, str]:
-    """Tell a value from others by what is plain in it: nothing of its own is called."""
+    """Distinguish a value from others by what is plain in it: nothing of its own is called."""
     kind = type(value).__qualname__
     if type(value) in _PLAIN:
         return kind, repr(value), ""
@@ -88,13 +88,13 @@ def _trait(value: Any) -> tuple[str, str, str]:
 
 
 def fingerprint(values: Collection[Any]) -> int:
-    """Give a number that is the same in two processes where all hashes are, and so the order in a set."""
+    """Return a number that is the same in two processes where all hashes are, and so the order in a set."""
     is_placed = any(map(hashes_by_place, values))
     return hash((unpatched.getpid() if is_placed else 0, *sorted(map(hash, values))))
 
 
 def other_hash(value: int, variant: int) -> int:
-    """Give another hash than this one."""
+    """Return another hash than this one."""
     if variant < 2:
         found = (value + 1 if value < (1 << 62) else value - 1, ~value)[variant]
     else:
@@ -103,7 +103,7 @@ def other_hash(value: int, variant: int) -> int:
 
 
 def other_address(address: int, variant: int) -> int:
-    """Give another address than this one: others have others. Some variants turn the order round, or mix it."""
+    """Return another address than this one: others have others. Some variants turn the order round, or mix it."""
     low = (address >> 4) & ((1 << _BITS) - 1)
     match variant:
         case 0:

@@ -77,7 +77,7 @@ class Call(NamedTuple):
 
 
 Vary = Callable[[Call, Any, int], Any]
-"""Gives another value than this one; or the same, where there is none."""
+"""Return another value than this one; or the same, where there is none."""
 
 
 class Unvaried(Exception):  # noqa: N818 - no error: there is no other value of this one
@@ -85,7 +85,7 @@ class Unvaried(Exception):  # noqa: N818 - no error: there is no other value of 
 
 
 def vary(call: Call, kept: Any, variant: int) -> Any:
-    """Give the variant of what is kept of a call's value.
+    """Return the variant of what is kept of a call's value.
 
     Raises:
         Unvaried: no other value is known.
@@ -97,7 +97,7 @@ def vary(call: Call, kept: Any, variant: int) -> Any:
 
 
 def can_vary(source: Source) -> bool:
-    """Tell whether other values of a source are known."""
+    """Return whether other values of a source are known."""
     return _how(source) is not None
 
 
@@ -137,7 +137,7 @@ def _clock(call: Call, kept: Any, variant: int) -> Any:
 
 
 def _shift(call: Call, moment: dt.datetime, variant: int) -> float:
-    """Give the seconds by which a clock that shows this is off."""
+    """Return the seconds by which a clock that shows this is off."""
     least = _SHIFTS[variant % len(_SHIFTS)] * (1 + variant // len(_SHIFTS))
     shift = least + (_LATER if variant == 2 else 1.7) * call.nth
     day = (moment + dt.timedelta(seconds=least)).date()
@@ -146,7 +146,7 @@ def _shift(call: Call, moment: dt.datetime, variant: int) -> float:
 
 @lru_cache(maxsize=256)  # a program that polls asks often
 def _other_day(day: dt.date, weekday: int, variant: int) -> dt.date:
-    """Give another day: a leap day to come, or a past 31st before a shorter month, on a weekend if this weekday is none.
+    """Return another day: a leap day to come, or a past 31st before a shorter month, on a weekend if this weekday is none.
 
     What a program does at the end of a month, on weekends or once in four years, it does in one of these.
     """
@@ -181,7 +181,7 @@ def _fields(call: Call, kept: list[Any], variant: int) -> list[Any]:
 
 
 def _date(kept: dt.date, variant: int) -> dt.date:
-    """Give another date; a new year's day and yesterday, where no hours are there to move."""
+    """Return another date; a new year's day and yesterday, where no hours are there to move."""
     if variant < 2:
         return _other_day(kept, kept.weekday(), variant)
     if variant == 2:
@@ -191,7 +191,7 @@ def _date(kept: dt.date, variant: int) -> dt.date:
 
 
 def _written(call: Call, name: str, variant: int) -> str:
-    """Give a time as text, as the call would write it."""
+    """Return a time as text, as the call would write it."""
     seconds = time.time() // _DAY * _DAY  # the same all day long
     seconds += _shift(call, dt.datetime.fromtimestamp(seconds, dt.UTC), variant)
     if name == "strftime":
@@ -257,7 +257,7 @@ def _random(call: Call, kept: Any, variant: int) -> Any:
 
 
 def _small(name: str, call: Call, kept: Any) -> range | None:
-    """Give the whole numbers that a draw is one of, where its arguments say so in the usual way."""
+    """Return the whole numbers that a draw is one of, where its arguments say so in the usual way."""
     args = call.args
     if type(kept) is not int or call.kwargs or not all(type(each) is int for each in args):
         return None
@@ -271,7 +271,7 @@ def _small(name: str, call: Call, kept: Any) -> range | None:
 
 
 def _other(call: Call, size: int, kept: int, variant: int) -> int:
-    """Give another number below this: the ends first, then the rest, none twice until all were there."""
+    """Return another number below this: the ends first, then the rest, none twice until all were there."""
     ends = [each for each in dict.fromkeys((0, size - 1)) if each != kept]
     if variant < len(ends):
         return ends[variant]
@@ -284,7 +284,7 @@ def _other(call: Call, size: int, kept: int, variant: int) -> int:
 
 
 def _indices(name: str, call: Call, kept: list[Any], variant: int, generator: random.Random) -> list[Any]:
-    """Give other indices for choices, for a sample, or for the order of what is shuffled."""
+    """Return other indices for choices, for a sample, or for the order of what is shuffled."""
     if name == "shuffle":
         moved = {0: kept[::-1], 1: list(range(len(kept))), 2: kept[1:] + kept[:1]}.get(variant)
         return generator.sample(kept, len(kept)) if moved is None else moved
@@ -326,7 +326,7 @@ def _uuid(call: Call, kept: Any, variant: int) -> Any:
 
 
 def _environment(call: Call, kept: Any, variant: int) -> Any:
-    """Give an environment variable another value, none, or an empty one."""
+    """Return an environment variable another value, none, or an empty one."""
     if call.name == "__contains__":
         return not kept
     if kept is not None and not isinstance(kept, str):
@@ -358,7 +358,7 @@ def _host(call: Call, kept: Any, variant: int) -> Any:
 
 
 def _files(call: Call, kept: Any, variant: int) -> Any:
-    """Give a listing in another order, or without one entry: what isn't a listing is left alone."""
+    """Return a listing in another order, or without one entry: what isn't a listing is left alone."""
     if isinstance(kept, list):
         others = {0: kept[::-1], 1: kept[:-1], 2: kept[1:] + kept[:1], 3: kept[1:]}.get(variant)
         return _generator(call, variant).sample(kept, len(kept)) if others is None else others

@@ -282,7 +282,7 @@ class _Impact:
     # --- sites -------------------------------------------------------------------------------------------------------
 
     def _sites(self, first: Outcome) -> dict[str, Impact]:
-        """Give the sites that the first replay came to, with why one can't be tried."""
+        """Return the sites that the first replay came to, with why one can't be tried."""
         found: dict[str, Impact] = {}
         for each in first.findings:
             key = site_key(each.call, each.site.file, each.site.line)
@@ -306,7 +306,7 @@ class _Impact:
     # --- the order of sets, and places in memory ----------------------------------------------------------------------
 
     def _orders(self, first: Outcome, sites: Mapping[str, Impact]) -> dict[str, Impact]:
-        """Give the lines whose values are those of a set's order or of a place, as the scan sees them."""
+        """Return the lines whose values are those of a set's order or of a place, as the scan sees them."""
         checked = check(first.files, self._rules, categories=_UNORDERED) if first.files else None
         found: dict[str, Impact] = {}
         for each in checked.findings if checked else ():
@@ -316,7 +316,7 @@ class _Impact:
         return found
 
     def _seen(self, sites: Mapping[str, Impact]) -> dict[str, Impact]:
-        """Give those that no scan sees, and that were met in a replay."""
+        """Return those that no scan sees, and that were met in a replay."""
         known = {} if self._probe.sources is None else self._probe.sources.sites
         met = self._baseline.replaceable & self._baseline.ordered.contents.keys()
         return {key: known[key] for key in sorted(met) if key in known and key not in sites}
@@ -391,7 +391,7 @@ def _with(
 
 
 def _imports_of(path: str | None, owns: Callable[[str], bool]) -> list[str]:
-    """Give what of others a program imports first, so that its first replay, too, finds what takes long to import."""
+    """Return what of others a program imports first, so that its first replay, too, finds what takes long to import."""
     source = None if path is None else read_source(path)
     try:
         body = [] if source is None else ast.parse(source).body
@@ -406,7 +406,7 @@ def _imports_of(path: str | None, owns: Callable[[str], bool]) -> list[str]:
 
 
 def _is_of_others(package: str, beside: str, owns: Callable[[str], bool]) -> bool:
-    """Tell whether a package is neither the project's nor hidden by what lies beside the program."""
+    """Return whether a package is neither the project's nor hidden by what lies beside the program."""
     if any(os.path.exists(os.path.join(beside, name)) for name in (package, f"{package}.py")):
         return False
     try:

@@ -71,13 +71,13 @@ class Agreement:
         return "its values are the same in every process"
 
     def suspects(self, sets: Sequence[str]) -> list[str]:
-        """Give those orders of sets that may be to blame for what no single one explains."""
+        """Return those orders of sets that may be to blame for what no single one explains."""
         able = [key for key in sets if key in self._replaceable and key not in self._same]
         missed = [key for key in sets if key not in self._keys or key in self._ordered.unknown]
         return missed or able or [key for key in sets if key not in self._ordered.contents]
 
     def groups(self, key: str) -> Iterator[tuple[str, ...]]:
-        """Give the groups of sites, each with this one, that all change something if this one really does.
+        """Yield the groups of sites, each with this one, that all change something if this one really does.
 
         Pairs, and all but one as well: a mate that does change something must not speak for the others.
         """
@@ -101,7 +101,7 @@ class Agreement:
                 yield found
 
     def _family(self, key: str) -> set[str]:
-        """Give the sites whose values may have to agree with a site's."""
+        """Return the sites whose values may have to agree with a site's."""
         kind = _kind(self._sites[key].call)
         family = {
             each
@@ -111,7 +111,7 @@ class Agreement:
         return family | {ANYWHERE} if kind == "place" else family
 
     def _shared(self, keys: set[str], family: set[str]) -> set[str]:
-        """Give those of a family that were given something which one of the sites was given."""
+        """Return those of a family that were given something which one of the sites was given."""
         contents = self._ordered.contents
         own = frozenset[int]().union(*(contents.get(key, ()) for key in keys))
         return {each for each in family if not own.isdisjoint(contents.get(each, ()))}

@@ -19,7 +19,7 @@ _MOST = 80
 
 
 def difference(before: Outcome, after: Outcome) -> Effect | None:
-    """Give the first difference of two replays; None where they are the same."""
+    """Return the first difference of two replays; None where they are the same."""
     if after.problem is not None:
         return Effect(f"the program {after.problem}", "it ends", after.problem)
     return _crossings(before, after) or _output(before.stdout, after.stdout) or _ending(before, after)

@@ -21,7 +21,7 @@ NUMBER = 3
 
 
 def plans_in(scratch: str) -> str:
-    """Give where woven code is kept for all of them."""
+    """Return where woven code is kept for all of them."""
     return os.path.join(scratch, "plans")
 
 
@@ -61,7 +61,7 @@ class Seeds:
             self._processes.append((process, f"{file}.out"))
 
     def outcomes(self) -> Iterator[Outcome]:
-        """Give what each of them came to, waiting no longer than for the next one."""
+        """Yield what each of them came to, waiting no longer than for the next one."""
         for number, (process, file) in enumerate(self._processes):
             if number == len(self._outcomes):
                 self._outcomes.append(self._outcome(process, file))

@@ -78,7 +78,7 @@ class Sources:
         """What they are, also where the scan doesn't know whether they are any."""
 
     def code(self, file: str, code: CodeType) -> CodeType:
-        """Give the code that runs in the place of what Python has loaded from a file."""
+        """Return the code that runs in the place of what Python has loaded from a file."""
         name = code.co_filename
         if not self._project.owns(file):
             return code
@@ -215,7 +215,7 @@ class Ordering:
         return value if order is None else Popping(value, lambda: _moved(in_order(value), variant)[0])
 
     def _told_apart(self, content: Callable[[], int]) -> int:
-        """Give a content's number; where an address is asked for in it, it is of this process, as addresses are."""
+        """Return a content's number; where an address is asked for in it, it is of this process, as addresses are."""
         before = self._asked
         found = content()
         return found if self._asked == before else hash((self._own, found))
@@ -223,7 +223,7 @@ class Ordering:
     # --- places -------------------------------------------------------------------------------------------------------
 
     def _place(self, key: str, address: int, holder: object, *, moves: bool = True) -> int:
-        """Give the number in an address's place, or its variant; it is good as long as what holds the address is there."""
+        """Return the number in an address's place, or its variant; it is good as long as what holds the address is there."""
         self._asked += 1
         place = self._places.get(address)
         if place is None:

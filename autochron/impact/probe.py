@@ -69,7 +69,7 @@ class Outcome(NamedTuple):
 
 
 def none(problem: str) -> Outcome:
-    """Give the outcome of a replay that came to none."""
+    """Return the outcome of a replay that came to none."""
     return Outcome((), b"", None, None, (), (), {}, (), (), frozenset(), frozenset(), problem=problem)
 
 
@@ -241,7 +241,7 @@ def _be_silent() -> None:
 
 
 def packed(outcome: Outcome) -> bytes:
-    """Give an outcome as it goes through a pipe."""
+    """Return an outcome as it goes through a pipe."""
     return pickle.dumps(outcome)
 
 

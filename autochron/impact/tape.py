@@ -71,7 +71,7 @@ class Perturbing(Values):
         self.watch.stand_before("os:listdir", self._listing)
 
     def _listing(self, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Through | None:
-        """Give how a folder is listed for a line of the project, of which an audit event tells otherwise."""
+        """Return how a folder is listed for a line of the project, of which an audit event tells otherwise."""
         frame: FrameType | None = getframe(2)
         call = "os.listdir"
         while frame is not None and not self._project.owns(frame.f_code.co_filename):
@@ -89,7 +89,7 @@ class Perturbing(Values):
         )
 
     def altered(self, line: Line, draw: Draw, kept: Any) -> Any:
-        """Give a recorded value, or its variant."""
+        """Return a recorded value, or its variant."""
         key = self.key_of(line)
         place = (key, lane_name())
         nth = self._counts[place] = self._counts.get(place, -1) + 1
@@ -107,7 +107,7 @@ class Perturbing(Values):
         return _Taped(self, line.source, self.key_of(line))
 
     def vary(self, source: Source, name: str, key: str, draw: Draw, kept: Any, nth: int) -> Any:
-        """Give a value, or its variant where its site is perturbed."""
+        """Return a value, or its variant where its site is perturbed."""
         variant = self.variants.get(key)
         if variant is None:
             return kept
@@ -122,7 +122,7 @@ class Perturbing(Values):
         return other
 
     def instead(self, source: Source, original: Callable[..., Any], key: str) -> Callable[..., Any]:
-        """Give what a value comes from that is not on the tape: the trace's time, and chance that is the same each time."""
+        """Return what a value comes from that is not on the tape: the trace's time, and chance that is the same each time."""
         if self.inventor is not None and form_of(source) is not None:
             return self.inventor.instead(source.call, original, lane_name(), key)
         return random_bits if source.call in SEEDED else original

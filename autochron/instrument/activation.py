@@ -82,7 +82,7 @@ class Activation:
         return self.planner.rules
 
     def points_at(self, site: str) -> Sequence[Point]:
-        """Give what is woven at a site, as a trace names it."""
+        """Return what is woven at a site, as a trace names it."""
         points = self.ledger.points
         if len(points) > self._sited:
             for point in points[self._sited :]:
@@ -92,14 +92,14 @@ class Activation:
         return self._sites.get(site, ())
 
     def state_of(self, envelope: Envelope) -> str | None:
-        """Give the state that today's rules say a recorded crossing shares with others."""
+        """Return the state that today's rules say a recorded crossing shares with others."""
         site = envelope.site
         points = self._marked_at(site) if site.startswith("@") else self.points_at(site)
         states = (rule.state for point in points for rule in point.rules)
         return next((state for state in states if state is not None), None)
 
     def _marked_at(self, site: str) -> list[Point]:
-        """Give what is marked by hand at a site."""
+        """Return what is marked by hand at a site."""
         project, qualname = self.project, site.rpartition(":")[2]
         return [
             point
@@ -110,7 +110,7 @@ class Activation:
         ]
 
     def is_by(self, rules: Rules, program: str | None) -> bool:
-        """Tell whether this is what the same rules would weave, for the same program."""
+        """Return whether this is what the same rules would weave, for the same program."""
         own = self._given
         if own is rules and self.program == program:
             return True

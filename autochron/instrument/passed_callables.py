@@ -59,7 +59,7 @@ class Passing:
 
 
 def function_of(value: Any) -> FunctionType | None:
-    """Give the function that runs when a value is called: its own, what it binds, or its type's `__call__`."""
+    """Return the function that runs when a value is called: its own, what it binds, or its type's `__call__`."""
     while isinstance(value, functools.partial | MethodType):
         value = value.func if isinstance(value, functools.partial) else value.__func__
     if isinstance(value, FunctionType):

@@ -82,7 +82,7 @@ class RulePlanner:
     # --- asked by the hook -----------------------------------------------------------------------------------------
 
     def concerns(self, module: str, file: str | None) -> bool:
-        """Tell whether anything in a module could be meant."""
+        """Return whether anything in a module could be meant."""
         top = module.partition(".")[0]
         if top in self._waiting:
             del self._waiting[top]
@@ -100,7 +100,7 @@ class RulePlanner:
         return any(self._matcher.may_match(name, is_project=is_project) for name in names)
 
     def places(self, module: str, file: str | None, code: CodeType) -> Places:
-        """Give the definitions of a module that rules fit."""
+        """Return the definitions of a module that rules fit."""
         found = self._find(module, file, code)
         for entry in found.ledger:
             self.ledger.refuse(entry.what, entry.reason, entry.slug)
@@ -138,7 +138,7 @@ class RulePlanner:
         return marks
 
     def fits(self, module: str, file: str, code: CodeType) -> int:
-        """Tell how many of a module's definitions and calls rules fit; nothing is made known of it."""
+        """Return how many of a module's definitions and calls rules fit; nothing is made known of it."""
         if not self.concerns(module, file):
             return 0
         found = self._find(module, file, code)
@@ -147,18 +147,18 @@ class RulePlanner:
     # --- what is kept between processes ------------------------------------------------------------------------------
 
     def fingerprint(self, module: str, file: str) -> tuple[object, ...]:
-        """Give what besides rules and source decides what a module's places are."""
+        """Return what besides rules and source decides what a module's places are."""
         packs = tuple(pack.name for pack in self.rules.packs)
         main = self.aliases.get("__main__", ())  # what checks name there
         derived = tuple((base, *sorted(known)) for base, known in sorted(self._matcher.derived.items()))
         return (packs, self.aliases.get(module, ()), main, self.project.owns(file), *derived)
 
     def rules_in_order(self) -> Sequence[BoundaryRule]:
-        """Give all rules in force, in an order that is the same in every process."""
+        """Return all rules in force, in an order that is the same in every process."""
         return (*self.rules.boundaries, *(rule for pack in self.rules.packs for rule in pack.boundaries))
 
     def notes(self, module: str) -> dict[str, Any]:
-        """Give what asking for `places` made known of a module, as plain data."""
+        """Return what asking for `places` made known of a module, as plain data."""
         found = self._found.pop(module, NOTHING)
         numbers = {id(rule): number for number, rule in enumerate(self.rules_in_order())}
         return {
@@ -182,7 +182,7 @@ class RulePlanner:
             self._count_http()
 
     def door(self, module: str) -> Any:
-        """Give the door of an HTTP client that a module defines."""
+        """Return the door of an HTTP client that a module defines."""
         return door_of(module) if module in DOORS else None
 
     def _count(self, rule_id: str) -> None:
@@ -193,7 +193,7 @@ class RulePlanner:
             self._count(rule.id)
 
     def bindings(self, module: str, code: CodeType) -> Sequence[Binding]:
-        """Give the call sites of a module that rules fit; asked after `places`."""
+        """Return the call sites of a module that rules fit; asked after `places`."""
         sites = self._calls.pop(module, ())
         if not sites:
             return ()
@@ -211,7 +211,7 @@ class RulePlanner:
     # --- at the end ----------------------------------------------------------------------------------------------------
 
     def unmatched(self) -> list[tuple[BoundaryRule, str]]:
-        """Give the project's rules that fitted nothing, each with what may be the reason."""
+        """Return the project's rules that fitted nothing, each with what may be the reason."""
         if not self.rules.boundaries:
             return []
         unknown = self._unknown()
@@ -231,7 +231,7 @@ class RulePlanner:
         }
 
     def _unknown(self) -> set[str]:
-        """Give the rules whose calls only may turn out to be of what they name, which is nowhere."""
+        """Return the rules whose calls only may turn out to be of what they name, which is nowhere."""
         known: dict[str, bool] = {}
         for meant in (meant for site in self.ledger.sites for meant in site.meant):
             known[meant.rule.id] = known.get(meant.rule.id, False) or meant.is_known()
@@ -354,7 +354,7 @@ class RulePlanner:
 
 
 def _rules_of(found: Found) -> list[BoundaryRule]:
-    """Give the rule of each fit."""
+    """Return the rule of each fit."""
     return [*(match.rule for match in found.matches), *(site.rule for site in found.calls)]
 
 
@@ -386,7 +386,7 @@ def _is_of_a_pack(rule: BoundaryRule | TraceRule | SwapRule) -> bool:
 
 
 def _nearest_decorator(selector: Decorated, seen: set[str]) -> str | None:
-    """Give the decorator that was meant: one of that name in a module, else the nearest."""
+    """Return the decorator that was meant: one of that name in a module, else the nearest."""
     ending = f".{selector.decorator.rpartition('.')[2]}"
     from autochron.rules.nearest import nearest  # lazy: difflib
 
@@ -411,7 +411,7 @@ def _owner(module: ModuleType, qualname: str) -> tuple[Any, str]:
 
 
 def program_paths(rules: Rules, program: str | None) -> tuple[str, ...]:
-    """Give the project's paths: those that the rules name, else the program's folder, else the rules' root."""
+    """Return the project's paths: those that the rules name, else the program's folder, else the rules' root."""
     if rules.project:
         return rules.project
     if program is not None:

@@ -155,7 +155,7 @@ class Reached(NamedTuple):
 
 
 class Isolation:
-    """Tells whether an event reaches for what is denied."""
+    """Decides whether an event reaches for what is denied."""
 
     def __init__(self, deny: Iterable[Reach], project: Project) -> None:
         self.deny = frozenset(deny)
@@ -196,7 +196,7 @@ class Isolation:
         return Reached("files", f"writes to the database {self._name(path)}")
 
     def refusal(self, reached: Reached, address: str, site: str) -> str:
-        """Give the words of a refusal."""
+        """Return the words of a refusal."""
         line = line_of_project(self._project, 2)
         place = f"at {line}" if line else f"in {site}" if site else "outside the project"
         return (
@@ -205,7 +205,7 @@ class Isolation:
         )
 
     def is_new(self, address: str, reached: Reached) -> bool:
-        """Tell whether this crossing reaches there for the first time."""
+        """Return whether this crossing reaches there for the first time."""
         key = (address, reached.says)
         if key in self._seen:
             return False
@@ -285,7 +285,7 @@ def _path_read(descriptor: int) -> str | None:
 
 
 def _path(arguments: tuple[Any, ...], at: int, folder: int | None = None) -> str | None:
-    """Give a path; None for a descriptor: what that is was decided when it was opened."""
+    """Return a path; None for a descriptor: what that is was decided when it was opened."""
     try:
         path = os.fsdecode(arguments[at])
     except TypeError:
@@ -365,7 +365,7 @@ _PLUMBING = frozenset(
 
 
 def _is_housekeeping(frame: FrameType | None) -> bool:
-    """Tell whether Python does this for itself, or we do: bytecode that is kept, the sockets of multiprocessing, reports.
+    """Return whether Python does this for itself, or we do: bytecode that is kept, the sockets of multiprocessing, reports.
 
     What a module does as it is imported is the program's own; what imports it is not.
     """

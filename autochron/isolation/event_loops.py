@@ -69,7 +69,7 @@ def watch_loops(module: str) -> Callable[[], None]:
 
 
 def can_be_watched(module: str) -> bool:
-    """Tell whether a module has come to its end and is not watched yet."""
+    """Return whether a module has come to its end and is not watched yet."""
     owner = getattr(sys.modules.get(module), LOOPS[module], None)
     return owner is not None and not hasattr(owner.create_connection, "_autochron_told")
 

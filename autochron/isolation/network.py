@@ -84,12 +84,12 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def tell(event: str, arguments: tuple[Any, ...]) -> None:
-    """Tell of an event that CPython does not audit."""
+    """Report an event that CPython does not audit."""
     _hook(event, arguments)
 
 
 def can_run(path: Any) -> bool:
-    """Tell whether an exec will succeed: `execvp` tries each folder of PATH."""
+    """Return whether an exec will succeed: `execvp` tries each folder of PATH."""
     try:
         return os.access(path, os.X_OK) and not os.path.isdir(path)
     except (OSError, TypeError, ValueError):
@@ -119,7 +119,7 @@ def watch(
 
 
 def _tell_of_fork_exec() -> None:
-    """Tell of processes that are started by what `subprocess` is made on: CPython audits `subprocess.Popen` alone."""
+    """Report processes that are started by what `subprocess` is made on: CPython audits `subprocess.Popen` alone."""
     try:
         import _posixsubprocess as module  # lazy: there is none on Windows
     except ImportError:
@@ -148,7 +148,7 @@ def _forget_starting() -> None:
 
 
 def are_told(processes: Any) -> bool:
-    """Tell whether multiprocessing tells of the processes that it starts."""
+    """Return whether multiprocessing tells of the processes that it starts."""
     return hasattr(processes.BaseProcess.start, "_autochron_told")
 
 
@@ -198,7 +198,7 @@ def child_of(event: str, arguments: tuple[Any, ...]) -> str | None:
 
 
 def words_of(line: str) -> list[str]:
-    """Give the words of a shell's command without the variables that are set before it: they may be secrets."""
+    """Return the words of a shell's command without the variables that are set before it: they may be secrets."""
     import shlex  # lazy: few programs call os.system
 
     try:
@@ -214,7 +214,7 @@ def _assigns(word: str) -> bool:
 
 
 def is_network(event: str) -> bool:
-    """Tell a network event from one of child processes."""
+    """Distinguish a network event from one of child processes."""
     return event in EVENTS
 
 
@@ -241,5 +241,5 @@ def address_of(event: str, arguments: tuple[Any, ...]) -> str | None:
 
 
 def text_of(value: Any) -> str:
-    """Give what an event has for a name."""
+    """Return what an event has for a name."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

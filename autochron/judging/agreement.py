@@ -39,7 +39,7 @@ def confusion(labels: Sequence[bool], passed: Sequence[bool]) -> Confusion:
 
 
 def wilson(successes: int, total: int, z: float = Z_95) -> tuple[float, float] | None:
-    """Give the interval of a proportion by Wilson's score, without correction for continuity; None of nothing."""
+    """Return the interval of a proportion by Wilson's score, without correction for continuity; None of nothing."""
     if total == 0:
         return None
     share, square = successes / total, z * z
@@ -50,7 +50,7 @@ def wilson(successes: int, total: int, z: float = Z_95) -> tuple[float, float] |
 
 
 def kappa(counts: Confusion) -> float | None:
-    """Give Cohen's kappa; None where chance alone would agree always, or there is nothing."""
+    """Return Cohen's kappa; None where chance alone would agree always, or there is nothing."""
     total = counts.total
     if total == 0:
         return None
@@ -63,13 +63,13 @@ def kappa(counts: Confusion) -> float | None:
 
 
 def mean_absolute_error(labels: Sequence[float], scores: Sequence[float]) -> float | None:
-    """Give how far scores are from labels, on the average; None of nothing."""
+    """Return how far scores are from labels, on the average; None of nothing."""
     distances = [abs(label - score) for label, score in zip(labels, scores, strict=True)]
     return sum(distances) / len(distances) if distances else None
 
 
 def spearman(labels: Sequence[float], scores: Sequence[float]) -> float | None:
-    """Give Spearman's rank correlation, ties sharing their ranks; None where either side has one rank only."""
+    """Return Spearman's rank correlation, ties sharing their ranks; None where either side has one rank only."""
     ones, others = _ranks(labels), _ranks(scores)
     middle = (len(ones) + 1) / 2
     products = sum((one - middle) * (other - middle) for one, other in zip(ones, others, strict=True))

@@ -135,7 +135,7 @@ class Judge:
         return Judgement(kept.score, kept.reason, passed, self.name, was_recorded)
 
     def _envelope(self, question: Question) -> tuple[Envelope, bool]:
-        """Give the judgement as it is kept, and whether it was there."""
+        """Return the judgement as it is kept, and whether it was there."""
         key = (self.path, question.input)
         if self.mode != "rewrite" or key in _fresh:
             found = records.judgements(self.path).get(question.input)

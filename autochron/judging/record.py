@@ -112,7 +112,7 @@ def _load(path: str) -> tuple[Header | None, dict[bytes, Envelope]]:
 
 
 def _state(path: str) -> tuple[int, int, int] | None:
-    """Tell one state of a file from another; None where it is not there."""
+    """Return what distinguishes one state of a file from another; None where it is not there."""
     try:
         status = os.stat(path)
     except FileNotFoundError:
@@ -136,7 +136,7 @@ def _header() -> Header:
 
 
 def _version() -> str:
-    """Give our version; not from the package itself, which stands above all layers."""
+    """Return our version; not from the package itself, which stands above all layers."""
     try:
         return version("autochron")
     except PackageNotFoundError:  # a checkout that is not installed

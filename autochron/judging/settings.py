@@ -31,7 +31,7 @@ def use(mode: Mode) -> Callable[[], None]:
 
 
 def mode_in_force(default: Mode = "replay") -> Mode:
-    """Give the mode: the one that was set, else the environment's, else the default."""
+    """Return the mode: the one that was set, else the environment's, else the default."""
     if _used[0] is not None:
         return _used[0]
     given = unpatched.environ.get(VARIABLE)

@@ -44,7 +44,7 @@ class Speaker(Protocol):
 
     @property
     def sampling(self) -> dict[str, Any]:
-        """Give the sampling parameters that the model took."""
+        """Return the sampling parameters that the model took."""
 
     def begin(self) -> Say:
         """Begin a conversation."""
@@ -88,7 +88,7 @@ class ChatCompletions:
 
     @property
     def sampling(self) -> dict[str, Any]:
-        """Give the temperature, where it was taken."""
+        """Return the temperature, where it was taken."""
         return {name: value for name, value in self._options.items() if name == "temperature"}
 
     def begin(self) -> Say:
@@ -161,7 +161,7 @@ class PydanticAI:
 
     @property
     def sampling(self) -> dict[str, Any]:
-        """Give the temperature, where it was taken."""
+        """Return the temperature, where it was taken."""
         return {name: value for name, value in self._settings.items() if name == "temperature"}
 
     def begin(self) -> Say:

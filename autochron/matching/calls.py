@@ -37,7 +37,7 @@ class Miss(Struct, frozen=True):
 def call_sites(
     source: str | bytes, module: str, rules: Iterable[CallRule], *, is_package: bool
 ) -> list[CallSite]:
-    """Give every fit of a rule to a call of a module; SyntaxError where the source doesn't parse."""
+    """Return every fit of a rule to a call of a module; SyntaxError where the source doesn't parse."""
     names = Names(ast.parse(source), module, is_package=is_package)
     found = []
     for call, scope in names.calls:
@@ -49,7 +49,7 @@ def call_sites(
 
 
 def nearest_call(rule: CallRule, sources: Iterable[tuple[str, str, bytes]]) -> str | None:
-    """Give the call that is most like what a rule means, and why the rule doesn't fit it; None where none is much like it.
+    """Return the call that is most like what a rule means, and why the rule doesn't fit it; None where none is much like it.
 
     Args:
         rule: one that fitted nothing.
@@ -79,7 +79,7 @@ def nearest_call(rule: CallRule, sources: Iterable[tuple[str, str, bytes]]) -> s
 
 
 def _names_in(called: ast.expr) -> str:
-    """Give the names that stand in what is called, without keys."""
+    """Return the names that stand in what is called, without keys."""
     names: list[str] = []
     while isinstance(called, ast.Attribute | ast.Subscript):
         if isinstance(called, ast.Attribute):
@@ -135,7 +135,7 @@ def _by_text(fit: _Fit, chain: _Chain, pattern: CallPattern, names: Names) -> st
 
 
 def _is_one_of_several(fit: _Fit, chain: _Chain, pattern: CallPattern) -> bool:
-    """Tell whether a name may also stand for something else than what a dotted pattern names."""
+    """Return whether a name may also stand for something else than what a dotted pattern names."""
     if pattern.dotted is None or not pattern.trailers or len(chain.meanings) < 2:
         return False
     resolved = chain.resolved()
@@ -143,7 +143,7 @@ def _is_one_of_several(fit: _Fit, chain: _Chain, pattern: CallPattern) -> bool:
 
 
 def _excluded(chain: _Chain, pattern: CallPattern) -> str | None:
-    """Tell why the callee can't turn out to be what a dotted pattern names, if only by ""; None where it may."""
+    """Return why the callee can't turn out to be what a dotted pattern names, if only by ""; None where it may."""
     if pattern.dotted is None or not pattern.trailers:
         return ""
     wanted = pattern.dotted.rpartition(".")[2]
@@ -194,11 +194,11 @@ class _Chain:
         )
 
     def written(self) -> list[_Element]:
-        """Give the steps as they are written."""
+        """Return the steps as they are written."""
         return [self.start, *self.trailers]
 
     def resolved(self) -> list[list[_Element]]:
-        """Give the steps with the first name as imports and definitions resolve it."""
+        """Return the steps with the first name as imports and definitions resolve it."""
         return [
             [*meaning.name.split("."), *self.trailers]
             for meaning in self.meanings
@@ -296,7 +296,7 @@ class _Fit:
     # --- what comes of it ---------------------------------------------------------------------------------------------
 
     def site(self, scope: Scope) -> CallSite:
-        """Give the site, with what is needed of the metavariables."""
+        """Return the site, with what is needed of the metavariables."""
         needed, call, called = self._rule.needed, self._call, self._chain.called
         calls = [_position(call)]
         if isinstance(called, ast.Attribute):
@@ -339,7 +339,7 @@ def _position(node: ast.expr) -> Position:
 
 
 def _end_of_name(node: ast.Attribute) -> Position:
-    """Give where the name of an attribute itself stands: instructions say so where it is on another line."""
+    """Return where the name of an attribute itself stands: instructions say so where it is on another line."""
     _, line, _, end = _position(node)
     return line, line, end - len(node.attr.encode()), end
 

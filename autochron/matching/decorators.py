@@ -22,7 +22,7 @@ class Decoration(Struct, frozen=True):
 
 
 def mentions(source: str, decorators: Iterable[str]) -> bool:
-    """Tell whether a source may use one of these decorators, before it is parsed.
+    """Return whether a source may use one of these decorators, before it is parsed.
 
     By the decorator's last name, which stands in the source under any alias, unless a star import of
     a module that renames it hides it.
@@ -31,7 +31,7 @@ def mentions(source: str, decorators: Iterable[str]) -> bool:
 
 
 def decorations(source: str, module: str, *, is_package: bool) -> Iterator[Decoration]:
-    """Give every decorator of every function, resolved; SyntaxError where the source doesn't parse."""
+    """Yield every decorator of every function, resolved; SyntaxError where the source doesn't parse."""
     for function, scope in Names(ast.parse(source), module, is_package=is_package).functions:
         for decorator in function.decorator_list:
             names = names_of(decorator, scope)
@@ -40,14 +40,14 @@ def decorations(source: str, module: str, *, is_package: bool) -> Iterator[Decor
 
 
 def names_of(decorator: ast.expr, scope: Scope) -> frozenset[str]:
-    """Give the names of a decorator; called with arguments it is the same decorator."""
+    """Return the names of a decorator; called with arguments it is the same decorator."""
     while isinstance(decorator, ast.Call):
         decorator = decorator.func
     return frozenset(meaning.name for meaning in scope.dotted(decorator))
 
 
 def index(found: Iterable[Decoration]) -> Mapping[tuple[str, int], frozenset[str]]:
-    """Give the decorators by (function name, first line): what a code object tells of itself."""
+    """Return the decorators by (function name, first line): what a code object tells of itself."""
     table: dict[tuple[str, int], frozenset[str]] = {}
     for decoration in found:
         key = decoration.function, decoration.line

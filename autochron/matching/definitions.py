@@ -23,7 +23,7 @@ _HAS_ANNOTATION_SCOPES = sys.version_info >= (3, 12)
 
 
 def definitions(code: CodeType) -> Iterator[tuple[str, CodeType]]:
-    """Give (qualified name, code) of every function below a code object, in order of definition.
+    """Yield (qualified name, code) of every function below a code object, in order of definition.
 
     Not of lambdas, comprehensions, class bodies and annotation scopes; but of what these hold.
     """
@@ -35,7 +35,7 @@ def definitions(code: CodeType) -> Iterator[tuple[str, CodeType]]:
 
 
 def lambdas(code: CodeType, names: Container[str]) -> Iterator[tuple[str, CodeType]]:
-    """Give (qualified name, code) of each lambda that is assigned to one of some names, by the name that it has there."""
+    """Yield (qualified name, code) of each lambda that is assigned to one of some names, by the name that it has there."""
     inner = [each for each in code.co_consts if isinstance(each, CodeType)]
     if any(each.co_name == "<lambda>" for each in inner):
         yield from _assigned(code, names)
@@ -74,7 +74,7 @@ def _inside(code: CodeType, name: str) -> str:
 
 
 def shape_of(code: CodeType) -> Shape:
-    """Tell what kind of function a code object makes."""
+    """Return what kind of function a code object makes."""
     if code.co_flags & CO_COROUTINE:
         return "coroutine"
     if code.co_flags & CO_ASYNC_GENERATOR:
@@ -89,7 +89,7 @@ def _is_function(code: CodeType, parent: CodeType) -> bool:
 
 
 def _is_annotation_scope(code: CodeType, parent: CodeType) -> bool:
-    """Tell whether a code object is the value of a `type` statement or the bound of a type parameter (3.12).
+    """Return whether a code object is the value of a `type` statement or the bound of a type parameter (3.12).
 
     These look like functions without arguments. What gives them away is that the name is a constant of the
     parent, which is cheap to see, and that the made function goes into a tuple or an

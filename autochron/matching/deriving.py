@@ -9,12 +9,12 @@ from autochron.matching.scopes import Names
 
 
 def mentions(source: str, classes: Iterable[str]) -> bool:
-    """Tell whether a source may derive from one of these classes, before it is parsed."""
+    """Return whether a source may derive from one of these classes, before it is parsed."""
     return any(name.rpartition(".")[2] in source for name in classes)
 
 
 def derived(source: str, module: str, known: set[str], *, is_package: bool) -> Iterator[tuple[str, str]]:
-    """Give (qualified name, dotted name) of each class that derives from a known one; SyntaxError where it doesn't parse.
+    """Yield (qualified name, dotted name) of each class that derives from a known one; SyntaxError where it doesn't parse.
 
     What is found is known from then on: a class may derive from one above it.
     """

@@ -171,7 +171,7 @@ class Matcher:
                 pass  # an HTTP client's own definitions are woven for these, whatever they are
 
     def may_match(self, module: str, *, is_project: bool) -> bool:
-        """Tell whether a module needs a look at all; about 0.3 µs."""
+        """Return whether a module needs a look at all; about 0.3 µs."""
         if module in self._targets or module in self._traces or self._pack_decorated:
             return True
         if is_project and (self._decorated or self._anywhere or self._calls or self._deriving):
@@ -278,7 +278,7 @@ class Matcher:
     def _methods(
         self, asked: _Asked, modules: tuple[str, ...], code: CodeType, source: SourceText
     ) -> dict[str, list[_Pattern]]:
-        """Give the classes of a module that derive from named ones, each with the patterns that mean it."""
+        """Return the classes of a module that derive from named ones, each with the patterns that mean it."""
         text = _text(source) if asked.deriving else None
         found: dict[str, list[_Pattern]] = {}
         for pattern in asked.deriving if text is not None else ():
@@ -339,7 +339,7 @@ def _candidates(asked: _Asked, qualname: str, decorators: frozenset[str]) -> lis
 
 
 def _of_derived(methods: Mapping[str, list[_Pattern]], qualname: str) -> Iterator[BoundaryRule]:
-    """Give the rules that mean a method because its class derives from one that they name."""
+    """Yield the rules that mean a method because its class derives from one that they name."""
     owner, _, name = qualname.rpartition(".")
     for pattern in methods.get(owner, ()):
         excluded = any(glob.fits(qualname) for glob in pattern.exclude)
@@ -392,7 +392,7 @@ def _absent(asked: _Asked, names: set[str]) -> tuple[Absent, ...]:
 def _decorated(
     rules: tuple[BoundaryRule, ...], modules: tuple[str, ...], code: CodeType, source: SourceText
 ) -> tuple[Mapping[tuple[str, int], frozenset[str]], tuple[Unwoven, ...]]:
-    """Give the decorators of the module's functions by (name, first line), where a rule asks for one."""
+    """Return the decorators of the module's functions by (name, first line), where a rule asks for one."""
     wanted = [rule.selector.decorator for rule in rules if isinstance(rule.selector, Decorated)]
     if not wanted:
         return {}, ()
@@ -421,7 +421,7 @@ def _decorated(
 def _calls(
     rules: tuple[CallRule, ...], modules: tuple[str, ...], code: CodeType, source: SourceText
 ) -> tuple[tuple[CallSite, ...], tuple[Unwoven, ...]]:
-    """Give the calls of a module that rules fit; its source is only read where a name that they spell out is used."""
+    """Return the calls of a module that rules fit; its source is only read where a name that they spell out is used."""
     near = tuple(rule for rule in rules if sites.may_be_in(code, rule.words))
     if not near:
         return (), ()
@@ -495,7 +495,7 @@ def _undecided(rule: BoundaryRule, module: str, reason: str) -> Unwoven:
 
 
 def _may_use(rule: BoundaryRule, code: CodeType) -> bool:
-    """Tell whether code without source mentions a decorator by its last name."""
+    """Return whether code without source mentions a decorator by its last name."""
     last = str(rule.selector).rpartition(".")[2]
     return last in code.co_names or any(
         _may_use(rule, constant) for constant in code.co_consts if isinstance(constant, CodeType)
@@ -505,7 +505,7 @@ def _may_use(rule: BoundaryRule, code: CodeType) -> bool:
 def _named_lambdas(
     asked: _Asked, code: CodeType
 ) -> tuple[list[tuple[str, CodeType]], list[tuple[str, CodeType]]]:
-    """Give the lambdas that rules name, and those of them that share their line with another.
+    """Return the lambdas that rules name, and those of them that share their line with another.
 
     Only what is spelled out: `shop.tools:*` means no lambda.
     """

@@ -62,7 +62,7 @@ class Scope:
         self._following: set[str] = set()
 
     def qualname_of(self, name: str) -> str:
-        """Give the qualified name of a definition in it."""
+        """Return the qualified name of a definition in it."""
         if self.qualname == "<module>":
             return name
         return f"{self.qualname}.{name}" if self.is_class else f"{self.qualname}.<locals>.{name}"
@@ -82,7 +82,7 @@ class Scope:
         self.bind(name, f"{self.elsewhere.get(name, self).prefix}.{name}", "value")
 
     def resolve(self, name: str) -> frozenset[Meaning]:
-        """Give what a name may stand for; one that nothing binds may come from a star import, or be a builtin."""
+        """Return what a name may stand for; one that nothing binds may come from a star import, or be a builtin."""
         start = self.elsewhere.get(name, self)
         scope: Scope | None = start
         stars: list[str] = []
@@ -97,7 +97,7 @@ class Scope:
         )
 
     def own(self, name: str) -> frozenset[Meaning]:
-        """Give what a name that is bound here may stand for."""
+        """Return what a name that is bound here may stand for."""
         found = set(self.bound.get(name, ()))
         if name in self.aliases and name not in self._following:
             self._following.add(name)
@@ -107,7 +107,7 @@ class Scope:
         return frozenset(found or {Meaning(f"{self.prefix}.{name}", "value")})
 
     def dotted(self, expression: ast.expr) -> frozenset[Meaning]:
-        """Give what a dotted name may stand for; nothing for another expression."""
+        """Return what a dotted name may stand for; nothing for another expression."""
         attributes: list[str] = []
         while isinstance(expression, ast.Attribute):
             attributes.insert(0, expression.attr)
@@ -220,7 +220,7 @@ class Names(ast.NodeVisitor):
                 self._scope.bind(alias.asname or alias.name, name, "import")
 
     def _origin(self, node: ast.ImportFrom) -> str:
-        """Give the absolute module that `from … import` reads."""
+        """Return the absolute module that `from … import` reads."""
         if not node.level:
             return node.module or ""
         parts = self._package.split(".")

@@ -27,7 +27,7 @@ name = "local"
 
 
 def by_cosmic_ray(folder: Path, mutants: Sequence[Mutant]) -> Iterator[tuple[str, bool]]:
-    """Give the id of each mutant, and whether `cosmic-ray exec` calls it killed, in a copy of the folder.
+    """Yield the id of each mutant, and whether `cosmic-ray exec` calls it killed, in a copy of the folder.
 
     Raises:
         UsageError: it can't be run, or doesn't know our operators: then nothing was compared, which is no agreement.

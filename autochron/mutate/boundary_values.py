@@ -48,7 +48,7 @@ class Candidate(NamedTuple):
 
 
 def constants_of(source: str, file: str, function: str, names: Mapping[str, Any]) -> Constants:
-    """Give what a function of a source knows; `names` are the globals of its module.
+    """Return what a function of a source knows; `names` are the globals of its module.
 
     Raises:
         LookupError: the source has no such function.
@@ -96,7 +96,7 @@ def _definition(tree: ast.AST, path: Sequence[str]) -> ast.AST:
 
 
 def _inner(node: ast.AST) -> Iterator[ast.AST]:
-    """Give what stands in the body, without its docstring and without formatted text."""
+    """Yield what stands in the body, without its docstring and without formatted text."""
     body: list[ast.AST] = list(getattr(node, "body", ()))
     if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
         body = body[1:]
@@ -109,7 +109,7 @@ def _inner(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
-    """Give the numbers and texts of a value, the first few of each table; keys are texts, too."""
+    """Yield the numbers and texts of a value, the first few of each table; keys are texts, too."""
     if isinstance(value, str | int | float | Decimal):
         yield path, value
         return
@@ -134,7 +134,7 @@ def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
 
 
 def candidates(arguments: Mapping[str, Any], constants: Constants, most: int) -> list[Candidate]:
-    """Give the recorded input and others, each with one value changed: at most so many, each argument with its share."""
+    """Return the recorded input and others, each with one value changed: at most so many, each argument with its share."""
     recorded = dict(arguments)
     found = [Candidate("", None, "recorded", recorded)]
     shares = [list(_varied(name, value, recorded, constants)) for name, value in arguments.items()]
@@ -164,7 +164,7 @@ def _varied(name: str, value: Any, recorded: dict[str, Any], constants: Constant
 def _others(
     path: str, value: Any, constants: Constants, depth: int
 ) -> Iterator[tuple[str, tuple[Any, Any], str]]:
-    """Give other values in one place: the path, (what is new there, the whole with it), and where it comes from."""
+    """Yield other values in one place: the path, (what is new there, the whole with it), and where it comes from."""
     for new, source in _plain(value, constants):
         yield path, (new, new), source
     if not depth:
@@ -234,7 +234,7 @@ def _numbers(value: Any, constants: Constants) -> Iterator[tuple[Any, str]]:
 
 
 def _kind_of(value: Any) -> type[Any]:
-    """Give the plain type of a number, which may be of an enumeration, or of somebody's own class."""
+    """Return the plain type of a number, which may be of an enumeration, or of somebody's own class."""
     return next(each for each in _NUMBERS if isinstance(value, each))
 
 
@@ -269,7 +269,7 @@ def _texts(value: str, constants: Constants) -> Iterator[tuple[str, str]]:
 
 
 def copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Give arguments of their own to a call; what can't be copied is shared."""
+    """Return arguments of their own to a call; what can't be copied is shared."""
     found = {}
     for name, value in arguments.items():
         try:
@@ -280,10 +280,10 @@ def copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def bound(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the arguments of a call by name, without what the signature has for those that are left out."""
+    """Return the arguments of a call by name, without what the signature has for those that are left out."""
     return dict(signature.bind(*args, **kwargs).arguments)
 
 
 def called_with(signature: inspect.Signature, arguments: Mapping[str, Any]) -> inspect.BoundArguments:
-    """Give arguments by name as a call."""
+    """Return arguments by name as a call."""
     return inspect.BoundArguments(signature, dict(arguments))

@@ -69,7 +69,7 @@ class Part:
         )
 
     def compiled(self, source: str) -> CodeType:
-        """Give the function's code in a changed text of the module; raises as `compiled` does."""
+        """Return the function's code in a changed text of the module; raises as `compiled` does."""
         code = self._alone(source) if self._stands else None
         return compiled(source, self._path, self._qualname) if code is None else code
 
@@ -96,7 +96,7 @@ class Part:
 
 
 def fingerprint(code: CodeType) -> tuple[Any, ...]:
-    """Give all of a code, and of the codes inside, but where it stands: equal for the same program.
+    """Return all of a code, and of the codes inside, but where it stands: equal for the same program.
 
     Constants come with their types, so that 1, 1.0 and True differ.
     """
@@ -128,7 +128,7 @@ def _constant(value: object) -> tuple[Any, ...]:
 
 
 def _functions(code: CodeType) -> list[CodeType]:
-    """Give the code of every function in a code; those of classes and modules aren't optimised."""
+    """Return the code of every function in a code; those of classes and modules aren't optimised."""
     inside = [each for each in code.co_consts if isinstance(each, CodeType)]
     named = [
         each for each in inside if each.co_flags & inspect.CO_OPTIMIZED and not each.co_name.startswith("<")

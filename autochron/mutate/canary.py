@@ -6,7 +6,7 @@ import ast
 
 
 def raising(source: str, function: str) -> str:
-    """Give a source in which a function raises, and does nothing else.
+    """Return a source in which a function raises, and does nothing else.
 
     Raises:
         UsageError: it has no such function.

@@ -158,7 +158,7 @@ def _in_worker(work: Work[T], folder: str, options: Any, token: str) -> T | None
 
 
 class _Telling:
-    """Tells how far it is, now and then."""
+    """Reports the progress from time to time."""
 
     def __init__(self, worker: Any, topic: str) -> None:
         self._worker = worker
@@ -167,7 +167,7 @@ class _Telling:
         self._times = 0
 
     def tell(self, incident: str, what: str, done: int, total: int) -> None:
-        """Tell it, if it is time."""
+        """Report the progress, if it is time."""
         self._times += 1
         now = unpatched.perf_counter_ns()
         if now - self._told < _EVERY and done < total:

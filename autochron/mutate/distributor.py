@@ -181,7 +181,7 @@ def _tried(item: WorkItem, crew: Crew) -> WorkResult:
 
 
 def _texts(item: WorkItem) -> dict[Path, tuple[str, str]] | None:
-    """Give the texts of the files that a mutant changes, before and after; None where there is no such place.
+    """Return the texts of the files that a mutant changes, before and after; None where there is no such place.
 
     Of several mutations each changes what the one before has left.
     """

@@ -210,7 +210,7 @@ def has_grown() -> None:
 
 
 def _size() -> int:
-    """Give the bytes of this process's addresses; 0 where that can't be read."""
+    """Return the bytes of this process's addresses; 0 where that can't be read."""
     global _known  # noqa: PLW0603 - a fact of the process
     process = os.getpid()
     if _known[0] != process:

@@ -94,7 +94,7 @@ def generate(
 
 
 def mutated(source: str, mutant: Mutant) -> str:
-    """Give the text of a mutant; UsageError where the source isn't the one that it was made of."""
+    """Return the text of a mutant; UsageError where the source isn't the one that it was made of."""
     parsed = parse(source, mutant.target.file)
     places = parsed.places(mutant.operator)
     if mutant.occurrence < len(places):
@@ -120,7 +120,7 @@ def _regions(parsed: Parsed, function: str, operators: OperatorSet, *, everythin
 
 
 def _changes(parsed: Parsed, operators: OperatorSet, found: list[Region]) -> Iterator[_Change]:
-    """Give all changes, in the order of the source and then of the operators."""
+    """Return all changes, in the order of the source and then of the operators."""
     inside = {id(node): region for region in found for node in region.nodes}
     changes = [
         _Change(operator, rank, occurrence, place, inside[id(place.node)])
@@ -172,7 +172,7 @@ def _slots(of: type) -> tuple[str, ...]:
 
 
 def _program(parsed: Parsed, statement: NodeOrLeaf, text: str) -> tuple[Any, ...] | str:
-    """Give what a statement of the module compiles to in a text that differs nowhere else; its text where it is no Python.
+    """Return what a statement of the module compiles to in a text that differs nowhere else; its text where it is no Python.
 
     The rest of the module compiles to the same whatever stands here, and would take most of the time.
     """
@@ -222,7 +222,7 @@ def _mutant(parsed: Parsed, incident: str, target: Target, change: _Change, text
 
 
 def _after(parsed: Parsed, place: Place, text: str) -> str:
-    """Give what stands where the replaced code stood; an operator may have changed the blanks around it, too."""
+    """Return what stands where the replaced code stood; an operator may have changed the blanks around it, too."""
     start, end = (parsed.offsets[position] for position in place.position)
     rest = len(parsed.text) - end
     while parsed.text[:start] != text[:start]:

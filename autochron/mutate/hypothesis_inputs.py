@@ -11,7 +11,7 @@ from autochron.mutate.boundary_values import Candidate
 
 
 def drawn(known: Sequence[Candidate], count: int) -> list[Candidate]:
-    """Give so many inputs, each argument of which is one of those known, or any value of its type; none twice.
+    """Return so many inputs, each argument of which is one of those known, or any value of its type; none twice.
 
     Args:
         known: the recorded input, and those at the edges.
@@ -64,7 +64,7 @@ def _few(arguments: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def _any(strategies: Any, value: Any) -> Any:
-    """Give any value of a type: of lists and tables any of such, of the rest what hypothesis knows, else the value itself."""
+    """Return any value of a type: lists and tables of such values; else what hypothesis knows; else the value itself."""
     if isinstance(value, bool):
         return strategies.booleans()
     if isinstance(value, list | tuple) and value:

@@ -145,7 +145,7 @@ class Unit:
         )
 
     def _is_as_it_was(self, known: Ready) -> bool:
-        """Tell whether the files that were loaded are what they were: some may lie outside the folder."""
+        """Return whether the files that were loaded are what they were: some may lie outside the folder."""
         return all(digest_of(str(self.folder / path)) == digest for path, digest in known.files.items())
 
     def _generated(self, target: Target) -> Generated:
@@ -213,7 +213,7 @@ class Unit:
         )
 
     def _mocks(self) -> Kind | None:
-        """Give how tests without a trace end with the fix; None where there are none."""
+        """Return how tests without a trace end with the fix; None where there are none."""
         known = self._journal.ready("mocks")
         if known is None:
             try:
@@ -424,13 +424,13 @@ def _job(each: Tried) -> Job:
 
 
 def is_in_shard(mutant: str, shard: tuple[int, int]) -> bool:
-    """Tell whether a mutant is one of a shard's: by its id, so that it is the same everywhere."""
+    """Return whether a mutant is one of a shard's: by its id, so that it is the same everywhere."""
     which, count = shard
     return int(hashlib.sha256(mutant.encode()).hexdigest(), 16) % count == which - 1
 
 
 def _digest(folder: Path, operators: OperatorSet, options: Options) -> str:
-    """Give a digest of what the results of an incident depend on."""
+    """Return a digest of what the results of an incident depend on."""
     found = hashlib.sha256(
         msgspec.json.encode(
             (__version__, operators, options.tools, options.inputs, options.drawn, options.everything)
@@ -445,7 +445,7 @@ def _digest(folder: Path, operators: OperatorSet, options: Options) -> str:
 def _inputs(
     baseline: scoring.Baseline, results: Sequence[Result]
 ) -> tuple[tuple[Input, ...], tuple[Sensitivity, ...]]:
-    """Give the inputs that were tried, with those that a set cover keeps, and which argument can flip the decision."""
+    """Return the inputs that were tried, with those that a set cover keeps, and which argument can flip the decision."""
     if baseline.widened is None:
         return (), ()
     inputs = scoring.numbered(baseline.widened)

@@ -92,7 +92,7 @@ class Journal:
             ) from error
 
     def ready(self, server: Server) -> Ready | None:
-        """Give what a process said of itself."""
+        """Return what a process said of itself."""
         return self._ready.get(server)
 
     def began(self, server: Server, ready: Ready) -> None:
@@ -101,7 +101,7 @@ class Journal:
         self._write(_Began(server, ready))
 
     def reply(self, server: Server, mutant: str) -> Reply | None:
-        """Give what came of a trial."""
+        """Return what came of a trial."""
         return self._replies.get((server, mutant))
 
     def tried(self, server: Server, reply: Reply) -> None:
@@ -110,7 +110,7 @@ class Journal:
         self._write(_Tried(server, reply))
 
     def agreed(self, mutant: str) -> bool | None:
-        """Give whether plain cosmic-ray calls a mutant killed; None where it wasn't asked."""
+        """Return whether plain cosmic-ray calls a mutant killed; None where it wasn't asked."""
         return self._agreed.get(mutant)
 
     def agree(self, mutant: str, *, killed: bool) -> None:
@@ -124,7 +124,7 @@ class Journal:
 
 
 def _lines(path: str) -> Iterator[_Any]:
-    """Give the lines that are whole."""
+    """Yield the lines that are whole."""
     try:
         with open(path, "rb") as file:
             data = file.read()

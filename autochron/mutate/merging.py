@@ -101,7 +101,7 @@ def _joined(parts: Sequence[Incident]) -> Incident:
 
 
 def in_order(results: Sequence[Result]) -> tuple[Result, ...]:
-    """Give results in the order of the source, then of operators; the same however they were tried."""
+    """Return results in the order of the source, then of operators; the same however they were tried."""
     return tuple(sorted(results, key=_place))
 
 

@@ -183,7 +183,7 @@ class _Negate(Operator):  # type: ignore[misc]
     @staticmethod
     @abstractmethod
     def _places(node: NodeOrLeaf) -> list[int]:
-        """Give which children of a node are conditions."""
+        """Return which children of a node are conditions."""
 
 
 class NegateIf(_Negate):
@@ -255,12 +255,12 @@ _PROVIDERS = {"core": OperatorProvider(), "autochron": Provider()}
 
 
 def operator_names() -> tuple[str, ...]:
-    """Give the names of cosmic-ray's operators and of ours, in the order in which they are tried."""
+    """Return the names of cosmic-ray's operators and of ours, in the order in which they are tried."""
     return tuple(f"{provider}/{name}" for provider, names in _PROVIDERS.items() for name in names)
 
 
 def nearest_operator(name: str) -> str:
-    """Give the operator that is most like a name, with its provider or without, as a message goes on."""
+    """Return the operator that is most like a name, with its provider or without, as a message goes on."""
     own = {each.partition("/")[2]: each for each in operator_names()}
     close = nearest(own.values(), name) or own.get(nearest(own, name.rpartition("/")[2]) or "")
     return f"nearest is `{close}`" if close else "`cosmic-ray operators` lists them"
@@ -268,7 +268,7 @@ def nearest_operator(name: str) -> str:
 
 @cache
 def operator_class(name: str) -> type[Operator]:
-    """Give the operator of a name such as `core/NumberReplacer` or `autochron/NegateIf`; UsageError where there is none."""
+    """Return the operator of a name such as `core/NumberReplacer` or `autochron/NegateIf`; UsageError where there is none."""
     if name not in operator_names():
         raise UsageError(f"there is no operator `{name}`; {nearest_operator(name)}")
     provider, _, own = name.partition("/")
@@ -280,7 +280,7 @@ def operator_class(name: str) -> type[Operator]:
 
 
 def _pieces(node: NodeOrLeaf) -> Sequence[NodeOrLeaf]:
-    """Give the adjacent literals of a constant."""
+    """Return the adjacent literals of a constant."""
     return node.children if isinstance(node, BaseNode) else (node,)
 
 
@@ -312,7 +312,7 @@ def _first_leaf(node: NodeOrLeaf) -> Leaf:
 
 
 def _replaced(node: NodeOrLeaf, text: str) -> TypedLeaf:
-    """Give what stands in the place of a node, after the same blanks."""
+    """Return what stands in the place of a node, after the same blanks."""
     prefix = _first_leaf(node).prefix
     first = node.get_code(include_prefix=False)[0]
     if not prefix and node.start_pos[1] and _is_word(text[0]) and not _is_word(first):

@@ -92,7 +92,7 @@ def read_arguments(path: str) -> Arguments:
 
 
 def folders_of(words: Sequence[str]) -> list[Path]:
-    """Give the incidents' folders.
+    """Return the incidents' folders.
 
     Raises:
         UsageError: one is no incident; or none is named, and there is none here.

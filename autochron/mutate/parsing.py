@@ -114,19 +114,19 @@ class Parsed:
         return flags
 
     def span(self, node: NodeOrLeaf) -> tuple[int, int]:
-        """Give where a node begins, with the blanks before it, and ends."""
+        """Return where a node begins, with the blanks before it, and ends."""
         first = node.get_first_leaf()
         blanks = len(first.prefix) if first is not None else 0
         return self.offsets[node.start_pos] - blanks, self.offsets[node.end_pos]
 
     def statement(self, node: NodeOrLeaf) -> NodeOrLeaf:
-        """Give the statement of the module that a node is in."""
+        """Return the statement of the module that a node is in."""
         while node.parent is not None and node.parent.type != "file_input":
             node = node.parent
         return node
 
     def places(self, operator: str) -> tuple[Place, ...]:
-        """Give all places of an operator; the number of one is what cosmic-ray calls its occurrence."""
+        """Return all places of an operator; the number of one is what cosmic-ray calls its occurrence."""
         if operator not in self._places:
             self._places[operator] = tuple(self._found(operator))
         return self._places[operator]
@@ -160,7 +160,7 @@ class Parsed:
     # --- The function ---
 
     def definition(self, function: str) -> Definition:
-        """Give the function of a qualified name, the last where there are several; UsageError where there is none."""
+        """Return the function of a qualified name, the last where there are several; UsageError where there is none."""
         found = dict(_definitions(self.tree, ""))
         if function not in found:
             raise UsageError(
@@ -169,7 +169,7 @@ class Parsed:
         return found[function]
 
     def function(self, definition: Definition) -> BaseNode:
-        """Give parso's node of a function; UsageError where parso and Python don't agree on where it stands."""
+        """Return parso's node of a function; UsageError where parso and Python don't agree on where it stands."""
         line = self.text.split("\n")[definition.lineno - 1]
         start = (definition.lineno, _characters(line, definition.col_offset))
         for number in self._by_type.get("funcdef", ()):
@@ -234,7 +234,7 @@ def read(folder: Path, file: str) -> str:
 
 
 def whole(function: NodeOrLeaf) -> NodeOrLeaf:
-    """Give a function with its `async` and its decorators."""
+    """Return a function with its `async` and its decorators."""
     node = _with_async(function)
     return node.parent if node.parent is not None and node.parent.type == "decorated" else node
 

@@ -142,7 +142,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 def digest_of(path: str) -> str:
-    """Give a digest of a file; empty where it can't be read."""
+    """Return a digest of a file; empty where it can't be read."""
     try:
         with open(path, "rb") as file:
             return hashlib.sha256(file.read()).hexdigest()[:16]

@@ -34,7 +34,7 @@ class Region(Struct, frozen=True):
 def regions(
     parsed: Parsed, function: str, definition: Definition, places: Places, *, everything: bool
 ) -> list[Region]:
-    """Give what is changed of a function.
+    """Return what is changed of a function.
 
     The body is without docstrings, annotations and the inside of f-strings; `everything` is with these but for annotations,
     and with the function's decorators and defaults.
@@ -54,7 +54,7 @@ def regions(
 
 
 def is_noise(node: NodeOrLeaf, text: str) -> bool:
-    """Tell whether an operator takes a node for what it isn't.
+    """Return whether an operator takes a node for what it isn't.
 
     cosmic-ray takes each `*` for a multiplication, also that of `def f(a, *, b)` and `{**a}`, and in `except a.B` and
     `except (a.B, C)` a part of the name, or a dot, for the exception.
@@ -95,7 +95,7 @@ def _word_before(node: NodeOrLeaf) -> str:
 
 
 def _is_docstring(node: NodeOrLeaf) -> bool:
-    """Tell whether a node is the first statement of a function or a class, and a string."""
+    """Return whether a node is the first statement of a function or a class, and a string."""
     if node.type not in {"string", "strings"}:
         return False
     statement = node.parent
@@ -138,7 +138,7 @@ def _defaults(function: BaseNode, *, everything: bool) -> Iterator[NodeOrLeaf]:
 
 
 def constants(parsed: Parsed, function: str, definition: Definition) -> list[Region]:
-    """Give the constants of the module, and of the function's class, that it uses, also for one another."""
+    """Return the constants of the module, and of the function's class, that it uses, also for one another."""
     names, attributes = _used(definition)
     left = list(_assigned(parsed, function))
     chosen: list[tuple[str, ExprStmt]] = []
@@ -177,7 +177,7 @@ def _value(statement: ExprStmt) -> NodeOrLeaf:
 
 
 def _used(definition: Definition) -> tuple[set[str], set[str]]:
-    """Give the names that a function takes from the module, and the attributes that it asks for."""
+    """Return the names that a function takes from the module, and the attributes that it asks for."""
     nodes = list(ast.walk(definition))
     loaded = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     stored = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
@@ -187,7 +187,7 @@ def _used(definition: Definition) -> tuple[set[str], set[str]]:
 
 
 def _assigned(parsed: Parsed, function: str) -> Iterator[tuple[str, ExprStmt]]:
-    """Give the assignments outside of every function: the module's, and those of the classes that the function is in."""
+    """Yield the assignments outside of every function: the module's, and those of the classes that the function is in."""
     for node in parsed.nodes:
         if not isinstance(node, ExprStmt) or not _has_value(node):
             continue

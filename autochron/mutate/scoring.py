@@ -37,12 +37,12 @@ class Baseline(Struct, frozen=True):
 
 
 def volatile_in(one: Reply, other: Reply) -> frozenset[tuple[str, str]]:
-    """Give where two runs of the fix differ: these places tell nothing of a mutant."""
+    """Return where two runs of the fix differ: these places tell nothing of a mutant."""
     return frozenset((each.address, each.path) for each in differences(one.given, other.given))
 
 
 def sorts_in(one: Reply, other: Reply) -> frozenset[str]:
-    """Give the sorts of what differs in two runs of the fix."""
+    """Return the sorts of what differs in two runs of the fix."""
     return frozenset(_sort(each.fix) for each in differences(one.given, other.given))
 
 
@@ -59,7 +59,7 @@ def _without_chance(each: Change, chance: frozenset[str]) -> Change:
 
 
 def differences(fix: Sequence[Given], mutant: Sequence[Given]) -> Iterator[Change]:
-    """Give where what the live crossings gave differs, in the order of the fix's."""
+    """Yield where what the live crossings gave differs, in the order of the fix's."""
     theirs = {each.address: each.outcome for each in mutant}
     for each in fix:
         outcome = theirs.pop(each.address, None)
@@ -76,7 +76,7 @@ _NOTHING = type("Nothing", (), {"__repr__": lambda _self: "nothing there"})()
 
 
 def differing(one: Any, other: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Give where two trees of JSON differ, and what is there."""
+    """Yield where two trees of JSON differ, and what is there."""
     if isinstance(one, dict) and isinstance(other, dict):
         for key in dict.fromkeys((*one, *other)):
             step = key if not path else f"{path}.{key}"
@@ -159,7 +159,7 @@ def _verdict(reply: Reply, expected: Kind | None) -> Verdict:
 
 
 def _widened(reply: Reply | None, fix: Reply, inputs: Sequence[int]) -> Verdict | None:
-    """Give what other inputs say of a mutant that lives with the recorded one; None where they say nothing."""
+    """Return what other inputs say of a mutant that lives with the recorded one; None where they say nothing."""
     if reply is None:
         return None
     if inputs:
@@ -170,7 +170,7 @@ def _widened(reply: Reply | None, fix: Reply, inputs: Sequence[int]) -> Verdict 
 
 
 def _is_unsafe(cut: Reply, baseline: Baseline) -> bool:
-    """Tell whether the tool did what the fix keeps it from.
+    """Return whether the tool did what the fix keeps it from.
 
     It went on to what the fix stands before, in a call in which the fix does not; or a crossing gave what it gave in the
     incident, and with the fix gives something else.
@@ -199,7 +199,7 @@ def _behaviour(*, is_unsafe: bool, changes: Sequence[Change], tells: bool) -> Be
 
 
 def numbered(fix: Reply) -> tuple[Input, ...]:
-    """Give the inputs that were tried, numbered through; which flip what the fix decides is said of each."""
+    """Return the inputs that were tried, numbered through; which flip what the fix decides is said of each."""
     found = []
     recorded: dict[str, str] = {}
     for at, each in enumerate(fix.inputs):
@@ -212,7 +212,7 @@ def numbered(fix: Reply) -> tuple[Input, ...]:
 
 
 def decision(outcome: str) -> str:
-    """Give what an outcome decides: its flags, its status and its type; not numbers, and not words for people.
+    """Return what an outcome decides: its flags, its status and its type; not numbers, and not words for people.
 
     Empty for one that raises: an order that isn't there is none that the guard lets through.
     """
@@ -238,7 +238,7 @@ def decision(outcome: str) -> str:
 
 
 def _telling(reply: Reply | None, fix: Reply) -> tuple[int, ...]:
-    """Give the inputs, by their numbers in the study, that tell a mutant from the fix."""
+    """Return the inputs, by their numbers in the study, that tell a mutant from the fix."""
     if reply is None:
         return ()
     return tuple(
@@ -277,7 +277,7 @@ def _hint(
 
 
 def cover(rows: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
-    """Give few inputs of which each row has one: time and again that which most of the rest have, of equals the first."""
+    """Return few inputs of which each row has one: time and again that which most of the rest have, of equals the first."""
     left = [set(row) for row in rows if row]
     kept: list[int] = []
     while left:

@@ -50,12 +50,12 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def set_names() -> tuple[str, ...]:
-    """Give the names of the sets."""
+    """Return the names of the sets."""
     return tuple(_tables())
 
 
 def operator_set(name: str) -> OperatorSet:
-    """Give a set by its name; UsageError where there is none such, or cosmic-ray is not installed."""
+    """Return a set by its name; UsageError where there is none such, or cosmic-ray is not installed."""
     if name not in _tables():
         raise UsageError(f"there is no operator set `{name}`{hint(set_names(), name)}")
     table = _tables()[name]
@@ -63,7 +63,7 @@ def operator_set(name: str) -> OperatorSet:
 
 
 def set_file() -> Path:
-    """Give the file of the sets: inside the package, or in a checkout beside it."""
+    """Return the file of the sets: inside the package, or in a checkout beside it."""
     shipped = _PACKAGE / "mutate" / "data" / "operators.toml"
     return shipped if shipped.is_file() else _PACKAGE.parent / "mutation" / "operators.toml"
 
@@ -75,7 +75,7 @@ def _tables() -> dict[str, _Table]:
 
 
 def _members(table: _Table) -> tuple[str, ...]:
-    """Give the operators of a set and of those that it extends, each once, in the order of their provider."""
+    """Return the operators of a set and of those that it extends, each once, in the order of their provider."""
     try:
         # Lazy: cosmic-ray is an extra, and the names of the sets are known without it.
         from autochron.mutate.operators import nearest_operator, operator_names

@@ -172,7 +172,7 @@ class Server:
 
 
 def _groups_in(session: int) -> set[int]:
-    """Give the process groups of a session: a trial whose server is gone has nobody else to end it."""
+    """Return the process groups of a session: a trial whose server is gone has nobody else to end it."""
     found = set()
     for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
         if name.isdecimal():

@@ -79,7 +79,7 @@ def _start(told: str) -> None:
 
 
 def _command() -> str:
-    """Give what the interpreter was given with -c."""
+    """Return what the interpreter was given with -c."""
     words = sys.orig_argv
     return words[words.index("-c") + 1] if "-c" in words[:-1] else ""
 

@@ -110,7 +110,7 @@ class Joining:
             self._session.watch()
 
     def _own(self, lane: str) -> Handing:
-        """Give what the processes are told that this one starts, unless it is seen how."""
+        """Return what the processes are told that this one starts, unless it is seen how."""
         handing = self._handing
         seq = handing.seq if handing.live else None  # all that it starts is live, too
         return structs.replace(handing, process=unpatched.getpid(), lane=lane, seq=seq)

@@ -202,7 +202,7 @@ INTERRUPTED = -2
 
 
 def _status_of(error: SystemExit) -> int:
-    """Give the status that the process will have."""
+    """Return the status that the process will have."""
     code = error.code
     if isinstance(code, int):
         return code & 255 if -sys.maxsize <= code <= sys.maxsize else 255

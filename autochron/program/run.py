@@ -59,7 +59,7 @@ class Options:
 
 
 def weave_into(activation: Activation, program: Program) -> Callable[..., object]:
-    """Give what weaves the program's own code as it is loaded."""
+    """Return what weaves the program's own code as it is loaded."""
 
     def weave(name: str, file: str | None, code: object) -> object:
         activation.planner.aliases[name] = program.aliases

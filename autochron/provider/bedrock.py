@@ -71,7 +71,7 @@ def _events(reply: Reply, conversation: Conversation, rng: random.Random) -> Ite
 
 
 def _invoked(reply: Reply, conversation: Conversation, rng: random.Random) -> Iterator[bytes]:
-    """Give the events of the model's own API, each as the bytes of a chunk."""
+    """Yield the events of the model's own API, each as the bytes of a chunk."""
     for each in messages.FORM.events(reply, conversation, rng):
         data = each.partition(b"data: ")[2].strip()
         yield _event("chunk", bytes=base64.b64encode(data).decode())

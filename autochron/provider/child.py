@@ -29,7 +29,7 @@ class Provider:
 
     @property
     def url(self) -> str:
-        """Give the base URL of the OpenAI SDK."""
+        """Return the base URL of the OpenAI SDK."""
         return f"{self.origin}/v1"
 
     @property

@@ -48,7 +48,7 @@ class Conversation:
 
     @property
     def stream(self) -> bool:
-        """Tell whether the answer goes out as events."""
+        """Return whether the answer goes out as events."""
         return bool(self.request.get("stream"))
 
     @property
@@ -58,7 +58,7 @@ class Conversation:
 
 
 def items(request: Json, key: str) -> list[Json]:
-    """Give the list of objects that a request must hold under a key."""
+    """Return the list of objects that a request must hold under a key."""
     found = request.get(key)
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
         raise BadRequestError(f"'{key}' must be a list of objects")

@@ -28,11 +28,11 @@ class Fault:
 
     @property
     def status(self) -> int | None:
-        """Give the HTTP status to refuse with, or None for a fault that isn't a refusal."""
+        """Return the HTTP status to refuse with, or None for a fault that isn't a refusal."""
         return int(self.name) if self.name.isdecimal() else None
 
     def hits(self, attempt: int) -> bool:
-        """Tell whether this attempt, counted from 0, is one of those."""
+        """Return whether this attempt, counted from 0, is one of those."""
         return not self.times or attempt < self.times
 
 

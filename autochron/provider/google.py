@@ -74,7 +74,7 @@ def _calls(reply: Reply) -> list[Json]:
 
 
 def _object(text: str) -> Json:
-    """Give a call's arguments as the object that this form has for them; malformed ones can't be sent in it."""
+    """Return a call's arguments as the object that this form has for them; malformed ones can't be sent in it."""
     try:
         value = json.loads(text)
     except ValueError:

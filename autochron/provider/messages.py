@@ -76,7 +76,7 @@ def _events(reply: Reply, conversation: Conversation, rng: random.Random) -> Ite
 
 
 def _streamed(block: Json) -> tuple[str, str]:
-    """Tell which field of a block comes in pieces, and its whole text."""
+    """Return which field of a block comes in pieces, and its whole text."""
     return ("text", block["text"]) if block["type"] == "text" else ("input", json.dumps(block["input"]))
 
 
@@ -89,7 +89,7 @@ def _content(reply: Reply, rng: random.Random) -> list[Json]:
 
 
 def _arguments(text: str) -> object:
-    """Give a call's arguments as an object; this form can't carry malformed ones, so they become a string."""
+    """Return a call's arguments as an object; this form can't carry malformed ones, so they become a string."""
     try:
         return json.loads(text)
     except ValueError:

@@ -14,7 +14,7 @@ _DIMENSIONS = 16
 
 
 def embeddings(request: Json, rng: random.Random) -> Json:
-    """Give a random vector for each input, as floats or in base64."""
+    """Return a random vector for each input, as floats or in base64."""
     given = request.get("input")
     # A list of integers is one input, already cut into tokens.
     one = isinstance(given, str) or (isinstance(given, list) and all(isinstance(part, int) for part in given))

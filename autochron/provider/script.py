@@ -58,7 +58,7 @@ class Step:
         faults.parse(self.fault)
 
     def fits(self, conversation: Conversation) -> bool:
-        """Tell whether this step answers that request."""
+        """Return whether this step answers that request."""
         said = f"{conversation.user}\n{conversation.told}".lower()
         return self.turn in (None, conversation.turn) and all(part.lower() in said for part in self.when)
 
@@ -95,7 +95,7 @@ class Script:
         return cls(tuple(_step(step) for step in data.get("steps", ())), tuple(map(str, refuses)))
 
     def to_data(self) -> dict[str, Any]:
-        """Give what `from_data` reads."""
+        """Return what `from_data` reads."""
         return {"steps": [_step_data(step) for step in self.steps], "refuses": list(self.refuses)}
 
 

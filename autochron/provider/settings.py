@@ -52,7 +52,7 @@ class Stats:
     seed: int
 
     def to_data(self) -> dict[str, Any]:
-        """Give the JSON form of `GET /stats`."""
+        """Return the JSON form of `GET /stats`."""
         return {**asdict(self), "by_endpoint": dict(self.by_endpoint), "by_status": dict(self.by_status)}
 
     @classmethod

@@ -69,7 +69,7 @@ def error_body(path: str, status: int, message: str) -> Json:
 
 
 def error_headers(path: str, status: int) -> dict[str, str]:
-    """Give what the owner of that path says of an error in its headers."""
+    """Return what the owner of that path says of an error in its headers."""
     if not path.startswith("/model/"):
         return {}
     kind = _AMAZON_TYPES.get(

@@ -144,13 +144,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def _autochron_trace(request: pytest.FixtureRequest) -> Any:
-    """Give the one of several traces that a test is run for."""
+    """Return the one of several traces that a test is run for."""
     return request.param
 
 
 @pytest.fixture
 def replay(request: pytest.FixtureRequest) -> plays.Face:
-    """Give what crosses in this test: `replay["issue_refund[1]"].result`, `replay.called(...)`, `replay.sequence()`."""
+    """Return what crosses in this test: `replay["issue_refund[1]"].result`, `replay.called(...)`, `replay.sequence()`."""
     node: pytest.Item = request.node
     play = node.stash.get(_play, None)
     if play is None:

@@ -32,7 +32,7 @@ def fill_in_for(module: pytest.Module) -> Callable[[], None]:
 
 
 def _credentials(path: str) -> Iterator[str]:
-    """Give the credentials that a trace file says were set; none where it can't be read, which its test says."""
+    """Yield the credentials that a trace file says were set; none where it can't be read, which its test says."""
     try:
         with open(path, "rb") as file:
             lines = [line for line in file if line.startswith(b'{"footer"')]

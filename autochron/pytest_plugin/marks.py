@@ -52,7 +52,7 @@ class Asked:
 
 
 def traces_of(marker: pytest.Mark, item: pytest.Item) -> list[Reference] | None:
-    """Give the traces where a marker means several: a list, or a pattern of files; None where it means one.
+    """Return the traces where a marker means several: a list, or a pattern of files; None where it means one.
 
     Raises:
         UsageError: it names none, or what can't be a trace.
@@ -74,7 +74,7 @@ def traces_of(marker: pytest.Mark, item: pytest.Item) -> list[Reference] | None:
 
 
 def _globbed(pattern: str, item: pytest.Item) -> list[str] | None:
-    """Give the files that a pattern means, from the test's folder, else from rootdir; None where a file is called so."""
+    """Return the files that a pattern means, from the test's folder, else from rootdir; None where a file is called so."""
     for folder in _folders(item):
         path = os.path.join(folder, pattern)
         if os.path.isfile(path):
@@ -133,7 +133,7 @@ def asked_of(marker: pytest.Mark, item: pytest.Item, trace: Reference | None) ->
 
 
 def _given(marker: pytest.Mark) -> Any:
-    """Give what a marker names as its trace."""
+    """Return what a marker names as its trace."""
     if len(marker.args) > 1:
         raise UsageError(
             f"the marker autochron was given {len(marker.args)} values; give several traces as a list, and the rest by"
@@ -178,12 +178,12 @@ def _words(given: str | Iterable[str]) -> list[str]:
 
 
 def _folders(item: pytest.Item) -> tuple[str, str]:
-    """Give where a relative path may start: the test's folder, and rootdir."""
+    """Return where a relative path may start: the test's folder, and rootdir."""
     return (os.path.dirname(item.path), str(item.config.rootpath))
 
 
 def _located(path: str, item: pytest.Item) -> str:
-    """Give a file from the test's folder, else from rootdir; where it is in neither, as if it were in the first."""
+    """Return a file from the test's folder, else from rootdir; where it is in neither, as if it were in the first."""
     places = [os.path.normpath(os.path.join(folder, path)) for folder in _folders(item)]
     return next((place for place in places if os.path.exists(place)), places[0])
 

@@ -65,7 +65,7 @@ def play_of(asked: Asked, mode: str, item: pytest.Item) -> Play:
 
 
 def _rules_of(asked: Asked, item: pytest.Item) -> Rules | str | os.PathLike[str] | None:
-    """Give the rules that a test goes by: the marker's, else those nearest to the trace, else those nearest to the test."""
+    """Return the rules that a test goes by: the marker's, else those nearest to the trace, else those nearest to the test."""
     if asked.rules is not None:
         return asked.rules
     beside = find_rule_file(str(asked.trace)) if asked.is_file else None
@@ -215,7 +215,7 @@ class Recorder(Play):
         self.lines.append(("warning", f"{self.asked.shown} was not recorded, because {reason}{left}"))
 
     def _trace(self) -> Trace:
-        """Give what was recorded: that of the call, where a [[trace]] rule made it one of its own."""
+        """Return what was recorded: that of the call, where a [[trace]] rule made it one of its own."""
         own, others = self.face.trace(), self.face.of_calls
         if own.envelopes or not others:
             return own

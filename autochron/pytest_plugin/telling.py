@@ -45,7 +45,7 @@ def _named(live: Any) -> str:
 
 
 def lines_of(play: Play) -> list[tuple[str, str]]:
-    """Give what there is to say in one line each, with how grave it is."""
+    """Return what there is to say in one line each, with how grave it is."""
     return [(severity, " ".join(text.split())) for severity, text in play.lines]
 
 
@@ -94,7 +94,7 @@ def _at(sequence: Sequence[str], at: int) -> str:
 
 
 def _giver(play: Play, value: object) -> str | None:
-    """Give the address of the crossing that a value was asked of."""
+    """Return the address of the crossing that a value was asked of."""
     return next((each.address for each in play.face.crossings if each.gave(value)), None)
 
 
@@ -117,7 +117,7 @@ _ABSENT = type("Absent", (), {"__repr__": lambda _self: "nothing there"})()
 
 
 def _differences(one: Any, other: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
-    """Give where two values differ, with both sides."""
+    """Yield where two values differ, with both sides."""
     if isinstance(one, dict) and isinstance(other, dict):
         for key in dict.fromkeys((*one, *other)):
             step = (

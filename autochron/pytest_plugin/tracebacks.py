@@ -29,7 +29,7 @@ def _is_dropped(entry: TracebackType, *, ours: bool) -> bool:
 
 
 def _chain(error: BaseException | None, seen: set[int]) -> Iterator[BaseException]:
-    """Give an error, what it came of, and what is in it where it is a group."""
+    """Yield an error, what it came of, and what is in it where it is a group."""
     if error is None or id(error) in seen:
         return
     seen.add(id(error))

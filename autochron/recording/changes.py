@@ -42,7 +42,7 @@ kind_at = _kinds.get
 
 
 def kind_of(cls: type) -> int:
-    """Tell how changes of a class's instances are told; kept for the next time."""
+    """Return how changes of a class's instances are told; kept for the next time."""
     return _kinds.find(cls, _kind_of)
 
 
@@ -53,7 +53,7 @@ def _kind_of(cls: type) -> int:
 
 
 def is_still(values: tuple[Any, ...]) -> bool:
-    """Tell whether nothing among the values can change."""
+    """Return whether nothing among the values can change."""
     has_tuples = False
     for value in values:
         kind = kind_at(type(value))
@@ -253,7 +253,7 @@ class Watch:
         return found
 
     def changes_meanwhile(self) -> bytes | None:
-        """Give the parameters that were changed so far, where that can be told at little cost."""
+        """Return the parameters that were changed so far, where that can be told at little cost."""
         if self._left <= 0:
             return None
         self._left -= sum(len(before) for _, _, before in self.values) + _SURFACE * len(self.opaque)
@@ -270,7 +270,7 @@ class Watch:
         return changed
 
     def changes(self) -> tuple[bytes | None, tuple[str, ...]]:
-        """Give the parameters that were changed in place, as they are now, and what of that can't be done again."""
+        """Return the parameters that were changed in place, as they are now, and what of that can't be done again."""
         look = self._look
         changed: dict[str, Any] = {}
         for name, value, before in self.values:  # no comprehension: that is one more call on Python 3.11
@@ -321,7 +321,7 @@ def below(prefix: str, opaque: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _surface(value: Any) -> Any:
-    """Give what an object that is no value shows of a change: its attributes, by identity and length.
+    """Return what an object that is no value shows of a change: its attributes, by identity and length.
 
     No deeper: such an object may hold half of the program. Small containers show their members, by identity; arrays and
     tables show all that they hold.
@@ -342,7 +342,7 @@ def _surface(value: Any) -> Any:
 
 
 def _members(held: Any) -> Any:
-    """Give what a container shows of a change: its length, and where it is small its members."""
+    """Return what a container shows of a change: its length, and where it is small its members."""
     if len(held) > _SMALL or type(held) is bytearray:
         return len(held)
     pairs = held.items() if type(held) is dict else enumerate(held)
@@ -350,7 +350,7 @@ def _members(held: Any) -> Any:
 
 
 def _changed_attributes(value: Any, before: Any, now: Any) -> tuple[dict[str, Any], str]:
-    """Give the attributes that can be changed again, and the first one that can't."""
+    """Return the attributes that can be changed again, and the first one that can't."""
     cls = type(value)
     if not objects.is_own(cls):
         return {}, _first_change(cls, before, now)
@@ -371,7 +371,7 @@ def _can_be_encoded(value: Any) -> bool:
 
 
 def _is_cached(cls: type, name: str) -> bool:
-    """Tell whether this is what a `cached_property` keeps: no change that anyone sees."""
+    """Return whether this is what a `cached_property` keeps: no change that anyone sees."""
     from inspect import getattr_static  # lazy: 6 ms, and hardly any argument gets attributes
 
     return hasattr(type(getattr_static(cls, name, None)), "__get__")

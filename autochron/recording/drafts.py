@@ -370,7 +370,7 @@ class Editor:
         )
 
     def _beside(self, crossing: Crossing, draft: Draft, rule: BoundaryRule) -> dict[str, Any]:
-        """Give what a replay needs beside the outcome: facts about what was handed out, prints, and changes between items."""
+        """Return what a replay needs beside the outcome: facts about the result, prints, and changes between items."""
         found: dict[str, Any] = {}
         if crossing.handed is not None:
             found["handed"] = {**crossing.handed}
@@ -525,7 +525,7 @@ class _Meta:
         return found
 
     def calls(self) -> tuple[Call, ...]:
-        """Give the calls that the model asked for, with their arguments where these stand beside the names."""
+        """Return the calls that the model asked for, with their arguments where these stand beside the names."""
         found: list[Call] = []
         for path in self._paths.tools:
             names = [name for name in self._all(path) if isinstance(name, str) and name]
@@ -543,7 +543,7 @@ class _Meta:
         return next((value for path in paths for value in self._all(path)), None)
 
     def _merged(self, paths: tuple[str, ...]) -> Any:
-        """Give what stands last at each path, in one: a stream may tell its usage in parts, at the paths named later."""
+        """Return what stands last at each path, in one: a stream may tell its usage in parts, at the paths named later."""
         at = {
             path: values[-1]
             for path in paths
@@ -591,7 +591,7 @@ class _Meta:
 
 
 def _parts_of(url: str) -> list[str]:
-    """Give the parts of a URL's path."""
+    """Return the parts of a URL's path."""
     path = exchange.path_of(url).partition("?")[0].strip("/")
     if "%" not in path:
         return path.split("/")
@@ -601,7 +601,7 @@ def _parts_of(url: str) -> list[str]:
 
 
 def _fields(body: bytes | Raw | None) -> dict[str, Raw]:
-    """Give the fields of a JSON object, each as it is written; none of what is no object."""
+    """Return the fields of a JSON object, each as it is written; none of what is no object."""
     if body is None:
         return {}
     try:

@@ -74,7 +74,7 @@ class Recorder:
         self.listen: Callable[[Callable[[str], None]], Callable[[], None]] | None = None
         """Has prints into the stream that stands in its place told, too; gives the undo."""
         self.position: Callable[[], int] | None = None
-        """Tells how much was written to the descriptor of standard output so far; None where that is not known."""
+        """Returns how much was written to the descriptor of standard output so far; None where that is not known."""
         self.said_during: list[tuple[int, int, int]] = []
         """From where to where that grew while a tool ran, with its `seq`."""
         self.weigh: Callable[[int], None] | None = None
@@ -637,7 +637,7 @@ def _let_receiver_be(rule: BoundaryRule, watched: Watch) -> None:
 
 
 def _is_held(crossing: Crossing, draft: Draft) -> bool:
-    """Tell whether the caller holds a stream of what the exchanges beneath say: it may leave that open for ever."""
+    """Return whether the caller holds a stream of what the exchanges beneath say: it may leave that open for ever."""
     return crossing.form.endswith("iterator") or (
         draft.left_to_exchanges and crossing.point.function.endswith("generator")
     )

@@ -98,7 +98,7 @@ _NOTHING: Any = object()
 
 
 def _is_untagged(holder: dict[str, Any]) -> bool:
-    """Tell whether an object stands for itself; a tag is always the first key."""
+    """Return whether an object stands for itself; a tag is always the first key."""
     for first in holder:
         return first not in _THROUGH
     return True
@@ -117,7 +117,7 @@ def _inner(holder: Any) -> tuple[Any, bool]:
 
 
 def _children(holder: Any, step: Step) -> Iterator[tuple[Any, Any, Any]]:
-    """Give (container, key, item) of what a step selects."""
+    """Yield (container, key, item) of what a step selects."""
     for spot in _under(holder, step.key):
         if all(_has(spot[2], key, wanted) for key, wanted in step.filters):
             yield spot

@@ -324,7 +324,7 @@ def _apply(body: bytes, spans: list[Span]) -> bytes:
 
 
 def _inside_string(text: bytes) -> bool:
-    """Tell whether text that starts outside a string ends inside one, at C speed."""
+    """Return whether text that starts outside a string ends inside one, at C speed."""
     if b"\\" in text:
         text = text.replace(b"\\\\", b"")
         return (text.count(b'"') - text.count(b'\\"')) % 2 == 1
@@ -339,7 +339,7 @@ def _inside_mask(spans: list[Span], at: int) -> Span | None:
 
 
 def _safe_prefix(previous: _Previous, body: bytes) -> int:
-    """Give how much of the start can be taken over: up to a comma between two objects of an array.
+    """Return how much of the start can be taken over: up to a comma between two objects of an array.
 
     There the scan has no state: no key waits for its value, and the cut is in no string and in nothing that
     is masked.
@@ -361,7 +361,7 @@ def _safe_prefix(previous: _Previous, body: bytes) -> int:
 
 
 def _safe_suffix(previous: _Previous, body: bytes, start: int) -> tuple[int, int]:
-    """Give where the end that can be taken over starts, in the body and in the previous one."""
+    """Return where the end that can be taken over starts, in the body and in the previous one."""
     raw, tail = previous.raw, previous.tail
     shared = common_suffix(raw, body, min(len(raw), len(body)) - start, tail)
     # Where it was cut last it can mostly be cut again.

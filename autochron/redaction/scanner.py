@@ -93,7 +93,7 @@ class Scanner:
         """Keys as they stood in raw text and meant nothing: most bodies have the keys of the one before."""
 
     def suspicious(self, text: str) -> bool:
-        """Tell whether there may be something to mask, in JSON text or in a plain string."""
+        """Return whether there may be something to mask, in JSON text or in a plain string."""
         if len(text) > _WINDOW:
             return any(self._suspicious(text[start:end]) for start, end in _windows(text, _END))
         return self._suspicious(text)
@@ -305,7 +305,7 @@ class _Pass:
         return self.found
 
     def _sign(self, at: int) -> str:
-        """Give the first character of a token, '' past the end."""
+        """Return the first character of a token, '' past the end."""
         return self.text[self.tokens[at][0]] if 0 <= at < len(self.tokens) else ""
 
     def _step(self, at: int) -> int:
@@ -511,7 +511,7 @@ class _Pass:
         return at
 
     def _is_logprob(self, value: int) -> bool:
-        """Tell a token of a language model's answer, which stands beside its `logprob`, from a credential."""
+        """Distinguish a token of a language model's answer, which stands beside its `logprob`, from a credential."""
         if self._sign(value) != '"':
             return False
         if self._named(value - 6) == "logprob" and self._sign(value - 4) not in "{[}]":

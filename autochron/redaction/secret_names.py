@@ -228,7 +228,7 @@ class SecretNames:
         self.hints = (*_HINTS, *(words[-1] for words in self._more))
 
     def may_be_in(self, text: str) -> bool:
-        """Tell whether a secret name may stand in a text, quickly; never wrong when it says no."""
+        """Return whether a secret name may stand in a text, quickly; never wrong when it says no."""
         text = text.lower()
         for hint in self.hints:  # noqa: SIM110 - `any` with a generator takes twice as long
             if hint in text and (hint not in _FOLLOWERS or self.find_hint(text, hint, 0) >= 0):
@@ -250,7 +250,7 @@ class SecretNames:
         return -1
 
     def __contains__(self, name: str) -> bool:
-        """Tell whether a field of that name holds a secret."""
+        """Return whether a field of that name holds a secret."""
         found = self._cache.get(name)
         if found is None:
             if len(self._cache) >= _MAX_CACHED:

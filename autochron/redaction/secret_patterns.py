@@ -90,7 +90,7 @@ class Pattern:
         return expand(self._example)
 
     def near(self, text: str, runs: str | None = None) -> bool:
-        """Tell whether raw JSON text may hold a match in one of its strings; never wrong when it says no.
+        """Return whether raw JSON text may hold a match in one of its strings; never wrong when it says no.
 
         With `runs` (see `dense_runs`) needles are sought there only.
         """

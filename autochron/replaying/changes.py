@@ -80,7 +80,7 @@ def _bring_attribute(path: str, after: Any, arguments: Mapping[str, Any]) -> boo
 
 
 def _brought(target: Any, after: Any, *, own: bool = False) -> Any:
-    """Give what stands for an object once it is in a state: itself where it could be changed in place.
+    """Return what stands for an object once it is in a state: itself where it could be changed in place.
 
     `own` says that it was changed in place, so even where it is frozen.
     """
@@ -109,7 +109,7 @@ def _brought(target: Any, after: Any, *, own: bool = False) -> Any:
 
 
 def _is_masked(target: Any, after: Any) -> bool:
-    """Tell whether a recorded text was masked, and what the caller holds can be what the mask hides."""
+    """Return whether a recorded text was masked, and what the caller holds can be what the mask hides."""
     if type(after) is not str or MASK not in after or target is _NONE:
         return False
     if after == MASK:
@@ -211,7 +211,7 @@ def _set_state(target: Any, state: dict[str, Any]) -> None:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Tell whether two are alike: `1.0` and `1.00`, 0.0 and -0.0, or a moment in two zones are equal and look different."""
+    """Return whether two are alike: `1.0` and `1.00`, 0.0 and -0.0, or a moment in two zones are equal and look different."""
     try:
         return bool(one == other) and codec.encode(one).body == codec.encode(other).body
     except Exception:

@@ -74,12 +74,12 @@ def read_reports(folder: str) -> list[list[Told]]:
 
 
 def read_lanes(folder: str) -> set[str]:
-    """Give the lanes of the processes that have come."""
+    """Return the lanes of the processes that have come."""
     return {told[0].lane for told in read_reports(folder)}
 
 
 def claim(folder: str, lane: str, label: str) -> str:
-    """Give the lane of a process that begins, as a store does that it joins."""
+    """Return the lane of a process that begins, as a store does that it joins."""
     if not label:
         label = lane.rpartition("/")[2].rpartition(".")[0]
         if _claimed(folder, lane):

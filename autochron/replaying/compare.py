@@ -35,12 +35,12 @@ class Difference(NamedTuple):
 
 
 def differs(envelope: Envelope, given: bytes, rule: BoundaryRule) -> bool:
-    """Tell whether an input is another than the recorded one, where it counts."""
+    """Return whether an input is another than the recorded one, where it counts."""
     return given != envelope.input and _first(*_comparable(envelope.input, given, rule)) is not None
 
 
 def input_difference(envelope: Envelope, given: bytes, rule: BoundaryRule) -> Difference | None:
-    """Give where an input differs; a model or a sampling parameter before anything else."""
+    """Return where an input differs; a model or a sampling parameter before anything else."""
     if given == envelope.input:
         return None
     recorded, given = _comparable(envelope.input, given, rule)
@@ -81,7 +81,7 @@ def _parameter_difference(recorded: bytes, given: bytes, rule: BoundaryRule) -> 
 
 
 def _in_input(path: str) -> list[str] | None:
-    """Give where a fact of a rule's `meta` stands in the input; None where it isn't there, or may be several."""
+    """Return where a fact of a rule's `meta` stands in the input; None where it isn't there, or may be several."""
     source, _, rest = path.partition(".")
     steps = rest.split(".")
     if source == "request" and "*" not in rest:
@@ -104,7 +104,7 @@ def _show(value: Any) -> str:
 def outcome_difference(
     recorded: Outcome, replayed: Outcome, rule: BoundaryRule
 ) -> tuple[str, str | None, str | None, str | None] | None:
-    """Give (what differs in words, path, recorded, replayed), or None where both ended alike."""
+    """Return (what differs in words, path, recorded, replayed), or None where both ended alike."""
     was, now = _ending(recorded), _ending(replayed)
     if was != now and not _same_error(recorded, replayed):
         return f"{now}; when it was recorded it {was}", None, was, now
@@ -203,12 +203,12 @@ def other_error(envelope: Envelope, error: BaseException) -> str | None:
 
 
 def is_of_type(body: bytes, error: BaseException) -> bool:
-    """Tell whether an exception is of the type of a recorded one."""
+    """Return whether an exception is of the type of a recorded one."""
     return types.is_same(error_name(body), f"{type(error).__module__}:{type(error).__qualname__}")
 
 
 def error_name(body: bytes) -> str:
-    """Give the type of a recorded exception, as `module:Name`."""
+    """Return the type of a recorded exception, as `module:Name`."""
     tree = decode(body)
     # One whose type can't be found again by its name, such as those that botocore makes, is compared by the name.
     return str(tree.get("$error") or tree.get("$opaque", "?")) if isinstance(tree, dict) else "?"

@@ -19,7 +19,7 @@ class _Moment(NamedTuple):
 
 
 class Consequences:
-    """Tells what of a record may be otherwise because something before it, around it or upstream of it is live.
+    """Knows what of a record may be otherwise because something before it, around it or upstream of it is live.
 
     Judged by the record alone, which is the same in every replay: in one lane by order, in lanes that were started from
     each other by when, and between others only where one had ended before the other began.
@@ -64,7 +64,7 @@ class Consequences:
         self._lanes[lane] = _Moment(seq, started, ended)
 
     def include(self, envelope: Envelope) -> bool:
-        """Tell whether a crossing lies below, after or downstream of something live."""
+        """Return whether a crossing lies below, after or downstream of something live."""
         if not self._lanes:
             return False
         parent = envelope.parent

@@ -102,14 +102,14 @@ class Cursor:
     # --- finding -----------------------------------------------------------------------------------------------------
 
     def has_likes(self, lane: str, parent: int | None, name: str) -> bool:
-        """Tell whether a name was recorded in several lanes that were started alike: a cheap question before `alike`."""
+        """Return whether a name was recorded in several lanes that were started alike: a cheap question before `alike`."""
         if len(self._lanes) < 2:
             return False
         self._every_sibling()
         return (_family(lane), parent, name) in self._wide
 
     def sure(self, lane: str, parent: int | None, name: str, nth: int) -> Envelope | None:
-        """Give the envelope at a place where nothing else can be meant: one lane was recorded, and this is it.
+        """Return the envelope at a place where nothing else can be meant: one lane was recorded, and this is it.
 
         None where it takes more to tell: a cheap question before all others.
         """
@@ -122,21 +122,21 @@ class Cursor:
         return None if envelope is None or envelope.seq in self._met else envelope
 
     def at(self, lane: str, parent: int | None, name: str, nth: int) -> Envelope | None:
-        """Give the envelope recorded at a place, unless it was met and let go."""
+        """Return the envelope recorded at a place, unless it was met and let go."""
         places = self._places.get((lane, parent, name))
         return places[nth - 1] if places is not None and 0 < nth <= len(places) else None
 
     def alike(self, lane: str, parent: int | None, name: str) -> list[Envelope]:
-        """Give what was recorded under a name in the lanes that were started alike, that of this very lane first."""
+        """Return what was recorded under a name in the lanes that were started alike, that of this very lane first."""
         family = self._every_sibling().get((_family(lane), parent, name), {}).values()
         return sorted(family, key=lambda envelope: envelope.lane != lane)
 
     def get(self, seq: int) -> Envelope:
-        """Give the envelope of a place in the record."""
+        """Return the envelope of a place in the record."""
         return self.window.get(seq)
 
     def recorded_lane(self, lane: str) -> str:
-        """Give the recorded lane that a lane has turned out to be: its own name, until `identify` knows better."""
+        """Return the recorded lane that a lane has turned out to be: its own name, until `identify` knows better."""
         if not self._identity:
             return lane
         known = self._identity.get(lane)
@@ -155,17 +155,17 @@ class Cursor:
             lane, recorded = lane.rpartition("/")[0], recorded.rpartition("/")[0]
 
     def is_known(self, lane: str) -> bool:
-        """Tell whether anything was recorded in a lane, as far as the record was read."""
+        """Return whether anything was recorded in a lane, as far as the record was read."""
         return lane in self._lanes
 
     def beginnings(self, parent: int | None, name: str) -> Iterator[Envelope]:
-        """Give what a lane of another name may be: the first crossing of each lane of which none was met yet."""
+        """Yield what a lane of another name may be: the first crossing of each lane of which none was met yet."""
         for lane, queue in self._lanes.items():
             if queue and lane not in self._begun and (queue[0].name, queue[0].parent) == (name, parent):
                 yield queue[0]
 
     def continuations(self, lane: str, parent: int | None, name: str) -> Iterator[Envelope]:
-        """Give what a recorded lane may have gone on with in another: in one that it was started from, or that it started.
+        """Yield what a recorded lane may have gone on with in another: in one that it was started from, or that it started.
 
         A test awaits in one task what the recorded program ran in several: `load()`, and then `run_until_complete(main())`.
         """
@@ -183,17 +183,17 @@ class Cursor:
                 yield from (each for each in queue if (each.name, each.parent) == (name, parent))
 
     def next_of(self, lane: str, parent: int | None, name: str) -> Envelope | None:
-        """Give the next envelope of a name in a recorded lane that was not met yet."""
+        """Return the next envelope of a name in a recorded lane that was not met yet."""
         queue = self._lanes.get(lane, ())
         alike = (each for each in queue if (each.name, each.parent) == (name, parent))
         return next((each for each in alike if each.seq not in self._met), None)
 
     def latest(self, lane: str) -> Envelope | None:
-        """Give the furthest envelope of a recorded lane that was met."""
+        """Return the furthest envelope of a recorded lane that was met."""
         return self._begun.get(lane)
 
     def latest_around(self, lane: str) -> Envelope | None:
-        """Give the furthest envelope that was met of the nearest lane that one was started from."""
+        """Return the furthest envelope that was met of the nearest lane that one was started from."""
         while "/" in lane:
             lane = lane.rpartition("/")[0]
             if lane in self._begun:
@@ -203,7 +203,7 @@ class Cursor:
     # --- meeting -----------------------------------------------------------------------------------------------------
 
     def is_met(self, envelope: Envelope) -> bool:
-        """Tell whether an envelope was met."""
+        """Return whether an envelope was met."""
         return envelope.seq in self._met
 
     def meet(self, envelope: Envelope) -> Envelope | None:
@@ -276,7 +276,7 @@ class Cursor:
         return self.window.is_whole and not self._left
 
     def missing(self) -> Iterator[Envelope]:
-        """Give what was recorded and never met.
+        """Yield what was recorded and never met.
 
         Without what lies inside a served crossing, or at the end of a daemon's lane.
         """
@@ -309,7 +309,7 @@ class Cursor:
         return furthest is None or furthest.seq < envelope.seq
 
     def nearest(self, name: str) -> Envelope | None:
-        """Give the first envelope of a name that was not met, or the last one of that name, as far as was read."""
+        """Return the first envelope of a name that was not met, or the last one of that name, as far as was read."""
         last = None
         for envelope in self.window.by_seq.values():
             if envelope.name == name:
@@ -328,7 +328,7 @@ class Cursor:
 
 
 def _family(lane: str) -> str:
-    """Give a lane's name without numbers: lanes that were started alike share it."""
+    """Return a lane's name without numbers: lanes that were started alike share it."""
     if "/" not in lane:
         return lane
     return "/".join(step.rpartition(".")[0] or step for step in lane.split("/"))
@@ -393,7 +393,7 @@ class Turns:
         return not self._open
 
     def is_due(self, envelope: Envelope) -> bool:
-        """Tell whether all that ended before this crossing, in other lanes, have ended."""
+        """Return whether all that ended before this crossing, in other lanes, have ended."""
         return next(self.earlier(envelope), None) is None
 
     def give_up(self, envelope: Envelope) -> None:
@@ -402,7 +402,7 @@ class Turns:
             self.finish(other)
 
     def earlier(self, envelope: Envelope) -> Iterator[Envelope]:
-        """Give what should have ended before and has not."""
+        """Yield what should have ended before and has not."""
         if self.parallel and envelope.seq in self._open:
             # What another process began to work on comes in no order here.
             for _, seq in self._order[: bisect_left(self._order, (_end(envelope), envelope.seq))]:
@@ -420,5 +420,5 @@ def _end(envelope: Envelope) -> int:
 
 
 def _related(one: str, other: str) -> bool:
-    """Tell whether one lane was started inside the other."""
+    """Return whether one lane was started inside the other."""
     return one.startswith(f"{other}/") or other.startswith(f"{one}/")

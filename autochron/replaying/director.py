@@ -104,7 +104,7 @@ class Director:
         return self.teller.divergences
 
     def _reading(self) -> Callable[[Envelope], None]:
-        """Give what hears of each envelope of the record, in order of start."""
+        """Return what hears of each envelope of the record, in order of start."""
         turns, plan, consequences, states = self.turns, self.plan, self.consequences, self.states
         if self._is_full:
             return turns.add
@@ -291,7 +291,7 @@ class Director:
         """Nothing: what runs is given what is sent; a serving compares."""
 
     def substituted(self, crossing: Crossing, argument: Any) -> Any:
-        """Give the argument that was recorded; what is live keeps its own, as it is before the body can change it."""
+        """Return the argument that was recorded; what is live keeps its own, as it is before the body can change it."""
         running: Running = crossing.record
         envelope = running.envelope
         if running.mode == "live" or envelope is None:
@@ -397,13 +397,13 @@ class Director:
         return running
 
     def _tell_of(self, running: Running) -> None:
-        """Tell the first process of a crossing that did not go as it was recorded."""
+        """Report the first process of a crossing that did not go as it was recorded."""
         if self._report is not None:
             replayed = self.log.replayed_at(running.met, self.given)
             self._report.tell(Told(kind="replayed", replayed=replayed))
 
     def is_due(self, envelope: Envelope) -> bool:
-        """Tell whether nothing that should end before is still to be waited for; behind something live nothing is."""
+        """Return whether nothing that should end before is still to be waited for; behind something live nothing is."""
         return self.turns.is_due(envelope) or self.consequences.include(envelope)
 
     def wait_for_turn(self, envelope: Envelope) -> None:
@@ -622,7 +622,7 @@ class Director:
                 self.teller.masked_outcome(envelope)
 
     def replayed(self) -> list[tuple[Replayed, Met | None]]:
-        """Give the crossings as they were in the replay, and what more is kept of each."""
+        """Return the crossings as they were in the replay, and what more is kept of each."""
         with self._lock:
             return list(self.each_replayed())
 

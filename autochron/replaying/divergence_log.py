@@ -55,7 +55,7 @@ class Teller:
         self._lock = lock
 
     def begin_anew(self, report: Report, lock: Any) -> None:
-        """Tell in a child process from now on."""
+        """Report in a child process from now on."""
         self.report = report
         self.divergences = []
         self._lock = lock
@@ -353,5 +353,5 @@ class Teller:
 
 
 def _related(one: str, other: str) -> bool:
-    """Tell whether two lanes are one, or one was started in the other."""
+    """Return whether two lanes are one, or one was started in the other."""
     return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")

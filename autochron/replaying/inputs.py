@@ -63,7 +63,7 @@ class Given:
         return tuple([body for body, _ in self._redactor.mask_items(items)])
 
     def path_of(self, wire: exchange.Wire) -> str:
-        """Give the path of a request, masked as it was recorded."""
+        """Return the path of a request, masked as it was recorded."""
         return exchange.path_of(self._redactor.mask_url(wire.url))
 
 

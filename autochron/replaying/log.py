@@ -174,7 +174,7 @@ class Log:
                 return
 
     def live(self) -> tuple[str, ...]:
-        """Give the addresses of what ran live."""
+        """Return the addresses of what ran live."""
         own = [(place, met.full_address) for place, met in self._met.items() if met.mode == "live"]
         others = [
             (place, each.envelope.address) for place, each in self._elsewhere.items() if each.mode == "live"
@@ -182,17 +182,17 @@ class Log:
         return tuple(address for _, address in sorted(own + others))
 
     def met(self, place: int) -> Met | None:
-        """Give what more is kept of a crossing."""
+        """Return what more is kept of a crossing."""
         return self._met.get(place)
 
     def __iter__(self) -> Iterator[tuple[int, Envelope | None, Met | None]]:
-        """Give place, record, and what more is kept."""
+        """Yield place, record, and what more is kept."""
         for place, seq in enumerate(list(self._order), 1):
             met = self._met.get(place)
             yield place, (self._get(seq) if met is None and seq else met.recorded if met else None), met
 
     def replayed(self, given: Given) -> Iterator[tuple[Replayed, Met | None]]:
-        """Give the crossings as they were, and what more is kept of each; `mask` is applied to what is not on record."""
+        """Yield the crossings as they were, and what more is kept of each; `mask` is applied to what is not on record."""
         places: dict[int, int] = {}
         for place, recorded, met in self:
             if recorded is not None:
@@ -210,7 +210,7 @@ class Log:
                 yield self.replayed_at(met, given), met
 
     def replayed_at(self, met: Met, given: Given) -> Replayed:
-        """Give one crossing as it was."""
+        """Return one crossing as it was."""
         return Replayed(mode=met.mode, envelope=self._envelope(met, given), recorded=met.recorded)
 
     def _envelope(self, met: Met, given: Given) -> Envelope:

@@ -106,6 +106,6 @@ class Window:
             self._volume -= len(envelope.input)
 
     def get(self, seq: int) -> Envelope:
-        """Give an envelope, from the record where it was let go."""
+        """Return an envelope, from the record where it was let go."""
         found = self.by_seq.get(seq)
         return self.record.get(seq) if found is None else found

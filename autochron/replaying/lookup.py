@@ -27,7 +27,7 @@ class Finder:
     def __init__(self, cursor: Cursor, read: Callable[[Crossing, tuple[Any, ...]], bytes]) -> None:
         self._cursor = cursor
         self._read = read
-        """Gives the input of a crossing."""
+        """Returns the input of a crossing."""
         self.unasked: dict[int, Running] = {}
         self._mixed: set[str] = set()
         """Lanes that go on with what was recorded in several."""
@@ -37,7 +37,7 @@ class Finder:
         """The other lanes in which the records of a recorded lane were met."""
 
     def find(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Envelope | None:
-        """Give the envelope that a crossing is the replay of; None where it was not recorded."""
+        """Return the envelope that a crossing is the replay of; None where it was not recorded."""
         above, lane = crossing.parent, crossing.root.lane
         parent = None if above is None else parent_of(above)
         found = self._cursor.sure(lane, parent, crossing.name, crossing.within)
@@ -117,7 +117,7 @@ class Finder:
         return found[0]
 
     def exchange(self, running: Running, given: bytes, crossing: Crossing, log: Log) -> None:
-        """Give a crossing the record that was asked just this, in a lane that was started alike.
+        """Return for a crossing the record that was asked just this, in a lane that was started alike.
 
         Where another crossing stands for that one so far, it gets this one's.
         """
@@ -149,7 +149,7 @@ class Finder:
             self._others.setdefault(envelope.lane, set()).add(lane)
 
     def is_shared_out(self, address: str, record: Record) -> bool:
-        """Tell whether the lane that a crossing was recorded in was met in several lanes: who did what was up to timing."""
+        """Return whether the lane that a crossing was recorded in was met in several lanes: who did what was up to timing."""
         return any(each.address == address and self._lanes_of(each.lane) > 1 for each in record)
 
     def _lanes_of(self, lane: str) -> int:
@@ -157,7 +157,7 @@ class Finder:
 
 
 def parent_of(parent: Any) -> int | None:
-    """Give the recorded seq of what is open around a crossing; -1 where it has no record."""
+    """Return the recorded seq of what is open around a crossing; -1 where it has no record."""
     if parent is None:
         return None
     if type(parent) is Remote:

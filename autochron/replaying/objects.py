@@ -105,7 +105,7 @@ class ServedSteps:
         """Nothing: what is not read to its end is told of when the program ends."""
 
     def next(self, value: Any) -> tuple[BaseException | None, Any]:
-        """Give (error, item)."""
+        """Return (error, item)."""
         if self.is_over:
             return self._again() or StopIteration(), None
         try:
@@ -119,7 +119,7 @@ class ServedSteps:
         return None, item
 
     async def next_async(self, value: Any) -> tuple[BaseException | None, Any]:
-        """Give (error, item), for an asynchronous one."""
+        """Return (error, item), for an asynchronous one."""
         if self.is_over:
             return self._again() or StopAsyncIteration(), None
         done, error, item = await self._serving.step_async()
@@ -132,7 +132,7 @@ class ServedSteps:
         return None, item
 
     def _again(self) -> BaseException | None:
-        """Give the error for going on after an error: it is not known how the object did."""
+        """Return the error for going on after an error: it is not known how the object did."""
         return self._serving.read_further("after its error") if self.has_raised else None
 
     def close(self, value: Any) -> None:
@@ -161,7 +161,7 @@ class _ServedStep:
         return False
 
     def outcome(self) -> tuple[BaseException | None, Any]:
-        """Give (error, value) for a plain method; an asynchronous one may be plain and give an awaitable."""
+        """Return (error, value) for a plain method; an asynchronous one may be plain and give an awaitable."""
         if self._point.step in ("__anext__", "aclose"):
             return None, self._awaitable()
         if self._point.step == "close":
@@ -170,7 +170,7 @@ class _ServedStep:
         return self._steps.next(self._value)
 
     async def outcome_async(self) -> tuple[BaseException | None, Any]:
-        """Give (error, value) for a coroutine method."""
+        """Return (error, value) for a coroutine method."""
         if self._point.step in streams.ENDS:
             self._steps.close(self._value)
             return None, None

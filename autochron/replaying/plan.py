@@ -58,11 +58,11 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return not (self.seqs or self.names or self.kinds) and self.after is None
 
     def means(self, crossed: Crossed) -> bool:
-        """Tell whether a boundary is live by its name or kind, or some crossing of it may be by its place."""
+        """Return whether a boundary is live by its name or kind, or some crossing of it may be by its place."""
         return crossed.name in self.names or crossed.kind in self.kinds or crossed.name in self.singled
 
     def is_live(self, envelope: Envelope) -> bool:
-        """Tell whether a recorded crossing is live."""
+        """Return whether a recorded crossing is live."""
         return (
             envelope.seq in self.seqs
             or envelope.name in self.names
@@ -83,7 +83,7 @@ FULL = Plan()
 
 
 def split_address(text: str) -> tuple[str, int] | None:
-    """Give name and occurrence of an address such as `place_order[1]`; None where it is none."""
+    """Return name and occurrence of an address such as `place_order[1]`; None where it is none."""
     found = _ADDRESS.fullmatch(text)
     return None if found is None else (found[1], int(found[2]))
 
@@ -173,7 +173,7 @@ class _Parts:
         )
 
     def _opened(self) -> set[int]:
-        """Give what encloses something live, at any depth. What is live itself may be among it."""
+        """Return what encloses something live, at any depth. What is live itself may be among it."""
         record = self._record
         found: set[int] = set()
         if self.names or self.kinds or self.after is not None:
@@ -224,7 +224,7 @@ def _kind(selector: str, kind: str, crossed: Sequence[Crossed]) -> Kind:
 
 
 def _found(selector: str, wanted: str, record: Record) -> Envelope:
-    """Give the envelope of an address; PlanError names what is near."""
+    """Return the envelope of an address; PlanError names what is near."""
     address = split_address(wanted)
     if address is not None:
         found = record.find(*address)

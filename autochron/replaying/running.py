@@ -40,7 +40,7 @@ class Running:
         return self.mode != "live" and self.envelope is not None and self.envelope.reenters
 
     def next(self, method: str, path: str) -> Exchange | None:
-        """Give the exchange that answers a request: the next one of its method and path, masked as it was recorded."""
+        """Return the exchange that answers a request: the next one of its method and path, masked as it was recorded."""
         last: int | None = None
         exchanges = () if self.envelope is None else self.envelope.exchanges
         for index, each in enumerate(exchanges):
@@ -56,7 +56,7 @@ class Running:
         return exchanges[last]
 
     def attempts(self) -> tuple[int, int] | None:
-        """Give how often a request without an answer was sent when it was recorded, and now, where these differ."""
+        """Return how often a request without an answer was sent when it was recorded, and now, where these differ."""
         if not self.answers or self.envelope is None:
             return None
         for index, each in enumerate(self.envelope.exchanges):
@@ -89,13 +89,13 @@ class ServedRequest:
         return False
 
     def outcome(self) -> tuple[BaseException | None, Any]:
-        """Give (error, response)."""
+        """Return (error, response)."""
         wire = self._compared()
         self._serving().wait()
         return self._answer(wire)
 
     async def outcome_async(self) -> tuple[BaseException | None, Any]:
-        """Give (error, response) to an asynchronous client."""
+        """Return (error, response) to an asynchronous client."""
         wire = self._compared()
         await self._serving().wait_async()
         return self._answer(wire)

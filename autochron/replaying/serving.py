@@ -1,4 +1,4 @@
-"""Give a caller what was recorded, in the shape that the call had."""
+"""Serve what was recorded, in the shape that the call had."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Served(Struct, eq=False):
     # --- for woven code ----------------------------------------------------------------------------------------------
 
     def outcome(self) -> tuple[BaseException | None, Any]:
-        """Give (error, value) for a plain function."""
+        """Return (error, value) for a plain function."""
         form = self.envelope.form
         if form == "value":
             if self._director.turns.parallel:
@@ -95,7 +95,7 @@ class Served(Struct, eq=False):
         return None, self._task() if self._facts("handed").get("task") else self._future()
 
     async def outcome_async(self) -> tuple[BaseException | None, Any]:
-        """Give (error, value) for a coroutine function."""
+        """Return (error, value) for a coroutine function."""
         # What it handed out, the caller waits for later.
         return await self._outcome_later() if self.envelope.form == "value" else self.outcome()
 
@@ -150,7 +150,7 @@ class Served(Struct, eq=False):
         director.teller.compare_sent(self.envelope, self._given, then, now)
 
     def _let_through(self, outcome: Any, error: BaseException) -> bool:
-        """Tell whether what was thrown in after the last item left the body: it did if the record ends so, or is cut off.
+        """Return whether what was thrown in after the last item left the body: it did if the record ends so, or is cut off.
 
         Otherwise the body caught it, and the record goes on. Then the very object is raised again: that is how a context
         manager tells its own exceptions from the caller's.
@@ -166,7 +166,7 @@ class Served(Struct, eq=False):
         return True
 
     async def step_async(self, sent: Any = None) -> tuple[bool, BaseException | None, Any]:
-        """Give (done, error, item) for an asynchronous generator function."""
+        """Return (done, error, item) for an asynchronous generator function."""
         outcome = self.envelope.outcome
         if self._is_thrown:
             self._is_thrown = False
@@ -188,7 +188,7 @@ class Served(Struct, eq=False):
         return True, error, None
 
     def thrown(self, error: BaseException) -> bool:
-        """Tell whether what was thrown into an asynchronous generator leaves it; so does what closes it."""
+        """Return whether what was thrown into an asynchronous generator leaves it; so does what closes it."""
         outcome = self.envelope.outcome
         if isinstance(outcome, Streamed) and not isinstance(error, GeneratorExit):
             self._compare_sent(None, error)
@@ -296,7 +296,7 @@ class Served(Struct, eq=False):
     # --- what a body did beside giving something ---------------------------------------------------------------------
 
     def _facts(self, key: str) -> Any:
-        """Give a part of what stands beside the outcome in the record, or an empty object."""
+        """Return a part of what stands beside the outcome in the record, or an empty object."""
         if self._beside is None:
             meta = self.envelope.meta
             self._beside = decode_json(meta) if any(part in meta for part in _BESIDE) else {}
@@ -327,7 +327,7 @@ class Served(Struct, eq=False):
     # --- inside ------------------------------------------------------------------------------------------------------
 
     def _end(self) -> tuple[BaseException | None, Any]:
-        """Give how the crossing ended, with what it changed in its arguments changed again."""
+        """Return how the crossing ended, with what it changed in its arguments changed again."""
         envelope = self.envelope
         try:
             outcome = envelope.outcome
@@ -421,7 +421,7 @@ class Served(Struct, eq=False):
         return found
 
     def read_further(self, recorded: str) -> DivergenceError:
-        """Give the error for reading what is not on record, having noted it."""
+        """Return the error for reading what is not on record, having noted it."""
         address = self.envelope.address
         message = (
             f"{address} is read further than when it was recorded ({recorded}); record the program again"
@@ -430,7 +430,7 @@ class Served(Struct, eq=False):
         return DivergenceError(message)
 
     def _argument(self, path: str) -> Any:
-        """Give the caller's own object: an argument, or what `*args` or `**kwargs` caught."""
+        """Return the caller's own object: an argument, or what `*args` or `**kwargs` caught."""
         name, _, member = path.partition(".")
         argument = self._arguments[self._crossing.point.parameters.index(name)]
         if not member:

@@ -14,7 +14,7 @@ def stateless(_envelope: Envelope) -> None:
 
 
 class States:
-    """Tells which recorded crossings run because a later live one is of the same state.
+    """Knows which recorded crossings run because a later live one is of the same state.
 
     Attributes:
         state_of: gives the `state` of the rule that a recorded crossing is of; asked late, since a rule is known to fit
@@ -34,13 +34,13 @@ class States:
             self._inside.setdefault(envelope.parent, []).append(envelope)
 
     def is_needed(self, envelope: Envelope, state: str | None) -> bool:
-        """Tell whether a later crossing of a state is live, so that what this one did must be there."""
+        """Return whether a later crossing of a state is live, so that what this one did must be there."""
         if state is None:
             return False
         return any(each.seq > envelope.seq and self.state_of(each) == state for each in self._live)
 
     def holds_needed(self, envelope: Envelope) -> bool:
-        """Tell whether something that is needed was recorded inside, at any depth."""
+        """Return whether something that is needed was recorded inside, at any depth."""
         inside = list(self._inside.get(envelope.seq, ())) if self._live else []
         while inside:
             each = inside.pop()

@@ -16,7 +16,7 @@ RECHECK = 0.02
 
 
 def running_loop() -> Any:
-    """Give the event loop that runs in this thread, or None."""
+    """Return the event loop that runs in this thread, or None."""
     asyncio = sys.modules.get("asyncio")
     return None if asyncio is None else asyncio._get_running_loop()  # noqa: SLF001 - the public form raises
 
@@ -72,7 +72,7 @@ class Waiters:
         self.are_there = False
 
     def condition(self, lock: Any) -> Any:
-        """Give what threads wait for."""
+        """Return what threads wait for."""
         if self._condition is None:
             self._condition = _Threads(lock)
             self.are_there = True

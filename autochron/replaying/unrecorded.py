@@ -41,7 +41,7 @@ class Unrecorded:
         """Those in which something was recorded; None until that is asked."""
 
     def is_live(self, crossing: Crossing) -> bool:
-        """Tell whether a plan lets it run; an ambient value is live only where it is named."""
+        """Return whether a plan lets it run; an ambient value is live only where it is named."""
         plan = self._plan
         if plan.is_full:
             return False
@@ -57,7 +57,7 @@ class Unrecorded:
         self._teller.invented(crossing, f"{name}[{nth}]", ran_out=nth > CAP, is_foreign=is_foreign)
 
     def _is_foreign(self, file: str) -> bool:
-        """Tell whether nothing was recorded in a file: it is a test's own, say, and no part of the recorded program."""
+        """Return whether nothing was recorded in a file: it is a test's own, say, and no part of the recorded program."""
         if self._files is None:
             self._files = {
                 each.site.removeprefix("@").rpartition(":")[0] for each in self._record.boundaries()
@@ -65,7 +65,7 @@ class Unrecorded:
         return file not in self._files
 
     def next_address(self, name: str) -> tuple[str, int]:
-        """Give the next address of a name after those that were recorded."""
+        """Return the next address of a name after those that were recorded."""
         if name not in self._counts:
             self._counts[name] = counts_of(self._record.boundaries()).get(name, 0)
         self._counts[name] += 1

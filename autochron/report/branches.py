@@ -164,7 +164,7 @@ def _by_lane(children: Sequence[Branch], around: str | None) -> list[Branch]:
 
 
 def _group(lane: str, lanes: dict[str, None], groups: dict[str, list[Branch]], base: str) -> list[Branch]:
-    """Give the children of a lane, which is put into the lane that it was started from if it is new."""
+    """Return the children of a lane, which is put into the lane that it was started from if it is new."""
     known = groups.get(lane)
     if known is not None:
         return known
@@ -179,7 +179,7 @@ def _group(lane: str, lanes: dict[str, None], groups: dict[str, list[Branch]], b
 
 
 def _common(lanes: list[str]) -> str:
-    """Give the lane that all were started from."""
+    """Return the lane that all were started from."""
     first, *others = (lane.split("/") for lane in lanes)
     shared = 0
     while shared < len(first) and all(
@@ -225,7 +225,7 @@ Weight: TypeAlias = tuple[int | None, int]
 
 
 def rows(roots: Sequence[Branch], *, few: int | None = _FEW, least: int = 1) -> Iterator[Row]:
-    """Give what is shown, line by line.
+    """Yield what is shown, line by line.
 
     Of a row of the alike the first and last `few` are (None: all), and always what is of a rank from `least` on.
     """
@@ -247,7 +247,7 @@ def rows(roots: Sequence[Branch], *, few: int | None = _FEW, least: int = 1) -> 
 
 
 def is_alone(branch: Branch) -> bool:
-    """Tell whether a lane has one crossing: both stand in one line then."""
+    """Return whether a lane has one crossing: both stand in one line then."""
     return branch.knot is None and len(branch.children) == 1 and branch.children[0].knot is not None
 
 
@@ -288,7 +288,7 @@ def _gathered(children: Sequence[Branch], kept: Sequence[bool], few: int) -> lis
 
 
 def fitted(roots: Sequence[Branch], limit: int | None, *, weigh: Sequence[Weight]) -> list[Row]:
-    """Give as much as goes into a number of rows: of the weights the first with which it fits, or the last."""
+    """Return as much as goes into a number of rows: of the weights the first with which it fits, or the last."""
     found: list[Row] = []
     for few, least in weigh:
         found = list(rows(roots, few=few, least=least))

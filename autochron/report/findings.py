@@ -52,12 +52,12 @@ def write_file(checked: Checked, file: str, told: TextIO) -> None:
 
 
 def shown(checked: Checked) -> tuple[Finding, ...]:
-    """Give the findings that nothing covers."""
+    """Return the findings that nothing covers."""
     return tuple(finding for finding in checked.findings if finding.covered is None)
 
 
 def percent(findings: Sequence[Finding]) -> float:
-    """Give how much of what is not determined is covered; 100 where nothing is."""
+    """Return how much of what is not determined is covered; 100 where nothing is."""
     if not findings:
         return 100.0
     return 100 * sum(finding.covered is not None for finding in findings) / len(findings)
@@ -71,7 +71,7 @@ def how(finding: Finding) -> str:
 
 
 def remedy(finding: Finding) -> str:
-    """Give the TOML that would record a finding's value, or ignore it."""
+    """Return the TOML that would record a finding's value, or ignore it."""
     document = tomlkit.document()
     tables = tomlkit.aot()
     table = tomlkit.table()
@@ -167,7 +167,7 @@ def _write_sarif(checked: Checked, stream: TextIO) -> None:
 
 
 def sarif(checked: Checked) -> dict[str, Any]:
-    """Give a log of SARIF 2.1.0: a rule for each category, a result for each finding."""
+    """Return a log of SARIF 2.1.0: a rule for each category, a result for each finding."""
     rules = [
         {
             "id": category,

@@ -76,7 +76,7 @@ def keep(impacts: Impacts, folder: str) -> str | None:
 
 
 def folder_of(store: str | None, rule_file: str | None, folder: str) -> str:
-    """Give the folder in which it is kept: the store's, where that is a file."""
+    """Return the folder in which it is kept: the store's, where that is a file."""
     url = (store or default_store(rule_file, folder)).removeprefix("sqlite:///")
     if "://" in url or url == ":memory:":
         url = default_store(rule_file, folder)

@@ -80,7 +80,7 @@ class Page:
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Tell whether someone looks who wants colour."""
+    """Return whether someone looks who wants colour."""
     try:
         return stream.isatty() and os.environ.get("TERM") != "dumb" and "NO_COLOR" not in os.environ
     except ValueError:
@@ -88,7 +88,7 @@ def is_terminal(stream: TextIO) -> bool:
 
 
 def writable(text: str, encoding: str) -> str:
-    """Give a text in characters that an encoding has."""
+    """Return a text in characters that an encoding has."""
     try:
         text.encode(encoding)
     except UnicodeEncodeError:

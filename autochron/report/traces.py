@@ -55,7 +55,7 @@ def write_pruned(
     is_dry: bool,
     as_json: bool,
 ) -> None:
-    """Tell which traces were dropped, or would be, and what is left."""
+    """Describe which traces were dropped, or would be, and what is left."""
     if as_json:
         write_list(dropped, stream, as_json=True)
         return
@@ -72,7 +72,7 @@ def _measured(summaries: Sequence[TraceSummary]) -> str:
 
 
 def command_line(command: Any) -> str:
-    """Give a command as one would type it."""
+    """Return a command as one would type it."""
     if command.mode == "block":
         return f"a call of {command.target}" if command.target else "with autochron.record(...)"
     prefix = {"script": [], "module": ["-m"], "console": ["--"]}[command.mode]
@@ -181,7 +181,7 @@ def _short(body: bytes) -> str:
 
 
 def _as_data(value: Any) -> Any:
-    """Give a value of the model as JSON data, in which bodies stand as JSON."""
+    """Return a value of the model as JSON data, in which bodies stand as JSON."""
     if hasattr(value, "__struct_fields__"):
         return {name: _as_data(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, tuple | list):

@@ -43,7 +43,7 @@ class Note(NamedTuple):
     """What stands there on both sides."""
 
     def fitted(self, room: int) -> str:
-        """Give it in a width, of which both sides get as much."""
+        """Return the text in a width, which both sides share equally."""
         text = clean(self.text)
         if self.values is None:
             return cut(text, room)
@@ -101,7 +101,7 @@ class Drawing:
         self._notes = notes
 
     def lines(self, limit: int | None = LINES, *, width: int = WIDTH) -> list[str]:
-        """Give plain lines, as many as the limit at most: what is live or differs, and what encloses it, stays longest."""
+        """Return plain lines, as many as the limit at most: what is live or differs, and what encloses it, stays longest."""
         return ["".join(text for text, _ in parts).rstrip() for parts in self._limited(limit, width)]
 
     def write(self, page: Page, *, limit: int | None = _SHOWN, whole: bool = False) -> None:

@@ -16,7 +16,7 @@ _KEYS = ("name", "kind", "call", "site", "hash")
 
 
 def is_ambient(table: Table) -> bool:
-    """Tell whether a `[[boundary]]` is of a call at one line, and of no definition."""
+    """Return whether a `[[boundary]]` is of a call at one line, and of no definition."""
     return table.values.get("kind") == "ambient" and "site" in table
 
 

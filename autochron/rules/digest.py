@@ -19,7 +19,7 @@ _VERSION = "rules-1"
 
 
 def digest(rules: Rules, packs: Iterable[tuple[str, str]]) -> str:
-    """Give SHA-256 in hex over what the rules say; `packs` are the (name, digest of its text) in question."""
+    """Return SHA-256 in hex over what the rules say; `packs` are the (name, digest of its text) in question."""
     said = (
         _VERSION,
         [_said(rule) for rule in rules.boundaries],
@@ -46,7 +46,7 @@ def digest(rules: Rules, packs: Iterable[tuple[str, str]]) -> str:
 
 
 def digest_text(text: str) -> str:
-    """Give SHA-256 in hex over the lines of a pack that are neither blank nor comments.
+    """Return SHA-256 in hex over the lines of a pack that are neither blank nor comments.
 
     Without what names senders of telemetry, which changes nothing that is recorded. Not over its parsed rules: a pack that
     waits for its library is not parsed.

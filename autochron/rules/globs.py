@@ -16,7 +16,7 @@ class TextGlob(Struct, frozen=True):
     """What stands between the stars."""
 
     def fits(self, text: str) -> bool:
-        """Tell whether the whole text fits."""
+        """Return whether the whole text fits."""
         first, *rest = self.parts
         if not rest:
             return text == first
@@ -47,7 +47,7 @@ class DottedGlob(Struct, frozen=True):
     """Whether private, dunder and `<locals>` components must be spelled out."""
 
     def fits(self, name: str) -> bool:
-        """Tell whether the whole name fits."""
+        """Return whether the whole name fits."""
         return _fit(self.components, name.split("."), careful=self.careful)
 
 
@@ -90,7 +90,7 @@ def _fit_component(pattern: str, component: str, *, careful: bool) -> bool:
 
 
 def _spelled_out(pattern: str, component: str) -> bool:
-    """Tell whether a pattern says itself that it means what is private, a dunder or nested."""
+    """Return whether a pattern says itself that it means what is private, a dunder or nested."""
     if component == "<locals>":
         return pattern == component
     if component.startswith("__") and component.endswith("__"):

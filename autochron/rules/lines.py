@@ -29,12 +29,12 @@ _SCALAR = late(r"[^,\]}#\n]+")
 
 
 def find_lines(text: str) -> dict[KeyPath, int]:
-    """Give the line, from 1, of everything in a TOML document."""
+    """Return the line, from 1, of everything in a TOML document."""
     return _Scan(text).document()
 
 
 def line_of(lines: dict[KeyPath, int], path: KeyPath) -> int:
-    """Give the line of a path, or of the nearest table around it."""
+    """Return the line of a path, or of the nearest table around it."""
     while path and path not in lines:
         path = path[:-1]
     return lines.get(path, 1)
@@ -77,7 +77,7 @@ class _Scan:
         return path
 
     def _latest(self, path: KeyPath) -> KeyPath:
-        """Give the last element of an array of tables, or the path itself."""
+        """Return the last element of an array of tables, or the path itself."""
         count = self._counts.get(path)
         return path if count is None else (*path, count - 1)
 

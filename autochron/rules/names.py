@@ -69,7 +69,7 @@ class NameTemplate(Struct, frozen=True):
     def fixed(
         self, name: str, qualname: str, module: str, captured: Mapping[str, Any] = MappingProxyType({})
     ) -> str | None:
-        """Give the name where it needs nothing of the call but captured metavariables; None where it does."""
+        """Return the name where it needs nothing of the call but captured metavariables; None where it does."""
         known = {"__name__": name, "__qualname__": qualname, "__module__": module}
         formed = []
         for part in self.parts:
@@ -99,7 +99,7 @@ class NameTemplate(Struct, frozen=True):
         return "".join(formed)
 
     def value(self, field: Field, arguments: Mapping[str, Any], facts: CallFacts) -> str:
-        """Give what a field stands for, as text; RuleError says why it can't be part of a name."""
+        """Return what a field stands for, as text; RuleError says why it can't be part of a name."""
         try:
             value, steps = _root(field, arguments, facts)
             for step in steps:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def nearest(names: Iterable[str], wanted: str) -> str | None:
-    """Give the name that is most like `wanted`; None where none is much like it."""
+    """Return the name that is most like `wanted`; None where none is much like it."""
     import difflib  # lazy: only an error needs it
 
     known = sorted(set(names))
@@ -18,7 +18,7 @@ def nearest(names: Iterable[str], wanted: str) -> str | None:
 
 
 def hint(names: Iterable[str], wanted: str) -> str:
-    """Give `; nearest is …`, or the names themselves where none is near."""
+    """Return `; nearest is …`, or the names themselves where none is near."""
     known = list(names)
     close = nearest(known, wanted)
     if close is not None:

@@ -31,7 +31,7 @@ class PackText(Struct, frozen=True):
 
 
 def pack_folder() -> str:
-    """Give the folder of the packs: inside the package, or in a checkout beside it."""
+    """Return the folder of the packs: inside the package, or in a checkout beside it."""
     package = os.path.dirname(_HERE)
     shipped = os.path.join(package, "packs")
     return shipped if os.path.isdir(shipped) else os.path.join(os.path.dirname(package), "rules")
@@ -39,7 +39,7 @@ def pack_folder() -> str:
 
 @lru_cache(maxsize=1)
 def pack_texts() -> Mapping[str, PackText]:
-    """Give every shipped pack by name, unparsed."""
+    """Return every shipped pack by name, unparsed."""
     folder = pack_folder()
     try:
         names = sorted(name.removesuffix(".toml") for name in os.listdir(folder) if name.endswith(".toml"))
@@ -49,12 +49,12 @@ def pack_texts() -> Mapping[str, PackText]:
 
 
 def pack_index() -> Mapping[str, tuple[str, ...]]:
-    """Give the modules of every shipped pack by its name, without parsing TOML."""
+    """Return the modules of every shipped pack by its name, without parsing TOML."""
     return {name: pack.modules for name, pack in pack_texts().items()}
 
 
 def pack_digests(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Give (name, digest of its text) of packs."""
+    """Return (name, digest of its text) of packs."""
     return [(name, pack_texts()[name].digest) for name in names]
 
 

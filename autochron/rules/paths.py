@@ -38,7 +38,7 @@ def parse_path(text: str) -> tuple[Step, ...]:
 
 
 def find(value: Any, steps: Sequence[Step], *, attributes: bool = False) -> Iterator[Any]:
-    """Give what stands at a path: nothing, one value, or with `*` several.
+    """Yield what stands at a path: nothing, one value, or with `*` several.
 
     `attributes` also looks into objects, for arguments; without it only mappings and sequences are read.
     """
@@ -52,7 +52,7 @@ def find(value: Any, steps: Sequence[Step], *, attributes: bool = False) -> Iter
 
 
 def look_up(value: Any, key: str, *, attributes: bool) -> Any:
-    """Give what stands under a key that isn't `*`, or MISSING."""
+    """Return what stands under a key that isn't `*`, or MISSING."""
     if type(value) is dict:
         return value.get(key, MISSING)
     if isinstance(value, Mapping):
@@ -70,7 +70,7 @@ def look_up(value: Any, key: str, *, attributes: bool) -> Any:
 
 
 def index_of(key: str, length: int) -> int | None:
-    """Give the index that a key means in a list of that length; None where it means none."""
+    """Return the index that a key means in a list of that length; None where it means none."""
     if not key.removeprefix("-").isdecimal():
         return None
     index = int(key) + (length if key[0] == "-" else 0)
@@ -78,7 +78,7 @@ def index_of(key: str, length: int) -> int | None:
 
 
 def is_plain(steps: Sequence[Step]) -> bool:
-    """Tell whether a path is keys only, so that following it is one look-up a step."""
+    """Return whether a path is keys only, so that following it is one look-up a step."""
     return not any(step.key == "*" or step.filters for step in steps)
 
 
@@ -102,7 +102,7 @@ def _has(value: Any, key: str, wanted: str, *, attributes: bool) -> bool:
 
 
 def spelled(value: Any) -> str | None:
-    """Give a scalar as a rule spells it; None for anything else."""
+    """Return a scalar as a rule spells it; None for anything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):

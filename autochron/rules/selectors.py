@@ -68,7 +68,7 @@ def parse_target(text: str) -> Target:
 
 
 def is_dotted(text: str) -> bool:
-    """Tell whether a text is identifiers joined by dots."""
+    """Return whether a text is identifiers joined by dots."""
     return all(part.isidentifier() for part in text.split("."))
 
 

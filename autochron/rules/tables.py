@@ -32,7 +32,7 @@ class Source:
         self._lines: dict[KeyPath, int] | None = None
 
     def place(self, path: KeyPath) -> Place:
-        """Tell where a table, key or element stands; what `tables` tells needs no scan of the text."""
+        """Return where a table, key or element stands; what `tables` tells needs no scan of the text."""
         if path in self._tables:
             return Place(self.file, self._tables[path])
         if self._lines is None:

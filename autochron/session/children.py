@@ -106,7 +106,7 @@ class Started(Struct, frozen=True):
     what it starts."""
 
     def comes(self, lanes: Collection[str]) -> bool:
-        """Tell whether it is among the processes that began in these lanes."""
+        """Return whether it is among the processes that began in these lanes."""
         below = f"{self.lane}/{UNKNOWN}"
         return self.lane in lanes or (not self.by and any(lane.startswith(below) for lane in lanes))
 
@@ -117,7 +117,7 @@ class Started(Struct, frozen=True):
 
 
 def strangers(started: Iterable[Started], lanes: Collection[str]) -> list[Started]:
-    """Give those that are not among the processes which began in these lanes.
+    """Return those that are not among the processes which began in these lanes.
 
     A pool may end its workers before they have begun: that is no reason to take them for strangers.
     """
@@ -135,7 +135,7 @@ def strangers(started: Iterable[Started], lanes: Collection[str]) -> list[Starte
 
 
 class Children:
-    """Tells the processes that start what they are children of; what `crossing.processes` asks."""
+    """Answers the processes that start, which ask what they are children of; what `crossing.processes` asks."""
 
     def __init__(
         self,
@@ -160,14 +160,14 @@ class Children:
         processes.attend(self)
 
     def end(self) -> None:
-        """Tell no more."""
+        """Stop answering."""
         processes.attend(None)
         os.environ.pop(processes.VARIABLE, None)
 
     def start(
         self, event: str, arguments: tuple[Any, ...], what: str, *, told_of: bool, by: str = ""
     ) -> str | None:
-        """Give a process that is about to start its lane; `told_of` says whether a report names it if it doesn't come.
+        """Return a process that is about to start its lane; `told_of` says whether a report names it if it doesn't come.
 
         Gives the lane of one that has to find the way to us by itself. `by`: see `Started`.
         """
@@ -215,7 +215,7 @@ class Children:
     # --- asked by crossing.processes ---------------------------------------------------------------------------------
 
     def current(self) -> Any:
-        """Give the innermost open crossing, or the lane's root."""
+        """Return the innermost open crossing, or the lane's root."""
         kernel = self.session.kernel
         current = CURRENT.get(None)
         if (
@@ -231,7 +231,7 @@ class Children:
         self.started = [each for each in self.started if each.lane != root.lane]
 
     def told(self, root: Root) -> str:
-        """Give what a process is told that begins in a lane."""
+        """Return what a process is told that begins in a lane."""
         return _text(
             msgspec.structs.replace(
                 self.handing,
@@ -243,7 +243,7 @@ class Children:
         )
 
     def live_of(self, crossing: Any) -> bool:
-        """Tell whether a crossing is live in a replay."""
+        """Return whether a crossing is live in a replay."""
         return self.session.live_of(crossing)
 
     def work(self, lane: str, seq: int | None, collapses: bool, live: bool) -> None:  # noqa: FBT001 - as the port has it

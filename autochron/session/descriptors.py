@@ -235,7 +235,7 @@ def unprinted(said: bytes, printed: bytes, during: Sequence[tuple[int, int, int]
 
 
 def note_writes(note: Callable[[bytes], None]) -> Callable[[], None]:
-    """Tell of what `os.write` writes to standard output; give the undo."""
+    """Report what `os.write` writes to standard output; give the undo."""
     original = program_os.write
 
     @functools.wraps(original)
@@ -305,7 +305,7 @@ class InputDescriptor:
 
 
 def note_reads(note: Callable[[bytes], None]) -> Callable[[], None]:
-    """Tell of what `os.read` reads from standard input, as asyncio and prompt_toolkit do; give the undo."""
+    """Report what `os.read` reads from standard input, as asyncio and prompt_toolkit do; give the undo."""
     original = program_os.read
 
     @functools.wraps(original)

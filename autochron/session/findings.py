@@ -40,7 +40,7 @@ class Watching:
             self._watch.off()
 
     def findings(self) -> tuple[Finding, ...]:
-        """Give what was found so far; what is meant to be there is marked."""
+        """Return what was found so far; what is meant to be there is marked."""
         return tuple(self._judged()[0])
 
     def stale(self) -> tuple[str, ...]:
@@ -48,7 +48,7 @@ class Watching:
         return tuple(self._judged()[1])
 
     def new(self, footer: Footer | None) -> tuple[Finding, ...]:
-        """Give what escapes in a replay and did not when the trace was recorded; nothing where nobody looked then."""
+        """Return what escapes in a replay and did not when the trace was recorded; nothing where nobody looked then."""
         if footer is None or not footer.watched:
             return ()
         known = {(each.site.file, each.site.hash, each.call) for each in footer.findings}

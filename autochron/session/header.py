@@ -52,7 +52,7 @@ def _second(seconds: int) -> str:
 
 
 def environment(rules: Rules, redactor: Redactor) -> tuple[tuple[str, str], ...]:
-    """Give the variables that change where or what a program's SDKs call, masked."""
+    """Return the variables that change where or what a program's SDKs call, masked."""
     if not rules.packs:
         return ()
     names = dict.fromkeys(name for pack in rules.packs for name in pack.environment)
@@ -61,7 +61,7 @@ def environment(rules: Rules, redactor: Redactor) -> tuple[tuple[str, str], ...]
 
 
 def credentials(rules: Rules) -> tuple[str, ...]:
-    """Give the variables that a program's SDKs demand and that are set."""
+    """Return the variables that a program's SDKs demand and that are set."""
     if not rules.packs:
         return ()
     names = dict.fromkeys(name for pack in rules.packs for name in pack.credentials)
@@ -69,7 +69,7 @@ def credentials(rules: Rules) -> tuple[str, ...]:
 
 
 def versions(rules: Rules) -> tuple[tuple[str, str], ...]:
-    """Give the versions of the libraries that packs cover and the program imported."""
+    """Return the versions of the libraries that packs cover and the program imported."""
     if not rules.packs:
         return ()
     found = ((pack.distribution, version_of(pack.distribution)) for pack in rules.packs)
@@ -109,7 +109,7 @@ def _major(version: str) -> str:
 
 
 def folder_of(rules: Rules) -> str:
-    """Give the working folder relative to the rules' root, or as it is where it lies elsewhere."""
+    """Return the working folder relative to the rules' root, or as it is where it lies elsewhere."""
     here = os.getcwd()
     root = rules.root or here
     if here == root:

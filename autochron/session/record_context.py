@@ -29,7 +29,7 @@ _rules: dict[tuple[str | None, int, str], Rules] = {}
 
 
 def rules_for(rules: Rules | str | os.PathLike[str] | None) -> Rules:
-    """Give the rules: those given, those of a file, or those found from the working folder upward."""
+    """Return the rules: those given, those of a file, or those found from the working folder upward."""
     if isinstance(rules, Rules):
         return rules
     file = os.fspath(rules) if rules is not None else _nearest_rule_file()
@@ -59,7 +59,7 @@ def _nearest_rule_file() -> str | None:
 
 
 def store_for(store: Store | str | None, rules: Rules) -> Store:
-    """Give the store: the one given, the one at a place, or the default one."""
+    """Return the store: the one given, the one at a place, or the default one."""
     if store is None:
         return open_store(default_store(rules.file))
     return open_store(os.fspath(store)) if isinstance(store, str | os.PathLike) else store

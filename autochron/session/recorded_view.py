@@ -105,15 +105,15 @@ class Recorded:
     # --- asking ------------------------------------------------------------------------------------------------------
 
     def __getitem__(self, address: str) -> ReplayedCrossing:
-        """Give a crossing by its address, or by its name where there is one; NotCrossedError."""
+        """Return a crossing by its address, or by its name where there is one; NotCrossedError."""
         return crossing_at(self.crossings, address, lambda _name, _nth: None)
 
     def called(self, name: str, /, **arguments: Any) -> Called:
-        """Give the crossings of a name that were given these arguments among others; true where there is one."""
+        """Return the crossings of a name that were given these arguments among others; true where there is one."""
         return self.crossings.called(name, **arguments)
 
     def sequence(self) -> list[str]:
-        """Give the addresses of all crossings, in order of start."""
+        """Return the addresses of all crossings, in order of start."""
         return self.crossings.sequence()
 
     def only(
@@ -123,7 +123,7 @@ class Recorded:
         name: str | None = None,
         live: bool | None = None,
     ) -> Crossings:
-        """Give the crossings of a kind or a name; all were live."""
+        """Return the crossings of a kind or a name; all were live."""
         return self.crossings.only(kind=kind, name=name, live=live)
 
     @property

@@ -214,7 +214,7 @@ class Recording(Session):
         _recording = self
 
     def over(self, kernel: Kernel) -> Kernel | Kernels:
-        """Give what woven code calls."""
+        """Return what woven code calls."""
         return kernel if self.requests is None else self.requests.over(kernel)
 
     def make_kernel(self) -> Kernel:
@@ -580,7 +580,7 @@ class Recording(Session):
         return [child.end for child in self._come() if child.end is not None]
 
     def _come(self) -> list[Child]:
-        """Give the child processes that came; none where none was started, or the store can't be read."""
+        """Return the child processes that came; none where none was started, or the store can't be read."""
         if not self._has_started():
             return []
         try:
@@ -678,7 +678,7 @@ class Recording(Session):
         return not strangers(ending.started, {child.lane for child in self._come()})
 
     def _ledger(self) -> tuple[Unwoven, ...]:
-        """Give what was not woven."""
+        """Return what was not woven."""
         untested = facts.untested(self.activation.rules)
         return (*untested, *self.activation.ledger.unwoven, *marked.unwoven, *self._noted, *self._unkept())
 
@@ -712,7 +712,7 @@ class Recording(Session):
         return _after_items(rests, last) if rests else last
 
     def _with_words(self, envelope: Envelope) -> Any:
-        """Give the envelope of a child process, with what it has to say if that is more: it may be killed at any moment."""
+        """Return the envelope of a child process, with what it has to say if that is more: it may be killed at any moment."""
         activation, tally = self.activation, self.tally
         kept = (
             activation.planner.matched,
@@ -739,7 +739,7 @@ class Recording(Session):
         return put
 
     def _parting(self, footer: Footer) -> Callable[[Sink], None] | None:
-        """Give what a child process has to say at its end; a fork that did nothing says nothing."""
+        """Return what a child process has to say at its end; a fork that did nothing says nothing."""
         tally = self.tally
         end = ChildEnd(
             footer=structs.replace(

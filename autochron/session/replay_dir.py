@@ -144,7 +144,7 @@ class ReplayFolder:
 
 
 def _is_alive(process: int) -> bool:
-    """Tell whether a process still runs; one that has ended and that its parent hasn't asked after does not."""
+    """Return whether a process still runs; one that has ended and that its parent hasn't asked after does not."""
     try:
         with open(f"/proc/{process}/stat", "rb") as file:
             return file.read().rpartition(b")")[2].split()[0] not in {b"Z", b"X"}

@@ -54,7 +54,7 @@ class ReplayedCrossing:
         """What was asked of it: results and inputs that were made for that."""
 
     def gave(self, value: object) -> bool:
-        """Tell whether a value is what was asked of it, and not one that is equal."""
+        """Return whether a value is what was asked of it, and not one that is equal."""
         return any(each is value for each in self._given)
 
     def __repr__(self) -> str:
@@ -158,7 +158,7 @@ class ReplayedCrossing:
         return bool(exchanges) and exchanges[-1].body.startswith(_STREAMS)
 
     def _argument(self, path: str) -> Any:
-        """Give an argument that was returned: as it was when it was, so with what the call changed in it."""
+        """Return an argument that was returned: as it was when it was, so with what the call changed in it."""
         name, _, member = path.partition(".")
         changed = {} if self._envelope.changed is None else decode(self._envelope.changed)
         if name in changed:
@@ -217,7 +217,7 @@ class Crossings(tuple[ReplayedCrossing, ...]):
         return "\n".join(map(repr, self)) or "no crossing"
 
     def sequence(self) -> list[str]:
-        """Give their addresses, in order of start."""
+        """Return their addresses, in order of start."""
         return Sequenced(each.address for each in self)
 
     def only(
@@ -227,7 +227,7 @@ class Crossings(tuple[ReplayedCrossing, ...]):
         name: str | None = None,
         live: bool | None = None,
     ) -> Crossings:
-        """Give those of a kind or a name, or those that were live or were not; UsageError for what is no kind."""
+        """Return those of a kind or a name, or those that were live or were not; UsageError for what is no kind."""
         if kind is not None and kind not in KINDS:  # else a slip would pass where none is expected
             raise UsageError(f"only(kind={kind!r}): a kind is one of {', '.join(KINDS)}")
         return Crossings(
@@ -239,7 +239,7 @@ class Crossings(tuple[ReplayedCrossing, ...]):
         )
 
     def called(self, name: str, /, **arguments: Any) -> Called:
-        """Give the crossings of a name that were given these arguments among others; true where there is one.
+        """Return the crossings of a name that were given these arguments among others; true where there is one.
 
         A value may be anything that compares: `called("refund", amount=pytest.approx(9.5), note=unittest.mock.ANY)`.
         """
@@ -275,7 +275,7 @@ def _said(name: str, asked: str, named: Crossings) -> str:
 
 
 def gathered(replayed: Iterable[tuple[Replayed, Met | None]], divergences: Iterable[Divergence]) -> Crossings:
-    """Give the crossings of a replay, each with what is told of it."""
+    """Return the crossings of a replay, each with what is told of it."""
     told: dict[str, list[Divergence]] = {}
     for each in divergences:
         told.setdefault(each.address, []).append(each)
@@ -285,7 +285,7 @@ def gathered(replayed: Iterable[tuple[Replayed, Met | None]], divergences: Itera
 def crossing_at(
     crossings: Crossings, address: str, recorded: Callable[[str, int], Envelope | None]
 ) -> ReplayedCrossing:
-    """Give the crossing of an address, or the only one of a name.
+    """Return the crossing of an address, or the only one of a name.
 
     Raises:
         NotCrossedError: there is none, or more than one; it says what there is.

@@ -254,7 +254,7 @@ class Replaying(Session):
                 self.director.note("stale-state", each.path, message, severity="warning")
 
     def _is_alone(self) -> bool:
-        """Tell whether the program has started no process."""
+        """Return whether the program has started no process."""
         return self.children is None or not self.children.started
 
     def stop(self) -> None:
@@ -343,7 +343,7 @@ class Replaying(Session):
             self.state.discard()
 
     def over(self, kernel: Kernel) -> Kernel | Kernels | Swapping:
-        """Give what woven code calls: the trace of a call begins where that call does."""
+        """Return what woven code calls: the trace of a call begins where that call does."""
         whole = self._of_calls(kernel)
         return Swapping(whole, self.swaps, self.activation) if self.swaps else whole
 
@@ -577,7 +577,7 @@ class Replaying(Session):
             self.before_exec()
 
     def is_live(self) -> bool:
-        """Tell whether what runs now is live: the innermost open crossing is."""
+        """Return whether what runs now is live: the innermost open crossing is."""
         return is_live(innermost())
 
     def live_of(self, crossing: Any) -> bool:

@@ -42,7 +42,7 @@ class Requests:
         self._lock = unpatched.RLock()
 
     def over(self, main: Kernel) -> Kernels:
-        """Give the handler that knows the traces of calls."""
+        """Return the handler that knows the traces of calls."""
         self._kernels = Kernels(main, self.begin)
         return self._kernels
 

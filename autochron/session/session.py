@@ -115,7 +115,7 @@ class Session:
         gate.switch_on(handler_of_all)
 
     def over(self, kernel: Kernel) -> Kernel | Kernels | Swapping:
-        """Give what woven code calls: the kernel, or what knows those of the traces that calls have of their own."""
+        """Return what woven code calls: the kernel, or what knows those of the traces that calls have of their own."""
         return kernel
 
     @property
@@ -159,15 +159,15 @@ class Session:
         """Hear that the process is about to be replaced."""
 
     def is_inside(self) -> bool:
-        """Tell whether a crossing is open around what runs now that a replay would not run."""
+        """Return whether a crossing is open around what runs now that a replay would not run."""
         return is_inside()
 
     def is_live(self) -> bool:
-        """Tell whether what runs now is live in a replay."""
+        """Return whether what runs now is live in a replay."""
         return False
 
     def live_of(self, crossing: Any) -> bool:
-        """Tell whether a crossing is live in a replay."""
+        """Return whether a crossing is live in a replay."""
         return False
 
     def place(self) -> str:

@@ -70,7 +70,7 @@ class Swap:
         return module if os.path.isabs(module) else os.path.join(self._root, module)
 
     def names(self) -> tuple[str, ...]:
-        """Give the modules whose function may be meant."""
+        """Return the modules whose function may be meant."""
         if not self.module.endswith(".py"):
             return (self.module,)
         path = self._path(self.module)
@@ -79,7 +79,7 @@ class Swap:
         return (*module_names(path), "__main__")
 
     def is_of(self, point: Point, activation: Activation) -> bool:
-        """Tell whether a woven definition is the one to be replaced."""
+        """Return whether a woven definition is the one to be replaced."""
         if point.qualname != self.qualname or point.called != point.qualname:
             return False
         if self.module.endswith(".py"):
@@ -87,7 +87,7 @@ class Swap:
         return self.module in (point.module, *activation.planner.aliases.get(point.module, ()))
 
     def is_by(self, point: Point) -> bool:
-        """Tell whether a woven definition is the one that replaces."""
+        """Return whether a woven definition is the one that replaces."""
         if point.called != point.qualname:
             return False
         new: Any = self._function
@@ -101,7 +101,7 @@ class Swap:
         )
 
     def function(self) -> Callable[..., Any]:
-        """Give the new function; its module is imported with the first call. PlanError where it isn't there."""
+        """Return the new function; its module is imported with the first call. PlanError where it isn't there."""
         if self._function is None:
             if callable(self.new):
                 self._function = self.new
@@ -202,7 +202,7 @@ _found_as: dict[str, str] = {}
 
 
 def _loaded(path: str) -> Any:
-    """Give the module of a file, if it is loaded; None otherwise."""
+    """Return the module of a file, if it is loaded; None otherwise."""
     known = sys.modules.get(_found_as.get(path, ""))
     if known is not None and os.path.realpath(getattr(known, "__file__", None) or "") == path:
         return known
@@ -248,7 +248,7 @@ def swaps_for(
 
 
 def read_swaps(path: str, rules: Rules) -> tuple[Swap, ...]:
-    """Give the swaps of the replay that this process takes part in."""
+    """Return the swaps of the replay that this process takes part in."""
     if not os.path.exists(path):
         return ()
     with open(path, "rb") as file:
@@ -264,7 +264,7 @@ def _unnamed(old: str) -> Callable[..., Any]:
 
 
 def with_swaps(rules: Rules, swaps: tuple[Swap, ...]) -> Rules:
-    """Give rules by which the functions to be replaced are woven, whether they are boundaries or not."""
+    """Return rules by which the functions to be replaced are woven, whether they are boundaries or not."""
     if not swaps:
         return rules
     targets = [Target(name, swap.qualname) for swap in swaps for name in swap.names()]
@@ -341,7 +341,7 @@ class Swapped:
             raise
 
     def outcome(self) -> tuple[BaseException | None, Any]:
-        """Give (error, value) for a plain function."""
+        """Return (error, value) for a plain function."""
         mark = _inside.set(_inside.get() | {self._swap.old})
         try:
             value = self._call()
@@ -352,7 +352,7 @@ class Swapped:
         return None, value if self._token is None else self._token.returned(value)
 
     async def outcome_async(self) -> tuple[BaseException | None, Any]:
-        """Give (error, value) for a coroutine function."""
+        """Return (error, value) for a coroutine function."""
         mark = _inside.set(_inside.get() | {self._swap.old})
         try:
             value = self._call()
@@ -407,7 +407,7 @@ class Swapped:
                 thrown = error
 
     async def step_async(self, sent: Any) -> tuple[bool, BaseException | None, Any]:
-        """Give (done, error, item) for an asynchronous generator function."""
+        """Return (done, error, item) for an asynchronous generator function."""
         token, thrown = self._token, self._thrown
         self._thrown = None
         if token is not None:
@@ -449,7 +449,7 @@ class Swapped:
 
 
 def _call_of(swap: Swap, point: Point, arguments: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any]]:
-    """Give how the new function is called: by name where it can be, else in the order of the old one's parameters.
+    """Return how the new function is called: by name where it can be, else in the order of the old one's parameters.
 
     By name, since tools are called so, and since its parameters may stand in another order. PlanError where neither goes.
     """

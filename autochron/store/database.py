@@ -25,7 +25,7 @@ BUSY = 30.0
 
 
 def check(path: str) -> bool:
-    """Tell whether a store stands at `path`; refuse what is none, and a place where none can be made."""
+    """Return whether a store stands at `path`; refuse what is none, and a place where none can be made."""
     if os.path.isdir(path):
         raise StoreError(f"{path} is a folder, not a store; give a file in it, such as {path}/traces.db")
     if os.path.exists(path):
@@ -129,7 +129,7 @@ def _open(path: str, options: str) -> sqlite3.Connection:
 
 
 def _version(connection: sqlite3.Connection, path: str) -> int:
-    """Give the version of the tables, 0 for a database that is empty."""
+    """Return the version of the tables, 0 for a database that is empty."""
     # As of one moment: another process may be making the tables right now.
     own = not connection.in_transaction
     try:

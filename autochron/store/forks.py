@@ -38,7 +38,7 @@ _hooked = False
 
 
 def register(member: Forking) -> None:
-    """Tell `member` of forks from now on."""
+    """Call `member` after each fork from now on."""
     global _hooked  # noqa: PLW0603 - hooks can't be taken back, so they are set once a process
     _members.add(member)
     if not _hooked and hasattr(os, "register_at_fork"):

@@ -179,12 +179,12 @@ class Latest:
 
 
 def header_line(header: Header) -> bytes:
-    """Give the first line, without its end."""
+    """Return the first line, without its end."""
     return _encode({"autochron": FORMAT, "header": header})
 
 
 def footer_line(footer: Footer) -> bytes:
-    """Give the line of the footer, without its end."""
+    """Return the line of the footer, without its end."""
     fields: dict[str, Any] = msgspec.structs.asdict(footer)
     for name in ("stdout", "stdin", "stderr"):
         fields[name] = NULL if fields[name] is None else value(fields[name])
@@ -195,12 +195,12 @@ def footer_line(footer: Footer) -> bytes:
 
 
 def digest_line(digest: str, lines: int) -> bytes:
-    """Give the last line, without its end."""
+    """Return the last line, without its end."""
     return _encode({"digest": f"sha256:{digest}", "lines": lines})
 
 
 def value(body: bytes) -> Raw:
-    """Give a body as a value within a line; raises msgspec.DecodeError where it is no JSON."""
+    """Return a body as a value within a line; raises msgspec.DecodeError where it is no JSON."""
     text = bytes(_raw.decode(body))
     if b"\n" in text or b"\r" in text:
         text = msgspec.json.format(text, indent=-1)
@@ -214,7 +214,7 @@ class LineWriter:
         self._latest = Latest()
 
     def line(self, envelope: Envelope) -> bytes:
-        """Give the line of an envelope, without its end."""
+        """Return the line of an envelope, without its end."""
         return _encode(self.fields(envelope))
 
     def fields(self, envelope: Envelope) -> dict[str, Any]:
@@ -281,7 +281,7 @@ class LineWriter:
 
 
 def _patch(before: tuple[Base, bytes], text: bytes) -> bytes | None:
-    """Give the patch, if it is shorter by a fifth and gives back exactly `text`."""
+    """Return the patch, if it is shorter by a fifth and gives back exactly `text`."""
     base, old = before
     mark = b'{"$base":' + _encode(base)
     if old == text:
@@ -316,11 +316,11 @@ class LineReader:
         self._compact = compact
 
     def envelope(self, line: bytes) -> Envelope:
-        """Give the envelope of a line."""
+        """Return the envelope of a line."""
         return self._envelope(_crossing.decode(line))
 
     def envelopes(self, lines: bytes) -> list[Envelope]:
-        """Give the envelopes of several lines."""
+        """Return the envelopes of several lines."""
         return [self._envelope(fields) for fields in _crossing.decode_lines(lines)]
 
     def _envelope(self, fields: CrossingLine) -> Envelope:
@@ -354,7 +354,7 @@ class LineReader:
         )
 
     def footer(self, line: bytes) -> Footer:
-        """Give the footer of a line."""
+        """Return the footer of a line."""
         fields = _footer.decode(line).footer
         # The call stands there whole: it is no patch of a crossing that has its name.
         whole = LineReader(compact=self._compact)

@@ -1,4 +1,4 @@
-"""Tell which trace a person means."""
+"""Find which trace a person means."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHOWN = 8
 
 
 def find(reference: str, entries: Sequence[Entry], place: str) -> str:
-    """Give the id that `reference` means among traces that are listed oldest first.
+    """Return the id that `reference` means among traces that are listed oldest first.
 
     In this order: `last`, an id, the beginning of exactly one id, a name (the latest trace of that name).
     """

@@ -32,7 +32,7 @@ class _Kept:
         self.items: dict[int, list[bytes]] = {}
 
     def whole(self, seq: int) -> Envelope:
-        """Give an envelope with the items that were added to its stream."""
+        """Return an envelope with the items that were added to its stream."""
         envelope = self.envelopes[seq]
         outcome = envelope.outcome
         if isinstance(outcome, Streamed) and seq in self.items:
@@ -166,7 +166,7 @@ class MemoryStore:
         return sorted(found, key=lambda summary: summary.header.created)
 
     def find(self, reference: str) -> str:
-        """Give the id that a name, an id, its prefix or `last` means."""
+        """Return the id that a name, an id, its prefix or `last` means."""
         headers = sorted(
             (kept.header for kept in list(self._traces.values())), key=lambda header: header.created
         )
@@ -175,7 +175,7 @@ class MemoryStore:
         )
 
     def outline(self, reference: str) -> tuple[Header, Footer | None]:
-        """Give header and footer of a trace."""
+        """Return header and footer of a trace."""
         kept = self._traces[self.find(reference)]
         kept.settle()
         return kept.header, kept.footer

@@ -91,7 +91,7 @@ def elements(text: bytes) -> list[bytes]:
 
 
 def literal(text: bytes) -> bytes:
-    """Give a patch that replaces everything."""
+    """Return a patch that replaces everything."""
     if (
         text[:1] == b"{"
         and (b"$" in text or b"\\u0024" in text)
@@ -102,7 +102,7 @@ def literal(text: bytes) -> bytes:
 
 
 def difference(base: bytes, text: bytes, depth: int = 0) -> bytes:
-    """Give a patch that makes `text` of `base`."""
+    """Return a patch that makes `text` of `base`."""
     first = text[:1]
     if first == base[:1] and depth < DEPTH:
         patch = None

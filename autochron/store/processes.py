@@ -39,7 +39,7 @@ _ending = late_decoder(ChildEnd)
 
 
 def bounds_of(number: int) -> tuple[int, int]:
-    """Give the range of ids that belong to a trace."""
+    """Return the range of ids that belong to a trace."""
     return number << SHIFT, (number + 1 << SHIFT) - 1
 
 
@@ -63,7 +63,7 @@ def reserve(connection: sqlite3.Connection, number: int, lane: str, label: str |
 
 
 def free_lane(lane: str, label: str, taken: Iterable[str]) -> str:
-    """Give a lane that no process has begun in: the one that is wanted, where it is a child's, or the next one below it."""
+    """Return a lane that no process has begun in: the one that is wanted, where it is a child's, or the next one below it."""
     known = set(taken)
     if not label:
         label = lane.rpartition("/")[2].rpartition(".")[0]
@@ -76,7 +76,7 @@ def free_lane(lane: str, label: str, taken: Iterable[str]) -> str:
 
 
 def children(connection: sqlite3.Connection, number: int) -> list[Child]:
-    """Give the child processes that were recorded into a trace, in the order in which they came."""
+    """Return the child processes that were recorded into a trace, in the order in which they came."""
     found: dict[str, Child] = {}
     for lane, ending in _rows(connection, number):
         if ending is not None or lane.decode() not in found:
@@ -126,7 +126,7 @@ class Order:
         self._nth = _occurrences(rows)
 
     def renumbered(self, envelope: Envelope) -> Envelope:
-        """Give an envelope with its place in the whole."""
+        """Return an envelope with its place in the whole."""
         parent = envelope.parent
         return msgspec.structs.replace(
             envelope,
@@ -138,12 +138,12 @@ class Order:
 
 
 def run_of(seq: int) -> int:
-    """Tell which run of seqs one belongs to: 0 for the first process."""
+    """Return which run of seqs one belongs to: 0 for the first process."""
     return 0 if seq < FIRST else (seq - FIRST) // TAKEN + 1
 
 
 def bounds_of_run(number: int, run: int) -> tuple[int, int]:
-    """Give the range of ids of a run."""
+    """Return the range of ids of a run."""
     first = number << SHIFT
     if run == 0:
         return first, first | FIRST - 1
@@ -168,7 +168,7 @@ def _occurrences(rows: list[tuple[int, bytes, bytes, int, int]]) -> dict[int, in
 
 
 def _natural(lane: str) -> list[int | str]:
-    """Give a key that sorts `x.10` behind `x.2`."""
+    """Return a key that sorts `x.10` behind `x.2`."""
     return [int(part) if at % 2 else part for at, part in enumerate(re.split(r"(\d+)", lane))]
 
 
@@ -176,7 +176,7 @@ def _natural(lane: str) -> list[int | str]:
 
 
 def merged(connection: sqlite3.Connection, number: int, footer: Footer) -> Footer:
-    """Give the footer of a trace with what its child processes had to say."""
+    """Return the footer of a trace with what its child processes had to say."""
     ended = [child for child in children(connection, number) if child.end is not None]
     footers = [footer, *(child.end.footer for child in ended if child.end is not None)]
     asked: dict[str, None] = {}
@@ -209,7 +209,7 @@ def _not_in(names: set[str], tools: tuple[str, ...]) -> list[str]:
 
 
 def _names(connection: sqlite3.Connection, number: int) -> dict[str, set[str]]:
-    """Give the names that each process crossed, by the lane that it began in: of boundaries and of functions."""
+    """Return the names that each process crossed, by the lane that it began in: of boundaries and of functions."""
     bounds = bounds_of(number)
     try:
         rows = connection.execute("SELECT id, lane FROM child WHERE id BETWEEN ? AND ?", bounds).fetchall()

@@ -24,7 +24,7 @@ def room(text: str, option: str) -> float:
 
 
 def moment_ago(seconds: float) -> str:
-    """Give the moment that was so long ago, as traces tell when they began."""
+    """Return the moment that was so long ago, as traces tell when they began."""
     moment = max(0.0, unpatched.time_ns() / 1e9 - seconds)
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(moment))}.{int(moment % 1 * 1000):03d}Z"
 

@@ -50,11 +50,11 @@ class Bodies:
         self._volume = 0
 
     def cell(self, cell: Read) -> bytes:
-        """Give the body that a cell holds or refers to."""
+        """Return the body that a cell holds or refers to."""
         return self.body(cell) if isinstance(cell, int) else cell or b""
 
     def body(self, number: int) -> bytes:
-        """Give a body by the id of its row."""
+        """Return a body by the id of its row."""
         kept = self._at_hand(number)
         if kept is not None:
             return kept
@@ -125,7 +125,7 @@ class _Group:
         self._row = next(cursor, None)
 
     def take(self, number: int) -> list[tuple[Any, ...]]:
-        """Give the rows of one crossing."""
+        """Return the rows of one crossing."""
         row, where, found = self._row, self._where, []
         while row is not None and row[where] <= number:
             if row[where] == number:
@@ -154,7 +154,7 @@ class EnvelopeReader:
         self._names = _Names()
 
     def __iter__(self) -> Iterator[Envelope]:
-        """Give the envelopes in order of start."""
+        """Yield the envelopes in order of start."""
         mask = (1 << SHIFT) - 1
         names, cell = self._names, self._bodies.cell
         for row in self._crossings:
@@ -231,7 +231,7 @@ def envelopes(connection: sqlite3.Connection, path: str, number: int) -> Iterato
 
 
 def is_shared(connection: sqlite3.Connection, bounds: tuple[int, int]) -> bool:
-    """Tell whether child processes wrote some of a trace's crossings."""
+    """Return whether child processes wrote some of a trace's crossings."""
     (highest,) = connection.execute(
         "SELECT max(id) FROM crossing WHERE id BETWEEN ? AND ?", bounds
     ).fetchone()

@@ -32,7 +32,7 @@ _encode = msgspec.json.encode
 
 
 def text(body: bytes) -> str | bytes:
-    """Give a body as text where it is, so that the sqlite3 shell and its JSON functions read it."""
+    """Return a body as text where it is, so that the sqlite3 shell and its JSON functions read it."""
     try:
         return body.decode()
     except UnicodeDecodeError:
@@ -98,7 +98,7 @@ class RowBuilder:
         return rows
 
     def cell(self, body: bytes | None, key: tuple[str, str, str] | None = None) -> Cell:
-        """Give what stands for a body in a row. A `key` names those that it is likely to continue."""
+        """Return what stands for a body in a row. A `key` names those that it is likely to continue."""
         if body is None:
             return None
         if len(body) > INLINE:

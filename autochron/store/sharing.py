@@ -51,7 +51,7 @@ class Windows:
         self._volume = 0
 
     def match(self, key: tuple[str, str, str], body: bytes) -> Match | None:
-        """Give the kept body that shares most with this one, where that is at least half of it."""
+        """Return the kept body that shares most with this one, where that is at least half of it."""
         best: Match | None = None
         size = len(body)
         for kept in self._kept.get(key, ()):

@@ -372,7 +372,7 @@ _inherited: list[sqlite3.Connection] = []
 
 
 def _known(connection: sqlite3.Connection, rows: Rows) -> list[int]:
-    """Give those of the rows' crossings that may be in the store."""
+    """Return those of the rows' crossings that may be in the store."""
     if not rows.crossings:
         return []
     bounds = (min(rows.crossings), max(rows.crossings))

@@ -130,12 +130,12 @@ class SqliteStore:
         ]
 
     def find(self, reference: str) -> str:
-        """Give the id that a name, an id, its prefix or `last` means."""
+        """Return the id that a name, an id, its prefix or `last` means."""
         with self._existing() as connection:
             return self._find(connection, reference)
 
     def outline(self, reference: str) -> tuple[Header, Footer | None]:
-        """Give header and footer of a trace."""
+        """Return header and footer of a trace."""
         with self._existing() as connection:
             return self._outline(connection, self._number(connection, reference))
 
@@ -204,7 +204,7 @@ class SqliteStore:
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection | None]:
-        """Give a connection to read, or None where there is no store yet."""
+        """Yield a connection to read, or None where there is no store yet."""
         if not database.check(self.path):
             yield None
             return
@@ -219,7 +219,7 @@ class SqliteStore:
 
     @contextlib.contextmanager
     def _existing(self) -> Iterator[sqlite3.Connection]:
-        """Give a connection to read what must be there."""
+        """Yield a connection to read what must be there."""
         with self._connected() as connection:
             if connection is None:
                 raise TraceNotFoundError(f"{self.path} holds no trace; record one with `autochron run`")

@@ -125,22 +125,22 @@ class StoredRecord:
             return None if row is None else self.get(row[0] & _MASK)
 
     def names(self) -> Collection[str]:
-        """Tell by which names it was crossed."""
+        """Return by which names it was crossed."""
         return {each.name for each in self.boundaries()}
 
     def sites(self) -> Collection[str]:
-        """Tell where: the sites that rules are for, each once."""
+        """Return where: the sites that rules are for, each once."""
         return dict.fromkeys(each.ruled for each in self.boundaries())
 
     def boundaries(self) -> Sequence[Crossed]:
-        """Tell what was crossed: each name, kind and site once, in order of first start."""
+        """Return what was crossed: each name, kind and site once, in order of first start."""
         with self._lock:
             if self._boundaries is None:
                 self._boundaries = self._count()
             return self._boundaries
 
     def parents(self, names: Collection[str], kinds: Collection[str], after: int | None = None) -> set[int]:
-        """Give the seqs of what encloses, at any depth, a crossing of one of these names or kinds, or a later one."""
+        """Return the seqs of what encloses, at any depth, a crossing of one of these names or kinds, or a later one."""
         found: set[int] = set()
         if not names and not kinds and after is None:
             return found

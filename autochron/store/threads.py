@@ -48,7 +48,7 @@ class HiddenThread:
             self._running.release()
 
     def is_alive(self) -> bool:
-        """Tell whether it works."""
+        """Return whether it works."""
         return not self._over
 
     def join(self, timeout: float) -> None:

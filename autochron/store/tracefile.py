@@ -169,12 +169,12 @@ class TraceFileStore:
         return [TraceSummary(self.header, crossings, status, footer is not None, os.path.getsize(self.path))]
 
     def find(self, reference: str) -> str:
-        """Give the id of the trace, if its name, its id, the id's beginning or `last` is asked for."""
+        """Return the id of the trace, if its name, its id, the id's beginning or `last` is asked for."""
         header = self.header
         return lookup.find(reference, [(header.id, header.name, header.created)], self.path)
 
     def outline(self, reference: str) -> tuple[Header, Footer | None]:
-        """Give header and footer of the trace."""
+        """Return header and footer of the trace."""
         self.find(reference)
         return self.header, next((found for found in self._read() if isinstance(found, Footer)), None)
 
@@ -322,7 +322,7 @@ class TraceFileStore:
             self._refuse(lines + 1, "the digest is wrong: the file isn't as it was written", EDITED)
 
     def _digest(self) -> tuple[str, int, bytes]:
-        """Give the digest of all lines but the last, how many they are, and the last one."""
+        """Return the digest of all lines but the last, how many they are, and the last one."""
         text = self._text
         if text is not None:
             start = text.rfind(b"\n", 0, len(text) - 1) + 1

@@ -22,11 +22,11 @@ class WholeRecord:
         self._boundaries: list[Crossed] | None = None
 
     def __iter__(self) -> Iterator[Envelope]:
-        """Give the envelopes in order of start."""
+        """Return the envelopes in order of start."""
         return iter(self._envelopes)
 
     def get(self, seq: int) -> Envelope:
-        """Give one envelope; KeyError where there is none."""
+        """Return one envelope; KeyError where there is none."""
         near = self._envelopes[seq - 1 : seq]  # mostly they are numbered without a gap
         for envelope in near if near and near[0].seq == seq else self._envelopes:
             if envelope.seq == seq:
@@ -34,22 +34,22 @@ class WholeRecord:
         raise KeyError(seq)
 
     def find(self, name: str, nth: int) -> Envelope | None:
-        """Give the envelope of an address."""
+        """Return the envelope of an address."""
         for envelope in self._envelopes:
             if envelope.nth == nth and envelope.name == name:
                 return envelope
         return None
 
     def names(self) -> Collection[str]:
-        """Tell by which names it was crossed."""
+        """Return by which names it was crossed."""
         return {each.name for each in self._envelopes}
 
     def sites(self) -> Collection[str]:
-        """Tell where: the sites that rules are for, each once, in order of first start."""
+        """Return where: the sites that rules are for, each once, in order of first start."""
         return dict.fromkeys([ruled(each) for each in self._envelopes])
 
     def boundaries(self) -> Sequence[Crossed]:
-        """Tell what was crossed: each name, kind and site once, in order of first start."""
+        """Return what was crossed: each name, kind and site once, in order of first start."""
         if self._boundaries is not None:
             return self._boundaries
         counts: dict[tuple[str, Kind, str, str], int] = {}
@@ -62,7 +62,7 @@ class WholeRecord:
         return self._boundaries
 
     def parents(self, names: Collection[str], kinds: Collection[str], after: int | None = None) -> set[int]:
-        """Give the seqs of what encloses, at any depth, a crossing of one of these names or kinds, or a later one."""
+        """Return the seqs of what encloses, at any depth, a crossing of one of these names or kinds, or a later one."""
         above = {each.seq: each.parent for each in self._envelopes if each.parent is not None}
         found: set[int] = set()
         for each in self._envelopes if above else ():
@@ -77,12 +77,12 @@ class WholeRecord:
 
 
 def ruled(envelope: Envelope) -> str:
-    """Give the site that a rule is for: what was passed as an argument is woven where it was passed to."""
+    """Return the site that a rule is for: what was passed as an argument is woven where it was passed to."""
     return envelope.site if envelope.meta == b"{}" else ruled_by(envelope.site, envelope.meta)
 
 
 def ruled_by(site: str, meta: bytes) -> str:
-    """Give the site that a rule is for, of a crossing at a site and with such a `meta`."""
+    """Return the site that a rule is for, of a crossing at a site and with such a `meta`."""
     if b'"passed":' not in meta:
         return site
     passed: str = decode(meta).get("passed", site)

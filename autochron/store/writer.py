@@ -325,7 +325,7 @@ class Writer:
                 return
 
     def _is_called(self) -> bool:
-        """Tell whether somebody waits, so that no group is gathered."""
+        """Return whether somebody waits, so that no group is gathered."""
         return bool(self._gates) or self._stopping or self._pausing
 
     def _cycle(self) -> None:

@@ -71,7 +71,7 @@ class Instruction:
 
     @property
     def name(self) -> str:
-        """Give the opcode's name."""
+        """Return the opcode's name."""
         return _NAMES[self.opcode]
 
     def __repr__(self) -> str:
@@ -191,7 +191,7 @@ def assemble(
 
 
 def _lay_out(instructions: list[Instruction]) -> tuple[dict[int, int], list[int]]:
-    """Give the offset in code units of each instruction (by id), and how many units its opcode and prefixes take."""
+    """Return the offset in code units of each instruction (by id), and how many units its opcode and prefixes take."""
     extents = [
         _extent(instruction.argument) if instruction.target is None else instruction.width
         for instruction in instructions
@@ -308,7 +308,7 @@ def _write_signed(out: bytearray, value: int) -> None:
 
 
 def stack_depths(assembly: Assembly, start: int) -> dict[int, int]:
-    """Give the stack depth before each reachable instruction (by id), from depth 0 at index `start`."""
+    """Return the stack depth before each reachable instruction (by id), from depth 0 at index `start`."""
     instructions, handlers = assembly.instructions, assembly.handlers
     index_of = {id(instruction): index for index, instruction in enumerate(instructions)}
     depths: dict[int, int] = {}
@@ -340,7 +340,7 @@ _HAVE_ARGUMENT = opcode.HAVE_ARGUMENT if sys.version_info < (3, 13) else 0
 
 
 def operation(name: str) -> int:
-    """Give an opcode by name; WeavingError where this Python has none."""
+    """Return an opcode by name; WeavingError where this Python has none."""
     try:
         return OPCODES[name]
     except KeyError:

@@ -99,7 +99,7 @@ def bindings_of(sites: Iterable[CallSite], module: str, file: str) -> list[Bindi
 
 
 def bind_calls(code: CodeType, bindings: Sequence[Binding], ledger: Ledger) -> CodeType:
-    """Give a code object in which the calls are bound, however deep; the same object where none is.
+    """Return a code object in which the calls are bound, however deep; the same object where none is.
 
     What can't be bound is in the ledger, and its code as it was.
     """
@@ -148,7 +148,7 @@ class _Binder:
         self._bindings = bindings
 
     def done(self) -> CodeType:
-        """Give the code with every binding that stands in it, or the same code."""
+        """Return the code with every binding that stands in it, or the same code."""
         found = self._found()
         if not found:
             return self._code
@@ -179,7 +179,7 @@ class _Binder:
         return code
 
     def _found(self) -> dict[Binding, tuple[list[Instruction], list[Instruction]]]:
-        """Give for each binding in this code what pushes its callee, and what consumes the values to be saved."""
+        """Return for each binding in this code what pushes its callee, and what consumes the values to be saved."""
         instructions = self._assembly.instructions
         called = {each.location for each in instructions if each.name in _CALLS}
         found: dict[Binding, tuple[list[Instruction], list[Instruction]]] = {}
@@ -200,7 +200,7 @@ class _Binder:
         return found
 
     def _fused(self, binding: Binding) -> list[Instruction]:
-        """Give what pushes the callee together with something before it; since 3.13 a PUSH_NULL behind it tells."""
+        """Return what pushes the callee together with something before it; since 3.13 a PUSH_NULL behind it tells."""
         if not (_3_13 and binding.form == "name"):
             return []
         instructions = self._assembly.instructions
@@ -211,7 +211,7 @@ class _Binder:
         ]
 
     def _is_plain(self, binding: Binding, pushes: list[Instruction], consumers: list[Instruction]) -> bool:
-        """Tell whether what is saved can lie on the stack until the callee is pushed."""
+        """Return whether what is saved can lie on the stack until the callee is pushed."""
         per_push = len({positions for _, positions in binding.saves})
         if len(consumers) != per_push * len(pushes):
             self._refuse(binding, "what its metavariables stand for is not computed once for each call")

@@ -70,7 +70,7 @@ class Entry(Struct, frozen=True):
 
 
 def default_folder() -> str | None:
-    """Give the folder of the user's caches; None where plans are not to be kept, as Python keeps no bytecode then either."""
+    """Return the folder of the user's caches; None where Python keeps no bytecode either."""
     given = unpatched.environ.get("AUTOCHRON_CACHE")
     if given is not None:
         return given or None
@@ -81,7 +81,7 @@ def default_folder() -> str | None:
 
 
 def version_of_code() -> int:
-    """Tell when what finds and weaves was last changed: more often than its version, where someone works on it."""
+    """Return when what finds and weaves was last changed: more often than its version, where someone works on it."""
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     try:
         return max(
@@ -106,7 +106,7 @@ class Plans:
         """Why the folder is left alone, once it was to be used: empty where it can't be made. None where it is used."""
 
     def read(self, module: str, path: str, more: Sequence[object], state: State) -> Entry | None:
-        """Give the entry of a module for a state of its source; None where there is none that is good."""
+        """Return the entry of a module for a state of its source; None where there is none that is good."""
         if not self._is_ours():
             return None
         try:
@@ -175,7 +175,7 @@ class Plans:
 
 
 def state_of(path: str) -> State | None:
-    """Give the length and hash of a source; None where it can't be read."""
+    """Return the length and hash of a source; None where it can't be read."""
     try:
         with open(path, "rb", buffering=0) as stream:
             data = stream.read()
@@ -185,7 +185,7 @@ def state_of(path: str) -> State | None:
 
 
 def is_of_source(code: CodeType, path: str) -> bool:
-    """Tell whether a code that Python loaded is what stands in the source now.
+    """Return whether a code that Python loaded is what stands in the source now.
 
     Python's cache of bytecode goes by whole seconds and size, and may be told not to look at the source at all. Only where
     it was written before the source was last changed is there anything to doubt, and then the source is compiled.

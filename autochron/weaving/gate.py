@@ -59,7 +59,7 @@ def switch_off() -> None:
 
 
 def is_on() -> bool:
-    """Tell whether a handler is in force."""
+    """Return whether a handler is in force."""
     return GATE[0] is not None
 
 
@@ -148,7 +148,7 @@ def fail(token: Token, error: BaseException) -> None:
 
 
 def substitute(token: Token, argument: Any) -> Any:
-    """Give what the body gets for an argument."""
+    """Return what the body gets for an argument."""
     return token.substituted(argument)
 
 
@@ -171,27 +171,27 @@ def take_thrown(token: Token, error: BaseException) -> None:
 
 
 def serve(serving: Serving) -> tuple[BaseException | None, Any]:
-    """Give what a function that isn't run returns or raises."""
+    """Return what a function that isn't run returns or raises."""
     return serving.outcome()
 
 
 def serve_async(serving: Serving) -> Any:
-    """Give an awaitable of what a coroutine that isn't run returns or raises."""
+    """Return an awaitable of what a coroutine that isn't run returns or raises."""
     return serving.outcome_async()
 
 
 def serve_items(serving: Serving) -> Any:
-    """Give a generator over the items of a stream that isn't run."""
+    """Return a generator over the items of a stream that isn't run."""
     return serving.items()
 
 
 def serve_step(serving: Serving, sent: Any) -> Any:
-    """Give an awaitable of the next item of an asynchronous stream that isn't run, after what was sent to it."""
+    """Return an awaitable of the next item of an asynchronous stream that isn't run, after what was sent to it."""
     return serving.step_async(sent)
 
 
 def thrown(serving: Serving, error: BaseException) -> bool:
-    """Tell whether what was thrown into an asynchronous stream that isn't run leaves it."""
+    """Return whether what was thrown into an asynchronous stream that isn't run leaves it."""
     return serving.thrown(error)
 
 

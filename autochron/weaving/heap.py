@@ -22,7 +22,7 @@ _frozen: tuple[int, list[ref[FunctionType]]] = (0, [])
 
 
 def every_function() -> Iterable[FunctionType]:
-    """Give the functions that the garbage collector knows, and those that it was told to leave aside.
+    """Return the functions that the garbage collector knows, and those that it was told to leave aside.
 
     After `gc.freeze()`, as servers that fork call it, it no longer gives what was there before. That is found from the
     modules on, once: it takes half a second for a million objects.
@@ -47,7 +47,7 @@ def _put_aside() -> list[ref[FunctionType]]:
 
 
 def _reached() -> list[Any]:
-    """Give all that can be reached from the modules."""
+    """Return all that can be reached from the modules."""
     found: list[Any] = []
     seen = {id(sys.modules)}
     ahead: list[Any] = [sys.modules]

@@ -37,25 +37,25 @@ class Planner(Protocol):
     """Who knows what is to be woven where."""
 
     def concerns(self, module: str, file: str | None) -> bool:
-        """Tell, cheaply, whether anything in a module could be meant."""
+        """Return, cheaply, whether anything in a module could be meant."""
 
     def places(self, module: str, file: str | None, code: CodeType) -> Places:
-        """Give the definitions of a module that rules fit."""
+        """Return the definitions of a module that rules fit."""
 
     def bindings(self, module: str, code: CodeType) -> Sequence[Binding]:
-        """Give the call sites of a module that rules fit; asked after `places`."""
+        """Return the call sites of a module that rules fit; asked after `places`."""
 
     def fingerprint(self, module: str, file: str) -> tuple[object, ...]:
-        """Give what besides rules and source decides what a module's places are."""
+        """Return what besides rules and source decides what a module's places are."""
 
     def rules_in_order(self) -> Sequence[Any]:
-        """Give all rules in force, in an order that is the same in every process."""
+        """Return all rules in force, in an order that is the same in every process."""
 
     def door(self, module: str) -> Any:
-        """Give the door of an HTTP client that a module defines, or None."""
+        """Return the door of an HTTP client that a module defines, or None."""
 
     def notes(self, module: str) -> dict[str, Any]:
-        """Give what asking for `places` made known of a module, as plain data."""
+        """Return what asking for `places` made known of a module, as plain data."""
 
     def recall(self, module: str, file: str, notes: dict[str, Any]) -> None:
         """Know that again."""
@@ -112,7 +112,7 @@ class Hook:
         self.passed: dict[str, bool] = {}
         """The files whose code came by, of modules that rules may mean something to; and whether something in it is woven."""
         self.instead: Callable[[str, CodeType], CodeType] | None = None
-        """Gives other code for what stands in a file, before it is woven. With this there are other plans: what is kept of a
+        """Returns other code for what stands in a file, before it is woven. Then there are other plans: what is kept of a
         module is its code."""
         self._given: dict[int, CodeType] = {}
         """What `get_code` gave and is still to be run."""
@@ -148,7 +148,7 @@ class Hook:
         self._unweave_loaded(found)
 
     def _unweave_loaded(self, functions: Functions) -> None:
-        """Give the functions of modules that were woven as they were loaded the code of their source."""
+        """Restore the code of their source in the functions of modules that were woven as they were loaded."""
         originals: dict[int, CodeType] = {}
         for each in self._loaded:
             original = each.original
@@ -190,7 +190,7 @@ class Hook:
         return given if found is None else self._after(found, given, code)
 
     def _before(self, name: str, file: str | None, plans: Plans | None) -> CodeType | _Sought | None:
-        """Give the woven code that was kept, what is still to be done with the code once it is there, or None for nothing."""
+        """Return the woven code that was kept, what is still to be done with the code once it is there, or None for none."""
         if not self._planner.concerns(name, file):
             return None
         state = None if plans is None or file is None else state_of(file)
@@ -272,7 +272,7 @@ class Hook:
         plans.write(sought.name, str(sought.file), sought.more, sought.state, Entry(notes, refused, *packed))
 
     def _recalled(self, name: str, file: str, entry: Entry, state: State) -> CodeType | None:
-        """Give the code of an entry, and make known what was known when it was made."""
+        """Return the code of an entry, and make known what was known when it was made."""
         self._planner.recall(name, file, entry.notes)
         for what, reason, slug in entry.ledger:
             self._ledger.refuse(what, reason, slug)
@@ -361,19 +361,19 @@ _STEPS = ("get_data", "path_stats", "source_to_code", "cache_from_source", "_cac
 
 
 def _loads_plainly(loader: Any) -> bool:
-    """Tell whether a loader gives the code that stands in the file: others may make something of it first."""
+    """Return whether a loader gives the code that stands in the file: others may make something of it first."""
     if type(loader) is not external.SourceFileLoader or len(vars(loader)) > len(("name", "path")):
         return False
     return all(_is_python_s(getattr(type(loader), step, None)) for step in _STEPS)
 
 
 def _is_python_s(function: Any) -> bool:
-    """Tell a function of importlib's own from what a tool has put in its place, also before this was imported."""
+    """Distinguish a function of importlib's own from what a tool has put in its place, also before this was imported."""
     return function is None or getattr(function, "__globals__", None) is vars(external)
 
 
 def _file_of(loader: Any, code: CodeType) -> str:
-    """Give where a module lies: bytecode without its source still names the file that it was compiled from."""
+    """Return where a module lies: bytecode without its source still names the file that it was compiled from."""
     if isinstance(loader, external.SourcelessFileLoader):
         return str(loader.path)
     archive = getattr(loader, "archive", None)
@@ -423,7 +423,7 @@ _NOTHING = _Nothing()
 
 
 def _code_of(name: str, module: ModuleType) -> CodeType | None:
-    """Give the code that a module ran, or code equal to it."""
+    """Return the code that a module ran, or code equal to it."""
     loader = getattr(module, "__loader__", None)
     get_code = getattr(loader, "get_code", None)
     if get_code is not None:

@@ -30,7 +30,7 @@ class Ledger:
         self._unwoven[Unwoven(what, reason, slug)] = None
 
     def since(self, count: int) -> tuple[Unwoven, ...]:
-        """Give what was refused after there were `count` entries."""
+        """Return what was refused after there were `count` entries."""
         return tuple(self._unwoven)[count:]
 
     def __len__(self) -> int:

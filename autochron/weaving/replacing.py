@@ -11,7 +11,7 @@ from autochron.weaving.weave import has_woven
 
 
 def woven_like(function: FunctionType, code: CodeType) -> CodeType:
-    """Give the code of a changed source, woven as a function's own is: to be set as its `__code__`.
+    """Return the code of a changed source, woven as a function's own is: to be set as its `__code__`.
 
     Raises:
         WeavingError: that takes a module that is loaded anew: it has other free variables, or something inside it is woven.

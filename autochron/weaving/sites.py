@@ -60,7 +60,7 @@ class Meant:
         self.fields = tuple(part for part in parts if isinstance(part, Field) and part.root in names)
 
     def fits(self, callee: Any, receiver: Any) -> bool:
-        """Tell whether a callee is what the rule names, or what overrides it; `receiver` is what it was read of.
+        """Return whether a callee is what the rule names, or what overrides it; `receiver` is what it was read of.
 
         Nothing of the program's own is called for that.
         """
@@ -104,13 +104,13 @@ class Meant:
         return is_named and getattr(function, "__name__", None) == self._last
 
     def is_known(self) -> bool:
-        """Tell whether there is what the rule names, so that a callee may turn out to be it."""
+        """Return whether there is what the rule names, so that a callee may turn out to be it."""
         return self.check is None or bool(self._found or _look_up(self.check))
 
     def captured(
         self, values: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any], called: CallFacts
     ) -> dict[str, str | RuleError]:
-        """Give what the name needs of the metavariables in one call, as text: nothing of the program's is held on to."""
+        """Return what the name needs of the metavariables in one call, as text: nothing of the program's is held on to."""
         known: dict[str, Any] = dict(self.constants)
         for name, index in self.saved:
             known[name] = values[index]
@@ -157,7 +157,7 @@ def _walk(module: Any, path: list[str]) -> _Named | None:
 
 
 def _program(name: str) -> Any:
-    """Give the module that runs as the program, where a module of that name would be the same file."""
+    """Return the module that runs as the program, where a module of that name would be the same file."""
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
     if spec is not None:
@@ -167,7 +167,7 @@ def _program(name: str) -> Any:
 
 
 def _held(owner: Any, name: str) -> tuple[Any, bool]:
-    """Give what a module, class or object holds, a method as its function, and whether an object's class has it.
+    """Return what a module, class or object holds, a method as its function, and whether an object's class has it.
 
     Without running code of the program's.
     """
@@ -230,7 +230,7 @@ class Site:
         self._points: dict[Any, tuple[ref[Any], Point]] = {}
 
     def bind(self, callee: Any) -> Any:
-        """Give what is called instead of the callee."""
+        """Return what is called instead of the callee."""
         if GATE[0] is None:
             return callee
         return self._bound(callee, None, ())
@@ -304,7 +304,7 @@ class Site:
 
 
 def _described(callee: Any) -> Any:
-    """Give what tells the parameters of a callee without running code of the program's; None where nothing does."""
+    """Return what tells the parameters of a callee without running code of the program's; None where nothing does."""
     if isinstance(callee, FunctionType | MethodType | BuiltinFunctionType | type | partial):
         return callee
     call = next((vars(base)["__call__"] for base in type(callee).__mro__ if "__call__" in vars(base)), None)
@@ -312,7 +312,7 @@ def _described(callee: Any) -> Any:
 
 
 def _receiver_of(callee: Any) -> Any:
-    """Give the object that a callee is a method of: its changes are told like those of an argument."""
+    """Return the object that a callee is a method of: its changes are told like those of an argument."""
     if type(callee) in (MethodType, BuiltinFunctionType):
         own = callee.__self__
         if own is not None and not isinstance(own, ModuleType) and not _is_class(own):
@@ -321,7 +321,7 @@ def _receiver_of(callee: Any) -> Any:
 
 
 def _name_of(callee: Any) -> str:
-    """Give the qualified name of a callable, or of its type."""
+    """Return the qualified name of a callable, or of its type."""
     while type(callee) is partial:
         callee = callee.func
     return str(callee.__qualname__) if _is_definition(callee) else type(callee).__qualname__
@@ -383,6 +383,6 @@ class BoundCall:
 
     @property
     def __module__(self) -> Any:  # type: ignore[override]
-        """Give that of what is called."""
+        """Return that of what is called."""
         callee = self._callee
         return callee.__module__ if _is_definition(callee) else type(callee).__module__

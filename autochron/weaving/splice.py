@@ -52,7 +52,7 @@ _GENERATORS = codeflags.CO_GENERATOR | codeflags.CO_COROUTINE | codeflags.CO_ASY
 
 
 def splice(code: CodeType, point: gate.Point) -> CodeType:
-    """Give a code object that crosses `point` each time it runs.
+    """Return a code object that crosses `point` each time it runs.
 
     Raises:
         WeavingError: the code has a shape that this doesn't know; the caller keeps the original.
@@ -338,7 +338,7 @@ class _Splice:
         return out
 
     def _item_size(self, body: list[Instruction], index: int) -> int:
-        """Tell how many instructions hand out an item from here: 0 where none does."""
+        """Return how many instructions hand out an item from here: 0 where none does."""
         name = body[index].name
         if self.kind == "generator" and name == "YIELD_VALUE":
             after = body[index + 1].argument & _RESUME_KIND

@@ -52,7 +52,7 @@ Places: TypeAlias = Mapping[tuple[str, int], Mark]
 
 
 def weave_code(code: CodeType, module: str, places: Places, ledger: Ledger) -> CodeType:
-    """Give a code object in which the functions at `places` are woven, however deep; the same object where none is."""
+    """Return a code object in which the functions at `places` are woven, however deep; the same object where none is."""
     constants = code.co_consts
     changed = False
     woven: list[Any] = []
@@ -110,12 +110,12 @@ def _spliced(code: CodeType, module: str, mark: Mark, ledger: Ledger) -> CodeTyp
 
 
 def is_woven(code: CodeType) -> bool:
-    """Tell whether a code object crosses a point itself."""
+    """Return whether a code object crosses a point itself."""
     return any(type(constant) is Point for constant in code.co_consts)
 
 
 def has_woven(code: CodeType) -> bool:
-    """Tell whether anything in a code object is woven or bound, however deep."""
+    """Return whether anything in a code object is woven or bound, however deep."""
     return any(
         (type(constant) is CodeType and has_woven(constant))
         or type(constant) is Point
@@ -173,7 +173,7 @@ def weave_functions(
 
 
 def pairs_of(woven: CodeType, original: CodeType) -> Iterable[tuple[CodeType, CodeType]]:
-    """Give each woven code object with what it was before, also the nested ones.
+    """Yield each woven code object with what it was before, also the nested ones.
 
     What stands elsewhere by now is left out: a source may have been changed since.
     """
@@ -206,13 +206,13 @@ class Functions:
         """How often those of a module were asked for: for a few it is sooner done to look through them again."""
 
     def all(self) -> Iterable[FunctionType]:
-        """Give all."""
+        """Return all."""
         if self._all is None:
             self._all = list(every_function())
         return self._all
 
     def of(self, module: str) -> Iterable[FunctionType]:
-        """Give those of a module."""
+        """Return those of a module."""
         self._count += 1
         if self._count <= _FEW:
             return [each for each in self.all() if each.__module__ == module]

@@ -37,7 +37,7 @@ def crossing_call(
 
 
 def bound_arguments(point: Point, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """Give the arguments in the order of the parameters, as far as the signature is known and fits."""
+    """Return the arguments in the order of the parameters, as far as the signature is known and fits."""
     if point.signature is not None:
         try:
             bound = point.signature.bind(*args, **kwargs)
@@ -93,7 +93,7 @@ _INHERITED = object()
 
 
 def wrap_client(client: Any, root: str, rules: Callable[[str], tuple[Any, ...]]) -> Any:
-    """Give a proxy of one object whose public methods cross, also those of the objects that hang on it.
+    """Return a proxy of one object whose public methods cross, also those of the objects that hang on it.
 
     Args:
         client: any object.
@@ -154,5 +154,5 @@ def _proxy_type() -> Any:
 
 
 def _is_part(value: Any) -> bool:
-    """Tell whether a value is a part of a client, such as `client.chat`, and not a plain setting."""
+    """Return whether a value is a part of a client, such as `client.chat`, and not a plain setting."""
     return hasattr(value, "__dict__") and not isinstance(value, type) and type(value).__module__ != "builtins"

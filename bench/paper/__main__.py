@@ -187,7 +187,7 @@ def _named(figures: dict[str, Figure], beginning: str) -> Figure:
 
 
 def digest(incidents: Sequence[Incident]) -> str:
-    """Give a digest of the incidents' files: a study of others is stale."""
+    """Return a digest of the incidents' files: a study of others is stale."""
     found = hashlib.sha256()
     for incident in sorted(incidents, key=lambda each: each.name):
         for file in sorted(incident.folder.iterdir()):
@@ -220,7 +220,7 @@ def _write(options: argparse.Namespace, study: Study, console: Console) -> None:
 
 
 def kept_file(study: Study) -> Path:
-    """Give the place where a study is kept: one of each Python."""
+    """Return the place where a study is kept: one of each Python."""
     return RESULTS / f"paper-{study.python.rpartition('.')[0]}.json"
 
 

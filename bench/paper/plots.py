@@ -40,7 +40,7 @@ def draw(study: Study, folder: Path) -> list[Path]:
 
 
 def pictures(study: Study) -> dict[str, str]:
-    """Give the pictures by name; that of the passes needs their times."""
+    """Return the pictures by name; that of the passes needs their times."""
     found = {"methods": _methods(study)}
     return found if study.costs is None else {**found, "passes": _passes(study)}
 

@@ -66,7 +66,7 @@ Of = Callable[[Sequence[Row]], str]
 
 
 def lines(study: Study) -> tuple[Line, ...]:
-    """Give the table."""
+    """Return the table."""
     peer = study.peer
 
     def line(what: str, macro: str, paper: str, theirs: str, ours: Of) -> Line:
@@ -212,7 +212,7 @@ def lines(study: Study) -> tuple[Line, ...]:
 
 
 def _costs(study: Study) -> Iterable[Line]:
-    """Give the lines that are about the same six agents for everybody."""
+    """Yield the lines that are about the same six agents for everybody."""
     costs = study.costs
     if costs is None:
         return

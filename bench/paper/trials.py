@@ -250,7 +250,7 @@ _SAID = ("output_tokens", "completion_tokens")
 
 
 def _usage(envelope: Envelope) -> tuple[int, int]:
-    """Give the tokens that a model call took and gave, as its provider counts them."""
+    """Return the tokens that a model call took and gave, as its provider counts them."""
     usage = json.decode(envelope.meta).get("usage") or {}
     given, said = (
         next((int(usage[name]) for name in names if usage.get(name)), 0) for names in (_GIVEN, _SAID)

@@ -37,7 +37,7 @@ class Case:
         return self.module
 
     def program(self) -> tuple[str, ...]:
-        """Give what comes after `autochron run`."""
+        """Return what comes after `autochron run`."""
         start = ("-m", self.module) if "." in self.module else (f"{self.module}.py",)
         return (*start, *self.arguments)
 

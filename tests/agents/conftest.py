@@ -23,7 +23,7 @@ def fresh() -> Fresh:
 
 @pytest.fixture(scope="session")
 def rules(tmp_path_factory) -> str:
-    """Give a rule file without rules, for what is marked by hand."""
+    """Return a rule file without rules, for what is marked by hand."""
     file = tmp_path_factory.mktemp("rules") / "autochron.toml"
     file.write_text("version = 1\npacks = []\n", encoding="utf-8")
     return str(file)
@@ -31,5 +31,5 @@ def rules(tmp_path_factory) -> str:
 
 @pytest.fixture
 def block(rules):
-    """Give `record` and `replay` around functions of a test."""
+    """Return `record` and `replay` around functions of a test."""
     return Block(rules)

@@ -146,7 +146,7 @@ def test_each_request_is_a_trace_of_its_own(project, workers):
 
 
 def finish_of_uvicorn(folder, workers):
-    """Give the status that uvicorn itself ends with when it is interrupted."""
+    """Return the status that uvicorn itself ends with when it is interrupted."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -60,13 +60,13 @@ def ledger(folder):
 
 
 def recorded(folder):
-    """Give the trace's crossings as (lane, input)."""
+    """Return the trace's crossings as (lane, input)."""
     trace = open_store(str(folder / ".autochron" / "traces.db")).load("last")
     return [(each.lane, each.input.decode()) for each in trace.envelopes]
 
 
 def plain(folder, **more):
-    """Give what the program prints when it runs alone, and forget what it did."""
+    """Return what the program prints when it runs alone, and forget what it did."""
     from tests.agents.workshop import Fresh
 
     ran = Fresh().run(folder, module="agent", **more)

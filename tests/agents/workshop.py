@@ -37,7 +37,7 @@ class Ran:
 
 
 def environment(model=None, **more):
-    """Give what a process finds around it: a provider and a key with `model`, else neither."""
+    """Return what a process finds around it: a provider and a key with `model`, else neither."""
     found = {name: value for name, value in os.environ.items() if not name.startswith(_PRIVATE)}
     found["AUTOCHRON_CACHE"] = os.environ["AUTOCHRON_CACHE"]
     found |= {"PYTHONPATH": str(ROOT), "NO_PROXY": "*", "PYTHONUTF8": "1"}
@@ -100,14 +100,14 @@ class Block:
         self.rules = rules
 
     def record(self, function):
-        """Give what a function gave, and the trace."""
+        """Return what a function gave, and the trace."""
         with autochron.record(store="memory:", rules=self.rules) as recording:
             given = function()
         assert not recording.problems
         return given, recording.trace()
 
     def replay(self, trace, function, *, check=True):
-        """Give what a function gives, and how replay and record disagree."""
+        """Return what a function gives, and how replay and record disagree."""
         with autochron.replay(trace, rules=self.rules, check=check) as replaying:
             given = function()
         return given, replaying.divergences
@@ -142,7 +142,7 @@ def record(runner, case, folder, model=None):
 
 
 def found(report):
-    """Give what a report tells of: line, call, and the library's function that the line called."""
+    """Return what a report tells of: line, call, and the library's function that the line called."""
     findings = json.loads(report.read_bytes())["findings"]
     lines = (f"{each['site']['file']}:{each['site']['line']} {each['call']}" for each in findings)
     vias = (f" via {each['via']}" if each["via"] else "" for each in findings)

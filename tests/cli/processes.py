@@ -43,7 +43,7 @@ class Result(NamedTuple):
 
 
 def environment(**more):
-    """Give an environment in which nothing of the test run's own is seen, with `more` in it."""
+    """Return an environment in which nothing of the test run's own is seen, with `more` in it."""
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     return {**kept, "PYTHONPATH": ROOT, "OPENAI_API_KEY": "unused", **more}
 

@@ -152,7 +152,7 @@ REFUSED = {
 
 
 def said(home, *words, **more):
-    """Give what a command says on standard error when it refuses: with the places of this run taken out."""
+    """Return what a command says on standard error when it refuses: with the places of this run taken out."""
     result = autochron(home, *words, **more)
     assert (result.status, result.text) == (2, "")
     return _placeless(result.said, home)
@@ -165,7 +165,7 @@ def _placeless(text, home):
 
 @pytest.fixture
 def said_here(home, monkeypatch, capsys):
-    """Give what `said` does, of a command in this process: one that is refused runs no program."""
+    """Return what `said` does, of a command in this process: one that is refused runs no program."""
     monkeypatch.chdir(home)
 
     def said_by(*words):
@@ -265,7 +265,7 @@ def test_a_decorator_without_its_module_is_a_warning_at_the_end(home):
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
-    """Give a folder with a store of two traces, for copies of it."""
+    """Return a folder with a store of two traces, for copies of it."""
     folder = tmp_path_factory.mktemp("kept")
     write(folder, FILES)
     for name in ("one", "two"):

@@ -42,7 +42,7 @@ target = "agent:charge"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Give a folder with a program that was recorded."""
+    """Return a folder with a program that was recorded."""
     place = tmp_path_factory.mktemp("deny")
     write(place, {"agent.py": AGENT, "autochron.toml": RULES})
     ran = autochron(place, "run", "agent.py", env={"NO_PROXY": "*"})

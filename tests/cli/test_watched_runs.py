@@ -39,7 +39,7 @@ def home(tmp_path):
 
 
 def shown(text):
-    """Give the lines that name a call."""
+    """Return the lines that name a call."""
     return [line.strip() for line in text.splitlines() if line.startswith("    agent.py:")]
 
 

@@ -88,7 +88,7 @@ class Run:
 
 
 def modules_of(group: str) -> list[str]:
-    """Give the test modules of a group that this Python has."""
+    """Return the test modules of a group that this Python has."""
     names = [f"test.test_{name}" for name in GROUPS[group].split()]
     return [name for name in names if _is_there(name)]
 
@@ -140,7 +140,7 @@ def run(mode: str, group: str, place: Path) -> Run:
 
 
 def worsened(before: Run, after: Run) -> dict[str, str]:
-    """Give the tests whose outcome differs, and how; one that failed plain may do as it likes."""
+    """Return the tests whose outcome differs, and how; one that failed plain may do as it likes."""
     out = {}
     for test, (outcome, _) in before.outcomes.items():
         now, detail = after.outcomes.get(test, ("missing", ""))
@@ -153,7 +153,7 @@ def worsened(before: Run, after: Run) -> dict[str, str]:
 
 
 def listed(mode: str, group: str) -> set[str]:
-    """Give the tests of a group that are listed as failing in a mode on this Python."""
+    """Return the tests of a group that are listed as failing in a mode on this Python."""
     prefixes = tuple(f"{name}." for name in modules_of(group))
     return {
         entry["test"]

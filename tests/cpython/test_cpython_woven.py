@@ -20,7 +20,7 @@ EACH_BUILD = ["first", "concurrent"]
 
 @pytest.fixture(scope="session")
 def place_of(tmp_path_factory):
-    """Give a folder for a group, the same one each time."""
+    """Return a folder for a group, the same one each time."""
     known = {}
 
     def place(group):

@@ -138,7 +138,7 @@ class Calls:
         external.SourceLoader.get_code = get_code
 
     def sites(self, source, module):
-        """Give each call that a rule could mean."""
+        """Yield each call that a rule could mean."""
         names = Names(ast.parse(source), module, is_package=False)
         for call, scope in names.calls:
             rule = CallRule(RULE, pattern_of(call.func), None, None, frozenset())

@@ -7,7 +7,7 @@ from tests.agents.workshop import Block
 
 @pytest.fixture(scope="session")
 def block(tmp_path_factory):
-    """Give `record` and `replay` around functions of a test, without any rule."""
+    """Return `record` and `replay` around functions of a test, without any rule."""
     # One for all: to make other rules known takes longer than most tests, where a test before has loaded large libraries.
     file = tmp_path_factory.mktemp("rules") / "autochron.toml"
     file.write_text("version = 1\npacks = []\n", encoding="utf-8")

@@ -23,7 +23,7 @@ HOOKED = [
 
 
 def standing():
-    """Give what stands there."""
+    """Return what stands there."""
     return [vars(owner)[name] for owner, name in HOOKED]
 
 
@@ -58,7 +58,7 @@ def recorded():
 
 @pytest.fixture
 def unwoven():
-    """Give what stands there while nothing is woven."""
+    """Yield what stands there while nothing is woven."""
     deactivate()
     yield standing()
     deactivate()

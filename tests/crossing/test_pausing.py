@@ -126,7 +126,7 @@ def test_a_stream_from_before_goes_on_in_its_crossing(block):
 
 @pytest.fixture
 def greeter():
-    """Give the address of a server, and whom it greeted."""
+    """Yield the address of a server, and whom it greeted."""
     greeted = []
     server = socket.create_server(("127.0.0.1", 0))
 

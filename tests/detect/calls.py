@@ -186,7 +186,7 @@ async def first(futures):
 
 
 def expression_of(call: str) -> str:
-    """Give a line that calls this source and nothing else that counts."""
+    """Return a line that calls this source and nothing else that counts."""
     if call in EXPRESSIONS:
         return EXPRESSIONS[call]
     if call.startswith("random.SystemRandom."):

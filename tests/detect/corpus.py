@@ -44,11 +44,11 @@ class Case(NamedTuple):
 
     @property
     def is_there(self) -> bool:
-        """Tell whether the libraries that it needs are installed."""
+        """Return whether the libraries that it needs are installed."""
         return all(importlib.util.find_spec(name) is not None for name in self.needs)
 
     def missed(self, found: dict[int, set[str]]) -> dict[int, str]:
-        """Give what was to be found and wasn't."""
+        """Return what was to be found and wasn't."""
         return {
             line: category
             for line, category in self.expected.items()
@@ -56,7 +56,7 @@ class Case(NamedTuple):
         }
 
     def wrong(self, found: dict[int, set[str]]) -> dict[int, set[str]]:
-        """Give what was found where nothing of the kind is."""
+        """Return what was found where nothing of the kind is."""
         wrong = {
             line: categories - {self.expected.get(line), self.tolerated.get(line)}
             for line, categories in found.items()

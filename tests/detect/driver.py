@@ -47,7 +47,7 @@ def main(folder: str, program: str) -> None:
 
 
 class Told:
-    """Tells the watch of every import, once the module has run."""
+    """Reports to the watch of every import, once the module has run."""
 
     def __init__(self, watch):
         self.watch = watch

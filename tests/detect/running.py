@@ -19,7 +19,7 @@ def run(
     developing: bool = True,
     **files: str,
 ) -> tuple[list[Any], list[str], subprocess.CompletedProcess[str]]:
-    """Give [file, line, call, count, tier, via, covered] of each finding, what problems were told, and the process."""
+    """Return [file, line, call, count, tier, via, covered] of each finding, what problems were told, and the process."""
     (folder / name).write_text(program)
     for module, source in files.items():
         path = folder / f"{module.replace('__', '/')}.py"
@@ -45,6 +45,6 @@ def run(
 
 
 def cases(name: str) -> dict[str, str]:
-    """Give the programs of a file of cases by what each is about."""
+    """Return the programs of a file of cases by what each is about."""
     text = (Path(__file__).parent / "cases" / f"{name}.txt").read_text()
     return {about: program for about, _, program in (part.partition("\n") for part in text.split("=== ")[1:])}

@@ -12,7 +12,7 @@ WEEK = [dt.datetime(2026, 11, 16 + day, 10, 30) for day in range(7)]
 
 
 def moments(call, moment):
-    """Give what a program would see of a moment in each of the variants that are always tried."""
+    """Yield what a program would see of a moment in each of the variants that are always tried."""
     source = BY_NAME[call]
     asked = Call(source, call.rpartition(".")[2], (), 0, "agent.py:3")
     for variant in range(LEAST):

@@ -36,7 +36,7 @@ from . import sample_types as samples
 
 
 def same(one: Any, other: Any) -> bool:
-    """Tell whether two values are equal and of the same type at every level."""
+    """Return whether two values are equal and of the same type at every level."""
     if type(one) is not type(other):
         return False
     if isinstance(one, float):

@@ -22,7 +22,7 @@ def rules(tmp_path):
 
 
 def recorded_and_replayed(rules, use):
-    """Give what a use of a provider gave when it was recorded and when it was replayed, and the trace."""
+    """Return what a use of a provider gave when it was recorded and when it was replayed, and the trace."""
     with provider.serve() as model, autochron.record(store="memory:", rules=rules) as recording:
         recorded = use(model.url)
     assert not recording.problems

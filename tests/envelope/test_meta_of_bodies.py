@@ -106,7 +106,7 @@ def model() -> Iterator[provider.Provider]:
 
 
 def ask(model: provider.Provider, path: str, request: dict[str, Any]) -> tuple[bytes, str]:
-    """Give the body of a response, and its type."""
+    """Return the body of a response, and its type."""
     connection = http.client.HTTPConnection(model.origin.removeprefix("http://"), timeout=30)
     headers = {"content-type": "application/json", "authorization": "Bearer x", "x-api-key": "x"}
     connection.request("POST", path, json.dumps(request), headers)
@@ -123,7 +123,7 @@ def rule_of(name: str) -> BoundaryRule:
 
 
 def meta_of(name: str, request: dict[str, Any], content: bytes, content_type: str) -> dict[str, Any]:
-    """Give what the recorder notes of an exchange."""
+    """Return what the recorder notes of an exchange."""
     path = FORMS[name][0] if name in FORMS else "/"
     body = Redactor().mask(store_body(content, content_type))
     given = canonical(("body", "method", "path"), (request, "POST", path))

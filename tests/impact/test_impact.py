@@ -31,7 +31,7 @@ def project(tmp_path):
 
 
 def labelled(folder, names):
-    """Give by file and line what the comment there says."""
+    """Return by file and line what the comment there says."""
     return {
         f"{name}.py:{number}": found[1]
         for name in names

@@ -36,7 +36,7 @@ def recorded(tmp_path_factory):
 
 @pytest.fixture
 def project(recorded, tmp_path):
-    """Give a project of its own, with the agent, its rules and its store."""
+    """Return a project of its own, with the agent, its rules and its store."""
     shutil.copytree(recorded.folder, tmp_path / "project")
     return tmp_path / "project"
 

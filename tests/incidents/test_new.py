@@ -43,7 +43,7 @@ GUARDED = SHOP.replace('"charged": cents * 100', '"charged": cents')
 
 @pytest.fixture
 def shop(tmp_path):
-    """Give a folder with a small program and its rules."""
+    """Return a folder with a small program and its rules."""
     write(tmp_path, {"shop.py": SHOP, "autochron.toml": RULES})
     return tmp_path
 

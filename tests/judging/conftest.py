@@ -64,7 +64,7 @@ def model(served, environment):
 
 @pytest.fixture
 def block(tmp_path):
-    """Give `record` and `replay` around functions of a test, without any rule."""
+    """Return `record` and `replay` around functions of a test, without any rule."""
     file = tmp_path / "autochron.toml"
     file.write_text("version = 1\npacks = []\n", encoding="utf-8")
     return Block(str(file))

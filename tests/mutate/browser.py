@@ -48,7 +48,7 @@ class Tab:
         self.requests = []
 
     def ask(self, method, **params):
-        """Give what a command answers; what the page says meanwhile is kept."""
+        """Return what a command answers; what the page says meanwhile is kept."""
         number = next(self._numbers)
         asked = {"id": number, "method": method, "params": params}
         if self.session is not None:

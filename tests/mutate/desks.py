@@ -136,7 +136,7 @@ class Trier:
         self.ready = self.crew.first()
 
     def job(self, body, name="mutant", **more):
-        """Give the job of a function whose body is this."""
+        """Return the job of a function whose body is this."""
         text = (self.folder / self.target.file).read_text(encoding="utf-8")
         head, _, _ = text.partition('    """Pay no more')
         lines = "".join(f"    {line}\n" for line in body.strip("\n").splitlines())

@@ -36,7 +36,7 @@ def tried(desk, tmp_path, monkeypatch):
 
 
 def agent(before="", at_top=""):
-    """Give the agent with something done between the model's call and the tool's."""
+    """Return the agent with something done between the model's call and the tool's."""
     wish = '    wish = ask(["my lamp is broken"])\n'
     lines = "".join(f"    {line}\n" for line in before.strip().splitlines())
     return at_top + AGENT.replace(wish, wish + lines)

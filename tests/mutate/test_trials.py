@@ -22,7 +22,7 @@ return pay(order, cents)
 
 
 def has_ended(process):
-    """Tell whether a process has ended, or does within a moment."""
+    """Return whether a process has ended, or does within a moment."""
     for _ in range(200):
         told = subprocess.run(
             ["ps", "-o", "stat=", "-p", process], capture_output=True, text=True, check=False

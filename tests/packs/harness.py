@@ -31,7 +31,7 @@ def needs(*distributions):
 
 
 def version(distribution):
-    """Give the version of what is installed, or None."""
+    """Return the version of what is installed, or None."""
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
@@ -58,7 +58,7 @@ class Recorded:
         return told(self.ran)
 
     def addresses(self, *kinds, below=None):
-        """Give addresses in order of start: of these kinds, and right inside of another."""
+        """Return addresses in order of start: of these kinds, and right inside of another."""
         above = (
             None
             if below is None
@@ -72,7 +72,7 @@ class Recorded:
 
 
 def told(ran):
-    """Give the slugs of what a run was told of."""
+    """Return the slugs of what a run was told of."""
     return set(re.findall(r"^  .*\(([a-z-]+)\)$", ran.stderr, re.MULTILINE))
 
 
@@ -112,7 +112,7 @@ def set_up(folder, case):
 
 
 def trace_of(folder):
-    """Give what was recorded last in a folder."""
+    """Return what was recorded last in a folder."""
     return open_store(str(folder / ".autochron" / "traces.db")).load("last")
 
 

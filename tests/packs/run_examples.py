@@ -13,7 +13,7 @@ from autochron.rules.packs import pack_texts
 
 
 def crossed(code, space, rules):
-    """Give (name, site) of what crosses; what the code raises is an outcome like any other."""
+    """Return (name, site) of what crosses; what the code raises is an outcome like any other."""
     with autochron.record(store="memory:", rules=rules) as recording, contextlib.suppress(Exception):
         eval(code, space)
     # In order of start, and ids that a library draws are not in question where it is about something else.

@@ -24,7 +24,7 @@ _GONE = SimpleNamespace(origin="http://127.0.0.1:9", url="http://127.0.0.1:9/v1"
 
 
 def kept(folder, name, variables, tools="", findings=()):
-    """Give what was recorded, after two replays that were the same; `variables` makes a program's of a provider."""
+    """Return what was recorded, after two replays that were the same; `variables` makes a program's of a provider."""
     case = set_up(folder, Case(name, tools, findings=findings))
     with provider.serve(script=SCRIPT) as model:
         runner = Surrounded(variables(model))
@@ -46,5 +46,5 @@ def _without_keys(variables):
 
 
 def addresses(trace):
-    """Give the addresses of a trace, in the order of their start."""
+    """Return the addresses of a trace, in the order of their start."""
     return [envelope.address for envelope in trace.envelopes]

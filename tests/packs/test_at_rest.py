@@ -36,13 +36,13 @@ ASKS = re.compile(r"(?<![\w.])(random\.\w+\(|os\.environ\b|datetime\.now\(|hash\
 
 
 def asking(file):
-    """Give the numbers of the lines of a program that ask for something themselves."""
+    """Return the numbers of the lines of a program that ask for something themselves."""
     lines = file.read_text(encoding="utf-8").splitlines()
     return {number for number, line in enumerate(lines, start=1) if ASKS.search(line)}
 
 
 def program(name):
-    """Give the path of a program."""
+    """Return the path of a program."""
     return next(
         file for folder in (harness.PROGRAMS, cases.PROGRAMS) if (file := folder / f"{name}.py").exists()
     )

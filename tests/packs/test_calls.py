@@ -20,7 +20,7 @@ PACKS = [name for name, data in DATA.items() if any("calls" in example for examp
 
 
 def installed(name):
-    """Give the library's name for `tested`, or skip."""
+    """Return the library's name for `tested`, or skip."""
     distribution = load_pack(name).distribution
     try:
         return importlib.metadata.version(distribution)
@@ -48,7 +48,7 @@ def bound(point, call):
 
 
 def taken_by(pack, target, point, call):
-    """Give the id of the first rule that takes a call of a target, as a crossing has it."""
+    """Return the id of the first rule that takes a call of a target, as a crossing has it."""
     for rule in load_pack(pack).boundaries:
         fits = condition(rule.when, point)
         if rule.selector == target and (fits is None or fits(bound(point, call))):

@@ -38,7 +38,7 @@ def alive(value):
 
 
 def crossed(name, rule_id, arguments):
-    """Give (id, name) of the first rule that fits a call of that rule's targets; (None, None) where none fits."""
+    """Return (id, name) of the first rule that fits a call of that rule's targets; (None, None) where none fits."""
     pack = load_pack(name)
     target = next(rule.selector for rule in pack.boundaries if rule.id == rule_id)
     point = Point(target.module, target.qualname, tuple(arguments))

@@ -25,7 +25,7 @@ def with_server(folder, name, *findings):
 
 
 def asked(folder):
-    """Give what the server noted: its start, and each city it was asked for; at once, so in either order."""
+    """Return what the server noted: its start, and each city it was asked for; at once, so in either order."""
     lines = (folder / "asked.txt").read_text("utf-8").splitlines()
     return sorted(lines, key=lambda line: (line != "started", line))
 

@@ -16,7 +16,7 @@ ASK = [{"role": "user", "content": "How is the weather?"}]
 
 
 def post(p: Provider, path, body, **headers):
-    """Give (status, headers, body) of a POST."""
+    """Return (status, headers, body) of a POST."""
     connection = http.client.HTTPConnection(urlsplit(p.origin).netloc, timeout=10)
     try:
         connection.request("POST", path, json.dumps(body), {"content-type": "application/json", **headers})
@@ -133,7 +133,7 @@ def test_bedrock_invokes_a_model_whole_and_by_chunks(scripted):
 
 
 def frames(content):
-    """Give (type, payload) of each frame, read by botocore, which checks the checksums."""
+    """Return (type, payload) of each frame, read by botocore, which checks the checksums."""
     eventstream = pytest.importorskip("botocore.eventstream", reason="boto3 is not installed")
     buffer = eventstream.EventStreamBuffer()
     buffer.add_data(content)

@@ -101,7 +101,7 @@ class Told:
     outcomes: dict[str, str] = field(default_factory=dict)
 
     def of(self, name):
-        """Give what was said of one failed test."""
+        """Return what was said of one failed test."""
         parts = re.split(r"^_{3,} (?:ERROR at setup of )?(\S+) _{3,}$", self.text, flags=re.MULTILINE)
         said = dict(zip(parts[1::2], parts[2::2], strict=True))
         return said[name].partition("\n====")[0]
@@ -150,7 +150,7 @@ class Project:
         return Told(done.status, done.text + done.said, outcomes)
 
     def ran(self):
-        """Give what ran for real since this was last asked."""
+        """Return what ran for real since this was last asked."""
         file = self.folder / "ran"
         text = file.read_text().split() if file.exists() else []
         file.unlink(missing_ok=True)

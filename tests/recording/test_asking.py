@@ -11,7 +11,7 @@ WHOLE = b'{"order":"48213","cents":500}'
 
 
 def unwoven(*told):
-    """Give what is unwoven after calls and crossings in this order: a Call, or (names, input) with kind and parent."""
+    """Return what is unwoven after calls and crossings in this order: a Call, or (names, input) with kind and parent."""
     asking = Asking()
     for seq, each in enumerate(told, 1):
         if isinstance(each, Call):

@@ -64,7 +64,7 @@ TARGETS = (
 
 
 def rules(folder):
-    """Give the rule file for the boundaries here."""
+    """Return the rule file for the boundaries here."""
     excluded = ", ".join(f'"{name}"' for name in EXCLUDED)
     text = RULES.format(folder=folder, module=__name__, excluded=excluded)
     for target in TARGETS:

@@ -64,7 +64,7 @@ def observed(name):
 
 
 def attempt(call):
-    """Give what a call gave or raised, drawn."""
+    """Return what a call gave or raised, drawn."""
     try:
         return ["gave", look(call())]
     except BaseException as error:

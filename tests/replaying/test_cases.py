@@ -18,7 +18,7 @@ from tests.replaying import market as source
 
 @pytest.fixture
 def market(tmp_path, monkeypatch):
-    """Give a fresh import of the agent, from a project of its own."""
+    """Yield a fresh import of the agent, from a project of its own."""
     deactivate()  # what is imported under other rules stays woven by them
     shutil.copy(source.__file__, tmp_path / "market.py")
     (tmp_path / "autochron.toml").write_text(source.RULES, encoding="utf-8")
@@ -116,7 +116,7 @@ def test_case_1_an_address_belongs_to_the_record_whatever_else_runs(market, bloc
 
 
 def skipping(market, *names):
-    """Give the agent's loop without some of its steps."""
+    """Return the agent's loop without some of its steps."""
 
     def main():
         steps = {
@@ -136,7 +136,7 @@ def skipping(market, *names):
 
 @pytest.fixture
 def simple(market, block):
-    """Give a trace of these steps."""
+    """Return a trace of these steps."""
     return block.record(skipping(market))[1]
 
 
@@ -199,7 +199,7 @@ def test_case_3_an_extra_live_crossing_is_a_consequence(market, block, simple):
 
 
 def in_lanes(market, *, first=(), second=()):
-    """Give an agent that works in two threads, without some steps of either."""
+    """Return an agent that works in two threads, without some steps of either."""
 
     def one():
         for name in ("quote", "ship"):
@@ -369,7 +369,7 @@ def test_case_8_arguments_are_changed_again_inside_and_beside_what_is_live(marke
 
 @pytest.fixture
 def fixes(tmp_path, market):
-    """Give a module of fixes, which a rule with a glob also weaves."""
+    """Return a module of fixes, which a rule with a glob also weaves."""
     (tmp_path / "market_fixes.py").write_text(FIXES, encoding="utf-8")
     return tmp_path / "market_fixes.py"
 

@@ -78,7 +78,7 @@ def once(forked, tmp_path_factory):
 
 @pytest.fixture
 def recorded(once, tmp_path):
-    """Give what it printed, beside a copy of agent and trace."""
+    """Return what it printed, beside a copy of agent and trace."""
     shutil.copytree(once[0], tmp_path, dirs_exist_ok=True)
     return once[1]
 

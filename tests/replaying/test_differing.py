@@ -97,7 +97,7 @@ runs = st.lists(nodes, max_size=7)
 
 
 def groups(found):
-    """Give the lists of siblings of a made-up run, at all depths."""
+    """Yield the lists of siblings of a made-up run, at all depths."""
     yield found
     for node in found:
         yield from groups(node.children)

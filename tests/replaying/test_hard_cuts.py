@@ -50,7 +50,7 @@ class Shop:
 
 @pytest.fixture
 def block(tmp_path):
-    """Give `record` and `replay` with the project in the test's own folder, where its candidates are."""
+    """Return `record` and `replay` with the project in the test's own folder, where its candidates are."""
     file = tmp_path / "autochron.toml"
     file.write_text("version = 1\npacks = []\n", encoding="utf-8")
     return Block(str(file))
@@ -335,7 +335,7 @@ CANDIDATES = {
 
 @pytest.fixture
 def shop(block, tmp_path, monkeypatch):
-    """Give a fresh module of a shop, and rules for it."""
+    """Yield a fresh module of a shop, and rules for it."""
     name = f"shop_{random.randrange(10**9)}"
     (tmp_path / f"{name}.py").write_text(SHOP, encoding="utf-8")
     (tmp_path / "autochron.toml").write_text(

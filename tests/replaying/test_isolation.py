@@ -89,7 +89,7 @@ def opened(do):
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """Give a module of tools, each a boundary, woven once for all tests."""
+    """Yield a module of tools, each a boundary, woven once for all tests."""
     folder = tmp_path_factory.mktemp("home")
     name = "isolated_tools"
     (folder / f"{name}.py").write_text(TOOLS, encoding="utf-8")
@@ -127,7 +127,7 @@ def folder(home, monkeypatch):
 
 @pytest.fixture
 def project(home, folder):
-    """Give the tools."""
+    """Return the tools."""
     return home
 
 

@@ -11,7 +11,7 @@ from tests.agents.workshop import Fresh, record, set_up
     scope="module", params=["openai_chat", pytest.param("openai_chat_async", marks=pytest.mark.slow)]
 )
 def recorded(request, tmp_path_factory):
-    """Give a folder with an agent of the openai SDK that was recorded, and its provider."""
+    """Yield a folder with an agent of the openai SDK that was recorded, and its provider."""
     (case,) = [each for each in CASES if each.module == request.param]
     folder = set_up(case, tmp_path_factory.mktemp(case.module))
     with provider.serve() as model:

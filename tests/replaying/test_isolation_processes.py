@@ -104,7 +104,7 @@ WORDS = ["--live", "tool", "--inputs", "ignore"]
 
 @pytest.fixture(scope="module")
 def traced(tmp_path_factory):
-    """Give a folder with the agent, and a trace of it in which the tool does nothing."""
+    """Return a folder with the agent, and a trace of it in which the tool does nothing."""
     folder = tmp_path_factory.mktemp("agent")
     write(folder, AGENT, rules=RULES)
     ran = Fresh().run(folder, "run", "agent.py", "here", "nothing")

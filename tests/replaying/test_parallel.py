@@ -101,7 +101,7 @@ WAYS = [gathered, grouped, mapped, submitted, threaded, threaded_later]
 
 
 def shuffled(inputs):
-    """Give the inputs in an order of this run's own."""
+    """Return the inputs in an order of this run's own."""
     inputs = list(inputs)
     random.shuffle(inputs)
     return inputs

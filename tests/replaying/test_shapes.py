@@ -21,7 +21,7 @@ RECORDED, REPLAYED = 1, 2
 
 @pytest.fixture(scope="module")
 def rules(tmp_path_factory):
-    """Give the rule file for the boundaries of the corpus."""
+    """Return the rule file for the boundaries of the corpus."""
     file = tmp_path_factory.mktemp("shapes") / "autochron.toml"
     file.write_text(shaped.rules(Path(__file__).parent), encoding="utf-8")
     return str(file)
@@ -75,7 +75,7 @@ def replay(rules, trace, function, **more):
 
 
 def mixed(live, then):
-    """Give what is observed where the case is live and the models beside it are not."""
+    """Return what is observed where the case is live and the models beside it are not."""
     (seen, out), (recorded, _) = live, then
     return [recorded[0], seen[1], recorded[2]], out
 

@@ -11,7 +11,7 @@ from tests.replaying import shaped
 
 
 class Feed:
-    """Gives what it likes, an error in the middle too."""
+    """Yields what it likes, an error in the middle too."""
 
     def __init__(self, *steps):
         self.steps = list(steps)

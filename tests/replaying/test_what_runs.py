@@ -113,7 +113,7 @@ OUTCOMES = "finish rebinds fails finish_async items items_async everything"
 
 @pytest.fixture
 def routes(tmp_path, monkeypatch):
-    """Give a fresh module of routes."""
+    """Yield a fresh module of routes."""
     name = f"routes_{random.randrange(10**9)}"
     (tmp_path / f"{name}.py").write_text(ROUTES, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -129,7 +129,7 @@ def fresh():
 
 @pytest.fixture
 def block(tmp_path, routes):
-    """Give `record` and `replay` with rules for that module."""
+    """Return `record` and `replay` with rules for that module."""
     name = routes.__name__
     file = tmp_path / "autochron.toml"
     outcomes = ", ".join(f'"{name}:{each}"' for each in OUTCOMES.split())

@@ -37,7 +37,7 @@ def examples(key):
 
 
 def first(name, target, options):
-    """Give the id of the first rule that fits, as a crossing takes it."""
+    """Return the id of the first rule that fits, as a crossing takes it."""
     point = Point(name, "request", ("options",))
     for rule in load_pack(name).boundaries:
         fits = condition(rule.when, point)

@@ -190,7 +190,7 @@ def test_an_instruction_that_this_python_does_not_have_is_refused():
 
 
 def covers(assembly):
-    """Give, for each instruction, (index of its handler, depth, lasti), or None."""
+    """Return, for each instruction, (index of its handler, depth, lasti), or None."""
     instructions = assembly.instructions
     index = {id(each): at for at, each in enumerate(instructions)}
     out = [None] * len(instructions)

@@ -113,7 +113,7 @@ def handled_by(handler):
 
 
 def functions_in(code):
-    """Give the code objects of the functions in a code object, however deep: no class bodies, no comprehensions."""
+    """Yield the code objects of the functions in a code object, however deep: no class bodies, no comprehensions."""
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             if constant.co_flags & inspect.CO_OPTIMIZED and not constant.co_name.startswith("<"):
@@ -208,12 +208,12 @@ def probe(code, way, name):
 
 
 def probes_of(program):
-    """Give the names of a program's probes."""
+    """Return the names of a program's probes."""
     return [name for name in compiled(program).co_names if name.startswith("probe_")]
 
 
 def woven(text, handler=None, *names):
-    """Give the names that a text defines, its functions woven; the caller opens the gate."""
+    """Return the names that a text defines, its functions woven; the caller opens the gate."""
     code = compiled_text(textwrap.dedent(text).strip() + "\n")
     ledger = Ledger()
     code = weave_code(code, NAME, all_places(code, *names), ledger)

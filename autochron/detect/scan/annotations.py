@@ -35,7 +35,7 @@ SETS = frozenset(
 
 
 def annotated(values: Reader, annotation: ast.expr, spot: Spot, texts: dict[int, ast.expr | None]) -> Values:
-    """Give what an annotation says; nothing where it says nothing of use."""
+    """Return what an annotation says; nothing where it says nothing of use."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         parsed = _parsed(annotation, annotation.value, texts)
         if parsed is None:

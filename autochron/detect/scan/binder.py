@@ -74,7 +74,7 @@ class Walk:
         return Spot(self._scope, self._order, self._block)
 
     def _bound(self) -> Spot:
-        """Give the spot just after the current statement."""
+        """Return the spot just after the current statement."""
         return Spot(self._scope, self._order + 0.5, self._block)
 
     def _inner(self, *, is_loop: bool = False) -> Block:

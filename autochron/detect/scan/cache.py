@@ -50,7 +50,7 @@ class Cache:
         return content.seen if content.version == self._version else {}
 
     def get(self, key: str) -> list[Seen] | None:
-        """Give what was found in a source."""
+        """Return what was found in a source."""
         found = self._seen.get(key)
         if found is not None:
             self._used[key] = found
@@ -84,14 +84,14 @@ class Cache:
 
 
 def key_of(source: bytes, package: str) -> str:
-    """Give what a source's findings are kept by; relative imports mean something else in another package."""
+    """Return what a source's findings are kept by; relative imports mean something else in another package."""
     digest = hashlib.sha256(source)
     digest.update(b"\0" + package.encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 
 def _version() -> str:
-    """Tell one state of the scan and the catalogue from another, also where someone works on them."""
+    """Distinguish one state of the scan and the catalogue from another, also where someone works on them."""
     digest = hashlib.sha256(repr(sys.version_info[:2]).encode())
     top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     try:

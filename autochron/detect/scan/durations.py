@@ -63,7 +63,7 @@ class _Escape(Exception):  # noqa: N818 - it is no error
 
 
 def durations(tree: ast.Module) -> frozenset[tuple[int, str]]:
-    """Give the lines of a module, with the calls on each, that only read clocks for durations in logs."""
+    """Return the lines of a module, with the calls on each, that only read clocks for durations in logs."""
     module = _Module(tree)
     if module.names & _REFLECTING:
         return frozenset()
@@ -77,7 +77,7 @@ def durations(tree: ast.Module) -> frozenset[tuple[int, str]]:
 
 
 def durations_of(path: str) -> frozenset[tuple[int, str]]:
-    """Give the same for a file; nothing where it can't be read."""
+    """Return the same for a file; nothing where it can't be read."""
     return _of_lines(source_lines(path))
 
 
@@ -90,7 +90,7 @@ def _of_lines(lines: tuple[str, ...]) -> frozenset[tuple[int, str]]:
 
 
 def line_of(node: ast.Call) -> int:
-    """Give the line that a frame is on while it makes a call."""
+    """Return the line that a frame is on while it makes a call."""
     called = node.func
     if isinstance(called, ast.Attribute) and called.lineno != called.end_lineno:
         return called.end_lineno or called.lineno
@@ -110,7 +110,7 @@ class _Scope:
         """Names that belong further out: whether to the module."""
 
     def home(self, name: str) -> _Scope:
-        """Give the scope that a name belongs to which is used here."""
+        """Return the scope that a name belongs to which is used here."""
         scope, is_global = self, False
         while scope.outer is not None:
             is_global = is_global or scope.outside.get(name, False)
@@ -254,7 +254,7 @@ class _Module:
         return self._scopes[node].home(node.id), node.id
 
     def _dot(self, node: ast.expr) -> str:
-        """Give the dotted name that imports make of an expression."""
+        """Return the dotted name that imports make of an expression."""
         parts = []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
@@ -295,7 +295,7 @@ class _Module:
         )
 
     def _is_reading(self, node: ast.expr) -> bool:
-        """Tell whether an operand has to do with the reading of a clock."""
+        """Return whether an operand has to do with the reading of a clock."""
         for each in ast.walk(node):
             if isinstance(each, ast.Call) and self._clocks(each):
                 return True
@@ -304,7 +304,7 @@ class _Module:
         return False
 
     def _holds_reading(self, variable: _Variable) -> bool:
-        """Tell whether a variable, or what it holds, is given the reading of a clock."""
+        """Return whether a variable, or what it holds, is given the reading of a clock."""
         if variable not in self._holding:
             self._holding[variable] = any(
                 isinstance(each, ast.Call) and self._clocks(each)
@@ -314,7 +314,7 @@ class _Module:
         return self._holding[variable]
 
     def _assigned(self, use: ast.Name | ast.Attribute) -> Iterator[ast.AST]:
-        """Give all that a value is made of which is stored where this stands."""
+        """Return all that a value is made of which is stored where this stands."""
         target: ast.AST = use
         while isinstance(around := self._around[target], ast.Subscript | ast.Tuple):
             target = around
@@ -325,7 +325,7 @@ class _Module:
     # --- where a value goes -------------------------------------------------------------------------------------------
 
     def is_duration(self, reading: ast.Call) -> bool:
-        """Tell whether a reading meets another one in a difference, and all that it reaches is a log."""
+        """Return whether a reading meets another one in a difference, and all that it reaches is a log."""
         pending, met = [_Flow(reading, spans=False)], False
         known = set(pending)
         try:
@@ -341,7 +341,7 @@ class _Module:
         return met
 
     def _onward(self, flow: _Flow) -> list[_Flow]:
-        """Give what a value is a part of, or what it is read from next; nothing where it ends."""
+        """Return what a value is a part of, or what it is read from next; nothing where it ends."""
         node, spans = flow
         around = self._around[node]
         match around:
@@ -390,7 +390,7 @@ class _Module:
         raise _Escape
 
     def _paired(self, values: ast.Tuple, node: ast.AST) -> ast.expr | None:
-        """Give what this one of several values is assigned to."""
+        """Return what this one of several values is assigned to."""
         assigned = self._around[values]
         if not isinstance(assigned, ast.Assign) or len(assigned.targets) != 1:
             return None
@@ -400,7 +400,7 @@ class _Module:
         return next(target for target, value in zip(target.elts, values.elts, strict=True) if value is node)
 
     def _stored(self, target: ast.expr | None, *, spans: bool) -> list[_Flow]:
-        """Give where a variable is read that gets the value, or that holds what gets it."""
+        """Return where a variable is read that gets the value, or that holds what gets it."""
         match target:
             case ast.Name():
                 variable = self._variable(target)
@@ -423,7 +423,7 @@ class _Module:
             raise _Escape
 
     def _filled(self, base: ast.Name | ast.Attribute) -> _Variable:
-        """Give the variable of a container that something is put into: one that nobody else may hold."""
+        """Return the variable of a container that something is put into: one that nobody else may hold."""
         variable = self._variable(base)
         if isinstance(base, ast.Attribute):
             self._expect_own(base.attr)
@@ -440,7 +440,7 @@ class _Module:
         return variable
 
     def _given(self, call: ast.Call, *, spans: bool) -> list[_Flow]:
-        """Give what a call makes of an argument."""
+        """Return what a call makes of an argument."""
         called = call.func
         if isinstance(called, ast.Attribute):
             if called.attr in _LOGGING and self._is_logger(called.value):
@@ -456,7 +456,7 @@ class _Module:
         raise _Escape
 
     def _part(self, node: ast.Attribute, name: str, *, spans: bool) -> list[_Flow]:
-        """Give what comes of asking a value for a part of it."""
+        """Return what comes of asking a value for a part of it."""
         outside = self._around[node]
         if name in _PARTS:
             return [_Flow(node, spans)]
@@ -481,5 +481,5 @@ class _Module:
 
 
 def _last(node: ast.expr) -> str:
-    """Give the last name of a dotted expression."""
+    """Return the last name of a dotted expression."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

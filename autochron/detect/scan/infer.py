@@ -65,7 +65,7 @@ class Evaluation:
         self._names: dict[tuple[int, str], Values] = {}
 
     def values(self, node: ast.expr, spot: Spot) -> Values:
-        """Give what an expression may be worth; nothing is unknown twice over."""
+        """Return what an expression may be worth; nothing is unknown twice over."""
         key = id(node)
         known = self._memo.get(key)
         if known is not None:
@@ -91,7 +91,7 @@ class Evaluation:
         )
 
     def named(self, name: str, spot: Spot) -> Values:
-        """Give what a name may stand for at a spot."""
+        """Return what a name may stand for at a spot."""
         start = spot.scope.elsewhere.get(name, spot.scope)
         scope: Scope | None = start
         here: Spot | None = spot if start is spot.scope else None
@@ -121,7 +121,7 @@ class Evaluation:
         return _unique(found) or UNKNOWN
 
     def of(self, binding: Binding) -> Values:
-        """Give what a binding may give."""
+        """Return what a binding may give."""
         if binding.kind == "import":
             return (Known(SAME.get(binding.dotted, binding.dotted)),)
         node = binding.node
@@ -166,7 +166,7 @@ class Evaluation:
         return tuple(found) or UNKNOWN
 
     def _given(self, function: Function, outer: Scope, name: str, index: int) -> list[Value]:
-        """Give what the calls of this module hand over as a parameter."""
+        """Return what the calls of this module hand over as a parameter."""
         if isinstance(function, ast.Lambda):
             return []
         called = function.name
@@ -184,7 +184,7 @@ class Evaluation:
         return found
 
     def annotated(self, annotation: ast.expr, spot: Spot) -> Values:
-        """Give what an annotation says; nothing where it says nothing of use."""
+        """Return what an annotation says; nothing where it says nothing of use."""
         return annotated(self.values, annotation, spot, self._texts)
 
     # --- attributes and elements -------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ class Evaluation:
         )
 
     def attribute(self, base: Value, name: str, at: ast.expr | None) -> Values:
-        """Give what an attribute of a value may be."""
+        """Return what an attribute of a value may be."""
         match base:
             case Known() | Made():
                 dotted = f"{base.name}.{name}"
@@ -212,7 +212,7 @@ class Evaluation:
                 return UNKNOWN
 
     def member(self, scope: Scope, name: str, at: ast.expr | None) -> Values:
-        """Give what an attribute of a class of this module, or of its instance, may be."""
+        """Return what an attribute of a class of this module, or of its instance, may be."""
         own = [*scope.bindings.get(name, ()), *scope.attributes.get(name, ())]
         made = self._made_with(scope, name)
         if own or made:
@@ -227,7 +227,7 @@ class Evaluation:
         return known or self._all(self.program.assigned.get(name, ()))
 
     def _made_with(self, scope: Scope, name: str) -> Values:
-        """Give what the calls of this module hand over for a field of a class without an `__init__`."""
+        """Return what the calls of this module hand over for a field of a class without an `__init__`."""
         if "__init__" in scope.bindings:
             return ()
         return tuple(
@@ -240,7 +240,7 @@ class Evaluation:
         )
 
     def bases(self, scope: Scope) -> Values:
-        """Give the classes that a class of this module is made from."""
+        """Return the classes that a class of this module is made from."""
         node = scope.node
         assert isinstance(node, ast.ClassDef)  # noqa: S101 - a class's scope has its node
         spot = Spot(scope.outer or scope, node.lineno, scope.block)
@@ -265,7 +265,7 @@ class Evaluation:
         return UNKNOWN
 
     def elements(self, values: Values) -> Values:
-        """Give what is in containers that are written out."""
+        """Return what is in containers that are written out."""
         found = [
             value
             for held in values
@@ -299,7 +299,7 @@ class Evaluation:
         return tuple(found) or UNKNOWN
 
     def _method(self, node: ast.Call, called: ast.Attribute, spot: Spot) -> Values:
-        """Give the result of a method of a builtin type."""
+        """Return the result of a method of a builtin type."""
         name, bases = called.attr, self.values(called.value, spot)
         if name in ("keys", "items") and not node.args:
             return () if any(isinstance(base, Known | Made) for base in bases) else (Plain("keys"),)
@@ -318,7 +318,7 @@ class Evaluation:
         return ()
 
     def result(self, called: Value, node: ast.Call, spot: Spot) -> Values:
-        """Give what a call of a value may give."""
+        """Return what a call of a value may give."""
         match called:
             case Type(scope=scope):
                 return (Instance(scope),)
@@ -333,7 +333,7 @@ class Evaluation:
                 return UNKNOWN
 
     def returned(self, routine: Routine) -> Values:
-        """Give what a function of this module returns."""
+        """Return what a function of this module returns."""
         node = routine.node
         if not isinstance(node, ast.Lambda) and node.returns is not None:
             outer = routine.scope.outer or routine.scope
@@ -369,7 +369,7 @@ class Evaluation:
         return Set(is_stable=self._is_stable(node.args[0], spot))
 
     def _is_stable(self, node: ast.expr, spot: Spot) -> bool:
-        """Tell whether what is gone through is all numbers."""
+        """Return whether what is gone through is all numbers."""
         if isinstance(node, ast.GeneratorExp | ast.ListComp | ast.SetComp):
             return self._is_number(node.elt, spot)
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
@@ -468,7 +468,7 @@ class Evaluation:
 
 
 def _of_table(held: Known, key: str, node: ast.expr) -> Values:
-    """Give what a table of modules or a module's own table holds."""
+    """Return what a table of modules or a module's own table holds."""
     if held.name == "sys.modules":
         return (Known(key),)
     return (

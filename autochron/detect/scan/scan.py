@@ -164,7 +164,7 @@ class _Scan:
                     self._note(line_of(node), source, base.name, spot)
 
     def _factories(self, scope: Scope) -> Iterator[tuple[str, tuple[Value, ...]]]:
-        """Give what makes the default of each field of a class, by the field's name."""
+        """Yield what makes the default of each field of a class, by the field's name."""
         for name, bindings in scope.bindings.items():
             for binding in bindings:
                 node = binding.node
@@ -292,7 +292,7 @@ class _Scan:
 
 
 def source_of(name: str) -> Source | Through | None:
-    """Give what the catalogue says of a name that imports resolve to."""
+    """Return what the catalogue says of a name that imports resolve to."""
     if name in COLLECTED:
         return None  # what is done with them decides; see `orders`
     bare = name.removeprefix("builtins.")
@@ -306,13 +306,13 @@ def source_of(name: str) -> Source | Through | None:
 
 
 def _arguments(node: ast.Call, bound: tuple[ast.Call, ...]) -> Iterator[tuple[ast.Call, int]]:
-    """Give the calls whose arguments reach a callable, and how many of each one's are not for it."""
+    """Yield the calls whose arguments reach a callable, and how many of each one's are not for it."""
     yield from ((call, 1) for call in bound)
     yield node, -sum(len(call.args) - 1 for call in bound)
 
 
 def _is_determined(source: Source | Through, node: ast.Call, skip: int) -> bool:
-    """Tell whether a call's arguments make its value a determined one, or may."""
+    """Return whether a call's arguments make its value a determined one, or may."""
     if source.given is not None and _argument(source.given, node, skip) is not None:
         return True
     if isinstance(source, Through):
@@ -327,7 +327,7 @@ def _is_determined(source: Source | Through, node: ast.Call, skip: int) -> bool:
 
 
 def _argument(argument: Argument, node: ast.Call, skip: int) -> ast.expr | None:
-    """Give an argument that is given and not None; `*` and `**` may hold any."""
+    """Return an argument that is given and not None; `*` and `**` may hold any."""
     for at, each in enumerate(node.args):
         if isinstance(each, ast.Starred):
             return each
@@ -343,7 +343,7 @@ def _argument(argument: Argument, node: ast.Call, skip: int) -> ast.expr | None:
 
 
 def _wants(source: Source | Through) -> bool:
-    """Tell whether what a source is called with decides."""
+    """Return whether what a source is called with decides."""
     return source.given is not None or (isinstance(source, Source) and bool(source.words))
 
 
@@ -352,13 +352,13 @@ def _literal(node: ast.expr | None) -> object:
 
 
 def _is_class(name: str) -> bool:
-    """Tell whether a name is a class's by the custom of writing."""
+    """Return whether a name is a class's by the custom of writing."""
     last = name.rpartition(".")[2]
     return last[:1].isupper()
 
 
 def _is_called_bare(call: ast.Call, keyword: str | None) -> bool:
-    """Tell whether what is handed to a call is called without arguments."""
+    """Return whether what is handed to a call is called without arguments."""
     if keyword is not None:
         return keyword in FACTORIES or (keyword == "target" and not _has_keyword(call, ("args", "kwargs")))
     called = call.func
@@ -378,7 +378,7 @@ def _has_keyword(call: ast.Call, names: Iterable[str]) -> bool:
 
 
 def _first_line(node: ast.AST) -> int:
-    """Give `co_firstlineno`: that of the first decorator."""
+    """Return `co_firstlineno`: that of the first decorator."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return (
         min([node.lineno, *(each.lineno for each in decorators)])

@@ -31,7 +31,7 @@ class Block:
         self.is_loop = is_loop
 
     def is_around(self, other: Block | None) -> bool:
-        """Tell whether what is executed in another block has come by here."""
+        """Return whether what is executed in another block has come by here."""
         while other is not None:
             if other is self:
                 return True
@@ -39,7 +39,7 @@ class Block:
         return False
 
     def shares_loop(self, other: Block) -> bool:
-        """Tell whether a loop is around both, so that what comes later came earlier as well."""
+        """Return whether a loop is around both, so that what comes later came earlier as well."""
         block: Block | None = self
         while block is not None:
             if block.is_loop and block.is_around(other):
@@ -115,7 +115,7 @@ class Scope:
         """Of a class: what its methods assign to `self`."""
 
     def name_of(self, name: str) -> str:
-        """Give the qualified name of a definition in it."""
+        """Return the qualified name of a definition in it."""
         if self.qualname == "<module>":
             return name
         return f"{self.qualname}.{name}" if self.kind == "class" else f"{self.qualname}.<locals>.{name}"
@@ -169,7 +169,7 @@ class Program:
 
 
 def in_force(bindings: list[Binding], scope: Scope, here: Spot | None) -> list[Binding]:
-    """Give the bindings of one name that may count at a spot of the same scope, or where the scope has run."""
+    """Return the bindings of one name that may count at a spot of the same scope, or where the scope has run."""
     block = scope.block if here is None else here.block
     kept: list[Binding] = []
     for binding in bindings:
@@ -191,12 +191,12 @@ def _decorators(function: Function) -> set[str]:
 
 
 def is_static(function: Function) -> bool:
-    """Tell whether a method gets no instance."""
+    """Return whether a method gets no instance."""
     return isinstance(function, ast.Lambda) or "staticmethod" in _decorators(function)
 
 
 def is_of_class(function: Function) -> bool:
-    """Tell whether a method gets its class."""
+    """Return whether a method gets its class."""
     named = not isinstance(function, ast.Lambda) and function.name in (
         "__new__",
         "__init_subclass__",

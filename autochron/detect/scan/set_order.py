@@ -75,7 +75,7 @@ class Orders:
         self._evaluation = evaluation
 
     def found(self) -> Iterator[Order]:
-        """Give every such place."""
+        """Yield every such place."""
         for use in self._program.iterated:
             if (
                 not use.free
@@ -94,7 +94,7 @@ class Orders:
                 yield from self._passed(use)
 
     def identities(self) -> Iterator[ast.expr]:
-        """Give what is `id`, also where it is a key and nothing more."""
+        """Yield what is `id`, also where it is a key and nothing more."""
         for use in (*self._program.calls, *self._program.references):
             node = use.node.func if isinstance(use.node, ast.Call) else use.node
             if isinstance(node, ast.Name) and not use.spot.scope.qualname.endswith("__deepcopy__"):
@@ -196,7 +196,7 @@ class Orders:
         return isinstance(value, Instance) and self._is_bare(value.scope, set())
 
     def _is_bare(self, scope: Scope, seen: set[int]) -> bool:
-        """Tell whether a class has nothing but what `object` gives: its text and hash are those of an address."""
+        """Return whether a class has nothing but what `object` gives: its text and hash are those of an address."""
         node = scope.node
         assert isinstance(node, ast.ClassDef)  # noqa: S101 - a class's scope has its node
         if node.decorator_list or node.keywords or id(scope) in seen:
@@ -214,7 +214,7 @@ class Orders:
     # --- loops --------------------------------------------------------------------------------------------------------
 
     def _loses_order(self, body: Sequence[ast.stmt], spot: Spot) -> bool:
-        """Tell whether what a loop does with each element comes to the same in any order."""
+        """Return whether what a loop does with each element comes to the same in any order."""
         return bool(body) and all(self._is_orderless(statement, spot) for statement in body)
 
     def _is_orderless(self, statement: ast.stmt, spot: Spot) -> bool:
@@ -234,7 +234,7 @@ class Orders:
                 return False
 
     def _is_number(self, target: ast.expr, spot: Spot) -> bool:
-        """Tell whether what is added up is a number."""
+        """Return whether what is added up is a number."""
         if not isinstance(target, ast.Name):
             return False
         values = self._evaluation.named(target.id, spot)
@@ -252,7 +252,7 @@ class Orders:
         return self._may_be_any(node) or _may_be_unordered(self._evaluation.values(node, spot))
 
     def _may_be_any(self, node: ast.expr) -> bool:
-        """Tell whether it is seen when it runs what an expression is."""
+        """Return whether it is seen when it runs what an expression is."""
         return self._is_wide and not isinstance(node, _WRITTEN)
 
 
@@ -269,7 +269,7 @@ def _is_plain(base: object) -> bool:
 
 
 def _is_key(use: Use) -> bool:
-    """Tell whether an identity is only compared or looked up."""
+    """Return whether an identity is only compared or looked up."""
     if use.position in ("operand", "subscript"):
         return True
     around = use.call.func if use.call is not None else None
@@ -277,7 +277,7 @@ def _is_key(use: Use) -> bool:
 
 
 def _is_called_alike(statement: ast.Expr) -> bool:
-    """Tell whether a statement changes something in which order doesn't matter."""
+    """Return whether a statement changes something in which order doesn't matter."""
     value = statement.value
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
         return value.func.attr in ("add", "discard", "remove", "update", "pop")

@@ -124,7 +124,7 @@ class Known:
 
 
 def _frames() -> Callable[[], FrameType]:
-    """Give a function that gives its caller's frame, and that no audit hook is told of."""
+    """Return a function that gives its caller's frame, and that no audit hook is told of."""
 
     def walk() -> Iterator[Any]:
         while True:
@@ -169,7 +169,7 @@ class Attribution:
     # --- what patches call -------------------------------------------------------------------------------------------
 
     def getter(self) -> Callable[[Any], Any]:
-        """Give the getter of `__call__` for what stands in the place of a callable: it counts, and gives the original.
+        """Return the getter of `__call__` for what stands in the place of a callable: it counts, and gives the original.
 
         So the original is called by the interpreter and not by us: no frame of ours is in its tracebacks, and no argument is
         packed.
@@ -199,7 +199,7 @@ class Attribution:
 
     @staticmethod
     def _getter_through() -> Callable[[Any], Any]:
-        """Give the getter where values may be recorded: then what it gives calls the original through that."""
+        """Return the getter where values may be recorded: then what it gives calls the original through that."""
 
         def call_of(stand: Any) -> Any:
             through = stand.autochron_hit()
@@ -209,7 +209,7 @@ class Attribution:
         return call_of
 
     def hit(self, source: Source, depth: int = 1) -> Callable[..., Through | None]:
-        """Give a function that counts a call of the source, so many frames out, and gives how it goes if it is recorded."""
+        """Return a function that counts a call of the source, so many frames out, and gives how it goes if it is recorded."""
         if self._through is not None:
             return self._hit_through(source, depth)
         following, inside = self.following, self.is_inside
@@ -259,7 +259,7 @@ class Attribution:
         return hit
 
     def may_answer(self, source: Source) -> bool:
-        """Tell whether a source's value may come from a record."""
+        """Return whether a source's value may come from a record."""
         if self._through is None:
             return False
         return drawing.form_of(source) is not None if self._answers is None else self._answers(source)
@@ -335,11 +335,11 @@ class Attribution:
             record.inside = record.outside = 0
 
     def records(self) -> tuple[Record, ...]:
-        """Give what was counted so far."""
+        """Return what was counted so far."""
         return tuple(self._records.copy().values())
 
     def tell(self, error: Exception) -> None:
-        """Tell of a fault of ours, once."""
+        """Report a fault of ours, once."""
         if self._told:
             return
         self._told = True
@@ -385,7 +385,7 @@ class Attribution:
         return record
 
     def _at(self, frame: FrameType, code: CodeType, sites: Sites, source: Source) -> Record:
-        """Give the record of a line that makes the call itself, and have it at hand for the next time."""
+        """Return the record of a line that makes the call itself, and have it at hand for the next time."""
         if frame.f_trace is None and sys.gettrace() is None:
             frame.f_trace = sites
         record = sites.get(frame.f_lasti)
@@ -435,7 +435,7 @@ class Attribution:
         return None
 
     def _handed_by(self, frame: FrameType, known: Known, inner: FrameType, *, direct: bool) -> Origin | None:
-        """Give the line that handed over what this runner calls; `inner` is the frame of that."""
+        """Return the line that handed over what this runner calls; `inner` is the frame of that."""
         runner = (known.module, known.code.co_qualname)
         origin: Origin | None = None
         held: Any = locals_of(frame).get("self")
@@ -456,7 +456,7 @@ class Attribution:
             self.tell(error)
 
     def _origin(self, start: FrameType | None) -> Origin | None:
-        """Give the line of the project that does something through plumbing at most; None where a library does it."""
+        """Return the line of the project that does something through plumbing at most; None where a library does it."""
         inner = frame = start
         while frame is not None and inner is not None:
             code = frame.f_code
@@ -526,7 +526,7 @@ for _source in SOURCES:
 
 
 def _is_between(frame: FrameType, known: Known, source: Source) -> bool | None:
-    """Tell whether this makes a call one of a library; None where it excuses the call."""
+    """Return whether this makes a call one of a library; None where it excuses the call."""
     kind = known.kind
     if kind is Kind.HANDING_ON:
         # What it asks of the machine, it asks for itself.
@@ -540,7 +540,7 @@ def _is_between(frame: FrameType, known: Known, source: Source) -> bool | None:
 
 
 def _goes_on(known: Known, source: Source) -> bool:
-    """Tell whether this is a generator beneath a source, such as `os.walk`: what it asks was counted when it was made."""
+    """Return whether this is a generator beneath a source, such as `os.walk`: what it asks was counted when it was made."""
     is_generator = known.code.co_flags & CO_GENERATOR
     return bool(is_generator) and known.module.partition(".")[0] in _HOMES[source.category]
 

@@ -27,7 +27,7 @@ _SPACE = 2
 
 
 def with_call(code: CodeType, hook: Callable[..., None], parameters: tuple[int, ...] = ()) -> CodeType:
-    """Give this code with a call of `hook` in front, which is given the parameters of these indices."""
+    """Return this code with a call of `hook` in front, which is given the parameters of these indices."""
     return _behind(code, _call(len(code.co_consts), parameters), hook, _SPACE + len(parameters))
 
 
@@ -45,7 +45,7 @@ def _behind(code: CodeType, prefix: bytes, constant: Any, space: int) -> CodeTyp
 def with_answer(
     code: CodeType, hook: Callable[..., tuple[Any] | None], parameters: tuple[int, ...]
 ) -> CodeType:
-    """Give this code with a call of `hook` in front, which may answer: with what it gives in a tuple the function returns.
+    """Return this code with a call of `hook` in front, which may answer: with what it gives in a tuple the function returns.
 
     Where it gives None the function goes on. Only for plain functions: a generator's value is no generator.
     """
@@ -82,7 +82,7 @@ def _called(constant: int, parameters: tuple[int, ...]) -> bytes:
 
 
 def _operation(name: str, argument: int = 0) -> bytes:
-    """Give the bytes of an operation, with those of its caches behind it."""
+    """Return the bytes of an operation, with those of its caches behind it."""
     extended = b"".join(
         bytes((opcode.opmap["EXTENDED_ARG"], argument >> shift & 0xFF))
         for shift in (24, 16, 8)
@@ -99,7 +99,7 @@ def _caches(name: str) -> int:
 
 @functools.cache
 def _nowhere(units: int) -> bytes:
-    """Give the line table of so many code units that stand on no line."""
+    """Return the line table of so many code units that stand on no line."""
     entries = bytearray()
     while units:
         length = min(units, _MOST)
@@ -109,7 +109,7 @@ def _nowhere(units: int) -> bytes:
 
 
 def _shifted(table: bytes, units: int) -> bytes:
-    """Give an exception table for code that starts so many units later."""
+    """Return an exception table for code that starts so many units later."""
     shifted = bytearray()
     numbers = _numbers(table)
     for start in numbers:

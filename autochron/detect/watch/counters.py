@@ -24,7 +24,7 @@ class Origin(Struct, gc=False, frozen=True):
 
 
 def origin_of(frame: FrameType) -> Origin:
-    """Give the line that a frame is at."""
+    """Return the line that a frame is at."""
     code = frame.f_code
     return Origin(code.co_filename, frame.f_lineno or code.co_firstlineno, code.co_qualname)
 

@@ -53,7 +53,7 @@ _ClassMethodDescriptor = type(dict.__dict__["fromkeys"])
 
 # What every class statement sets anew in the class's own dict, in front of what it would inherit.
 def _shown(name: str) -> Any:
-    """Give an attribute that is the original's."""
+    """Return an attribute that is the original's."""
     return property(operator.attrgetter(f"autochron_original.{name}"))
 
 
@@ -108,7 +108,7 @@ class Stand:  # noqa: D101 - it shows the original's
 
 
 def framed(original: Any, hook: Hook) -> Callable[..., Any]:
-    """Give what calls a hook with the arguments and then the original, from a frame of ours: what lies beneath is nested."""
+    """Return what calls a hook with the arguments and then the original, from our frame: what lies beneath is nested."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         through = hook(args, kwargs)
@@ -148,7 +148,7 @@ _AGAIN = (TypeError, ValueError, OverflowError)
 
 
 def checked(original: Any, hook: Hook) -> type:
-    """Give what calls a hook with the arguments and then the original, whose value they decide, and whether it raises.
+    """Return what calls a hook with the arguments and then the original, whose value they decide, and whether it raises.
 
     Where it raises, it is called once more, by the interpreter: a class whose `__new__` gives an instance has its
     `__init__` called with the same arguments. So no frame of ours is in the traceback.
@@ -258,7 +258,7 @@ class Patcher:
             self._replace(spot.owner, spot.name, stand)
 
     def shield(self, place: str) -> None:
-        """Give a class a copy of its own of what it inherits, which stays as it was."""
+        """Copy into a class what it inherits, which stays as it was."""
         spot = find(place)
         function = spot and function_of(spot.value)
         if spot is not None and function and not spot.own:
@@ -379,7 +379,7 @@ class Patcher:
         self._undo.append(undo)
 
     def _hook(self, source: Source, function: FunctionType, skipped: int) -> tuple[Hook, tuple[int, ...]]:
-        """Give what is called before a function, and the parameters which it is given."""
+        """Return what is called before a function, and the parameters which it is given."""
         hit = self._attribution.hit(source)
         argument = source.given or source.mode
         index = None if argument is None else parameter_of(function.__code__, argument, skipped)
@@ -404,7 +404,7 @@ class Patcher:
         return self._stands.setdefault(id(original), stand) if known is None else stand
 
     def _kind(self, original: Any, *, framed: bool) -> type[Stand]:
-        """Give the type of what stands for such an original: Python's messages name it as they would the original's."""
+        """Return the type of what stands for such an original: Python's messages name it as they would the original's."""
         key = (type(original).__name__, framed)
         if key not in self._kinds:
             call = _CALLED if framed else self._counting
@@ -468,7 +468,7 @@ def _unless(source: Source, hit: Hook) -> Hook:
 
 
 def only_writes(mode: object) -> bool:
-    """Tell whether a file that is opened so can't be read."""
+    """Return whether a file that is opened so can't be read."""
     return isinstance(mode, str) and mode[:1] in {"w", "x", "a"} and "+" not in mode
 
 
@@ -491,7 +491,7 @@ def find(place: str) -> Spot | None:
 
 
 def function_of(value: Any) -> FunctionType | None:
-    """Give the Python function at the bottom of methods and wrappers; None where there is none."""
+    """Return the Python function at the bottom of methods and wrappers; None where there is none."""
     if isinstance(value, classmethod | staticmethod):
         value = value.__func__
     while type(value) is FunctionType and type(value.__dict__.get("__wrapped__")) is FunctionType:
@@ -513,7 +513,7 @@ def copy_of(function: FunctionType) -> FunctionType:
 
 
 def parameter_of(code: CodeType, argument: Argument, skipped: int) -> int | None:
-    """Give the index of a parameter among a function's locals."""
+    """Return the index of a parameter among a function's locals."""
     positional = code.co_varnames[: code.co_argcount]
     named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     if argument.name in named:
@@ -542,7 +542,7 @@ def set_on_type(owner: type, name: str, value: Any) -> None:
 
 @functools.cache
 def _modified() -> Callable[[type], None]:
-    """Give `PyType_Modified`: without it the interpreter goes on finding what it found in a type before.
+    """Return `PyType_Modified`: without it the interpreter goes on finding what it found in a type before.
 
     Not by `ctypes` where it can be helped, which takes 2 ms.
     """

@@ -25,7 +25,7 @@ class Tentative:
         self._counted = local()
 
     def hit(self, source: Source, depth: int) -> Callable[..., Through | None]:
-        """Give a function that counts a call of the source, so many frames out, and gives how it goes if it is recorded.
+        """Return a function that counts a call of the source, so many frames out, and gives how it goes if it is recorded.
 
         What is recorded is so also where it turns out to be for nothing: whether it is nobody knows when it is drawn.
         """

@@ -23,7 +23,7 @@ _MOST = 64
 
 
 def path_to(place: str) -> list[Any]:
-    """Give what stands at `module:qualname` and what that wraps, down to the module's own function of that name.
+    """Return what stands at `module:qualname` and what that wraps, down to the module's own function of that name.
 
     Nothing where the module isn't imported or where its own function isn't found.
     """
@@ -44,7 +44,7 @@ def path_to(place: str) -> list[Any]:
 
 
 def wrapping() -> frozenset[CodeType]:
-    """Give the code of what stands on functions that hand work over, and is not theirs."""
+    """Return the code of what stands on functions that hand work over, and is not theirs."""
     wrappers = (each for place in _HANDING_OVER for each in path_to(place)[:-1])
     functions = (value._self_wrapper if _is_wrapt(value) else value for value in wrappers)  # noqa: SLF001 - wrapt's name
     return frozenset(each.__code__ for each in functions if type(each) is FunctionType)
@@ -57,7 +57,7 @@ def _back(outer: dict[int, tuple[Any, Any]], value: Any) -> Iterator[Any]:
 
 
 def _inside(value: Any) -> Iterator[Any]:
-    """Give what a callable may wrap: what it says it does, and what it closes over. No code of others runs for that."""
+    """Yield what a callable may wrap: what it says it does, and what it closes over. No code of others runs for that."""
     if type(value) is FunctionType:
         yield from (each for each in (value.__dict__.get("__wrapped__"),) if each is not None)
         for cell in value.__closure__ or ():
@@ -76,7 +76,7 @@ def _inside(value: Any) -> Iterator[Any]:
 
 
 def _is_wrapt(value: Any) -> bool:
-    """Tell whether this is a wrapper of the library wrapt, which most tracers use."""
+    """Return whether this is a wrapper of the library wrapt, which most tracers use."""
     wrapper = getattr(sys.modules.get("wrapt"), "FunctionWrapper", None)
     return wrapper is not None and issubclass(type(value), wrapper)
 

@@ -159,7 +159,7 @@ class Watch:
         self._attribution.forget()
 
     def findings(self) -> list[Finding]:
-        """Give what was found so far, by place. What ran inside a boundary and what ran outside stand apart.
+        """Return what was found so far, by place. What ran inside a boundary and what ran outside stand apart.
 
         Clocks that are read for durations in logs are left out, as a scan does: no other place knows the files themselves.
         """
@@ -197,7 +197,7 @@ class Watch:
 
 
 def _is_duration(record: Record) -> bool:
-    """Tell whether the source shows that only a log gets to see this reading of a clock."""
+    """Return whether the source shows that only a log gets to see this reading of a clock."""
     call = record.source.call
     if record.tier != "direct" or call not in CLOCKS:
         return False
@@ -208,7 +208,7 @@ def _is_duration(record: Record) -> bool:
 
 
 def _is_complete(module: str) -> bool:
-    """Tell whether a module is imported, and not just being imported: what it will have may not be there yet."""
+    """Return whether a module is imported, and not just being imported: what it will have may not be there yet."""
     there = sys.modules.get(module)
     return there is not None and not getattr(getattr(there, "__spec__", None), "_initializing", False)
 
@@ -224,7 +224,7 @@ _CARRIERS: dict[str, tuple[str, tuple[int, ...]]] = {
 
 
 def _is_of_zones(path: object) -> bool:
-    """Tell whether a file holds a time zone: what is made in C reads it, with no frame of a library between."""
+    """Return whether a file holds a time zone: what is made in C reads it, with no frame of a library between."""
     zoneinfo = sys.modules.get("zoneinfo")
     folders = getattr(zoneinfo, "TZPATH", ())
     return isinstance(path, str) and any(path.startswith(f"{folder}/") for folder in folders)

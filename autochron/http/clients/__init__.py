@@ -23,6 +23,6 @@ DOORS: dict[str, str] = {
 
 
 def door_of(module: str) -> Door:
-    """Give the door of the client that a module defines, one of `DOORS`."""
+    """Return the door of the client that a module defines, one of `DOORS`."""
     door: Door = import_module(f"{__name__}.{DOORS[module]}").DOOR
     return door

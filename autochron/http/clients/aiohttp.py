@@ -25,7 +25,7 @@ class Aiohttp:
     names = frozenset({"ClientSession._request"})
 
     def asked(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> tuple[str, str]:
-        """Give method and URL of a request."""
+        """Return method and URL of a request."""
         given = dict(zip(parameters, arguments, strict=False))
         return given["method"], str(_url(given))
 
@@ -58,7 +58,7 @@ class Aiohttp:
         content.__class__ = _listener(reader)
 
     def decoded(self, wire: Wire) -> bytes:
-        """Give the response's body as far as it arrived: the client decodes it before that."""
+        """Return the response's body as far as it arrived: the client decodes it before that."""
         return wire.body()
 
     def rebuilt(self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Any:
@@ -79,7 +79,7 @@ DOOR = Aiohttp()
 
 
 def _module(name: str) -> Any:
-    """Give a module that aiohttp imported: an import of it here would cost every recorded program its time."""
+    """Return a module that aiohttp imported: an import of it here would cost every recorded program its time."""
     return sys.modules[name]
 
 

@@ -18,7 +18,7 @@ class Botocore:
     names = frozenset({"URLLib3Session.send"})
 
     def asked(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> tuple[str, str]:
-        """Give method and URL of a request."""
+        """Return method and URL of a request."""
         request = arguments[parameters.index("request")]
         return request.method, str(request.url)
 
@@ -44,7 +44,7 @@ class Botocore:
         response.raw = _Listener(response.raw, wire, ended)
 
     def decoded(self, wire: Wire) -> bytes:
-        """Give the response's body as far as it was read: botocore hands bodies on as they came."""
+        """Return the response's body as far as it was read: botocore hands bodies on as they came."""
         return wire.body()
 
     def rebuilt(self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Any:
@@ -104,7 +104,7 @@ class _Listener:
         return count
 
     def stream(self, *arguments: Any, **options: Any) -> Iterator[bytes]:
-        """Give the chunks as they come."""
+        """Yield the chunks as they come."""
         try:
             for chunk in self._raw.stream(*arguments, **options):
                 self._wire.chunks.append(chunk)
@@ -154,7 +154,7 @@ class _Served(io.BytesIO):
         return count
 
     def stream(self, amt: int = 65536, *_options: Any, **_more: Any) -> Iterator[bytes]:
-        """Give the body in chunks."""
+        """Yield the body in chunks."""
         while chunk := super().read(amt):
             yield chunk
         self._end()
@@ -164,7 +164,7 @@ class _Served(io.BytesIO):
 
     @property
     def length_remaining(self) -> int:
-        """Give how much is left to read."""
+        """Return how much is left to read."""
         return self._length - self.tell()
 
     def _end(self) -> None:

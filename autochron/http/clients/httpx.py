@@ -21,7 +21,7 @@ class Httpx:
     names = frozenset({"Client.send", "AsyncClient.send"})
 
     def asked(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> tuple[str, str]:
-        """Give method and URL of a request."""
+        """Return method and URL of a request."""
         request = arguments[parameters.index("request")]
         return request.method, str(request.url)
 
@@ -47,7 +47,7 @@ class Httpx:
         response.stream = _listener(wire.library, _ways_of(stream, wire.library))(stream, wire, ended)
 
     def decoded(self, wire: Wire) -> bytes:
-        """Give the response's body as far as it was read, without its content-encoding."""
+        """Return the response's body as far as it was read, without its content-encoding."""
         raw = wire.body()
         encoding = wire.header("content-encoding")
         if not wire.raw or not encoding or not raw:
@@ -96,7 +96,7 @@ _TWINS = ({"httpx": "httpcore"}, {"httpx2": "httpcore2"})
 
 @cache
 def _other_names(library: str) -> dict[str, str]:
-    """Give what to call the exceptions of the others of its shape, and of what is beneath them."""
+    """Return what to call the exceptions of the others of its shape, and of what is beneath them."""
     own = next((twin for twin in _TWINS if library in twin), None)
     if own is None:
         return {}

@@ -110,7 +110,7 @@ def _text(incident: Incident, target: Target) -> str | None:
 
 
 def _expected(outcome: dict[str, Any]) -> tuple[str, str] | None:
-    """Give in which list an outcome goes, and how it is written there; None where it can't be."""
+    """Return in which list an outcome goes, and how it is written there; None where it can't be."""
     if "raised" in outcome:
         raised = str(outcome["raised"].get("$error", "")).rpartition(":")[2].rpartition(".")[2]
         return ("REFUSED", repr(raised)) if raised else None
@@ -123,7 +123,7 @@ def _expected(outcome: dict[str, Any]) -> tuple[str, str] | None:
 
 
 def _literal(text: str) -> Any:
-    """Give the arguments where they can be written in Python as they stand."""
+    """Return the arguments where they can be written in Python as they stand."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -131,7 +131,7 @@ def _literal(text: str) -> Any:
 
 
 def _is_plain(tree: Any) -> bool:
-    """Tell whether a value is JSON as it stands: what has a type of its own would need that to be compared."""
+    """Return whether a value is JSON as it stands: what has a type of its own would need that to be compared."""
     if isinstance(tree, dict):
         return all(not key.startswith("$") and _is_plain(each) for key, each in tree.items())
     return (

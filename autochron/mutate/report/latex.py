@@ -100,7 +100,7 @@ def _camel(name: str) -> str:
 
 
 def words(names: Sequence[str]) -> list[str]:
-    """Give a word for each name, no two alike: a second `A-b` is `ABX`."""
+    """Return a word for each name, no two alike: a second `A-b` is `ABX`."""
     taken: set[str] = set()
     found = []
     for name in names:

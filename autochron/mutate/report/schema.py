@@ -46,7 +46,7 @@ _STATUS: dict[Kind, str] = {
 
 
 def schema_report(study: Study, method: str | None = None) -> dict[str, Any]:
-    """Give the report; the status is what `method` says, cut-point where none is named.
+    """Return the report; the status is what `method` says, cut-point where none is named.
 
     Raises:
         UsageError: where the canaries don't hold, or the study has no such method.

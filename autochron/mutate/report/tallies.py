@@ -50,7 +50,7 @@ class Tally(Struct, frozen=True):
 
 
 def all_results(study: Study) -> tuple[Result, ...]:
-    """Give the results of all incidents."""
+    """Return the results of all incidents."""
     return tuple(result for incident in study.incidents for result in incident.results)
 
 
@@ -70,32 +70,32 @@ def kinds(results: Iterable[Result], method: str) -> dict[Kind, int]:
 
 
 def is_killed(result: Result, method: str) -> bool:
-    """Tell whether a method tried a mutant and killed it."""
+    """Return whether a method tried a mutant and killed it."""
     return method in result.verdicts and result.verdicts[method].is_killed
 
 
 def survives(result: Result, method: str) -> bool:
-    """Tell whether a method tried a mutant and let it live."""
+    """Return whether a method tried a mutant and let it live."""
     return method in result.verdicts and not result.verdicts[method].is_killed
 
 
 def is_escape(result: Result) -> bool:
-    """Tell whether what the guard is there to prevent was done, and cut-point let it pass."""
+    """Return whether what the guard is there to prevent was done, and cut-point let it pass."""
     return result.is_unsafe and survives(result, CUT_POINT)
 
 
 def killers(result: Result) -> tuple[str, ...]:
-    """Give the methods that kill a mutant, in their order."""
+    """Return the methods that kill a mutant, in their order."""
     return tuple(method for method in ordered(result.verdicts) if result.verdicts[method].is_killed)
 
 
 def is_equivalent(result: Result) -> bool:
-    """Tell whether a mutant is argued to be equivalent, and nothing says that it isn't."""
+    """Return whether a mutant is argued to be equivalent, and nothing says that it isn't."""
     return bool(result.proof) and not is_refuted(result)
 
 
 def is_refuted(result: Result) -> bool:
-    """Tell whether a mutant is argued to be equivalent, and yet was told from the fix."""
+    """Return whether a mutant is argued to be equivalent, and yet was told from the fix."""
     return bool(result.proof) and bool(killers(result) or result.changes or result.inputs or result.is_unsafe)
 
 
@@ -106,7 +106,7 @@ def ordered(methods: Iterable[str]) -> tuple[str, ...]:
 
 
 def chosen(study: Study, method: str | None, otherwise: str = CUT_POINT) -> str:
-    """Give the method that is asked for; without one a usual one, or the last where that was not tried."""
+    """Return the method that is asked for; without one a usual one, or the last where that was not tried."""
     if method is None:
         return otherwise if otherwise in study.methods or not study.methods else study.methods[-1]
     if method not in study.methods:
@@ -152,7 +152,7 @@ def check(study: Study) -> None:
 
 
 def small_diff(result: Result) -> list[str]:
-    """Give the lines of a diff that go and come, without their surroundings."""
+    """Return the lines of a diff that go and come, without their surroundings."""
     if not result.diff:
         before, after = result.mutant.before.splitlines(), result.mutant.after.splitlines()
         return [*(f"-{line}" for line in before), *(f"+{line}" for line in after)]
@@ -167,12 +167,12 @@ def _is_name(line: str, first: int) -> bool:
 
 
 def place(incident: str, result: Result) -> str:
-    """Give where a mutant is: `refund/guarded.py:9`."""
+    """Return where a mutant is: `refund/guarded.py:9`."""
     return f"{file_of(incident, result.mutant.target.file)}:{result.mutant.line}"
 
 
 def file_of(incident: str, file: str) -> str:
-    """Give the name of a file in a report: below its incident's, and never an absolute path."""
+    """Return the name of a file in a report: below its incident's, and never an absolute path."""
     return f"{incident}/{file.lstrip('/')}"
 
 

@@ -39,7 +39,7 @@ def write_study(study: Study, stream: TextIO, *, quiet: bool = False, survivors:
 
 
 def _listed(study: Study, *, survivors: bool) -> tuple[str, ...]:
-    """Give the methods whose survivors are listed, the one that sees most first."""
+    """Return the methods whose survivors are listed, the one that sees most first."""
     if not study.methods:
         return ()
     most = tallies.chosen(study, None, "widened")

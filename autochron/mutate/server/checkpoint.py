@@ -184,7 +184,7 @@ class Cut:
         self._isolation = isolation
 
     def _is_whole(self) -> bool:
-        """Tell whether a fork made here takes everything with it."""
+        """Return whether a fork made here takes everything with it."""
         asyncio: Any = sys.modules.get("asyncio.events")
         return (
             not self._changed
@@ -251,7 +251,7 @@ class Cut:
 
 
 def _descriptors() -> dict[int, tuple[Any, ...]]:
-    """Give what this process has open, and of files how far it has read or written them, and when they were changed."""
+    """Return what this process has open, and of files how far it has read or written them, and when they were changed."""
     found: dict[int, tuple[Any, ...]] = {}
     for each in map(int, os.listdir("/proc/self/fd")):
         with suppress(OSError):  # that of the folder itself

@@ -69,7 +69,7 @@ class Commands:
             say(self._writing, self._tried(msgspec.json.decode(line, type=Job)))
 
     def _loaded(self) -> Iterator[str]:
-        """Give those of the files that are to be changed which are loaded."""
+        """Yield those of the files that are to be changed which are loaded."""
         for module in list(sys.modules.values()):
             file = getattr(module, "__file__", None)
             if file and os.path.realpath(file) in self._files:
@@ -101,7 +101,7 @@ class Commands:
             has_grown()
 
     def _is_elsewhere(self, name: str) -> bool:
-        """Tell whether a module is a library's, and of none that has a file which is to be changed."""
+        """Return whether a module is a library's, and of none that has a file which is to be changed."""
         top = name.partition(".")[0]
         module = sys.modules.get(top)
         file = getattr(module, "__file__", None) if module is not None else _found(top)

@@ -63,7 +63,7 @@ _VOLATILE = "(differs from run to run)"
 
 
 def longest(most: int) -> float:
-    """Give the seconds that all inputs of a mutant may take: after one that is late it gets no others."""
+    """Return the seconds that all inputs of a mutant may take: after one that is late it gets no others."""
     return CALLS * (most * _EACH + 3 * _SECONDS)
 
 
@@ -83,7 +83,7 @@ class Fix:
 
 
 def _settled(outcome: str, volatile: frozenset[str]) -> str:
-    """Give an outcome without what differs from run to run."""
+    """Return an outcome without what differs from run to run."""
     return json.encode(_without(json.decode(outcome), volatile, "")).decode() if volatile else outcome
 
 
@@ -141,7 +141,7 @@ class Widening:
         self._fix = Fix(fix.outcomes)
 
     def knows(self) -> Knows:
-        """Give the constants of each function, as they go through a pipe."""
+        """Return the constants of each function, as they go through a pipe."""
         return {
             name: [
                 (type(each.value).__name__, str(each.value), each.source)
@@ -151,7 +151,7 @@ class Widening:
         }
 
     def explorer(self, function: Callable[..., Any], name: str, where: str) -> Explorer:
-        """Give what stands in a function's place in one trial; its calls are told by the name, and of which test."""
+        """Return what stands in a function's place in one trial; its calls are told by the name, and of which test."""
         inner = inspect.unwrap(function)
         constants = self._constants.get(inner.__code__.co_qualname, Constants((), ()))
         return Explorer(function, (name, where), constants, self._asked, self._limits, self._fix)
@@ -181,7 +181,7 @@ class Explorer:
         self.outcomes: dict[str, str] = {}
 
     def callable(self) -> Callable[..., Any]:
-        """Give what is called in the function's place."""
+        """Return what is called in the function's place."""
         function = self._function
         if inspect.iscoroutinefunction(function):
 
@@ -262,7 +262,7 @@ class Explorer:
                 break
 
     def _row(self, tried: Sequence[Candidate]) -> list[str]:
-        """Give what each input gives, one after the other in one fork; after one that ends it, in another."""
+        """Return what each input gives, one after the other in one fork; after one that ends it, in another."""
         found: list[str] = []
         for _ in range(_ENDS):
             found += self._in_row(tried[len(found) :])
@@ -271,7 +271,7 @@ class Explorer:
         return found
 
     def _in_row(self, tried: Sequence[Candidate]) -> list[str]:
-        """Give what each gives, up to the first from which nothing comes."""
+        """Return what each gives, up to the first from which nothing comes."""
         limits = self._limits._replace(seconds=self._limits.seconds + _EACH * len(tried))
 
         def work(tell: Callable[[bytes], None]) -> bytes:

@@ -51,7 +51,7 @@ class Once(Trials):
         return True
 
     def said(self) -> Reply:
-        """Give the reply; that the tests could not be collected is one, too."""
+        """Return the reply; that the tests could not be collected is one, too."""
         if self.reply is not None:
             return self.reply
         said = self._fault or "the tests can't be collected"
@@ -161,7 +161,7 @@ def nurse(nursed: Nursed, serve: Callable[[Channel], None]) -> int:
 
 
 def imports_of(folder: str) -> set[str]:
-    """Give what the files of a folder import from elsewhere, as they say it at their top."""
+    """Return what the files of a folder import from elsewhere, as they say it at their top."""
     found: set[str] = set()
     own = {entry.name.removesuffix(".py") for entry in os.scandir(folder)}
     for entry in os.scandir(folder):

@@ -19,14 +19,14 @@ _NOT_COMPARED = frozenset({"model", "ambient"})
 
 
 def given_by(play: Replayer, where: str) -> Iterator[Given]:
-    """Give what the live crossings of a replay gave, in order of start; `where` is put behind each address."""
+    """Yield what the live crossings of a replay gave, in order of start; `where` is put behind each address."""
     for each in play.face.crossings:
         if each.live and each.kind not in _NOT_COMPARED:
             yield Given(each.address + where, shown(each.replayed.envelope))
 
 
 def recorded_of(play: Replayer, where: str) -> Iterator[Given]:
-    """Give what the crossings gave that are live here, when they were recorded."""
+    """Yield what the crossings gave that are live here, when they were recorded."""
     record, plan = play.face.planned()
     for each in record:
         if plan.is_live(each) and each.kind not in _NOT_COMPARED:
@@ -34,7 +34,7 @@ def recorded_of(play: Replayer, where: str) -> Iterator[Given]:
 
 
 def shown(envelope: Envelope) -> str:
-    """Give an outcome as JSON, with what the call changed in its arguments."""
+    """Return an outcome as JSON, with what the call changed in its arguments."""
     outcome = envelope.outcome
     if isinstance(outcome, Streamed):
         tree: dict[str, Any] = {"items": [_tree(each) for each in outcome.items], **_end(outcome.end)}
@@ -46,7 +46,7 @@ def shown(envelope: Envelope) -> str:
 
 
 def of_call(value: Any, error: BaseException | None, changed: Any = None) -> str:
-    """Give what a call gave, in the same form."""
+    """Return what a call gave, in the same form."""
     how, given = ("returned", value) if error is None else ("raised", error)
     tree = {how: _tree(codec.encode(given).body)}
     if changed is not None:

@@ -23,7 +23,7 @@ def imported(work: Callable[[], object], before: set[str]) -> dict[str, str]:
 
 
 def file_of(module: str) -> str:
-    """Give the file of a module that is loaded; empty where it has none."""
+    """Return the file of a module that is loaded; empty where it has none."""
     file = getattr(sys.modules.get(module), "__file__", None)
     return file if isinstance(file, str) else ""
 
@@ -49,5 +49,5 @@ def warm(play: Replayer) -> None:
 
 
 def words_of(asked: Asked) -> list[str]:
-    """Give what pytest is told."""
+    """Return what pytest is told."""
     return ["-q", "-s", "--no-header", "-p", "no:cacheprovider", "-W", "ignore", *asked.paths]

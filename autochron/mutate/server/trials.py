@@ -228,7 +228,7 @@ class Trials:
         )
 
     def _files(self) -> dict[str, str]:
-        """Give the files of the project that were loaded, each with its digest."""
+        """Return the files of the project that were loaded, each with its digest."""
         home = os.path.realpath(self._asked.folder)
         roots = {home, *(os.path.realpath(play.root) for play in self._plays)}
         paths = {
@@ -246,7 +246,7 @@ class Trials:
         return {os.path.relpath(path, home).replace(os.sep, "/"): digest_of(path) for path in sorted(found)}
 
     def _targets(self) -> tuple[Target, ...]:
-        """Give what is mutated: what is asked for, else what the tests swap in, else the live tools of the record."""
+        """Return what is mutated: what is asked for, else what the tests swap in, else the live tools of the record."""
         if self._asked.targets:
             return self._asked.targets
         found: dict[Target, None] = {}
@@ -311,7 +311,7 @@ class Trials:
         return os.path.realpath(os.path.join(self._asked.folder, target.file))
 
     def _found(self, target: Target) -> Iterator[FunctionType]:
-        """Give the functions that have a target's code, wherever they are held."""
+        """Yield the functions that have a target's code, wherever they are held."""
         path = self._path(target)
         if not os.path.isfile(path):
             files = [each for each in os.listdir(self._asked.folder) if each.endswith(".py")]
@@ -357,7 +357,7 @@ class Trials:
         self._run()
 
     def _cuts_alike(self, first: Reply) -> bool:
-        """Tell whether trials can go on from the cut, and the fix gives there what it gives in a whole run."""
+        """Return whether trials can go on from the cut, and the fix gives there what it gives in a whole run."""
         if not self._is_set_up or not all(play.face.is_swapping for play in self._plays):
             return False
         try:
@@ -505,7 +505,7 @@ _QUIET = frozenset(
 
 
 def _is_plain(item: pytest.Item) -> bool:
-    """Tell whether a test is set up without any code but pytest's and ours: no fixture of others, no hook of theirs."""
+    """Return whether a test is set up without any code but pytest's and ours: no fixture of others, no hook of theirs."""
     fixtures = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", None)
     function = getattr(item, "obj", None)
     if (
@@ -528,7 +528,7 @@ def _module_of(plugin: object) -> str:
 
 
 def limits_of(asked: Asked, fix: Reply) -> Limits:
-    """Give what a trial may take, from what the fix takes; other inputs have limits of their own."""
+    """Return what a trial may take, from what the fix takes; other inputs have limits of their own."""
     if asked.server == "widen":
         return Limits(
             (asked.timeout or max(_LEAST, _TIMES * fix.seconds)) + longest(asked.inputs), asked.memory
@@ -562,7 +562,7 @@ def _play_of(item: pytest.Item) -> Replayer:
 
 
 def _swaps_of(play: Replayer) -> dict[str, str]:
-    """Give what a test swaps by name, with whole paths."""
+    """Return what a test swaps by name, with whole paths."""
 
     def whole(name: str) -> str:
         module, _, qualname = name.rpartition(":")
@@ -626,7 +626,7 @@ def settled(job: Job, work: Callable[[], Reply], limits: Limits) -> Reply:
 
 
 def reply_of(job: Job, ended: Ended, limits: Limits, began: int) -> Reply:
-    """Give the reply that a fork has written, or say how it ended instead."""
+    """Return the reply that a fork has written, or say how it ended instead."""
     took = (unpatched.perf_counter_ns() - began) / 1e9
     kind, said = _told(ended, limits)
     if ended.is_whole:

@@ -1,4 +1,4 @@
-"""Names of modules and functions that the code and the project's settings hold as text: each of them is there."""
+"""Texts in the source: dotted names that it holds as text resolve, and docstrings begin as the standard library's do."""
 
 import ast
 import importlib
@@ -82,3 +82,23 @@ def braces(pattern):
     if match is None:
         return [pattern]
     return [pattern.replace(match[0], each) for each in match[1].split(",")]
+
+
+def docstrings(file):
+    """Yield the docstrings of a module, its classes and functions, with their lines."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        body = getattr(node, "body", None)
+        for each in body if isinstance(body, list) else ():
+            if isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant):
+                yield each.lineno, each.value.value
+
+
+def test_no_docstring_begins_with_give_or_tell():
+    """Return, yield, report and check are the words of the standard library."""
+    found = [
+        f"{file.relative_to(ROOT)}:{line}"
+        for file in sorted((ROOT / "autochron").rglob("*.py"))
+        for line, text in docstrings(file)
+        if isinstance(text, str) and re.match(r"(?:Give|Tell)s?\b", text)
+    ]
+    assert found == []
