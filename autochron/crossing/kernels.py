@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from autochron._runtime import unpatched
 from autochron.crossing.kernel import BUSY, Kernel
-from autochron.crossing.lanes import CURRENT, Root, is_paused
+from autochron.crossing.lanes import CURRENT, is_paused
 from autochron.weaving.gate import Point
 
 
@@ -145,8 +145,3 @@ class Part:
             hear(value)
         finally:
             BUSY.discard(ident)
-
-
-def base_of(current: Any, main: Root) -> Any:
-    """Return what is current in a session's own trace: where another one is under way, the ground of that."""
-    return current if current is not None and current.root.kernel is main.kernel else main

@@ -309,16 +309,6 @@ def screened_snapshot(value: Any) -> bytes:
         return _encode_walked(value)
 
 
-def canonical_value(value: Any) -> bytes:
-    """Write one value."""
-    try:
-        return _encode(value)
-    except Exception as error:
-        if is_interruption(error):
-            raise
-        return _encode_walked(value)
-
-
 def _walked(value: Any) -> bytes:
     """Write a value by way of the walk; raises TooLargeError."""
     try:

@@ -123,7 +123,6 @@ class Log:
         self._elsewhere: dict[int, Replayed] = {}
         """Those of other processes that did not go as they were recorded."""
         self._kept: list[int] = []
-        self._extra: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self._order)

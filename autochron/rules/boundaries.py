@@ -20,7 +20,6 @@ _KEYS = (
 _META_KEYS = ("model", "sampling", "usage", "tools", "sdk")
 _META_ROOTS = ("request", "response", "path", "input", "outcome")
 _CODECS = ("auto", "http", "value", "channel")
-_TITLE = "[[boundary]]"
 
 
 def read_boundaries(table: Table, pack: str | None = None) -> list[BoundaryRule]:
