@@ -57,11 +57,11 @@ def incident(arguments: list[str]) -> int:
         )
     from autochron._runtime.progress import counted_on
     from autochron.incident import create, trial
+    from autochron.replaying.command_trust import refuse_foreign
     from autochron.report.incidents import write_incident
     from autochron.report.tree import draw_trace
     from autochron.reproduction.baseline import Baseline
-    from autochron.session.snapshot_places import snapshot_places
-    from autochron.session.trust import refuse_foreign
+    from autochron.reproduction.snapshot_places import snapshot_places
 
     reference, folder = words
     store = parsed.values.get("--store")

@@ -38,8 +38,8 @@ from autochron.program.main_module import Program
 from autochron.program.replay import enter_folder, load_record
 from autochron.program.run import Options
 from autochron.project import read_source
+from autochron.replaying.command_trust import refuse_foreign
 from autochron.replaying.plan import FULL
-from autochron.session.trust import refuse_foreign
 
 _UNORDERED: tuple[Category, ...] = ("set-order", "identity")
 _LEAST = 5.0

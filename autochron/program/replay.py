@@ -23,15 +23,15 @@ from autochron.model import Command, ReplaySummary, Rules, Severity
 from autochron.program.main_module import Program, end_process, say_exit
 from autochron.program.run import Options, weave_into
 from autochron.redaction.redactor import Redactor
+from autochron.replaying.command_trust import refuse_foreign
+from autochron.replaying.environment import PLACES, PLAN, REPORT, SCRATCH
 from autochron.replaying.plan import plan_for, read_plan
+from autochron.reproduction.snapshot_places import snapshot_places
 from autochron.rules.loading import load_rules
 from autochron.session.capture import Capture
 from autochron.session.record_context import refuse_unwoven
-from autochron.session.replay_environment import PLACES, PLAN, REPORT, SCRATCH
 from autochron.session.replaying import Replaying, StateScope
-from autochron.session.snapshot_places import snapshot_places
 from autochron.session.swap import swaps_for, with_swaps
-from autochron.session.trust import refuse_foreign
 from autochron.store import open_store
 
 if TYPE_CHECKING:

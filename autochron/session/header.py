@@ -12,7 +12,7 @@ from autochron._runtime.unpatched import os
 from autochron.model import UNTESTED, Command, Footer, Header, RedactRule, Rules, Unwoven
 from autochron.recording.versions import version_of
 from autochron.redaction.redactor import Redactor
-from autochron.session.trust import seal
+from autochron.replaying.command_trust import seal
 from autochron.store.ids import new_id
 
 _PYTHON = ".".join(str(part) for part in sys.version_info[:3])

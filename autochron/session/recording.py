@@ -658,7 +658,9 @@ class Recording(Session):
             return (), ()
         declined: frozenset[str] = frozenset()
         if self._has_seen_all(ending):
-            from autochron.session.declined import declined_tools  # lazy: most runs answer every call
+            from autochron.diagnostics.declined_calls import (
+                declined_tools,  # lazy: most runs answer every call
+            )
 
             open_names = {each.what.partition("[")[0] for each in tuple(self._noted) if each.slug == "open"}
             asked = [each for each in missing if each.name not in open_names]

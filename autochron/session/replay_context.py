@@ -17,10 +17,10 @@ from autochron.model import Divergence, Finding, Rules, Trace
 from autochron.ports import Record, Store
 from autochron.redaction.redactor import Redactor
 from autochron.replaying.plan import plan_for, split_address
+from autochron.reproduction.snapshot_places import snapshot_places
 from autochron.session.record_context import refuse_second, refuse_unwoven, rules_for, store_for
 from autochron.session.replayed_view import Called, Crossings, ReplayedCrossing, crossing_at, gathered
 from autochron.session.replaying import SHORT, Replaying, StateScope
-from autochron.session.snapshot_places import snapshot_places
 from autochron.session.swap import swaps_for, with_swaps
 from autochron.store import open_store
 from autochron.store.whole import WholeRecord

@@ -18,6 +18,9 @@ from autochron.errors import UnwovenToolError
 from autochron.instrument.activation import Activation
 from autochron.isolation import denials, network, sqlite
 from autochron.isolation.background import senders
+from autochron.isolation.effect_rules import AllowedEffects
+from autochron.isolation.refusals import Refusals, innermost, is_live
+from autochron.isolation.replayed_effects import ReplayedEffects
 from autochron.model import VALUE, Evidence, ReplaySummary
 from autochron.redaction.redactor import Redactor
 from autochron.replaying.child_reports import Report, Told, read_lanes
@@ -34,11 +37,8 @@ from autochron.session.children import (
     strangers,
     takes_part,
 )
-from autochron.session.effect_rules import AllowedEffects
 from autochron.session.header import other_versions
-from autochron.session.refusing import Refusals, innermost, is_live
 from autochron.session.replay_dir import ReplayFolder
-from autochron.session.replayed_effects import ReplayedEffects
 from autochron.session.session import Session
 from autochron.session.swap import Swap, Swapping
 from autochron.weaving import gate

@@ -16,9 +16,9 @@ from autochron._runtime.unpatched import os
 from autochron.crossing.processes import VARIABLE
 from autochron.errors import InconclusiveError, UsageError
 from autochron.model import Replayed, ReplaySummary, Trace
-from autochron.session.replay_environment import PLACES, PLAN, REPORT, SCRATCH
+from autochron.replaying.command_trust import digest_of
+from autochron.replaying.environment import PLACES, PLAN, REPORT, SCRATCH
 from autochron.session.replayed_view import Crossings, gathered
-from autochron.session.trust import digest_of
 from autochron.store.tracefile import write_trace
 
 LIMIT = "AUTOCHRON_LIMIT"

@@ -8,7 +8,7 @@ import sys
 from typing import NamedTuple
 
 from autochron.model import Command
-from autochron.session.trust import digest_of
+from autochron.replaying.command_trust import digest_of
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TIMEOUT = 60

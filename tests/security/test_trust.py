@@ -11,8 +11,8 @@ import pytest
 from msgspec import structs
 
 from autochron.errors import UntrustedTraceError
+from autochron.replaying.command_trust import refuse_foreign
 from autochron.rules.loading import load_rules
-from autochron.session.trust import refuse_foreign
 from autochron.store.tracefile import read_trace, write_trace
 from tests.cli.processes import autochron, environment, write
 from tests.incidents.verdicts import PLUGINS

@@ -14,9 +14,9 @@ from autochron.project import function_of_project
 if TYPE_CHECKING:
     from autochron.effects.live_state import LiveState
     from autochron.effects.outside import Difference, OutsideEffects
+    from autochron.isolation.effect_rules import AllowedEffects
     from autochron.model import Footer
     from autochron.project import Project
-    from autochron.session.effect_rules import AllowedEffects
 
 
 class ReplayedEffects:

@@ -12,9 +12,9 @@ from autochron.effects.undisturbed import is_busy
 from autochron.errors import DeniedError, NetworkRefusedError
 from autochron.isolation import denials
 from autochron.isolation.background import SENDERS, is_telemetry
+from autochron.isolation.effect_rules import AllowedEffects
 from autochron.project import line_of_project
 from autochron.replaying.running import Running
-from autochron.session.effect_rules import AllowedEffects
 
 if TYPE_CHECKING:
     from collections.abc import Callable
