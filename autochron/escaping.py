@@ -73,8 +73,12 @@ def toml_string(text: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Write a piece of a paragraph, a heading, an item or a cell, on one line: nothing in it is markup."""
-    return _NUMBER_IN_MARKDOWN.sub(r"\1\\\2", _SPECIAL_IN_MARKDOWN.sub(r"\\\g<0>", visible(text)))
+    """Write a piece of a paragraph, a heading, an item or a cell, on one line: nothing in it is markup.
+
+    Spaces in front are left out: four of them begin a block of code.
+    """
+    shown = visible(text).lstrip(" ")
+    return _NUMBER_IN_MARKDOWN.sub(r"\1\\\2", _SPECIAL_IN_MARKDOWN.sub(r"\\\g<0>", shown))
 
 
 def markdown_code(text: str) -> str:

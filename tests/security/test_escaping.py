@@ -72,6 +72,10 @@ def test_markdown_text_is_no_markup(text):
     assert alone.other == []
 
 
+def test_markdown_text_with_spaces_in_front_is_no_block_of_code():
+    assert rendered(f"- {escaping.markdown_text('     text')}\n", "ul", "li", "p").other == []
+
+
 @with_hostile
 def test_markdown_code_is_one_span(text):
     text = well_formed(text)
