@@ -17,13 +17,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from autochron._runtime.unpatched import os
+from autochron.crossing.lane_hooks import MethodHook, Wrap
 from autochron.crossing.lanes import (
     CHILD,
     CURRENT,
     QUIET,
-    MethodHook,
     Root,
-    Wrap,
     is_paused,
     label_of,
     spawn,

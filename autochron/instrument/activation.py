@@ -11,7 +11,7 @@ from autochron import __version__
 from autochron._runtime.finalization import keep_modules_at_exit
 from autochron._runtime.unpatched import os
 from autochron.crossing import processes
-from autochron.crossing.lanes import LaneHooks
+from autochron.crossing.lane_hooks import LaneHooks
 from autochron.crossing.processes import ProcessHooks
 from autochron.instrument.code_runners import RUNNERS, Runners
 from autochron.instrument.decorators import marked

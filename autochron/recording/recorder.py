@@ -17,7 +17,8 @@ from autochron._runtime.lazy import late_modules
 from autochron._runtime.signals import is_interruption
 from autochron._runtime.unpatched import getframe
 from autochron.crossing.kernel import Crossing
-from autochron.crossing.lanes import CURRENT, Root, note_waiting
+from autochron.crossing.lane_order import note_waiting
+from autochron.crossing.lanes import CURRENT, Root
 from autochron.model import Closed, Raised, Returned
 
 if TYPE_CHECKING:

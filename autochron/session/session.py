@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from autochron.crossing import lanes, processes
+from autochron.crossing import lane_hooks, processes
 from autochron.crossing.kernel import BUSY, Kernel, is_inside
 from autochron.crossing.lanes import CURRENT, HELD, MAIN, Remote
 from autochron.envelope import types
@@ -86,7 +86,7 @@ class Session:
         self.kernel.pass_in = self.activation.planner.passing.weave
         self._token = CURRENT.set(self.kernel.base)
         handler_of_all = self.over(self.kernel)
-        lanes.carry(handler_of_all.current)
+        lane_hooks.carry(handler_of_all.current)
         network.watch(self.on_network, self.on_exec, self.activation.runners.note, more=self.watched)
         if self.children is not None:
             self.children.begin()
@@ -111,7 +111,7 @@ class Session:
         self._token = None
         CURRENT.set(self.kernel.base)
         handler_of_all = self.over(self.kernel)
-        lanes.carry(handler_of_all.current)
+        lane_hooks.carry(handler_of_all.current)
         gate.switch_on(handler_of_all)
 
     def over(self, kernel: Kernel) -> Kernel | Kernels | Swapping:
@@ -131,7 +131,7 @@ class Session:
         """Stop in a forked process: it is about to be replaced, or its crossings would take the parent's places."""
         gate.switch_off()
         network.watch(None, None)
-        lanes.carry(None)
+        lane_hooks.carry(None)
         if self.children is not None:
             processes.attend(None)
 
@@ -139,7 +139,7 @@ class Session:
         """Take the handler out of force."""
         gate.switch_off()
         network.watch(None, None)
-        lanes.carry(None)
+        lane_hooks.carry(None)
         if self.children is not None:
             self.children.end()
         self.kernel.base.kernel = None  # nothing holds the other in a ring: what is let go is free at once

@@ -47,7 +47,7 @@ _PASSING = STAND_INS | frozenset(
         "autochron.crossing.adapters",
         "autochron.crossing.iterators",
         "autochron.crossing.kernel",
-        "autochron.crossing.lanes",
+        "autochron.crossing.lane_hooks",
         "autochron.crossing.streams",
         "autochron.isolation.denials",
         "autochron.isolation.event_loops",
