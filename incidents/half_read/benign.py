@@ -4,7 +4,7 @@ from tools import ready as decide
 
 
 def ready(name, arguments, ended):
-    """Return whether a call can be made."""
+    """Tell whether a call can be made."""
     if ended:
         return decide(name, arguments, ended)
     reason = "the model has not come to the end of this call"

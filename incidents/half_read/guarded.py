@@ -4,7 +4,7 @@ from tools import ready as decide
 
 
 def ready(name, arguments, ended):
-    """Return whether a call can be made."""
+    """Tell whether a call can be made."""
     if not ended:
         return {"status": "blocked", "blocked": True, "reason": f"{name} is still being written"}
     return decide(name, arguments, ended)

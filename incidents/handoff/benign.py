@@ -5,7 +5,7 @@ from tools import give_credit as give
 
 
 def give_credit(customer_id: str, order_id: str, amount_cents: int) -> dict:
-    """Return a customer credit for what was paid."""
+    """Give a customer credit for what was paid."""
     order = ORDERS[order_id]
     if amount_cents <= order["paid_cents"]:
         return give(customer_id, order_id, amount_cents)

@@ -5,7 +5,7 @@ from tools import give_credit as give
 
 
 def give_credit(customer_id: str, order_id: str, amount_cents: int) -> dict:
-    """Return a customer credit for what was paid."""
+    """Give a customer credit for what was paid."""
     paid_cents = ORDERS[order_id]["paid_cents"]
     if amount_cents > paid_cents:
         return {

@@ -29,7 +29,7 @@ async def _screen(payee):
 
 
 async def balance_of(account):
-    """Return what an account holds."""
+    """Tell what an account holds."""
     return {"account": account, **_account(account)}
 
 

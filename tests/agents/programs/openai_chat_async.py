@@ -14,7 +14,7 @@ async def weather(city):
 
 
 async def news(city):
-    """Return what is new in a city."""
+    """Tell what is new in a city."""
     await asyncio.sleep(random.random() / 200)
     return (city, random.choice(["a parade", "a strike", "nothing"]))
 

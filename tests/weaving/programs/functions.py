@@ -20,7 +20,7 @@ def plain():
 
 
 def documented(a: int, b: "str" = "b") -> tuple:
-    """Return both."""
+    """Give both."""
     return a, b
 
 
