@@ -129,7 +129,7 @@ def run_recorded(
     recording.hear()
     recording.unseen = capture.unseen
     if capture.output.kind:
-        recording.recorder.position = capture.output.position
+        recording.recorder.stdio.position = capture.output.position
     recording.begin()
     if options.watch:
         recording.watch()
@@ -187,7 +187,7 @@ class _Ending:
             self._flush_fork(status)
         if self._done or unpatched.getpid() != self._process:
             return
-        self.recording.flush(status, self.capture.said(self.recording.recorder.said_during))
+        self.recording.flush(status, self.capture.said(self.recording.recorder.stdio.said_during))
         if status == 0 and self._only_failed:
             self.recording.drop()
 
@@ -214,7 +214,7 @@ class _Ending:
         self.capture.stop()
         if self.recording.watching is not None:
             self.recording.watching.end()
-        said = self.capture.said(self.recording.recorder.said_during)
+        said = self.capture.said(self.recording.recorder.stdio.said_during)
         self.capture.let_go()
         refusal = self.recording.activation.cache_refusal
         if refusal:

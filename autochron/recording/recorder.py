@@ -7,19 +7,18 @@ counted as lost.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from autochron._runtime import unpatched
-from autochron._runtime.bare import identity
 from autochron._runtime.lazy import late_modules
 from autochron._runtime.signals import is_interruption
 from autochron._runtime.unpatched import getframe
 from autochron.crossing.kernel import Crossing
 from autochron.crossing.lane_order import note_waiting
-from autochron.crossing.lanes import CURRENT, Root
+from autochron.crossing.lanes import Root
 from autochron.model import Closed, Raised, Returned
+from autochron.recording.stdio_notes import StdioNotes
 
 if TYPE_CHECKING:
     from autochron import inputs as call_inputs
@@ -30,9 +29,9 @@ if TYPE_CHECKING:
     from autochron.inputs import Inputs
     from autochron.model import BoundaryRule
     from autochron.ports import Serving
-    from autochron.recording import aliases, changes, drafts, named_globals, weak_values
+    from autochron.recording import aliases, changes, drafts, exchange_tokens, named_globals, weak_values
     from autochron.recording.changes import Watch
-    from autochron.recording.drafts import Draft, Print
+    from autochron.recording.drafts import Draft
 else:
     late_modules(
         globals(),
@@ -44,6 +43,7 @@ else:
         "autochron.recording.aliases",
         "autochron.recording.changes",
         "autochron.recording.drafts",
+        "autochron.recording.exchange_tokens",
         "autochron.recording.named_globals",
         "autochron.recording.weak_values",
         call_inputs="autochron.inputs",
@@ -63,21 +63,10 @@ class Recorder:
         self._submit = submit
         self._problem = problem
         self._open: dict[int, Crossing] = {}
+        self.stdio = StdioNotes(self._open)
         self.lost = 0
-        self._prints = 0
-        """How often anything was printed."""
-        self._latest = 0
-        """The crossing that began last."""
         self.outside: OutsideEffects | None = None
         """Who tells what boundaries change from what is changed outside of them; None where nothing was."""
-        self.heard = identity(sys.stdout)
-        """The stream whose prints are told, where any are; by its `id`, for who holds it keeps Python from flushing it."""
-        self.listen: Callable[[Callable[[str], None]], Callable[[], None]] | None = None
-        """Has prints into the stream that stands in its place told, too; gives the undo."""
-        self.position: Callable[[], int] | None = None
-        """Returns how much was written to the descriptor of standard output so far; None where that is not known."""
-        self.said_during: list[tuple[int, int, int]] = []
-        """From where to where that grew while a tool ran, with its `seq`."""
         self.weigh: Callable[[int], None] | None = None
         """Told how many bytes a large draft has, before it is submitted; None where nothing waits to be written."""
         self._lock = unpatched.RLock()
@@ -90,9 +79,10 @@ class Recorder:
             self._tell_outside(self.outside.crossing_began)
         draft = crossing.record = drafts.Draft(_now(), arguments)
         self._open[crossing.seq] = crossing
-        self._latest = crossing.seq
-        if crossing.boundary.is_tool and (self.position is not None or identity(sys.stdout) != self.heard):
-            self._attend_to_output(draft)
+        stdio = self.stdio
+        stdio.latest = crossing.seq
+        if crossing.boundary.is_tool and stdio.needs_attention():
+            stdio.attend(draft)
         root = crossing.root
         if root.is_ordered:
             _note_order(root, draft)
@@ -126,13 +116,6 @@ class Recorder:
         except Exception as error:
             self._failed(crossing, error)
         return None
-
-    def _attend_to_output(self, draft: Draft) -> None:
-        draft.is_attended = True
-        if self.position is not None:
-            draft.position = self.position()
-        if self.listen is not None and identity(sys.stdout) != self.heard:
-            draft.undo = self.listen(self.printed)
 
     def _note_arguments(self, crossing: Crossing, draft: Draft, inputs: Inputs) -> None:
         """Note those that are the input, and watch all."""
@@ -268,31 +251,6 @@ class Recorder:
                 raise
             self._fault(crossing, error)
 
-    def printed(self, text: str, *, is_written: bool = False) -> None:
-        """Note what is printed inside crossings that a replay serves: it is printed again with them."""
-        self._prints += 1
-        for draft in self._drafts_around():
-            if draft.prints is None:
-                draft.prints = []
-                draft.is_attended = True
-            draft.prints.append(drafts.Print(draft.items, text, self._prints, self._latest, is_written))
-
-    def taken(self, kind: str, count: int) -> None:
-        """Note how much is taken from standard input inside crossings: where one is served, as much is taken again."""
-        for draft in self._drafts_around():
-            draft.taken = [*(draft.taken or ()), (kind, count)]
-
-    def _drafts_around(self) -> Iterator[Draft]:
-        """Yield the drafts of the open crossings around what runs now, but for those whose bodies run on replay."""
-        current = CURRENT.get(None)
-        crossing = current if type(current) is Crossing else getattr(current, "parent", None)
-        while crossing is not None:
-            draft = crossing.record
-            # Also of one that is left to its exchanges: it may come to have none.
-            if type(draft) is drafts.Draft and not crossing.done and not crossing.boundary.runs:
-                yield draft
-            crossing = crossing.parent
-
     def substituted(self, crossing: Crossing, argument: Any) -> Any:
         """Note the argument that is the outcome, before the body can change it."""
         if crossing.seq in self._open:
@@ -413,7 +371,7 @@ class Recorder:
         if type(current) is not Crossing or current.handler is not self or not _keeps_exchanges(current):
             return None
         if current.record is None:  # it has ended and is written: what was started in it goes on
-            return PASSING
+            return exchange_tokens.PASSING
         try:
             wire = point.transport.sent(point.parameters, arguments)
             draft: Draft = current.record
@@ -421,7 +379,7 @@ class Recorder:
             if wires is None:
                 wires = draft.wires = []
             if any(_is_sending(each) and each.door is not wire.door for each in wires):
-                return PASSING  # one client sends through another: it is one request
+                return exchange_tokens.PASSING  # one client sends through another: it is one request
             if wires and wires[-1].failed() and wires[-1].same_request(wire):
                 wire.attempts = wires[-1].attempts + 1
                 wires[-1] = wire
@@ -432,7 +390,7 @@ class Recorder:
                 raise
             self._fault(current, error)
             return None
-        return Request(self, current, wire)
+        return exchange_tokens.Request(current, wire, self.wire_ended, self._fault)
 
     def wire_ended(self, crossing: Crossing) -> None:
         """Note that a body was read to its end, or let go."""
@@ -542,7 +500,9 @@ class Recorder:
             self._say_late(crossing)
         draft.arguments, draft.watch = (), None  # as `let_go` does
         if draft.is_attended:
-            self._finish_attended(crossing, draft)
+            if crossing.root.task is not None:
+                note_waiting(crossing.root)
+            self.stdio.finish(crossing, draft)
         if self.weigh is not None and (size := draft.size) > HEAVY:
             self.weigh(size)
         draft.waiting += 1  # as `_hand_over` does
@@ -551,30 +511,6 @@ class Recorder:
     def _hand_over(self, crossing: Crossing, draft: Draft) -> None:
         draft.waiting += 1
         self._submit(crossing)
-
-    def _finish_attended(self, crossing: Crossing, draft: Draft) -> None:
-        if crossing.root.task is not None:
-            note_waiting(crossing.root)
-        if draft.undo is not None:
-            draft.undo()
-            draft.undo = None
-        if draft.prints:
-            draft.are_mixed = self._are_mixed(crossing, draft.prints)
-        if draft.position >= 0 and self.position is not None and not draft.streamed:
-            now = self.position()
-            if now != draft.position:
-                self.said_during.append((draft.position, now, crossing.seq))
-
-    def _are_mixed(self, crossing: Crossing, prints: list[Print]) -> bool:
-        """Return whether others printed since a crossing's first print, or may do so that run beside it."""
-        if self._prints - prints[0].number + 1 != len(prints):
-            return True
-        around = set()
-        above: Any = crossing
-        while above is not None:
-            around.add(above.seq)
-            above = above.parent
-        return any(seq not in around for seq in list(self._open))
 
     def _begin_stream(self, crossing: Crossing, draft: Draft) -> None:
         draft.streamed = True
@@ -647,59 +583,3 @@ def _is_held(crossing: Crossing, draft: Draft) -> bool:
 def _keeps_exchanges(crossing: Crossing) -> bool:
     rule = crossing.rule
     return rule.kind == "model" and rule.codec != "value"
-
-
-class Request:
-    """The token of one request inside a model crossing."""
-
-    __slots__ = ("_crossing", "_recorder", "_wire")
-
-    def __init__(self, recorder: Recorder, crossing: Crossing, wire: Wire) -> None:
-        self._recorder = recorder
-        self._crossing = crossing
-        self._wire = wire
-
-    def returned(self, response: Any) -> Any:
-        """Note the response, and listen to its body."""
-        try:
-            self._wire.door.attend(
-                self._wire, response, lambda _wire: self._recorder.wire_ended(self._crossing)
-            )
-        except Exception as error:
-            if is_interruption(error):
-                raise
-            self._recorder._fault(self._crossing, error)  # noqa: SLF001 - its own token
-        return response
-
-    def raised(self, error: BaseException) -> None:
-        """Note what the transport raised."""
-        self._wire.error = error
-        self._wire.closed = True
-
-    def yielded(self, item: Any) -> None:
-        """Nothing: a request is no stream."""
-
-    def resumed(self, sent: Any = None, thrown: BaseException | None = None) -> None:
-        """Nothing: a request is no stream."""
-
-
-class Passing:
-    """The token of a call of which nothing is noted."""
-
-    __slots__ = ()
-
-    def returned(self, value: Any) -> Any:
-        """Hand on what it gave."""
-        return value
-
-    def raised(self, error: BaseException) -> None:
-        """Nothing: it is told of elsewhere."""
-
-    def yielded(self, item: Any) -> None:
-        """Nothing: a request is no stream."""
-
-    def resumed(self, sent: Any = None, thrown: BaseException | None = None) -> None:
-        """Nothing: a request is no stream."""
-
-
-PASSING = Passing()

@@ -309,16 +309,16 @@ class Recording(Session):
 
     def printed(self, text: str, *, is_written: bool = False) -> None:
         """Note what is printed, or written by `os.write`; a forked process has another recorder."""
-        self.recorder.printed(text, is_written=is_written)
+        self.recorder.stdio.printed(text, is_written=is_written)
 
     def hear(self) -> None:
         """Have told what is printed inside crossings also where another stream stands in the place of standard output."""
-        self.recorder.heard = identity(sys.stdout)
-        self.recorder.listen = listen_to_prints_anywhere
+        self.recorder.stdio.heard = identity(sys.stdout)
+        self.recorder.stdio.listen = listen_to_prints_anywhere
 
     def taken(self, kind: str, count: int) -> None:
         """Note how much is taken from standard input."""
-        self.recorder.taken(kind, count)
+        self.recorder.stdio.taken(kind, count)
 
     def take_no_time(self) -> None:
         """Let nothing wait from now on: who started this process may kill it as soon as it has what it asked for."""

@@ -1,0 +1,73 @@
+"""Tokens of requests that an HTTP client makes inside a model crossing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from autochron._runtime.signals import is_interruption
+
+if TYPE_CHECKING:
+    from autochron.crossing.kernel import Crossing
+    from autochron.http.exchange import Wire
+
+
+class Request:
+    """The token of one request inside a model crossing."""
+
+    __slots__ = ("_crossing", "_ended", "_fault", "_wire")
+
+    def __init__(
+        self,
+        crossing: Crossing,
+        wire: Wire,
+        ended: Callable[[Crossing], None],
+        fault: Callable[[Crossing, Exception], None],
+    ) -> None:
+        self._crossing = crossing
+        self._wire = wire
+        self._ended = ended
+        self._fault = fault
+
+    def returned(self, response: Any) -> Any:
+        """Note the response, and listen to its body."""
+        try:
+            self._wire.door.attend(self._wire, response, lambda _wire: self._ended(self._crossing))
+        except Exception as error:
+            if is_interruption(error):
+                raise
+            self._fault(self._crossing, error)
+        return response
+
+    def raised(self, error: BaseException) -> None:
+        """Note what the transport raised."""
+        self._wire.error = error
+        self._wire.closed = True
+
+    def yielded(self, item: Any) -> None:
+        """Nothing: a request is no stream."""
+
+    def resumed(self, sent: Any = None, thrown: BaseException | None = None) -> None:
+        """Nothing: a request is no stream."""
+
+
+class Passing:
+    """The token of a call of which nothing is noted."""
+
+    __slots__ = ()
+
+    def returned(self, value: Any) -> Any:
+        """Hand on what it gave."""
+        return value
+
+    def raised(self, error: BaseException) -> None:
+        """Nothing: it is told of elsewhere."""
+
+    def yielded(self, item: Any) -> None:
+        """Nothing: a request is no stream."""
+
+    def resumed(self, sent: Any = None, thrown: BaseException | None = None) -> None:
+        """Nothing: a request is no stream."""
+
+
+PASSING = Passing()
