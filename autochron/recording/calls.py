@@ -21,7 +21,7 @@ from autochron.http import asgi
 from autochron.inputs import call_input, is_method, masked_call_input, with_request_body
 from autochron.model import Abandoned, Closed, Envelope, Outcome, Raised, Returned, Streamed
 from autochron.recording.changes import below
-from autochron.recording.drafts import by_type
+from autochron.recording.envelope_editor import by_type
 from autochron.redaction.redactor import Redactor
 from autochron.weaving.gate import Point
 

@@ -16,12 +16,13 @@ from autochron.weaving.gate import Point
 
 if TYPE_CHECKING:
     from autochron.envelope import value_types
-    from autochron.recording import drafts
-    from autochron.recording.drafts import Editor, Item
+    from autochron.recording import envelope_editor
+    from autochron.recording.drafts import Item
+    from autochron.recording.envelope_editor import Editor
     from autochron.recording.requested_tools import Unanswered
     from autochron.redaction.mask_key import MaskKey
 else:
-    late_modules(globals(), "autochron.envelope.value_types", "autochron.recording.drafts")
+    late_modules(globals(), "autochron.envelope.value_types", "autochron.recording.envelope_editor")
 
 _ADDRESS = re.compile(rb"\bat 0x[0-9a-f]{6,16}\b")
 """As Python shows an object of which no class says otherwise: `<agent.Order object at 0x7f3c9c0d1e50>`."""
@@ -57,7 +58,7 @@ class Tally:
         self.beyond: dict[str, tuple[str, str]] = {}
         self._project = project
         self._sites: dict[Point, str] = {}
-        self._make_editor: Callable[[], Editor] = lambda: drafts.Editor(
+        self._make_editor: Callable[[], Editor] = lambda: envelope_editor.Editor(
             redactor, self.site, began, mask_key or (lambda: None)
         )
 
@@ -79,8 +80,8 @@ class Tally:
         envelope = self._editor.envelope(crossing, begun=begun)
         self.counts[envelope.name] = max(self.counts.get(envelope.name, 0), envelope.nth)
         for path in envelope.opaque:
-            if path.startswith(drafts.IN_INPUT):
-                self.by_type[f"{envelope.name}.{path.removeprefix(drafts.IN_INPUT)}"] = None
+            if path.startswith(envelope_editor.IN_INPUT):
+                self.by_type[f"{envelope.name}.{path.removeprefix(envelope_editor.IN_INPUT)}"] = None
             else:
                 self.opaque[f"{envelope.name}: {path}"] = None
         if b"0x" in envelope.input and envelope.name not in self.addresses:
