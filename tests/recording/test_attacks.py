@@ -92,7 +92,7 @@ def handler(number, frame): raise Stop(frame.f_code.co_name)
 
 signal.signal(signal.SIGALRM, handler)
 for loop in (lib.busy, lib.goes_on):
-    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
     try:
         loop()
     except Stop as error:
