@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from autochron.ports import Record
     from autochron.replaying.plan import Plan, Selector
     from autochron.session.footer import Said
+    from autochron.session.output import Writers
 
 
 class Wanted(NamedTuple):
@@ -128,7 +129,8 @@ def run_replayed(
     undo = exit_hooks.guard(ending.cut_short)
     replaying.before_exec = lambda: ending.cut_short(None)
     capture.serve_recorded(record.footer)
-    capture.start(_writers_of(replaying), errors=rules.stderr)
+    writers = ending.writers = _writers_of(replaying)
+    capture.start(None if writers is None else writers.note, errors=rules.stderr)
     replaying.begin()
     if options.watch:
         replaying.watch()
@@ -160,14 +162,13 @@ def _plan_of(record: Record, wanted: Wanted) -> Plan:
     return plan_for(record, wanted.live, inputs=wanted.inputs, deny=wanted.deny)
 
 
-def _writers_of(replaying: Replaying) -> Callable[..., None] | None:
+def _writers_of(replaying: Replaying) -> Writers | None:
     """Return what notes who prints what; None where the output follows from what is live."""
     if not replaying.plan.is_full:
         return None
     from autochron.session.output import Writers  # lazy: as above
 
-    replaying.writers = Writers(replaying.activation.project)
-    return replaying.writers.note
+    return Writers(replaying.activation.project)
 
 
 def _seed_for(recorded: str) -> str:
@@ -222,6 +223,8 @@ class _ReplayEnding:
         self._capture = capture
         self._report = report
         self._process = unpatched.getpid()
+        self.writers: Writers | None = None
+        """Who printed what, where the output is compared."""
         self.broke: str | None = None
         """How the program crashed, where no refusal ended it."""
 
@@ -244,7 +247,7 @@ class _ReplayEnding:
         replaying.broke = self.broke
         said = self._capture.said()
         self._capture.let_go()
-        compare_ending(replaying, status, self._capture, said, uncaught)
+        compare_ending(replaying, status, self._capture, said, uncaught, self.writers)
         replaying.excuse_refusals()
         summary = replaying.summary(status or 0)
         if self._told is not None:
@@ -271,7 +274,12 @@ class _ReplayEnding:
 
 
 def compare_ending(
-    replaying: Replaying, status: int | None, capture: Capture, said: Said, uncaught: str | None = None
+    replaying: Replaying,
+    status: int | None,
+    capture: Capture,
+    said: Said,
+    uncaught: str | None,
+    writers: Writers | None,
 ) -> None:
     """Note where exit status or output are not as they were."""
     footer = replaying.record.footer
@@ -294,7 +302,7 @@ def compare_ending(
         )
     from autochron.session.output import compare_said  # lazy: with the end of a program
 
-    compare_said(replaying, footer, capture, said, severity)
+    compare_said(replaying, footer, capture, said, severity, writers)
 
 
 def enter_folder(rules: Rules, command: Command) -> None:

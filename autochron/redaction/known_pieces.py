@@ -6,14 +6,10 @@ of known pieces only needs no other look.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from autochron.redaction import commands, contexts, encoded, signin
 from autochron.redaction.plain_view import hides_bytes, hides_letters
+from autochron.redaction.secret_names import SecretNames
 from autochron.redaction.secret_patterns import may_hold_needle, may_hold_vendors
-
-if TYPE_CHECKING:
-    from autochron.redaction.scanner import Scanner
 
 _LONGEST_TEXT = 4000
 """Characters of a text beyond which too little of it is known: to look for it would be to look twice."""
@@ -26,10 +22,11 @@ _TELLING = ("identified", " into", "passw", "grant_type", "redirect_uri")
 class KnownPieces:
     """What stood between two quotes, and is harmless but for the name of a vendor."""
 
-    __slots__ = ("_harmless", "_scanner")
+    __slots__ = ("_harmless", "_looker", "_names")
 
-    def __init__(self, scanner: Scanner) -> None:
-        self._scanner = scanner
+    def __init__(self, names: SecretNames, looker: encoded.Looker) -> None:
+        self._names = names
+        self._looker = looker
         self._harmless: set[str] = set()
 
     def make_up(self, text: str) -> bool:
@@ -65,7 +62,7 @@ class KnownPieces:
             return False
         if contexts.has_port(pieces):
             return False
-        names = self._scanner.names
+        names = self._names
         if names.may_be_in(pieces) and next(contexts.find_names(pieces, names), None) is not None:
             return False
-        return not encoded.may_be_in(pieces, self._scanner)
+        return not encoded.may_be_in(pieces, self._looker)

@@ -83,7 +83,7 @@ class Scanner:
 
     def __init__(self, names: SecretNames, patterns: Iterable[str] = ()) -> None:
         self.names = names
-        self._known = KnownPieces(self)
+        self._known = KnownPieces(names, self)
         self._own = OwnPatterns(patterns)
         self.runs: set[bytes] = set()
         """Runs of letters and digits that are no encoded secret."""

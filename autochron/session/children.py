@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -22,7 +22,7 @@ from autochron.isolation import network
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from autochron.session.session import Session
+    from autochron.crossing.kernel import Kernel
 
 UNKNOWN = f"{CHILD}?"
 """Stands before the name of a process that was started past every hook: its place is the order in which it came."""
@@ -134,12 +134,31 @@ def strangers(started: Iterable[Started], lanes: Collection[str]) -> list[Starte
     return missing
 
 
+class Owner(Protocol):
+    """Whose program starts the processes: a session."""
+
+    kernel: Kernel
+
+    @property
+    def is_child(self) -> bool:
+        """Whether this process is not the first one of the trace."""
+
+    def step_aside(self) -> None:
+        """Stop in a child process that begins a session of its own."""
+
+    def place(self) -> str:
+        """Name the project's line that runs now."""
+
+    def live_of(self, crossing: Any) -> bool:
+        """Return whether a crossing is live in a replay."""
+
+
 class Children:
     """Answers the processes that start, which ask what they are children of; what `crossing.processes` asks."""
 
     def __init__(
         self,
-        session: Session,
+        owner: Owner,
         handing: Handing,
         seq_of: Callable[[Any], int | None],
         forked: Callable[[Root | None], None],
@@ -152,7 +171,7 @@ class Children:
         """What is done before the first process starts."""
         self.has_started = False
         """Whether any process was started at all."""
-        self.session = session
+        self.owner = owner
 
     def begin(self) -> None:
         """Have processes told from now on."""
@@ -201,7 +220,7 @@ class Children:
             self.started.append(
                 Started(
                     what,
-                    self.session.place(),
+                    self.owner.place(),
                     root.lane,
                     label,
                     self.handing.lane,
@@ -216,7 +235,7 @@ class Children:
 
     def current(self) -> Any:
         """Return the innermost open crossing, or the lane's root."""
-        kernel = self.session.kernel
+        kernel = self.owner.kernel
         current = CURRENT.get(None)
         if (
             current is not None
@@ -244,12 +263,12 @@ class Children:
 
     def live_of(self, crossing: Any) -> bool:
         """Return whether a crossing is live in a replay."""
-        return self.session.live_of(crossing)
+        return self.owner.live_of(crossing)
 
     def work(self, lane: str, seq: int | None, collapses: bool, live: bool) -> None:  # noqa: FBT001 - as the port has it
         """Let this thread go on in a lane that another process began."""
         parent = None if seq is None else Remote(seq, collapses=collapses, live=live)
-        CURRENT.set(Root(self.session.kernel, lane, parent))
+        CURRENT.set(Root(self.owner.kernel, lane, parent))
 
 
 def _text(handing: Handing) -> str:

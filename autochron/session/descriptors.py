@@ -21,6 +21,7 @@ from autochron._runtime.unpatched import os, program_os
 from autochron.effects.undisturbed import undisturbed
 from autochron.model import Unprinted
 from autochron.store.detached import Work, start_all
+from autochron.store.own_descriptors import hidden
 
 if TYPE_CHECKING:
     from autochron.session.output_relay import OutputRelay
@@ -29,10 +30,6 @@ INPUT: Final = 0
 OUTPUT: Final = 1
 _PIPE: Final = 65_536
 """Bytes that a pipe holds as it comes."""
-
-
-_HIGH: Final = 100
-"""Descriptors of ours are numbered from here on."""
 
 
 class OutputDescriptor:
@@ -158,13 +155,6 @@ class OutputDescriptor:
             rest.update(piece)
             at += len(piece)
         return kept if rest is None else with_rest(kept, at - self._start - LIMIT, rest.hexdigest())
-
-
-def hidden(descriptor: int) -> int:
-    """Return a copy of a descriptor that takes no number which one of the program's would have."""
-    import fcntl  # lazy: there is none on Windows
-
-    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _HIGH)
 
 
 def with_rest(kept: bytes, more: int, digest: str) -> bytes:

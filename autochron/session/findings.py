@@ -8,23 +8,26 @@ from autochron.detect.ignores import ignored
 from autochron.detect.watch.watch import Watch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from autochron.instrument.activation import Activation
     from autochron.model import Finding, Footer
-    from autochron.session.session import Session
 
 
 class Watching:
     """Watches from `begin` to `end`."""
 
-    def __init__(self, session: Session) -> None:
-        self._activation = session.activation
-        project = self._activation.project
-        values = self._activation.values
+    def __init__(
+        self, activation: Activation, problem: Callable[[str], None], is_inside: Callable[[], bool]
+    ) -> None:
+        """Take who is told what is wrong on our side, and what knows whether a replay would not run what runs now."""
+        self._activation = activation
+        project = activation.project
+        values = activation.values
         self._is_own = values is None
         # One watch for both: two would stand in each other's place.
         self._watch = (
-            Watch(project.owns, project.name, session.problem, session.is_inside)
-            if values is None
-            else values.watch
+            Watch(project.owns, project.name, problem, is_inside) if values is None else values.watch
         )
 
     def begin(self) -> None:

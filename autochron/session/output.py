@@ -173,9 +173,14 @@ def _shown(line: str) -> str:
 
 
 def compare_said(
-    replaying: Replaying, footer: Footer, capture: Capture, said: Said, severity: Severity
+    replaying: Replaying,
+    footer: Footer,
+    capture: Capture,
+    said: Said,
+    severity: Severity,
+    writers: Writers | None,
 ) -> None:
-    """Note where a replayed program's output is not as it was."""
+    """Note where a replayed program's output is not as it was; `writers` noted who printed what."""
     director = replaying.director
     if replaying.activation.rules.stderr:
         _compare_errors(replaying, footer, said, severity)
@@ -206,7 +211,7 @@ def compare_said(
     if masked == footer.stdout and not optional:
         return
     recorded, now = bodies.restore_body(footer.stdout), bodies.restore_body(masked)
-    find = _finder(replaying.writers, now, capture.printed)
+    find = _finder(writers, now, capture.printed)
     lines = now.splitlines(keepends=True)
     foreign = (
         foreign_lines(lines, capture.printed.splitlines(keepends=True))

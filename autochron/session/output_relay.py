@@ -22,9 +22,8 @@ from autochron._runtime import unpatched
 from autochron._runtime.std_streams import LIMIT
 from autochron._runtime.unpatched import os
 from autochron.effects.undisturbed import undisturbed
-from autochron.session.descriptors import hidden
 from autochron.store.detached import Work, fork_twice, is_alone, start_all
-from autochron.store.own_descriptors import abandon
+from autochron.store.own_descriptors import abandon, hidden
 
 _TURN: Final = struct.Struct("=Q")
 """In the memory that is shared, first: a count that is odd while the relay reads and keeps."""

@@ -176,8 +176,8 @@ def refuse_second() -> None:
     One that this process only takes part in, as a child of another, gives way: as it would be without that one.
     """
     children = attending()
-    if isinstance(children, Children) and children.session.is_child:
-        children.session.step_aside()
+    if isinstance(children, Children) and children.owner.is_child:
+        children.owner.step_aside()
     if gate.is_on():
         raise UsageError(
             "a recording or replay is under way in this process; end it before the next one begins"

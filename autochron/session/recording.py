@@ -127,7 +127,9 @@ class Recording(Session):
         """Told what is wrong on our side; of the trace of a call by the process's own recording."""
         self._durability: Literal["group", "sync"] = durability
         self.requests = (
-            requests.Requests(self, self._open_part) if activation.rules.traces and not is_part else None
+            requests.Requests(self.activation, self.problem, self._open_part)
+            if activation.rules.traces and not is_part
+            else None
         )
         """The traces that calls have of their own."""
         self.header = header
@@ -292,7 +294,7 @@ class Recording(Session):
         self.recorder = Recorder(self.writer.submit, self.problem)
         if self.requests is not None:
             only_failed = self.requests.only_failed
-            self.requests = requests.Requests(self, self._open_part)
+            self.requests = requests.Requests(self.activation, self.problem, self._open_part)
             self.requests.only_failed = only_failed
         if self.children is not None:
             self.children.started.clear()

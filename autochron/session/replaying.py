@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from autochron.ports import Record
     from autochron.replaying.calls import Calls
     from autochron.reproduction.crashwatch import CrashWatch
-    from autochron.session.output import Writers
     from autochron.weaving.gate import Point
 
 
@@ -116,9 +115,6 @@ class Serving(NamedTuple):
 
 class Replaying(Session):
     """A session that serves a trace, or to a child process its part of one."""
-
-    writers: Writers | None = None
-    """Who printed what, where the output is compared."""
 
     _changed_files = 0
     """How many files and databases were changed outside every boundary."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from autochron._runtime import unpatched
 from autochron._runtime.signals import is_interruption
@@ -15,9 +15,38 @@ from autochron.model import Command
 from autochron.session import header
 
 if TYPE_CHECKING:
+    from autochron.effects.keeper import StateKeeper
+    from autochron.instrument.activation import Activation
     from autochron.model import Header
-    from autochron.session.recording import Recording
+    from autochron.recording.calls import CallDraft
     from autochron.weaving.gate import Point
+
+
+class CallTrace(Protocol):
+    """The recording of one call."""
+
+    call: CallDraft | None
+
+    def make_kernel(self) -> Kernel:
+        """Make the kernel of a trace that is one call's."""
+
+    def note_call(self, point: Point, arguments: tuple[Any, ...]) -> None:
+        """Note the arguments of the call that the trace is of."""
+
+    def forget_call(self, error: Exception) -> None:
+        """Go on without the call that the trace is of, and say why: noting it failed on our side."""
+
+    def keeper(self) -> StateKeeper:
+        """Return who keeps the state of this trace."""
+
+    def flush(self, status: int | None) -> None:
+        """Write what waits."""
+
+    def close_part(self, error: str | None) -> None:
+        """Close the trace of a call."""
+
+    def drop(self) -> bool:
+        """Drop the trace; return whether that is done."""
 
 
 class Requests:
@@ -30,15 +59,21 @@ class Requests:
         only_failed: whether the traces of calls that returned are dropped.
     """
 
-    def __init__(self, recording: Recording, open_trace: Callable[[Header], Recording]) -> None:
-        """Take the recording of the process, and what opens another one beside it."""
+    def __init__(
+        self,
+        activation: Activation,
+        problem: Callable[[str], None],
+        open_trace: Callable[[Header], CallTrace],
+    ) -> None:
+        """Take who is told what is wrong on our side, and what opens a recording beside that of the process."""
         self.count = 0
         self.only_failed = False
-        self._recording = recording
+        self._activation = activation
+        self._problem = problem
         self._open_trace = open_trace
         self._kernels: Kernels
-        self._under_way: dict[Kernel, Recording] = {}
-        self._ending: deque[tuple[Recording, str | None]] = deque()
+        self._under_way: dict[Kernel, CallTrace] = {}
+        self._ending: deque[tuple[CallTrace, str | None]] = deque()
         self._lock = unpatched.RLock()
 
     def over(self, main: Kernel) -> Kernels:
@@ -48,15 +83,14 @@ class Requests:
 
     def begin(self, point: Point, arguments: tuple[Any, ...]) -> Part | None:
         """Open the trace of a call."""
-        own = self._recording
         target = f"{point.module}:{point.called}"
         try:
-            rules = own.activation.rules
+            rules = self._activation.rules
             command = Command("block", target, (), header.folder_of(rules))
             trace = self._open_trace(header.header(rules, command, target))
             kernel = trace.make_kernel()
         except Exception as error:  # the service answers, whatever is wrong with us
-            own.problem(
+            self._problem(
                 f"a call of {target} has no trace of its own: {type(error).__name__}: {error} (no-trace)"
             )
             return None
@@ -66,7 +100,7 @@ class Requests:
         trace.note_call(point, arguments)
         return Part(kernel, _Call(self, kernel, trace))
 
-    def under_way(self) -> Recording | None:
+    def under_way(self) -> CallTrace | None:
         """Return the trace of the call that runs now; None outside of them."""
         current = CURRENT.get(None)
         kernel = None if current is None else current.root.kernel
@@ -115,7 +149,7 @@ class _Call:
 
     __slots__ = ("_kernel", "_requests", "_trace")
 
-    def __init__(self, requests: Requests, kernel: Kernel, trace: Recording) -> None:
+    def __init__(self, requests: Requests, kernel: Kernel, trace: CallTrace) -> None:
         self._requests = requests
         self._kernel = kernel
         self._trace = trace

@@ -65,7 +65,7 @@ class Session:
         """Look for calls that escape the record."""
         from autochron.session.findings import Watching  # lazy: it may be switched off
 
-        self.watching = Watching(self)
+        self.watching = Watching(self.activation, self.problem, self.is_inside)
         self.watching.begin()
 
     def start(

@@ -28,7 +28,7 @@ from autochron.store.messages import (
     encode,
     reply_decoder,
 )
-from autochron.store.remote import RemoteSink
+from autochron.store.remote import RemoteSink, Sent
 from autochron.store.rows import Operation
 from autochron.store.shared import ENDED, Shared, Slot
 from autochron.store.sink import SqliteSink
@@ -50,24 +50,6 @@ def _serve(shared: Shared, file: str) -> None:
 
 _SOON: Final = 5_000_000
 """Nanoseconds in which an answer is looked for often: most come sooner."""
-
-
-class _Sent:
-    """A batch that was sent, as long as it may not be in the store."""
-
-    __slots__ = ("end", "footer", "operations", "sink")
-
-    def __init__(
-        self,
-        end: int,
-        sink: int,
-        operations: tuple[Operation, ...],
-        footer: Footer | ChildEnd | None,
-    ) -> None:
-        self.end = end
-        self.sink = sink
-        self.operations = operations
-        self.footer = footer
 
 
 class StoreProcess:
@@ -102,7 +84,7 @@ class StoreProcess:
 
     def _start_anew(self) -> None:
         self._lock = unpatched.RLock()
-        self._sent: deque[_Sent] = deque()
+        self._sent: deque[Sent] = deque()
         self._sinks: weakref.WeakValueDictionary[int, RemoteSink] = weakref.WeakValueDictionary()
         self._first: RemoteSink | None = None
         self.numbers = itertools.count(1)
@@ -214,7 +196,7 @@ class StoreProcess:
             self.hear()
             self._forget_done(slot)
             if operations or footer is not None:
-                self._sent.append(_Sent(end, message.sink, operations, footer))
+                self._sent.append(Sent(end, message.sink, operations, footer))
         self._shared.wake()
         return end
 
@@ -298,7 +280,7 @@ class StoreProcess:
                 elif self._first is not None and isinstance(said, Report):
                     self._first.hear_of_other(said)
 
-    def take_back(self, sink: int) -> list[_Sent]:
+    def take_back(self, sink: int) -> list[Sent]:
         """Return what was sent of a sink and may not be in the store, once the store process is not there any more."""
         with self._lock:
             self._shared.state = ENDED

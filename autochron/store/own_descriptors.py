@@ -1,4 +1,4 @@
-"""See whether the descriptors that SQLite believes to be its own still are.
+"""Descriptors of ours in the program's process: number them out of its way, and see whether SQLite's still are its own.
 
 A program may close every descriptor it finds, as daemons do, and open files of its own under the same numbers: SQLite would
 write its pages into these. Where the store is written by the program's own process, this is looked at before each commit. To
@@ -10,6 +10,9 @@ from __future__ import annotations
 from typing import Final
 
 from autochron._runtime.unpatched import os
+
+_HIGH: Final = 100
+"""Descriptors that are to be hidden are numbered from here on."""
 
 _LISTS: Final = ("/proc/self/fd", "/dev/fd")
 _SUFFIXES: Final = ("", "-wal", "-shm")
@@ -23,6 +26,13 @@ def listed() -> frozenset[int]:
         except (OSError, ValueError):
             continue
     return frozenset()
+
+
+def hidden(descriptor: int) -> int:
+    """Return a copy of a descriptor that takes no number which one of the program's would have."""
+    import fcntl  # lazy: there is none on Windows
+
+    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _HIGH)
 
 
 class OwnDescriptors:

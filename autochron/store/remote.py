@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from autochron._runtime import unpatched
 from autochron.errors import StoreError
@@ -13,11 +13,63 @@ from autochron.store.messages import Batch, Closing, Dropped, GoneError, Opened,
 from autochron.store.rows import Operation
 
 if TYPE_CHECKING:
-    from autochron.store.custody import StoreProcess
     from autochron.store.sink import SqliteSink
 
 PATIENCE: Final = 10.0
 """Seconds that a closing sink waits for the store process."""
+
+
+class Sent:
+    """A batch that was sent, as long as it may not be in the store."""
+
+    __slots__ = ("end", "footer", "operations", "sink")
+
+    def __init__(
+        self,
+        end: int,
+        sink: int,
+        operations: tuple[Operation, ...],
+        footer: Footer | ChildEnd | None,
+    ) -> None:
+        self.end = end
+        self.sink = sink
+        self.operations = operations
+        self.footer = footer
+
+
+class Channel(Protocol):
+    """The way to the process that writes; any method may raise GoneError once that is not there any more."""
+
+    @property
+    def has_slot(self) -> bool:
+        """Whether this process was ever served."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing of this process is to be committed."""
+
+    def enter(self, sink: RemoteSink) -> int:
+        """Return a sink's number."""
+
+    def wait_for(self, sink: RemoteSink) -> Opened:
+        """Wait until the trace of a sink is begun."""
+
+    def send(
+        self,
+        message: Opening | Batch | Closing | Retry,
+        operations: tuple[Operation, ...] = (),
+        footer: Footer | ChildEnd | None = None,
+    ) -> int:
+        """Send a message; return the position after it."""
+
+    def settle(self, timeout: float) -> bool:
+        """Wait until all that was sent is committed or given up; return whether it is."""
+
+    def hear(self) -> None:
+        """Hand on what there is to say."""
+
+    def take_back(self, sink: int) -> Sequence[Sent]:
+        """Return what was sent of a sink and may not be in the store."""
 
 
 class RemoteSink:
@@ -34,7 +86,7 @@ class RemoteSink:
     def __init__(
         self,
         direct: SqliteSink,
-        process: StoreProcess,
+        process: Channel,
         header: Header | None = None,
         *,
         is_part: bool = False,

@@ -226,14 +226,12 @@ class _Client:
             trace.saver.note(error)
 
     def _drop(self, message: Dropping) -> None:
-        from autochron.store.sqlite import (
-            SqliteStore,
-        )  # lazy: few runs drop a trace, and it imports what this is part of
+        from autochron.store.dropping import drop  # lazy: few runs drop a trace
 
         for trace in self._traces.values():
             trace.save()
         try:
-            SqliteStore(message.file, look=False).drop(message.ids)
+            drop(message.file, "group", message.ids)
         except StoreError as error:
             self._replies.append(Dropped(message.sink, str(error)))
 

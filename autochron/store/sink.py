@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -21,8 +21,6 @@ from autochron.store.threads import persistently
 
 if TYPE_CHECKING:
     import sqlite3
-
-    from autochron.store.remote import RemoteSink
 else:
     late_module(globals(), "sqlite3")
 
@@ -37,6 +35,22 @@ PUT_ITEMS = "INSERT INTO item (crossing, items, lengths) VALUES (?, ?, ?)"
 PUT_BODY = "INSERT INTO body VALUES (?, ?, ?, ?, ?, ?)"
 COUNT = "UPDATE trace SET crossings = crossings + ?, bytes = bytes + ? WHERE number = ? AND id = ?"
 END = "UPDATE trace SET footer = ?, stdout = ?, stdin = ?, status = ? WHERE number = ?"
+
+
+class Successor(Protocol):
+    """A sink of the same trace that another process writes.
+
+    Attributes:
+        is_direct: whether this process writes it after all.
+    """
+
+    is_direct: bool
+
+    def write(self, operations: Sequence[Operation], footer: Footer | ChildEnd | None) -> None:
+        """Have it all in the store when this returns, or raise StoreError."""
+
+    def leave(self) -> None:
+        """Commit, and wait for the other process."""
 
 
 class SqliteSink:
@@ -80,9 +94,9 @@ class SqliteSink:
         self._is_taken = False
         """Whether the program has closed descriptors of SQLite's, which would set the locks of every other connection of this
         process on the program's files."""
-        self.successor: Callable[[SqliteSink], RemoteSink | None] | None = None
+        self.successor: Callable[[SqliteSink], Successor | None] | None = None
         """Makes a sink that another process writes, for when this one can't any more."""
-        self._remote: RemoteSink | None = None
+        self._remote: Successor | None = None
         self._resting = False
         self._waiting = trace if later else None
         """What is opened at the first commit."""

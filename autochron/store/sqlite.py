@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 else:
     late_module(globals(), "sqlite3")
 
-COPIED = 256 << 20
-"""Bytes of what is left in a store up to which dropping traces makes its file smaller."""
-
 _header = late_decoder(Header)
 
 
@@ -173,31 +170,13 @@ class SqliteStore:
             return WholeRecord(Trace(outline[0], tuple(envelopes), outline[1]))
 
     def drop(self, ids: Sequence[str]) -> None:
-        """Drop traces by their ids, and give their room back; what isn't there is passed over.
-
-        Where another process is at the store, or what is left is large, the file keeps its size and later traces take the
-        room: to make it smaller is to copy it, and whoever records meanwhile waits.
-        """
+        """Drop traces by their ids, and give their room back; what isn't there is passed over."""
         process = self._process
         if process is not None and process.drop(self.path, self._file, ids):
             return
-        connection = database.connect_to_write(self.path, self._durability)
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            for each in ids:
-                row = connection.execute("SELECT number FROM trace WHERE id = ?", (each,)).fetchone()
-                if row is not None:
-                    _drop(connection, row[0])
-            connection.execute("COMMIT")
-            if _size_in_use(connection) <= COPIED:
-                # Suppressed where someone reads, or where the disk has no room for a copy.
-                with contextlib.suppress(sqlite3.OperationalError):
-                    connection.execute("PRAGMA busy_timeout=0")
-                    connection.execute("VACUUM")
-        except sqlite3.Error as error:
-            raise database.explained(error, self.path) from error
-        finally:
-            connection.close()
+        from autochron.store.dropping import drop  # lazy: few programs drop a trace
+
+        drop(self.path, self._durability, ids)
 
     def close(self) -> None:
         """Let go of the store; its sinks are closed one by one."""
@@ -268,24 +247,6 @@ def _successor(sink: SqliteSink) -> RemoteSink | None:
 
     process = spawn_process(sink.file)
     return None if process is None else process.go_on(sink)
-
-
-def _size_in_use(connection: sqlite3.Connection) -> int:
-    pages, free, size = (
-        connection.execute(f"PRAGMA {name}").fetchone()[0]
-        for name in ("page_count", "freelist_count", "page_size")
-    )
-    return int((pages - free) * size)
-
-
-def _drop(connection: sqlite3.Connection, number: int) -> None:
-    bounds = processes.bounds_of(number)
-    connection.execute("DELETE FROM child WHERE id BETWEEN ? AND ?", bounds)
-    connection.execute("DELETE FROM crossing WHERE id BETWEEN ? AND ?", bounds)
-    connection.execute("DELETE FROM body WHERE id BETWEEN ? AND ?", bounds)
-    connection.execute("DELETE FROM exchange WHERE crossing BETWEEN ? AND ?", bounds)
-    connection.execute("DELETE FROM item WHERE crossing BETWEEN ? AND ?", bounds)
-    connection.execute("DELETE FROM trace WHERE number = ?", (number,))
 
 
 def _has_tables(connection: sqlite3.Connection) -> bool:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from autochron.errors import StoreError, TraceNotFoundError
 from autochron.model import Abandoned, Closed, Raised, Returned, Streamed, Trace
-from autochron.store import open_store, schema, sharing, sqlite
+from autochron.store import dropping, open_store, schema, sharing
 from autochron.store.memory import MemoryStore
 from autochron.store.sqlite import SqliteStore
 from tests.store import samples
@@ -272,7 +272,7 @@ def test_dropping_gives_room_back(sqlite_path):
 
 
 def test_a_large_store_is_not_copied_to_give_room_back(sqlite_path, monkeypatch):
-    monkeypatch.setattr(sqlite, "COPIED", 1000)
+    monkeypatch.setattr(dropping, "COPIED", 1000)
     store = open_store(sqlite_path)
     for number in (1, 2):
         keep(store, samples.conversation(60), samples.header(number))

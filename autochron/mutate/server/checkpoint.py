@@ -27,6 +27,7 @@ from autochron.crossing.pausing import paused
 from autochron.isolation.denials import Isolation
 from autochron.mutate.fork_trial import Fork, Limits, at_rest, close_ours, flush, keep_from_trials, parted
 from autochron.mutate.protocol import Job, Reply
+from autochron.mutate.server.endings import reply_of
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType, FunctionType
@@ -240,8 +241,6 @@ class Cut:
                 function.__code__ = code
             return None
         session.clear()  # before the next one makes it
-        from autochron.mutate.server.trials import reply_of  # lazy: that imports this
-
         return reply_of(job, came, self._limits, began)
 
     def said(self, reply: Callable[[Job], Reply]) -> NoReturn:

@@ -24,9 +24,10 @@ from autochron.instrument import source_overlay
 from autochron.isolation.tls import trust_nobody
 from autochron.mutate.fork_trial import Limits, flush, forked, has_grown, keep_from_trials
 from autochron.mutate.protocol import Asked, Channel, Job, Nursed, Ready, Reply
+from autochron.mutate.server.endings import kind_of, settled
 from autochron.mutate.server.plugin_conflicts import Alone
 from autochron.mutate.server.preload import imported, preload, words_of
-from autochron.mutate.server.trials import FIRST, Trials, kind_of, limits_of, say, settled
+from autochron.mutate.server.trials import FIRST, Trials, limits_of, say
 from autochron.mutate.server.warmup import rehearse
 
 

@@ -7,7 +7,7 @@ import inspect
 import io
 import sys
 import tokenize
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from types import FunctionType, ModuleType
 from typing import Any, BinaryIO, Literal, TypeAlias
@@ -15,16 +15,16 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 import msgspec
 import pytest
 
-from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
-from autochron.errors import AutochronError, DivergenceError, PlanError, UsageError
+from autochron.errors import AutochronError, PlanError, UsageError
 from autochron.isolation.tls import trust_nobody
 from autochron.mutate.bytecode import Part
-from autochron.mutate.fork_trial import Ended, Limits, flush, forked, has_grown
+from autochron.mutate.fork_trial import Limits, forked, has_grown
 from autochron.mutate.model import Kind, Target
 from autochron.mutate.protocol import Asked, Job, Ready, Reply, digest_of
 from autochron.mutate.server.checkpoint import Codes, Cut, LostError, Stand
 from autochron.mutate.server.edge_inputs import Widening, longest, widened
+from autochron.mutate.server.endings import ended_as, first_line, kind_of, settled
 from autochron.mutate.server.outcomes import given_by, recorded_of
 from autochron.mutate.server.preload import file_of, imported, preload, warm, words_of
 from autochron.pytest_plugin import MARKER, _play, _prepared
@@ -75,7 +75,7 @@ class Trials:
             try:
                 Swap(old, new, self._asked.folder).install()
             except Exception as error:  # of what is imported
-                raise pytest.UsageError(f"{new} can't be installed as {old}: {_first_line(error)}") from error
+                raise pytest.UsageError(f"{new} can't be installed as {old}: {first_line(error)}") from error
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Keep why a module could not be collected."""
@@ -86,7 +86,7 @@ class Trials:
 
     def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Keep why pytest has ended otherwise."""
-        self._fault = self._fault or f"pytest can't go on: {_first_line(excinfo.value)}"
+        self._fault = self._fault or f"pytest can't go on: {first_line(excinfo.value)}"
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Keep the tests that replay a trace, or those that don't."""
@@ -182,12 +182,12 @@ class Trials:
         except AutochronError:
             raise
         except (Exception, SystemExit) as error:  # of a module that is imported here
-            raise PlanError(f"what it tests can't be imported: {_first_line(error)}") from error
+            raise PlanError(f"what it tests can't be imported: {first_line(error)}") from error
         fix = Job(id="fix", variant="fix")
         before = set(sys.modules)
         ended = forked(lambda _: msgspec.json.encode(imported(lambda: self._try(fix), before)), self._limits)
         if not ended.is_whole:
-            raise PlanError(f"the test can't be tried: {_told(ended, self._limits)[1]}")
+            raise PlanError(f"the test can't be tried: {ended_as(ended, self._limits)[1]}")
         self._loaded = msgspec.json.decode(ended.said, type=dict[str, str])
         preload(self._loaded, self._asked.folder)
         trust_nobody()
@@ -426,7 +426,7 @@ class Trials:
         except SyntaxError as error:
             return msgspec.structs.replace(reply, kind="compile", said=f"SyntaxError: {error.msg}")
         except (ValueError, MemoryError, RecursionError) as error:  # also of the compiler
-            return msgspec.structs.replace(reply, kind="compile", said=_first_line(error))
+            return msgspec.structs.replace(reply, kind="compile", said=first_line(error))
         except AutochronError as error:
             return msgspec.structs.replace(reply, must_rebuild=error.message)
 
@@ -571,73 +571,11 @@ def _swaps_of(play: Replayer) -> dict[str, str]:
     return {whole(old): whole(new) for old, new in (play.asked.swap or {}).items() if isinstance(new, str)}
 
 
-# --- what became of it -------------------------------------------------------------------------------------------------
-
-
-def kind_of(error: BaseException | None) -> tuple[Kind, str]:
-    """Say how a test ended."""
-    if error is None:
-        return "passed", ""
-    said = _first_line(error)
-    if isinstance(error, AssertionError | pytest.fail.Exception):
-        return "assertion", said
-    if isinstance(error, DivergenceError | AutochronError):
-        return "divergence", said
-    if isinstance(error, SystemExit | pytest.exit.Exception):
-        return "exit", said
-    if isinstance(error, MemoryError):
-        return "memory", "it allocates more than a trial may"
-    return "crash", said
-
-
-def _told(ended: Ended, limits: Limits) -> tuple[Kind, str]:
-    """Say how a fork ended that has said nothing."""
-    if ended.is_late:
-        return "time-out", f"it was not done after {limits.seconds:.3g} s"
-    if ended.signal:
-        import signal  # lazy: an enumeration, for names
-
-        return "signal", f"killed by {signal.Signals(ended.signal).name}"
-    return "exit", f"its process ended with status {ended.status} and no word"
-
-
-def _first_line(error: BaseException) -> str:
-    name = type(error).__name__
-    try:
-        text = str(error).encode("utf-8", "backslashreplace").decode()
-    except Exception:  # of a class of theirs
-        return name
-    lines = [line for line in text.splitlines() if line.strip()]
-    return f"{name}: {lines[0].strip()[:200]}" if lines else name
-
-
 def _last_line(text: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     told = [line for line in lines if line.startswith(("E  ", "ERROR")) and "usage:" not in line]
     told = told or [line for line in lines if ": error: " in line] or lines or ["no reason is given"]
     return told[-1].removeprefix("E  ").removeprefix("ERROR:").strip()[:300]
-
-
-def settled(job: Job, work: Callable[[], Reply], limits: Limits) -> Reply:
-    """Try in a fork, and say how that ended."""
-    began = unpatched.perf_counter_ns()
-    flush()
-    return reply_of(job, forked(lambda _: msgspec.json.encode(work()), limits), limits, began)
-
-
-def reply_of(job: Job, ended: Ended, limits: Limits, began: int) -> Reply:
-    """Return the reply that a fork has written, or say how it ended instead."""
-    took = (unpatched.perf_counter_ns() - began) / 1e9
-    kind, said = _told(ended, limits)
-    if ended.is_whole:
-        try:
-            return msgspec.structs.replace(msgspec.json.decode(ended.said, type=Reply), seconds=took)
-        except msgspec.DecodeError:
-            kind, said = (
-                "crash",
-                "it wrote into a pipe that is not its own, and what came of it can't be read",
-            )
-    return Reply(id=job.id, variant=job.variant, kind=kind, said=said, seconds=took)
 
 
 def say(writing: int, said: Ready | Reply) -> None:
