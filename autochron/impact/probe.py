@@ -24,8 +24,8 @@ from autochron.program.main_module import Program, end_process
 from autochron.program.run import weave_into
 from autochron.redaction.redactor import Redactor
 from autochron.replaying.plan import FULL
-from autochron.session.capture import Capture
 from autochron.session.replaying import Replaying
+from autochron.stdio.capture import Capture
 
 if TYPE_CHECKING:
     from autochron.instrument.activation import Activation

@@ -28,17 +28,17 @@ from autochron.replaying.environment import PLACES, PLAN, REPORT, SCRATCH
 from autochron.replaying.plan import plan_for, read_plan
 from autochron.reproduction.snapshot_places import snapshot_places
 from autochron.rules.loading import load_rules
-from autochron.session.capture import Capture
 from autochron.session.record_context import refuse_unwoven
 from autochron.session.replaying import Replaying, StateScope
 from autochron.session.swap import swaps_for, with_swaps
+from autochron.stdio.capture import Capture
 from autochron.store import open_store
 
 if TYPE_CHECKING:
     from autochron.ports import Record
     from autochron.replaying.plan import Plan, Selector
-    from autochron.session.footer import Said
     from autochron.session.output import Writers
+    from autochron.stdio.transcript import Said
 
 
 class Wanted(NamedTuple):

@@ -20,8 +20,8 @@ from autochron.program.main_module import Program, end_process, end_with
 from autochron.redaction.redactor import Redactor
 from autochron.rules.loading import load_rules
 from autochron.session import header as facts
-from autochron.session.capture import Capture
 from autochron.session.recording import Recording
+from autochron.stdio.capture import Capture
 from autochron.store import open_store, process_of
 
 

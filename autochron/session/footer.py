@@ -20,29 +20,14 @@ from autochron.model import (
     OutsideEffect,
     Secrets,
     Snapshot,
-    Unprinted,
     Unwoven,
 )
 from autochron.session.children import Started, strangers
+from autochron.stdio.transcript import Said
 
 if TYPE_CHECKING:
     from autochron.redaction.mask_key import MaskKey
     from autochron.redaction.redactor import Redactor
-
-
-class Said(Struct, frozen=True):
-    """What a program wrote to standard output and read from standard input; see `Footer`."""
-
-    stdout: bytes = b""
-    stdin: bytes = b""
-    is_whole: bool = False
-    unprinted: tuple[Unprinted, ...] = ()
-    stdin_kind: str = ""
-    is_stdin_cut: bool = False
-    stderr: bytes | None = None
-
-
-NOTHING_SAID = Said()
 
 
 class Ending(Struct, frozen=True):

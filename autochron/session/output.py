@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from autochron._runtime.unpatched import getframe
 from autochron.effects.outside import without_times
 from autochron.envelope import bodies
-from autochron.session.descriptors import foreign_lines
+from autochron.stdio.descriptors import foreign_lines
 
 if TYPE_CHECKING:
     from autochron.model import Envelope, Footer, OutputRule, Secrets, Severity
     from autochron.project import Project
     from autochron.replaying.director import Director
-    from autochron.session.capture import Capture
-    from autochron.session.footer import Said
     from autochron.session.replaying import Replaying
+    from autochron.stdio.capture import Capture
+    from autochron.stdio.transcript import Said
 
 MOST = 100_000
 """Prints whose writer is noted."""

@@ -44,8 +44,9 @@ from autochron.recording.recorder import Recorder
 from autochron.redaction.redactor import Redactor
 from autochron.session import header as facts
 from autochron.session.children import Children, Handing, Numbers, strangers
-from autochron.session.footer import NOTHING_SAID, Ending, Said, stranger
+from autochron.session.footer import Ending, stranger
 from autochron.session.session import Session
+from autochron.stdio.transcript import NOTHING_SAID, Said
 from autochron.store.processes import TAKEN
 from autochron.store.writer import Writer
 from autochron.weaving import gate

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from autochron._runtime import std_streams
 from autochron.model import Footer
-from autochron.session.descriptors import (
+from autochron.stdio.descriptors import (
     INPUT,
     OUTPUT,
     InputDescriptor,
@@ -21,7 +21,7 @@ from autochron.session.descriptors import (
     serve_input,
     unprinted,
 )
-from autochron.session.footer import Said
+from autochron.stdio.transcript import Said
 from autochron.store.detached import Work
 
 

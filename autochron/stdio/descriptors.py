@@ -24,7 +24,7 @@ from autochron.store.detached import Work, start_all
 from autochron.store.own_descriptors import hidden
 
 if TYPE_CHECKING:
-    from autochron.session.output_relay import OutputRelay
+    from autochron.stdio.relay import OutputRelay
 
 INPUT: Final = 0
 OUTPUT: Final = 1
@@ -86,7 +86,7 @@ class OutputDescriptor:
     def _start_relay(self) -> None:
         if sys.platform != "linux" or self._process == 1:  # the relay would be a child of process 1
             return
-        from autochron.session.output_relay import OutputRelay  # lazy: for pipes
+        from autochron.stdio.relay import OutputRelay  # lazy: for pipes
 
         beside, self._beside = self._beside, ()
         self._relay = OutputRelay(OUTPUT, *beside)

@@ -1,0 +1,1 @@
+"""Standard streams of a program: captured at their descriptors, and relayed."""
