@@ -31,7 +31,7 @@ def main(words: Sequence[str]) -> int:
     if list(words) != ["--from"]:
         os.chdir(ROOT)
         folders = [str(each.folder.relative_to(ROOT)) for each in load_all()]
-        options = ["--proofs", "mutation/arguments.toml", "--out", "mutation/results", *words]
+        options = ["--explanations", "mutation/arguments.toml", "--out", "mutation/results", *words]
         try:
             status = mutate([*folders, *options])
         except AutochronError as error:

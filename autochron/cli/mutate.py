@@ -29,7 +29,8 @@ could not be tried.
 
   --operators SET    what is changed: paper, core, extended or thresholds; extended unless given
   --tool FILE:NAME   the function to change, from the incident's folder; unless given, what the tests swap in, or what is live
-  --everything       also decorators, defaults, docstrings and f-strings
+  --include-signature
+                     also change decorators, defaults, docstrings and f-strings
   --jobs N           so many processes at a time; as many as there are cores unless given
   --shard K/N        the K-th of N parts; `merge` puts them together
   --out FOLDER       where results go, and what was tried so far: the same command goes on from there;
@@ -39,8 +40,10 @@ could not be tried.
   --inputs N         so many inputs for a call at most; 96 unless given
   --hypothesis N     and so many that hypothesis draws
   --write-tests FILE write the inputs that tell mutants from the fix as a test of pytest; {incident} stands for its name
-  --sample PERCENT   so many of the mutants are tried by plain cosmic-ray, too; 2 unless given, 0 for none
-  --proofs FILE      why mutants live: TOML with [[equivalent]], those that can't be told from the fix, and [[survivor]],
+  --crosscheck PERCENT
+                     so many of the mutants are tried by plain cosmic-ray, too; 2 unless given, 0 for none
+  --explanations FILE
+                     why mutants live: TOML with [[equivalent]], those that can't be told from the fix, and [[survivor]],
                      those that it would take something else to kill: tables of incident, mutant and why
   --executor dask    one incident a task on a Dask cluster: --scheduler ADDRESS, or one of this machine
   --fail-under P     1 where the cut-point test notices fewer than so many percent
@@ -50,9 +53,9 @@ could not be tried.
 """
 
 _OPTIONS = {
-    "--operators": VALUE, "--tool": MANY, "--everything": FLAG, "--jobs": VALUE, "--shard": VALUE, "--out": VALUE,
+    "--operators": VALUE, "--tool": MANY, "--include-signature": FLAG, "--jobs": VALUE, "--shard": VALUE, "--out": VALUE,
     "--timeout": VALUE, "--memory": VALUE, "--inputs": VALUE, "--hypothesis": VALUE, "--write-tests": VALUE,
-    "--sample": VALUE, "--proofs": VALUE, "--executor": VALUE, "--scheduler": VALUE, "--fail-under": VALUE,
+    "--crosscheck": VALUE, "--explanations": VALUE, "--executor": VALUE, "--scheduler": VALUE, "--fail-under": VALUE,
     "--survivors": FLAG, "--json": FLAG, "--quiet": FLAG, "--help": FLAG, "-h": FLAG,
 }  # fmt: skip
 
@@ -93,8 +96,10 @@ def _made(parsed: Parsed, out: str) -> Study | None:
         inputs=_number(parsed, "--inputs", 96, 1, 10_000),
         drawn=_number(parsed, "--hypothesis", 0, 1, 10_000),
         sample=_share(parsed),
-        everything="--everything" in parsed.flags,
-        arguments=read_arguments(parsed.values["--proofs"]) if "--proofs" in parsed.values else Arguments(),
+        everything="--include-signature" in parsed.flags,
+        arguments=read_arguments(parsed.values["--explanations"])
+        if "--explanations" in parsed.values
+        else Arguments(),
         executor=_executor(parsed),
         scheduler=parsed.values.get("--scheduler"),
     )
@@ -164,13 +169,13 @@ def _shard(parsed: Parsed) -> tuple[int, int]:
 
 
 def _share(parsed: Parsed) -> float:
-    given = parsed.values.get("--sample", "2")
+    given = parsed.values.get("--crosscheck", "2")
     try:
         percent = float(given)
     except ValueError:
         percent = -1.0
     if not 0 <= percent <= 100:
-        raise UsageError(f"autochron mutate: --sample takes a percentage from 0 to 100, not {given}")
+        raise UsageError(f"autochron mutate: --crosscheck takes a percentage from 0 to 100, not {given}")
     return percent / 100
 
 

@@ -185,7 +185,7 @@ def _warnings(wanted: Wanted, folder: str) -> list[str]:
         name = os.path.relpath(rules.file) if rules.file else "the shipped packs"
         found.append(
             f"the trace was not recorded with the rules that {name} holds today, which {RULE_FILE} repeats: "
-            "what they weave otherwise is a divergence in the test (other-rules)"
+            "what they weave otherwise is a divergence in the test (rules-changed)"
         )
     footer = wanted.record.footer
     state = [each for each in footer.snapshots if each.digest] if footer is not None else []
@@ -196,7 +196,7 @@ def _warnings(wanted: Wanted, folder: str) -> list[str]:
             " --with-snapshots takes it along (snapshots-stay)"
         )
     if load_rules(os.path.join(folder, RULE_FILE)).digest != rules.digest:
-        found.append(f"{RULE_FILE} does not mean quite the same as the rules it was made of (other-rules)")
+        found.append(f"{RULE_FILE} does not mean quite the same as the rules it was made of (rules-changed)")
     return found
 
 

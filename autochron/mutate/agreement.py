@@ -48,7 +48,7 @@ def _is_killed(folder: Path, mutant: Mutant) -> bool:
 
     if mutant.target.file.startswith("../"):
         raise UsageError(
-            f"{mutant.target.file} lies outside {folder.name}, so plain cosmic-ray can't try it in a copy; say --sample 0"
+            f"{mutant.target.file} lies outside {folder.name}, so plain cosmic-ray can't try it in a copy; say --crosscheck 0"
         )
     config, session = folder / "cosmic-ray.toml", folder / "session.sqlite"
     config.write_text(
@@ -87,6 +87,6 @@ def _is_killed(folder: Path, mutant: Mutant) -> bool:
         last = (said.strip().splitlines() or ["nothing"])[-1]
         raise UsageError(
             f"plain cosmic-ray can't try mutant {mutant.id} ({mutant.operator}): {last}; install autochron so that its"
-            " operators are found (`pip install -e .`), or say --sample 0"
+            " operators are found (`pip install -e .`), or say --crosscheck 0"
         )
     return result.test_outcome is TestOutcome.KILLED

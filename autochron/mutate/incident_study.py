@@ -379,8 +379,8 @@ class Unit:
         for each in (*self._options.arguments.equivalent, *self._options.arguments.survivor):
             if each.incident == self.name and each.mutant not in known:
                 raise UsageError(
-                    f"--proofs: there is no mutant {each.mutant} of {each.incident} among these operators; its source has"
-                    " changed since, or the id is misspelt (mutants.jsonl has them)"
+                    f"--explanations: there is no mutant {each.mutant} of {each.incident} among these operators; its"
+                    " source has changed since, or the id is misspelt (mutants.jsonl has them)"
                 )
 
 

@@ -78,15 +78,15 @@ def read_arguments(path: str) -> Arguments:
         with open(path, "rb") as file:
             found = msgspec.convert(tomllib.load(file), Arguments)
     except OSError as error:
-        raise UsageError(f"--proofs {path}: it can't be read ({error.strerror})") from error
+        raise UsageError(f"--explanations {path}: it can't be read ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"--proofs {path}: {error}; it takes [[equivalent]] and [[survivor]] tables of incident, mutant and why"
+            f"--explanations {path}: {error}; it takes [[equivalent]] and [[survivor]] tables of incident, mutant and why"
         ) from error
     for each in (*found.equivalent, *found.survivor):
         if not each.why.strip():
             raise UsageError(
-                f"--proofs {path}: that of mutant {each.mutant} of {each.incident} says nothing; say why"
+                f"--explanations {path}: that of mutant {each.mutant} of {each.incident} says nothing; say why"
             )
     return found
 

@@ -271,7 +271,7 @@ def _hint(
     if behaviour == "same":
         return (
             "another state than the incident's, or several arguments changed at once; or nothing, if it is equivalent"
-            " (argue so with --proofs)"
+            " (argue so with --explanations)"
         )
     return ""
 

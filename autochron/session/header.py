@@ -85,7 +85,7 @@ def other_versions(header: Header, footer: Footer | None) -> str | None:
         return None
     then = ", ".join(f"{name} {version}" for name, version, _ in other)
     now = ", ".join(f"{name} {version}" if version else f"no {name}" for name, _, version in other)
-    return f"it was recorded with {then}, and here is {now}: what differs may come of that (other-versions)"
+    return f"it was recorded with {then}, and here is {now}: what differs may come of that (version-mismatch)"
 
 
 def _minor(version: str) -> str:

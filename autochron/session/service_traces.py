@@ -91,7 +91,7 @@ class Requests:
             kernel = trace.make_kernel()
         except Exception as error:  # the service answers, whatever is wrong with us
             self._problem(
-                f"a call of {target} has no trace of its own: {type(error).__name__}: {error} (no-trace)"
+                f"a call of {target} has no trace of its own: {type(error).__name__}: {error} (trace-not-opened)"
             )
             return None
         self.count += 1

@@ -232,7 +232,7 @@ def test_rules_that_mean_the_same(tmp_path, files):
     record(tmp_path, *given, "--store", "t.db", "shop.py")
     said = new(tmp_path, "last", *given, "--store", "t.db", "a/b")
     assert "fails as it should" in said
-    assert "other-rules" not in said
+    assert "rules-changed" not in said
     text = (tmp_path / "a/b/autochron.toml").read_text("utf-8")
     assert tomli.loads(text)["root"] == "../.."
     assert ("# ours" in text) == ("autochron.toml" in files)

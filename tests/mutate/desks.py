@@ -113,13 +113,13 @@ def copied(folder, to, **files):
 
 def mutate(folder, *words, env=None, **more):
     """Run `autochron mutate WORD …`, without a sample unless one is asked for."""
-    sample = () if "--sample" in words or "merge" in words else ("--sample", "0")
+    sample = () if "--crosscheck" in words or "merge" in words else ("--crosscheck", "0")
     return autochron(folder, "mutate", *words, *sample, env=PLAIN | (env or {}), **more)
 
 
 def begun(folder, *words, **more):
     """Start `autochron mutate WORD …`."""
-    command = [sys.executable, "-m", "autochron", "mutate", *words, "--sample", "0"]
+    command = [sys.executable, "-m", "autochron", "mutate", *words, "--crosscheck", "0"]
     return start(command, folder, env=PLAIN, **more)
 
 

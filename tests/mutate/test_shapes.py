@@ -318,7 +318,7 @@ def test_a_tool_that_waits_for_another_task_gets_no_other_inputs(tmp_path):
 def test_plain_cosmic_ray_agrees_and_one_that_does_not_is_shown(desk, tmp_path):
     folder = copied(desk, tmp_path / "refund")
     out = tmp_path / "out"
-    said = mutate(tmp_path, folder, "--out", out, "--sample", "10")
+    said = mutate(tmp_path, folder, "--out", out, "--crosscheck", "10")
     assert said.status == 0, said.said
     (one,) = read_study(out).incidents[0].agreement
     assert one.ours == one.theirs
@@ -328,7 +328,7 @@ def test_plain_cosmic_ray_agrees_and_one_that_does_not_is_shown(desk, tmp_path):
         if each["type"] == "agreed":
             each["killed"] = not each["killed"]
     journal.write_text("".join(f"{json.dumps(each)}\n" for each in lines))
-    again = mutate(tmp_path, folder, "--out", out, "--sample", "10")
+    again = mutate(tmp_path, folder, "--out", out, "--crosscheck", "10")
     assert "plain cosmic-ray: 0 of 1 agree" in again.text
     assert again.status == 1
     assert again.said.startswith(

@@ -74,4 +74,4 @@ def test_what_a_version_decides_is_a_divergence_that_says_so(folder):
     assert f"now it is '{openai.__version__}', written at agent.py:" in replayed.said
     assert "it was recorded with openai 2.54.0" in replayed.said
     assert f"and here is openai {openai.__version__}" in replayed.said
-    assert "what differs may come of that (other-versions)" in replayed.said
+    assert "what differs may come of that (version-mismatch)" in replayed.said
