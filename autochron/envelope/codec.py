@@ -22,9 +22,9 @@ from msgspec import Struct
 from autochron._runtime.signals import is_interruption
 from autochron.envelope import channels
 from autochron.envelope.budget import MOST_VISITS, TooLargeError, multiplies
+from autochron.envelope.plain_json import is_plain
 from autochron.envelope.reading import read
 from autochron.envelope.tags import has_tag, opaque_paths
-from autochron.envelope.value_types import is_plain
 from autochron.envelope.writing import Writer, opaque
 from autochron.errors import CodecError, OpaqueError
 
