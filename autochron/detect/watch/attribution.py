@@ -22,7 +22,8 @@ from weakref import ref
 
 from autochron._runtime.frame_locals import locals_of
 from autochron._runtime.lazy import late_modules
-from autochron.detect.catalogue import NEVER_EXCUSED, Source
+from autochron.detect.catalogue import Source
+from autochron.detect.plumbing import NEVER_EXCUSED
 from autochron.detect.watch.counters import Origin, Record, Through, origin_of
 from autochron.detect.watch.frame_kinds import (
     LOOP,

@@ -10,7 +10,8 @@ from types import CodeType, FrameType
 from typing import Any
 
 from autochron._runtime.codeflags import CO_GENERATOR
-from autochron.detect.catalogue import ASKING, INFRASTRUCTURE, NEVER_EXCUSED, SOURCES, TRANSPARENT, Source
+from autochron.detect.catalogue import SOURCES, Source
+from autochron.detect.plumbing import ASKING, INFRASTRUCTURE, NEVER_EXCUSED, TRANSPARENT
 from autochron.detect.watch.counters import Record
 from autochron.effects.events import STAND_INS
 from autochron.model import CATEGORIES
