@@ -15,7 +15,7 @@ from msgspec.json import decode, encode
 
 from autochron.diff.json import MISSING, Excuse, difference_of, first_difference
 from autochron.envelope.bodies import read_body, restore_body
-from autochron.envelope.value_types import beyond_paths
+from autochron.envelope.type_trees import beyond_paths
 from autochron.errors import CodecError
 from autochron.http.exchange import path_of
 from autochron.model import (

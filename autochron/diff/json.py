@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from autochron.envelope import value_types
+from autochron.envelope import type_trees
 from autochron.envelope.tags import join
 from autochron.envelope.types import is_same
 
@@ -32,8 +32,8 @@ def first_difference(
     """
     if recorded == replayed:
         return None
-    one, types = value_types.split(_decode(recorded))
-    other, other_types = value_types.split(_decode(replayed))
+    one, types = type_trees.split(_decode(recorded))
+    other, other_types = type_trees.split(_decode(replayed))
     found = difference_of(one, other, excuse)
     if found is not None or types == other_types:
         return found

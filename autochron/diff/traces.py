@@ -19,7 +19,7 @@ from msgspec.json import encode
 from autochron.crossing.lanes import DAEMON
 from autochron.diff.align import align
 from autochron.diff.crossings import Contrasts, Inputs, differences_of_runs, plural
-from autochron.envelope.value_types import without_types
+from autochron.envelope.type_trees import without_types
 from autochron.model import Comparison, Difference, Envelope, Paired, Trace
 
 

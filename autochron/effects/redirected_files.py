@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from autochron._runtime.unpatched import os
+from autochron.effects.file_copies import copy_content
 from autochron.effects.redirection import in_force, locate, named_as_given, redirected
-from autochron.effects.scratch import Scratch, copy_content, is_real_folder
+from autochron.effects.scratch import Scratch, is_real_folder
 from autochron.effects.undisturbed import is_busy, undisturbed
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND

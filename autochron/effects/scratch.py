@@ -15,23 +15,16 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 from weakref import WeakSet
 
 from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
-from autochron.effects.databases import copy_database, is_database
-from autochron.effects.lock_safe import open_to_read
+from autochron.effects.file_copies import copy_content, copy_file
+from autochron.effects.scratch_folders import new_folder, remove_folder
 from autochron.effects.undisturbed import undisturbed
-from autochron.errors import StoreError
-
-MOST_COPIED = 1 << 30
-"""Bytes of a file up to which it is copied to the scratch folder when it is about to be written."""
 
 _GONE = ".gone"
-
-_CHUNK = 1 << 20
 
 _MOST_LINKS = 40
 """Symbolic links that are followed, as Linux does."""
@@ -69,7 +62,7 @@ class Scratch:
         """Take what paths held before the recorded run, and a folder; with `is_joined` that of another process."""
         self.is_shared = is_joined
         """Whether other processes may change it, so that this one doesn't know all that is there."""
-        self.folder = folder or _new_folder()
+        self.folder = folder or new_folder()
         self._is_joined = is_joined
         self._process = unpatched.getpid()
         self.before = before or {}
@@ -239,7 +232,8 @@ class Scratch:
         elif is_real_folder(there):
             self._make_folder(path)
         else:
-            self._copy(there, path, is_whole=is_whole)
+            self._make_parents(path)
+            copy_file(there, changed, path, is_whole=is_whole)
         self._note(path)
         return changed
 
@@ -249,7 +243,7 @@ class Scratch:
         self.has_links |= os.path.islink(path)
         changed = self._files + path
         if is_real_folder(changed):
-            _remove_folder(changed)
+            remove_folder(changed)
         elif os.path.lexists(changed):
             os.unlink(changed)
         self._mark_gone(path)
@@ -261,7 +255,7 @@ class Scratch:
         source, changed = self._gathered(path), self._files + target
         self._make_parents(target)
         if is_real_folder(changed) and is_real_folder(source):
-            _remove_folder(changed)
+            remove_folder(changed)
         is_there = os.path.lexists(target) or target in self.before
         os.replace(source, changed)
         if is_there and is_real_folder(changed):
@@ -275,23 +269,23 @@ class Scratch:
         self._process = unpatched.getpid()
         self._files, self._gone = os.path.join(self.folder, "files"), os.path.join(self.folder, "gone")
         with undisturbed():
-            _remove_folder(self.folder)
+            remove_folder(self.folder)
             if os.path.isdir(before):
-                import shutil  # lazy: as above
+                import shutil  # lazy: 4 ms that most replays save
 
                 shutil.copytree(before, self.folder, symlinks=True)
 
     def discard_fork(self) -> None:
         """Remove what a forked process has left that could not."""
         with undisturbed():
-            _remove_folder(f"{self.folder}.fork")
+            remove_folder(f"{self.folder}.fork")
 
     def discard(self) -> None:
         """Remove the scratch folder; the process that made it does so."""
         is_own = unpatched.getpid() == self._process
         if is_own and not self._is_joined and os.path.isdir(self.folder):
             with undisturbed():
-                _remove_folder(self.folder)
+                remove_folder(self.folder)
 
     def flush(self) -> None:
         """Write what waits in file objects of the program, so that it is seen when it was written and not at the end."""
@@ -443,32 +437,6 @@ class Scratch:
         os.symlink(target, changed)
         return changed
 
-    def _copy(self, there: str, path: str, *, is_whole: bool) -> None:
-        """Copy a file as it lies on the disk to the scratch folder."""
-        changed = self._files + path
-        self._make_parents(path)
-        facts = os.lstat(there)
-        if stat.S_ISLNK(facts.st_mode):
-            os.symlink(os.readlink(there), changed)
-        elif not stat.S_ISREG(facts.st_mode):
-            raise StoreError(
-                f"{path} is no regular file, so a replay can't work on a copy of it; have the tool served"
-            )
-        elif is_whole:
-            with open(changed, "wb"):
-                os.chmod(changed, stat.S_IMODE(facts.st_mode) | stat.S_IWUSR)
-        elif facts.st_size > MOST_COPIED:
-            raise StoreError(
-                f"{path} has {facts.st_size >> 20:,} MB, more than a replay copies ({MOST_COPIED >> 20:,} MB);"
-                " let the tool work on a smaller file, or have it served"
-            )
-        elif is_database(there):
-            copy_database(there, changed)
-        else:
-            copy_content(there, changed)
-            os.chmod(changed, stat.S_IMODE(facts.st_mode) | stat.S_IWUSR)
-            os.utime(changed, ns=(facts.st_atime_ns, facts.st_mtime_ns))
-
     def _gathered(self, path: str) -> str:
         """Return the scratch copy of a file, or of a whole folder."""
         there = self.to_read(path)
@@ -496,41 +464,3 @@ def _parents(path: str) -> list[str]:
 
 def _kept(names: list[str], known: frozenset[str]) -> list[str]:
     return [name for name in names if name in known]
-
-
-def copy_content(source: str, target: str) -> None:
-    """Copy what a file holds."""
-    import shutil  # lazy: 4 ms that most replays save
-
-    with open_to_read(source) as given, open(target, "wb") as copy:
-        shutil.copyfileobj(given, copy, _CHUNK)
-
-
-def _remove_folder(path: str) -> None:
-    import shutil  # lazy: as above
-
-    shutil.rmtree(path, ignore_errors=True)
-
-
-def discard_of(process: int) -> None:
-    """Remove the scratch folders of a process that was killed."""
-    place, name = os.path.split(_name_of(process))
-    with undisturbed():
-        for each in os.listdir(place):
-            if each.startswith(name):
-                _remove_folder(os.path.join(place, each))
-
-
-def _new_folder() -> str:
-    return f"{_name_of(unpatched.getpid())}{unpatched.urandom(8).hex()}"
-
-
-def _name_of(process: int) -> str:
-    """Return how the paths of a process's scratch folders begin."""
-    return f"{_resolved(unpatched.temporary_folder())}/autochron-scratch-{process}-"
-
-
-@lru_cache(maxsize=8)
-def _resolved(folder: str) -> str:
-    """Return the path of the folder for temporary files without links: looked up once, for each replay needs it."""
-    return os.path.realpath(folder).rstrip("/")

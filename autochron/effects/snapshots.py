@@ -8,8 +8,9 @@ from autochron._runtime import unpatched
 from autochron._runtime.own_folder import keep_out_of_git
 from autochron._runtime.unpatched import os
 from autochron.effects.databases import Mark, copy_database, is_young, mark_of
+from autochron.effects.file_copies import copy_content
 from autochron.effects.lock_safe import open_to_read
-from autochron.effects.scratch import Before, copy_content
+from autochron.effects.scratch import Before
 from autochron.errors import StoreError
 from autochron.model import Snapshot
 

@@ -24,8 +24,10 @@ from autochron._runtime.signals import is_interruption
 from autochron.envelope import arrays, bodies, objects, shapes
 from autochron.envelope import types as names
 from autochron.envelope.budget import MOST_VISITS, TooLargeError, count_shown, encode_within, multiplies
+from autochron.envelope.plain_json import PLAIN_TYPES, is_plain
 from autochron.envelope.tags import has_tag
-from autochron.envelope.value_types import BEYOND, PLAIN_TYPES, TYPES, is_plain, types_of
+from autochron.envelope.type_trees import BEYOND, TYPES
+from autochron.envelope.value_types import types_of
 
 _FUNCTIONS = (
     types.FunctionType,

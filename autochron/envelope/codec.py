@@ -22,10 +22,11 @@ from msgspec import Struct
 from autochron._runtime.signals import is_interruption
 from autochron.envelope import channels
 from autochron.envelope.budget import MOST_VISITS, TooLargeError, multiplies
+from autochron.envelope.opaque import opaque
+from autochron.envelope.plain_json import is_plain
 from autochron.envelope.reading import read
 from autochron.envelope.tags import has_tag, opaque_paths
-from autochron.envelope.value_types import is_plain
-from autochron.envelope.writing import Writer, opaque
+from autochron.envelope.writing import Writer
 from autochron.errors import CodecError, OpaqueError
 
 __all__ = ["Encoded", "decode", "decode_partly", "encode", "encode_plain", "encode_tagged"]

@@ -26,7 +26,7 @@ from autochron.envelope.canonical import (
 )
 from autochron.envelope.exact_look import exact_look
 from autochron.envelope.looks import LARGE
-from autochron.envelope.value_types import MAX_DEPTH, is_plain
+from autochron.envelope.plain_json import MAX_DEPTH, is_plain
 
 _LONG = 8
 """Elements from which on a list is worth keeping."""

@@ -12,44 +12,25 @@ by its name only). A key of the program's own that begins with `$` has one `$` m
 
 from __future__ import annotations
 
-import functools
-import io
 import sys
 import types
-from _blake2 import blake2b  # not hashlib, which loads OpenSSL
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
-from enum import Enum
-from itertools import repeat
 from math import isfinite
 from typing import Any, Final, TypeAlias
-from weakref import WeakKeyDictionary
 
 import msgspec
 
 from autochron._runtime import bare
 from autochron._runtime.bare import identity
-from autochron._runtime.class_table import ClassTable, lasts
-from autochron._runtime.frame_locals import locals_of
-from autochron.envelope import arrays, objects, shapes
+from autochron._runtime.class_table import ClassTable
+from autochron.envelope import arrays, function_memo, objects, shapes, standard_types
 from autochron.envelope import types as names
 from autochron.envelope.budget import MOST_VISITS, multiplies
-from autochron.envelope.tags import join
+from autochron.envelope.plain_json import MAX_DEPTH, MAX_NODES, PLAIN_TYPES
 from autochron.envelope.type_labels import SCALARS, VALUES, label
+from autochron.envelope.type_trees import BEYOND, Tree
 from autochron.envelope.value_digest import TooLargeError, digest_and_cost, digest_of
-
-KEY: Final = "$types"
-"""Where the tree stands in an input."""
-
-TYPES: Final = b'{"$types":'
-"""How an input begins that has such a tree."""
-
-BEYOND: Final = "$beyond"
-"""What stands for a value that is not compared: it is too large."""
-
-MAX_DEPTH: Final = 100
-MAX_NODES: Final = 200_000
-"""Values of one argument that are looked at."""
 
 MAX_STATE: Final = 20_000
 """Values of one piece of state, such as what a closure holds."""
@@ -57,83 +38,7 @@ MAX_STATE: Final = 20_000
 _SMALL_STATE = 500
 """Values of a piece of state that is written; of a larger one a digest is."""
 
-Tree: TypeAlias = "str | dict[str, Any]"
-
-PLAIN_TYPES = frozenset({str, int, bool, type(None)})
 _encode = msgspec.json.Encoder(order="deterministic").encode
-
-
-def is_plain(value: Any, depth: int = MAX_DEPTH, left: Iterator[None] | None = None) -> bool:  # noqa: C901 - the hot path, written out
-    """Return whether a value is JSON as it stands, with all that it holds: by exact types, and no deeper than is read.
-
-    Where it holds more than so many containers, it is said to be none: what is shared is gone through each time.
-    """
-    kind = type(value)
-    if kind is dict:
-        for key, item in value.items():
-            if type(key) is not str:
-                return False
-            kind = type(item)
-            if kind is str or kind in PLAIN_TYPES:
-                continue
-            if kind is float:
-                if not isfinite(item):
-                    return False
-            elif kind is dict or kind is list:
-                if left is None:
-                    left = repeat(None, MAX_NODES)
-                for _ in left:  # the cheapest counter that there is
-                    break
-                else:
-                    return False
-                if not depth or (item and not is_plain(item, depth - 1, left)):
-                    return False
-            else:
-                return False
-        return True
-    if kind is list:
-        for item in value:
-            kind = type(item)
-            if kind is str or kind in PLAIN_TYPES:
-                continue
-            if kind is float:
-                if not isfinite(item):
-                    return False
-            elif kind is dict or kind is list:
-                if left is None:
-                    left = repeat(None, MAX_NODES)
-                for _ in left:
-                    break
-                else:
-                    return False
-                if not depth:
-                    return False
-                if kind is list:
-                    if item and not is_plain(item, depth - 1, left):
-                        return False
-                    continue
-                for key, each in item.items():  # a message, a row: as above, without one more call
-                    if type(key) is not str:
-                        return False
-                    kind = type(each)
-                    if kind is str or kind in PLAIN_TYPES:
-                        continue
-                    if kind is float:
-                        if not isfinite(each):
-                            return False
-                    elif kind is dict or kind is list:
-                        for _ in left:
-                            break
-                        else:
-                            return False
-                        if depth < 2 or (each and not is_plain(each, depth - 2, left)):
-                            return False
-                    else:
-                        return False
-            else:
-                return False
-        return True
-    return kind in PLAIN_TYPES or (kind is float and isfinite(value))
 
 
 def types_of(bound: dict[str, Any], walk: Callable[[Any], Any]) -> bytes:
@@ -159,64 +64,6 @@ def _members_of_large(name: str, value: Any, walk: Callable[[Any], Any]) -> dict
         except TooLargeError:
             pass
     return {name: {BEYOND: True}}
-
-
-def split(tree: Any) -> tuple[Any, Any]:
-    """Return a decoded input without its types, and the types."""
-    if isinstance(tree, dict) and KEY in tree:
-        return {key: value for key, value in tree.items() if key != KEY}, tree[KEY]
-    return tree, {}
-
-
-def without_types(body: bytes) -> bytes:
-    """Return a canonical input as an older format wrote it."""
-    if not body.startswith(TYPES):
-        return body
-    fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
-    del fields[KEY]
-    return msgspec.json.encode(fields)
-
-
-def tells_state(types: Any, path: str) -> bool:
-    """Return whether the tree has more than the type of what stands at a path."""
-    for step in path.split(".") if path else ():
-        if not isinstance(types, dict):
-            return False
-        types = types.get(step, types.get("*"))
-    return (
-        isinstance(types, dict)
-        and "$unread" not in types
-        and any(key[:1] == "$" and key != "$is" for key in types)
-    )
-
-
-def unread_paths(types: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield (path, type) of each value that is told apart by its type or its name only, though it has state."""
-    if not isinstance(types, dict):
-        return
-    if "$unread" in types:
-        yield path, str(types["$unread"])
-    for key, tree in types.items():
-        if key[:1] != "$" or key[:2] == "$$":
-            yield from unread_paths(tree, join(path, key.removeprefix("$")))
-
-
-def beyond_paths(body: bytes) -> tuple[str, ...]:
-    """List the paths of the values of a canonical input that are too large to be compared."""
-    if not body.startswith(TYPES) or b'"$beyond":true' not in body:
-        return ()
-    return tuple(_beyond(msgspec.json.decode(body)[KEY], ""))
-
-
-def _beyond(tree: Any, path: str) -> Iterator[str]:
-    if isinstance(tree, dict):
-        if BEYOND in tree:
-            yield path
-        for key, below in tree.items():
-            yield from _beyond(below, join(path, key[1:] if key[:1] == "$" else key))
-    elif isinstance(tree, list):
-        for each in tree:
-            yield from _beyond(each, path)
 
 
 def _is_written_as_it_is(value: Any) -> bool:
@@ -404,13 +251,12 @@ class _Walk:
             return {"$is": "method", "$self": held, **(inner if isinstance(inner, dict) else {})}
         if not _is_own_code(value):
             return {"$unread": names.label_function(value)} if value.__closure__ else None
-        cells = _cells_of(value)
-        known = _known(value, cells)
+        cells = function_memo.cells_of(value)
+        known = function_memo.known(value, cells)
         if known is not None:
             return known.tree
         tree = self._function(value, cells, depth)
-        if _is_still(value, cells):
-            _functions[value] = _Function(value, cells, tree)
+        function_memo.keep(value, cells, tree)
         return tree
 
     def _function(self, value: types.FunctionType, cells: dict[str, Any], depth: int) -> Tree | None:
@@ -422,25 +268,6 @@ class _Walk:
             found["$defaults"] = self.each({str(key): held for key, held in defaults.items()}, depth)
         state = {key: held for key, held in vars(value).items() if not _is_of_the_interpreter(key)}
         return found | self._state(state, depth) or None
-
-    def iterator(self, value: Any, depth: int) -> dict[str, Any]:
-        """Return what a builtin iterator has still to give, without moving it."""
-        reduced = value.__reduce__()
-        return {"$rest": self.each({str(at): held for at, held in enumerate(reduced[1:])}, depth)}
-
-    def generator(self, value: Any, depth: int) -> dict[str, Any]:
-        """Return the locals of a generator: it is told by them where it stands."""
-        frame = (
-            getattr(value, "gi_frame", None)
-            or getattr(value, "ag_frame", None)
-            or getattr(value, "cr_frame", None)
-        )
-        name = {"$name": str(getattr(value, "__qualname__", ""))}
-        if frame is None:
-            return {**name, "$state": "closed"}
-        if not _is_own_file(frame.f_code.co_filename):
-            return {**name, "$unread": label(type(value))}
-        return {**name, "$locals": self.each(dict(locals_of(frame)), depth)}
 
     # --- state
 
@@ -501,97 +328,7 @@ _BUILTIN_ERRORS = (OSError, ImportError, SystemExit, StopIteration, SyntaxError,
 
 
 def _is_own_code(function: types.FunctionType) -> bool:
-    return _is_own_file(function.__code__.co_filename)
-
-
-def _is_own_file(file: str) -> bool:
-    return objects.is_own_file(file)
-
-
-class _Function:
-    """The tree of a function that holds nothing which can change, and what it held then; it must not hold the function."""
-
-    __slots__ = ("_cells", "_code", "_defaults", "_functions", "_named", "_state", "tree")
-
-    def __init__(self, function: types.FunctionType, cells: dict[str, Any], tree: Tree | None) -> None:
-        self.tree = tree
-        self._code, self._defaults = function.__code__, function.__defaults__
-        self._named = dict(function.__kwdefaults__ or {})
-        self._cells = cells
-        self._state = dict(vars(function))
-        self._functions = [each for each in _held_by(function, cells) if type(each) is types.FunctionType]
-
-    def is_as_it_was(self, function: types.FunctionType, cells: dict[str, Any]) -> bool:
-        """Return whether the function holds the very same objects."""
-        return (
-            function.__code__ is self._code
-            and function.__defaults__ is self._defaults
-            and _are_the_same(function.__kwdefaults__ or {}, self._named)
-            and _are_the_same(cells, self._cells)
-            and _are_the_same(vars(function), self._state)
-            and all(_known(each, _cells_of(each)) for each in self._functions)
-        )
-
-
-_functions: WeakKeyDictionary[types.FunctionType, _Function] = WeakKeyDictionary()
-
-
-def _forget_functions() -> None:
-    if _functions.data:  # type: ignore[attr-defined]
-        _functions.clear()
-
-
-names.on_root_change(_forget_functions)
-
-
-def _known(function: types.FunctionType, cells: dict[str, Any]) -> _Function | None:
-    known = _functions.get(function)
-    return known if known is not None and known.is_as_it_was(function, cells) else None
-
-
-def _are_the_same(some: dict[str, Any], others: dict[str, Any]) -> bool:
-    if not some and not others:
-        return True
-    return len(some) == len(others) and all(
-        name in others and others[name] is value for name, value in some.items()
-    )
-
-
-def _cells_of(function: types.FunctionType) -> dict[str, Any]:
-    cells: dict[str, Any] = {}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
-        try:
-            cells[name] = cell.cell_contents
-        except ValueError:
-            continue
-    return cells
-
-
-def _is_still(function: types.FunctionType, cells: dict[str, Any]) -> bool:
-    """Return whether a function holds nothing that can change, and nothing that may hold the function."""
-    return all(type(each) in _UNCHANGING or _is_lasting(each) for each in _held_by(function, cells))
-
-
-_UNCHANGING = SCALARS.keys() - {bytearray, slice}
-
-
-def _held_by(function: types.FunctionType, cells: dict[str, Any]) -> list[Any]:
-    return [
-        *cells.values(),
-        *(function.__defaults__ or ()),
-        *(function.__kwdefaults__ or {}).values(),
-        *vars(function).values(),
-    ]
-
-
-def _is_lasting(value: Any) -> bool:
-    """Return whether this is a class that is there for good, a member of an enumeration that is, or a function like that."""
-    kind = type(value)
-    if kind is types.FunctionType:
-        return _known(value, _cells_of(value)) is not None
-    if issubclass(kind, Enum):
-        return lasts(kind) and type(value._value_) in _UNCHANGING
-    return issubclass(kind, type) and lasts(value)
+    return objects.is_own_file(function.__code__.co_filename)
 
 
 _Way: TypeAlias = "Callable[[_Walk, Any, type, int], Tree | None]"
@@ -600,7 +337,7 @@ _Way: TypeAlias = "Callable[[_Walk, Any, type, int], Tree | None]"
 
 def _way_of(kind: type) -> _Way:
     """Return how the trees of a class's instances are made."""
-    reader = _READERS.get(kind)
+    reader = standard_types.READERS.get(kind)
     if reader is not None:
         return _node_of(reader)
     module = bare.text(kind, "__module__")
@@ -628,17 +365,17 @@ def _way_of(kind: type) -> _Way:
 def _way_of_library(kind: type) -> _Way:
     if issubclass(kind, (types.FunctionType, types.MethodType)):
         return lambda walk, value, _kind, depth: walk.function(value, depth)
-    for base, read in _BASES:
+    for base, read in standard_types.BASES:
         if issubclass(kind, base):
             return _node_of(read)
-    for module, name, reader in _LAZY:
+    for module, name, reader in standard_types.LAZY:
         known = getattr(sys.modules.get(module), name, None)
         if isinstance(known, type) and issubclass(kind, known):
             return _node_of(reader)
     return _nothing  # the canonical form tells its type
 
 
-def _node_of(read: _Reader) -> _Way:
+def _node_of(read: Callable[[_Walk, Any, int], dict[str, Any]]) -> _Way:
     return lambda walk, value, kind, depth: _node(label(kind), read(walk, value, depth))
 
 
@@ -656,126 +393,3 @@ names.on_root_change(_ways.forget)
 
 def _is_of_the_interpreter(name: str) -> bool:
     return name[:2] == "__" or name.startswith("_autochron")
-
-
-def _bytes_of(_walk: _Walk, value: Any, _depth: int) -> dict[str, Any]:
-    return {"$digest": blake2b(bytes(value), digest_size=16).hexdigest()}
-
-
-def _array(_walk: _Walk, value: Any, _depth: int) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "$type": value.typecode,
-        "$digest": blake2b(value.tobytes(), digest_size=16).hexdigest(),
-    }
-    return found | ({"$values": value.tolist()} if len(value) <= 32 and value.typecode not in "uwfd" else {})
-
-
-def _memory(_walk: _Walk, value: Any, _depth: int) -> dict[str, Any]:
-    try:
-        return {"$format": value.format, "$digest": blake2b(value.tobytes(), digest_size=16).hexdigest()}
-    except ValueError:
-        return {"$state": "released"}
-
-
-def _buffer(walk: _Walk, value: Any, _depth: int) -> dict[str, Any]:
-    if value.closed:
-        return {"$state": "closed"}
-    content = value.getvalue()
-    raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-    return {"$position": value.tell(), "$digest": blake2b(raw, digest_size=16).hexdigest()}
-
-
-def _file(_walk: _Walk, value: Any, _depth: int) -> dict[str, Any]:
-    """Return which file is open, how, and how far it was read; nothing is flushed or moved for it."""
-    name, mode = getattr(value, "name", None), getattr(value, "mode", None)
-    found = {"$name": names.relative_file(name) if isinstance(name, str) else "", "$mode": str(mode)}
-    if value.closed:
-        return {**found, "$state": "closed"}
-    try:
-        if value.readable() and not value.writable() and value.seekable():
-            binary = value.buffer if isinstance(value, io.TextIOWrapper) else value
-            found["$position"] = str(binary.tell())
-    except (OSError, ValueError):
-        pass
-    return found
-
-
-def _pattern(walk: _Walk, value: Any, _depth: int) -> dict[str, Any]:
-    return {"$pattern": walk.walk(value.pattern), "$flags": int(value.flags)}
-
-
-def _partial(walk: _Walk, value: Any, depth: int) -> dict[str, Any]:
-    return walk.members(
-        [("$partial", value.func), ("args", list(value.args)), ("keywords", value.keywords)], depth
-    )
-
-
-def _builtin(walk: _Walk, value: Any, depth: int) -> dict[str, Any]:
-    owner = getattr(value, "__self__", None)
-    if owner is None or issubclass(type(owner), (types.ModuleType, type)):
-        return {}
-    return {"$self": walk.held(owner, depth)}
-
-
-def _mapping_proxy(walk: _Walk, value: Any, depth: int) -> dict[str, Any]:
-    return walk.mapping(bare.mapping_of(value), depth)
-
-
-def _deque(walk: _Walk, value: Any, depth: int) -> dict[str, Any]:
-    found = walk.items(list(value), depth)
-    return found if value.maxlen is None else {**found, "$maxlen": value.maxlen}
-
-
-def _default(walk: _Walk, value: Any, depth: int) -> dict[str, Any]:
-    found = walk.mapping(dict(value), depth)
-    factory = value.default_factory
-    return found if factory is None else {**found, "$factory": names.label_function(factory)}
-
-
-def _ordered(walk: _Walk, value: Any, depth: int) -> dict[str, Any]:
-    """Return the order of keys, too: two of these are equal only if it is."""
-    return {**walk.mapping(dict(value), depth), "$order": [walk.walk(key) for key in value]}
-
-
-_ITERATORS: tuple[Any, ...] = (
-    *(
-        iter([]),
-        iter(()),
-        iter(""),
-        iter("ä"),
-        iter(b""),
-        iter(bytearray()),
-        iter(set()),
-        iter(range(0)),
-        iter(range(2**70)),
-    ),
-    *(iter({}), iter({}.keys()), iter({}.values()), iter({}.items()), reversed([]), reversed({})),
-    *(enumerate([]), zip(), map(str, []), filter(None, [])),
-)
-"""One of each type that tells by `__reduce__` where it stands."""
-
-_Reader: TypeAlias = Callable[[_Walk, Any, int], dict[str, Any]]
-_READERS: dict[type, _Reader] = {
-    memoryview: _memory,
-    io.StringIO: _buffer,
-    io.BytesIO: _buffer,
-    types.MappingProxyType: _mapping_proxy,
-    deque: _deque,
-    defaultdict: _default,
-    OrderedDict: _ordered,
-    **{type(each): _Walk.iterator for each in _ITERATORS},
-}
-_BASES: tuple[tuple[type, _Reader], ...] = (
-    (types.GeneratorType, _Walk.generator),
-    (types.AsyncGeneratorType, _Walk.generator),
-    (types.CoroutineType, _Walk.generator),
-    (types.BuiltinFunctionType, _builtin),
-    (io.TextIOWrapper, _file),
-    (io.BufferedReader, _file),
-    (io.BufferedWriter, _file),
-    (io.BufferedRandom, _file),
-    (io.FileIO, _file),
-    (functools.partial, _partial),
-)
-_LAZY: tuple[tuple[str, str, _Reader], ...] = (("array", "array", _array), ("re", "Pattern", _pattern))
-"""Of modules that need not be there."""

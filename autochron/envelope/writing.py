@@ -26,6 +26,8 @@ from autochron._runtime.class_table import ClassTable
 from autochron.envelope import admission, exceptions, shapes, transport
 from autochron.envelope import types as names
 from autochron.envelope.budget import TooLargeError
+from autochron.envelope.library_plans import LIBRARY
+from autochron.envelope.opaque import opaque
 
 Plan: TypeAlias = Callable[["Writer", Any], Any]
 
@@ -88,12 +90,6 @@ class Writer:
         if all(type(key) is str and key.isascii() and key.isidentifier() for key in state):
             return {key: self.write(item) for key, item in state.items()}
         return {"$type.state": self.mapping(state)} if state else {}
-
-
-def opaque(value: Any, reason: str = "") -> dict[str, str]:
-    """Stand for what can't be rebuilt."""
-    label = names.label(type(value))
-    return {"$opaque": label, "reason": reason} if reason else {"$opaque": label}
 
 
 def forget_plans() -> None:
@@ -253,79 +249,13 @@ _BUILTIN: dict[type, Plan] = {
 _PLANS: ClassTable[Plan] = ClassTable(_BUILTIN)
 
 
-# --- plans for the standard library's value types
-# ------------------------------------------------------------------
-
-
-def _moment(writer: Writer, value: Any) -> Any:
-    """Write a datetime or a time: naive ISO text, then zone and fold where they are set."""
-    tag = "$datetime" if hasattr(value, "toordinal") else "$time"
-    plain = value.replace(tzinfo=None, fold=0)
-    written = {tag: plain.isoformat()}
-    if value.tzinfo is not None:
-        written["zone"] = writer.write(value.tzinfo)
-    if value.fold:
-        written["fold"] = 1
-    return written
-
-
-def _zone(writer: Writer, value: Any) -> Any:
-    if type(value).__name__ == "ZoneInfo":
-        return {"$zone": value.key} if value.key else opaque(value, "the zone has no key")
-    arguments = value.__getinitargs__()
-    offset = arguments[0]
-    written: dict[str, Any] = {"$timezone": [offset.days, offset.seconds, offset.microseconds]}
-    if len(arguments) > 1:
-        written["name"] = writer.write(arguments[1])
-    return written
-
-
-def _pydantic_zone(_writer: Writer, value: Any) -> Any:
-    """Write the zone of a moment that pydantic parsed: a type of its own, which holds whole seconds."""
-    offset = value.utcoffset(None)
-    return {"$timezone": [offset.days, offset.seconds, 0], "of": "pydantic_core"}
-
-
-def _fraction(writer: Writer, value: Any) -> Any:
-    return {"$fraction": [writer.write(value.numerator), writer.write(value.denominator)]}
-
-
-def _textual(tag: str) -> Plan:
-    def plan(writer: Writer, value: Any) -> Any:
-        return {tag: writer.write(str(value))}
-
-    return plan
-
-
-def _path(writer: Writer, value: Any) -> Any:
-    return {"$path": writer.write(str(value)), "flavour": type(value).__name__}
-
-
-_LIBRARY: tuple[tuple[str, str, Plan], ...] = (
-    ("datetime", "datetime", _moment),
-    ("datetime", "time", _moment),
-    ("datetime", "date", lambda _, value: {"$date": value.isoformat()}),
-    ("datetime", "timedelta", lambda _, v: {"$timedelta": [v.days, v.seconds, v.microseconds]}),
-    ("datetime", "timezone", _zone),
-    ("zoneinfo", "ZoneInfo", _zone),
-    ("pydantic_core", "TzInfo", _pydantic_zone),
-    ("decimal", "Decimal", _textual("$decimal")),
-    ("fractions", "Fraction", _fraction),
-    ("uuid", "UUID", _textual("$uuid")),
-    ("pathlib", "PosixPath", _path),
-    ("pathlib", "WindowsPath", _path),
-    ("pathlib", "PurePosixPath", _path),
-    ("pathlib", "PureWindowsPath", _path),
-)
-
-
 # --- plans made for a class
 # ----------------------------------------------------------------------------------------
 
 
 def _plan_for(cls: type) -> Plan:
     """Decide once how instances of a class are written."""
-    for module, name, plan in _LIBRARY:
+    for module, name, plan in LIBRARY:
         if getattr(sys.modules.get(module), name, None) is cls:
             return plan
     if issubclass(cls, type):

@@ -8,7 +8,7 @@ from msgspec import DecodeError
 from msgspec.json import decode
 
 from autochron.diff.json import first_difference
-from autochron.envelope.value_types import split
+from autochron.envelope.type_trees import split
 from autochron.model import Effect
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from autochron.reproduction.observation import (
     tells_nothing,
     volatile_of,
 )
-from autochron.reproduction.verdict import shown
+from autochron.reproduction.outcomes import shown
 
 if TYPE_CHECKING:
     from autochron.incident.create import Wanted

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import compress, pairwise
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import compress
 from types import CodeType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from autochron._runtime.lazy import late_modules
-from autochron.errors import RuleError
+from autochron.matching.precedence import ranked, refuse_twins
+from autochron.matching.source_lookups import (
+    SourceText,
+    decorated_functions,
+    deriving_classes,
+    fitting_calls,
+    is_package_code,
+    read_text,
+)
 from autochron.model import (
     BoundaryRule,
     Call,
@@ -36,10 +44,6 @@ else:
     late_modules(
         globals(), "autochron.matching.definitions", "autochron.matching.sites", "autochron.rules.globs"
     )
-
-Text: TypeAlias = str | bytes | None
-SourceText: TypeAlias = Text | Callable[[], Text]
-"""A module's source, or how to get it: only decorators need it, and only where a rule asks for them."""
 
 
 class Match(Struct, frozen=True):
@@ -145,7 +149,7 @@ class Matcher:
             case Target(module=module):
                 alike = [each for each in self._targets.get(module, ()) if each.selector == rule.selector]
                 if alike and rule.pack is None:
-                    _refuse_twins(rule, alike, str(rule.selector))
+                    refuse_twins(rule, alike, str(rule.selector))
                 self._targets.setdefault(module, []).append(rule)
             case Define(modules=modules, qualnames=qualnames, exclude=exclude):
                 parts = globs.split_derived(qualnames)
@@ -205,18 +209,18 @@ class Matcher:
         )
         # What the names of the module's own definitions may begin with.
         known_as = tuple(name for name in modules if name != "__main__") or (module,)
-        decorated, ledger = _decorated(asked.decorated, known_as, code, source)
+        decorated, ledger = decorated_functions(asked.decorated, known_as, code, source)
         names = {name for name, _, _ in known}
         named, twins = _named_lambdas(asked, code)
         names |= {name for name, _ in named}
         ledger = (*ledger, *(_two_lambdas(name, each, module) for name, each in twins))
-        calls, unread = _calls(asked.calls, known_as, code, source)
+        calls, unread = fitting_calls(asked.calls, known_as, code, source)
         methods = self._methods(asked, known_as, code, source)
         return Found(
             matches=tuple(
                 Match(rule, name, line, shape)
                 for name, line, shape in known
-                for rule in _ranked(
+                for rule in ranked(
                     [
                         *_candidates(asked, name, decorated.get((_last(name), line), _NONE)),
                         *_of_derived(methods, name),
@@ -227,7 +231,7 @@ class Matcher:
             + tuple(
                 Match(rule, name, each.co_firstlineno, definitions.shape_of(each), each.co_qualname)
                 for name, each in named
-                for rule in _ranked(
+                for rule in ranked(
                     [
                         rule
                         for rule in _candidates(asked, name, _NONE)
@@ -270,7 +274,7 @@ class Matcher:
         """Learn of a module's classes that derive from those that rules name with a `+`; tell whether any is new."""
         is_new = False
         for known in self.derived.values():
-            found = {dotted for _, dotted in _derived(module, text, known, is_package=is_package)}
+            found = {dotted for _, dotted in deriving_classes(module, text, known, is_package=is_package)}
             is_new = is_new or not found <= known
             known.update(found)
         return is_new
@@ -279,30 +283,20 @@ class Matcher:
         self, asked: _Asked, modules: tuple[str, ...], code: CodeType, source: SourceText
     ) -> dict[str, list[_Pattern]]:
         """Return the classes of a module that derive from named ones, each with the patterns that mean it."""
-        text = _text(source) if asked.deriving else None
+        text = read_text(source) if asked.deriving else None
         found: dict[str, list[_Pattern]] = {}
         for pattern in asked.deriving if text is not None else ():
             known = self.derived[pattern.base]
             named = {
                 qualname
                 for module in modules
-                for qualname, _ in _derived(module, text or "", known, is_package=_is_package(code))
+                for qualname, _ in deriving_classes(
+                    module, text or "", known, is_package=is_package_code(code)
+                )
             }
             for qualname in named:
                 found.setdefault(qualname, []).append(pattern)
         return found
-
-
-def _derived(module: str, text: str, known: set[str], *, is_package: bool) -> list[tuple[str, str]]:
-    # Here and not above: `ast` is only needed where a rule names a class that others derive from.
-    from autochron.matching import deriving
-
-    if not deriving.mentions(text, known):
-        return []
-    try:
-        return list(deriving.derived(text, module, known, is_package=is_package))
-    except (SyntaxError, ValueError, RecursionError):
-        return []
 
 
 _last_matcher: tuple[Rules, Matcher] | None = None
@@ -347,159 +341,12 @@ def _of_derived(methods: Mapping[str, list[_Pattern]], qualname: str) -> Iterato
             yield pattern.rule
 
 
-def _ranked(rules: list[BoundaryRule], definition: str) -> list[BoundaryRule]:
-    """Put the rules of one definition in the order in which they are tried.
-
-    The project's before a pack's, then `target` before `decorated` before `define`, then as they stand in the
-    file. A rule of the project without `when` ends the list, since it fits every call. Two of the project
-    that are alike in weight and `when` are refused.
-    """
-    kept: list[BoundaryRule] = []
-    for rule in sorted(rules, key=_weight):
-        if rule.pack is None:
-            _refuse_twins(rule, kept, definition)
-        closed = kept and kept[-1].pack is None and not kept[-1].when
-        if not closed:
-            kept.append(rule)
-    return kept
-
-
-def _refuse_twins(rule: BoundaryRule, kept: list[BoundaryRule], definition: str) -> None:
-    for other in kept:
-        if other.pack is None and _weight(other) == _weight(rule) and other.when == rule.when:
-            raise RuleError(
-                f"{rule.place}: `{rule.selector}` fits {definition}, "
-                f"as does `{other.selector}` at {other.place}; "
-                "narrow one with `exclude` or `when`, or name the definition with `target`"
-            )
-
-
-_WEIGHTS = {Target: 0, Decorated: 1, Define: 2}
-
-
-def _weight(rule: BoundaryRule) -> tuple[bool, int]:
-    return rule.pack is not None, _WEIGHTS.get(type(rule.selector), 3)
-
-
 def _absent(asked: _Asked, names: set[str]) -> tuple[Absent, ...]:
     wanted: list[tuple[BoundaryRule | TraceRule | SwapRule, str]] = [
         (rule, rule.target.qualname) for rule in asked.traces
     ]
     wanted += [(rule, rule.selector.qualname) for rule in asked.targets if isinstance(rule.selector, Target)]
     return tuple(Absent(rule, nearest(names, name)) for rule, name in wanted if name not in names)
-
-
-def _decorated(
-    rules: tuple[BoundaryRule, ...], modules: tuple[str, ...], code: CodeType, source: SourceText
-) -> tuple[Mapping[tuple[str, int], frozenset[str]], tuple[Unwoven, ...]]:
-    """Return the decorators of the module's functions by (name, first line), where a rule asks for one."""
-    wanted = [rule.selector.decorator for rule in rules if isinstance(rule.selector, Decorated)]
-    if not wanted:
-        return {}, ()
-    text = _text(source)
-    if text is None:
-        return {}, tuple(
-            _undecided(rule, modules[0], "has no source") for rule in rules if _may_use(rule, code)
-        )
-    # Here and not above: `ast` is only needed where a rule names a decorator.
-    from autochron.matching import decorators
-
-    if not decorators.mentions(text, wanted):
-        return {}, ()
-    found: dict[tuple[str, int], frozenset[str]] = {}
-    try:
-        for module in modules:
-            named = decorators.index(decorators.decorations(text, module, is_package=_is_package(code)))
-            for function, by in named.items():
-                found[function] = found.get(function, _NONE) | by
-    except (SyntaxError, ValueError, RecursionError) as error:
-        reason = f"has source that doesn't parse ({error})"
-        return {}, tuple(_undecided(rule, modules[0], reason) for rule in rules)
-    return found, ()
-
-
-def _calls(
-    rules: tuple[CallRule, ...], modules: tuple[str, ...], code: CodeType, source: SourceText
-) -> tuple[tuple[CallSite, ...], tuple[Unwoven, ...]]:
-    """Return the calls of a module that rules fit; its source is only read where a name that they spell out is used."""
-    near = tuple(rule for rule in rules if sites.may_be_in(code, rule.words))
-    if not near:
-        return (), ()
-    text = _text(source)
-    reason = "has no source" if text is None else ""
-    found: list[CallSite] = []
-    if text is not None:
-        # Here and not above: `ast` is only needed where a rule names a call.
-        from autochron.matching import calls
-
-        try:
-            for module in modules:
-                found = found or calls.call_sites(text, module, near, is_package=_is_package(code))
-        except (SyntaxError, ValueError, RecursionError) as error:
-            reason = f"has source that doesn't parse ({error})"
-    ledger = [
-        Unwoven(
-            str(rule.rule.selector),
-            f"{modules[0]} {reason}, so its calls are unknown ({rule.rule.place})",
-            "not-woven",
-        )
-        for rule in near
-        if reason
-    ]
-    return tuple(_ranked_sites(found, modules[0])), tuple(ledger)
-
-
-def _ranked_sites(sites: list[CallSite], module: str) -> list[CallSite]:
-    """Put the rules of each call in the order in which they are tried, as `_ranked` does for definitions."""
-    by_call: dict[object, list[CallSite]] = {}
-    for site in sites:
-        by_call.setdefault(site.calls[0], []).append(site)
-    kept: list[CallSite] = []
-    for several in by_call.values():
-        several.sort(key=lambda site: (site.check is not None, site.weight))
-        for first, second in pairwise(several):
-            alike = (first.check, first.weight) == (second.check, second.weight)
-            if alike and first.rule.when == second.rule.when:
-                raise RuleError(
-                    f"{second.rule.place}: `{second.rule.selector}` fits the call of `{second.source}` at "
-                    f"{module}:{second.line}, as does `{first.rule.selector}` at {first.rule.place}; narrow one with "
-                    "`within`, `when` or its arguments"
-                )
-        kept += several
-    return kept
-
-
-def _text(source: SourceText) -> str | None:
-    """Read a module's source, in the encoding that it declares."""
-    text = source() if callable(source) else source
-    if isinstance(text, bytes):
-        from importlib.util import decode_source  # lazy: only rules that read source need it
-
-        try:
-            return decode_source(text)
-        except (SyntaxError, UnicodeDecodeError):
-            return text.decode("utf-8", "surrogateescape")
-    return text
-
-
-def _is_package(code: CodeType) -> bool:
-    return code.co_filename.endswith(("/__init__.py", "\\__init__.py"))
-
-
-def _undecided(rule: BoundaryRule, module: str, reason: str) -> Unwoven:
-    return Unwoven(
-        what=str(rule.selector),
-        reason=f"{module} {reason}, so its decorators are unknown; use `target` instead ({rule.place})",
-        slug="not-woven",
-    )
-
-
-def _may_use(rule: BoundaryRule, code: CodeType) -> bool:
-    """Return whether code without source mentions a decorator by its last name."""
-    last = str(rule.selector).rpartition(".")[2]
-    return last in code.co_names or any(
-        _may_use(rule, constant) for constant in code.co_consts if isinstance(constant, CodeType)
-    )
 
 
 def _named_lambdas(

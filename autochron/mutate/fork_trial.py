@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import NamedTuple, NoReturn, TypeAlias
 
 from autochron._runtime import unpatched
-from autochron.effects.scratch import discard_of
+from autochron.effects.scratch_folders import discard_of
 
 _ours: set[int] = set()
 """Descriptors that are no business of a trial."""

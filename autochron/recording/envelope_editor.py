@@ -12,7 +12,7 @@ from msgspec import Raw
 from msgspec.json import decode, encode
 
 from autochron.envelope.tags import has_tag, opaque_paths
-from autochron.envelope.value_types import split, tells_state, unread_paths
+from autochron.envelope.type_trees import split, tells_state, unread_paths
 from autochron.http import exchange
 from autochron.http.exchange import Wire
 from autochron.inputs import comparable_pair, request_body, request_input, shaped_input

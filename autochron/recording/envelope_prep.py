@@ -15,14 +15,14 @@ from autochron.redaction.redactor import Redactor
 from autochron.weaving.gate import Point
 
 if TYPE_CHECKING:
-    from autochron.envelope import value_types
+    from autochron.envelope import type_trees
     from autochron.recording import envelope_editor
     from autochron.recording.drafts import Item
     from autochron.recording.envelope_editor import Editor
     from autochron.recording.requested_tools import Unanswered
     from autochron.redaction.mask_key import MaskKey
 else:
-    late_modules(globals(), "autochron.envelope.value_types", "autochron.recording.envelope_editor")
+    late_modules(globals(), "autochron.envelope.type_trees", "autochron.recording.envelope_editor")
 
 _ADDRESS = re.compile(rb"\bat 0x[0-9a-f]{6,16}\b")
 """As Python shows an object of which no class says otherwise: `<agent.Order object at 0x7f3c9c0d1e50>`."""
@@ -89,7 +89,7 @@ class Tally:
             if found is not None:
                 self.addresses[envelope.name] = found.group().decode()
         if envelope.input[2:3] == b"$" and _BEYOND in envelope.input and envelope.name not in self.beyond:
-            for path in value_types.beyond_paths(envelope.input)[:1]:
+            for path in type_trees.beyond_paths(envelope.input)[:1]:
                 self.beyond[envelope.name] = path, f"{envelope.site}:{crossing.point.line}"
         for path in envelope.masked:
             self.masked[f"{envelope.name}: {path}"] = None

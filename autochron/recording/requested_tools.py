@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.json import decode
 
-from autochron.envelope.value_types import split
+from autochron.envelope.type_trees import split
 
 _LARGE = 16_384
 """Bytes of an input above which it isn't looked into: then it may be the call's."""

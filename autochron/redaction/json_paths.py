@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from autochron.envelope.value_types import KEY as TYPES
+from autochron.envelope.type_trees import KEY as TYPES
 from autochron.redaction.secret_patterns import MASK
 from autochron.rules.paths import Step, index_of, parse_path, spelled
 

@@ -9,7 +9,7 @@ from msgspec.json import decode, encode
 
 from autochron._runtime.signals import is_interruption
 from autochron.diff.json import first_difference
-from autochron.envelope.value_types import without_types
+from autochron.envelope.type_trees import without_types
 from autochron.http import asgi
 from autochron.inputs import call_input, is_method, masked_call_input
 from autochron.redaction.json_paths import drop_paths

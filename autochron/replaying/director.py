@@ -13,7 +13,7 @@ from autochron.crossing import streams
 from autochron.crossing.kernel import Crossing
 from autochron.crossing.lanes import MAIN, Remote, process_of
 from autochron.envelope import codec, shapes
-from autochron.envelope.value_types import TYPES
+from autochron.envelope.type_trees import TYPES
 from autochron.errors import AutochronError, CodecError, DivergenceError
 from autochron.http import exchange
 from autochron.inputs import observed, request_input, shaped_input

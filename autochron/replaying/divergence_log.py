@@ -8,7 +8,7 @@ from msgspec.json import decode
 
 from autochron.crossing.lanes import DAEMON
 from autochron.diff.json import first_difference
-from autochron.envelope.value_types import beyond_paths
+from autochron.envelope.type_trees import beyond_paths
 from autochron.inputs import OUTCOME, comparable_pair
 from autochron.model import Divergence, Returned, Severity
 from autochron.redaction.secret_patterns import MASK as _MASK

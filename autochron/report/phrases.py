@@ -12,7 +12,7 @@ from msgspec.json import decode, encode
 
 from autochron.envelope.bodies import read_body
 from autochron.envelope.brief import ENOUGH, brief
-from autochron.envelope.value_types import split
+from autochron.envelope.type_trees import split
 from autochron.escaping import visible
 from autochron.model import Envelope, Exchange, Raised, Returned, Streamed
 from autochron.report.text import plural

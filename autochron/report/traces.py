@@ -8,7 +8,7 @@ from typing import Any, TextIO
 from msgspec import Raw
 from msgspec.json import decode, encode
 
-from autochron.envelope.value_types import without_types
+from autochron.envelope.type_trees import without_types
 from autochron.model import (
     Envelope,
     Footer,

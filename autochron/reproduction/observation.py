@@ -11,8 +11,8 @@ from msgspec.json import decode
 from autochron.envelope.brief import brief
 from autochron.model import OUTSIDE, Envelope, Evidence, StateEffect
 from autochron.reproduction.baseline import Baseline, CrossingPrint, digests_of, effects_in_common
+from autochron.reproduction.outcomes import outcome_of
 from autochron.reproduction.prints import flatten, is_below, print_of
-from autochron.reproduction.verdict import outcome_of
 
 _WIDTH = 40
 
@@ -21,7 +21,7 @@ class Observed(Struct, frozen=True, kw_only=True):
     """One live crossing in one run."""
 
     outcome: Any
-    """As `verdict.outcome_of` returns it."""
+    """As `outcomes.outcome_of` returns it."""
     effects: tuple[StateEffect, ...] = ()
     left_running: tuple[str, ...] = ()
 

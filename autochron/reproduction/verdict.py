@@ -9,35 +9,29 @@ The judgement is of recurrence only. What should happen instead is the test's ow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
-from msgspec.json import decode
 
 from autochron.effects.changes import CREATED, EMPTIED, LOG, LOSES, REMOVED
-from autochron.envelope.brief import brief
 from autochron.model import (
     OUTSIDE,
     Abandoned,
-    Divergence,
     Envelope,
-    Evidence,
-    Raised,
-    Replayed,
-    Returned,
     StateEffect,
     Streamed,
 )
+from autochron.reproduction import blockers
 from autochron.reproduction.baseline import Baseline, CrossingPrint, EffectPrint, is_opaque, words_in
+from autochron.reproduction.case import Case
+from autochron.reproduction.outcomes import outcome_of, outcome_words, shown
 from autochron.reproduction.prints import flatten, is_below, print_of, text_fits
 
 Kind: TypeAlias = Literal["reproduced", "prevented", "inconclusive"]
 
 _SHOWN = 8
 """Effects that are listed by name."""
-
-_EARLIER = frozenset({"input", "missing", "extra", "reordered"})
 
 
 class Judged(Struct, frozen=True, kw_only=True):
@@ -75,39 +69,6 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(effect for each in self.crossings for effect in each.effects))
 
 
-class Case(NamedTuple):
-    """What is known of a replay that is judged.
-
-    Attributes:
-        replayed: its crossings.
-        divergences: where it and the record disagree.
-        evidence: what was seen of its live crossings.
-        baseline: what unchanged code did; None where nobody has tried it.
-        changed_sources: the sources that have changed since then; None where that is not known.
-        swallowed: crashes in the project's code that it caught itself.
-        broke: how the program ended, where it broke and the recorded one did not.
-        refused: whether it ended with an exception that is a refusal.
-        volatile: fields that tell nothing, by address: `outcome.id`.
-        expected: names of the exceptions that the test expects as an answer.
-        swaps: whether functions run in the place of others.
-        gone: tells of an envelope whether its definition is no longer in the code.
-        misfit: tells of an envelope why its function no longer takes the recorded arguments; None if it does.
-    """
-
-    replayed: Sequence[Replayed]
-    divergences: Sequence[Divergence]
-    evidence: Mapping[str, Evidence]
-    baseline: Baseline | None = None
-    changed_sources: Collection[str] | None = None
-    swallowed: Sequence[str] = ()
-    broke: str | None = None
-    volatile: Mapping[str, Sequence[str]] = {}
-    expected: Collection[str] = ()
-    swaps: bool = False
-    gone: Callable[[Envelope], bool] = lambda _: False
-    misfit: Callable[[Envelope], str | None] = lambda _: None
-
-
 def judge(wanted: Sequence[Envelope], case: Case) -> Verdict:
     """Return the verdict on the crossings that went wrong when the trace was recorded."""
     judged = tuple(_Judge(case, each).judged() for each in wanted)
@@ -143,64 +104,6 @@ def _outweighs(prevented: Judged, again: Judged) -> bool:
     return prevented.is_entered or not again.did or prevented.envelope.seq < again.envelope.seq
 
 
-def why_not_fixed(case: Case) -> list[str]:
-    """Return why a program that ends well now is no evidence that what made it fail is mended."""
-    found = [f"a crash was caught and passed over: {each}" for each in _new_crashes(case)]
-    found += [each.message for each in case.divergences if each.kind in {"denied", "network"}]
-    if case.changed_sources is not None and not case.changed_sources and not case.swaps:
-        found.append("no source of the project has changed since the incident was made")
-    return found
-
-
-def _new_crashes(case: Case) -> list[str]:
-    """Return the crashes that the program caught itself and that unchanged code did not have."""
-    known = set() if case.baseline is None else {_place_free(each) for each in case.baseline.swallowed}
-    return [each for each in case.swallowed if _place_free(each) not in known]
-
-
-def outcome_of(envelope: Envelope) -> Any:
-    """Return how a crossing ended as data: under `outcome` what it gave or raised."""
-    return {"outcome": _outcome(envelope)}
-
-
-def _outcome(envelope: Envelope) -> Any:
-    outcome = envelope.outcome
-    if envelope.reenters and envelope.exchanges:
-        return {"$status": envelope.exchanges[-1].status, "$body": decode(envelope.exchanges[-1].body)}
-    if isinstance(outcome, Streamed):
-        end = outcome.end
-        return {"$items": [decode(each) for each in outcome.items], "$end": _end(end, envelope)}
-    return _end(outcome, envelope)
-
-
-def _end(end: Any, envelope: Envelope) -> Any:
-    if isinstance(end, Returned):
-        return _argument(end.argument, envelope) if end.argument else decode(end.value)
-    if isinstance(end, Raised):
-        return {"$raised": _bare(decode(end.error))}
-    return {"$end": type(end).__name__.lower()}
-
-
-def _argument(path: str, envelope: Envelope) -> Any:
-    """Return an argument that was returned, as it was after the call."""
-    name, _, member = path.partition(".")
-    value = {**envelope.arguments, **({} if envelope.changed is None else decode(envelope.changed))}.get(name)
-    if member and isinstance(value, dict):
-        return value.get(member)
-    if member and isinstance(value, list) and member.isdecimal() and int(member) < len(value):
-        return value[int(member)]
-    return value
-
-
-def _bare(error: Any) -> Any:
-    """Leave out where an exception was raised, and from what: code moves."""
-    if not isinstance(error, dict):
-        return error
-    return {
-        key: value for key, value in error.items() if key not in {"traceback", "cause", "context", "notes"}
-    }
-
-
 class _Judge:
     """Judges one crossing."""
 
@@ -208,10 +111,10 @@ class _Judge:
         self._case = case
         self._envelope = envelope
         self._address = envelope.address
-        self._seen = case.evidence.get(self._address, Evidence(address=self._address))
+        self._seen = case.seen_at(self._address)
         self._effects = tuple(each for each in self._seen.effects if not each.what.startswith(LOG))
-        self._print = None if case.baseline is None else case.baseline.crossings.get(self._address)
-        self._ignored = tuple(case.volatile.get(self._address, ()))
+        self._print = case.usual_at(self._address)
+        self._ignored = case.ignored_at(self._address)
 
     def judged(self) -> Judged:
         """Return the verdict."""
@@ -232,7 +135,10 @@ class _Judge:
         recurs = self._recurs(now.envelope)
         if recurs is not None:
             return recurs
-        reasons = [*self._blockers(), *self._input_reasons()]
+        reasons = [
+            *blockers.of_crossing(self._case, self._address),
+            *blockers.of_input(self._case, self._envelope),
+        ]
         if self._print is None and not self._is_sure(now.envelope):
             reasons.append(
                 f"{self._address} ended otherwise in a part, and nobody has tried which fields vary on unchanged code; say"
@@ -342,7 +248,7 @@ class _Judge:
             f"{self._address} does what it did on unchanged code, where {fields} is not what it was in the incident: state is"
             " missing, or the code has changed since; name the file in a [[snapshot]] and record again"
         )
-        return self._inconclusive(self._denied() or [reason])
+        return self._inconclusive(blockers.denied(self._case, self._address) or [reason])
 
     def _differences(self, recorded: Any, outcome: Any, known: CrossingPrint | None) -> list[str]:
         """Return where an outcome is not the recorded one, without what varies between runs of the same code."""
@@ -396,102 +302,6 @@ class _Judge:
         given = "something else, by changed code," if changed else "what it was given in the incident"
         return f"{self._address} was given {given} and {outcome_words(now)}{did}"
 
-    # --- what keeps it from being a verdict ----------------------------------------------------------------------------
-
-    def _blockers(self) -> list[str]:
-        seen, address = self._seen, self._address
-        found: list[str] = []
-        if (
-            seen.crash is not None
-            and seen.crash.partition(":")[0].partition(",")[0] not in self._case.expected
-        ):
-            found.append(
-                f"{address} crashed, which is no refusal: {seen.crash}; mend it, or say in the test that this is the"
-                f" answer: raises={seen.crash.partition(':')[0].partition(',')[0]}"
-            )
-        found += self._denied()
-        found += [
-            f"{each} holds something else than when the trace was recorded, and {address} read it; name it in a"
-            " [[snapshot]] and record again"
-            for each in seen.stale
-        ]
-        found += [f"{address} used state of which there is no snapshot: {each}" for each in seen.unkept]
-        found += [
-            f"{each} was open before the replay began, so {address} could not work on a copy; run it by replay.run()"
-            for each in seen.opened_before
-        ]
-        known = self._print
-        usual = () if known is None else known.left_running
-        found += [
-            f"{address} left {each} at work, which may do later what it did in the incident; let it wait for that"
-            for each in seen.left_running
-            if each not in usual
-        ]
-        unlike = () if known is None else known.unlike_record
-        found += [
-            f"unchanged code doesn't show the incident: {address}.{path} is another there; name the file in a [[snapshot]]"
-            " and record again"
-            for path in unlike
-            if not is_below(path, self._ignored)
-        ]
-        return [*found, *self._swallowed(), *self._unchanged()]
-
-    def _denied(self) -> list[str]:
-        """Return what it was kept from."""
-        divergences = self._case.divergences
-        return [
-            each.message for each in divergences if each.kind == "denied" and each.address == self._address
-        ]
-
-    def _swallowed(self) -> list[str]:
-        expected = self._case.expected
-        return [
-            f"a crash was caught and passed over: {each}; if it is the right answer, say raises={each.partition(':')[0]}"
-            for each in _new_crashes(self._case)
-            if each.partition(":")[0] not in expected
-        ]
-
-    def _unchanged(self) -> list[str]:
-        """Return what to say where no code has changed, so that it is chance or the surroundings that went otherwise."""
-        case = self._case
-        if case.changed_sources or case.swaps or (case.changed_sources is None and case.baseline is None):
-            return []
-        return [
-            (
-                f"{self._address} went otherwise although no source of the project has changed since the incident was made;"
-                " what differs is its surroundings, or chance"
-            )
-        ]
-
-    def _input_reasons(self) -> list[str]:
-        """Return why the incident's input was not what it was given."""
-        case = self._case
-        own = [
-            each
-            for each in case.divergences
-            if each.kind == "input" and each.address == self._address and each.severity != "consequence"
-        ]
-        found = [
-            f"{each.message}; that is not the incident's input" for each in own if not case.changed_sources
-        ]
-        return [*found, *self._earlier()]
-
-    def _earlier(self) -> list[str]:
-        """Return what went otherwise before it, and before anything live had changed."""
-        before = {
-            each.recorded.address
-            for each in self._case.replayed
-            if each.recorded is not None and each.recorded.seq < self._envelope.seq
-        }
-        return [
-            f"{each.message}; so what came after is not what the incident was"
-            for each in self._case.divergences
-            if each.kind == "input"
-            and each.severity in {"error", "warning"}
-            and each.address in before
-            and each.address != self._address
-        ][:1]
-
     # --- not reached -------------------------------------------------------------------------------------------------
 
     def _not_reached(self) -> Judged:
@@ -529,7 +339,11 @@ class _Judge:
         reasons += [
             f"what {address} did in the incident is done outside of it: {shown(each)}" for each in elsewhere
         ]
-        reasons += [*self._swallowed(), *self._unchanged(), *self._earlier()]
+        reasons += [
+            *blockers.swallowed(case),
+            *blockers.unchanged(case, address),
+            *blockers.earlier(case, self._envelope),
+        ]
         reasons += [
             f"{each.address} crashed before {address}, which is no refusal: {each.crash}"
             for each in case.evidence.values()
@@ -578,29 +392,3 @@ def _says_something(leaf: Any) -> bool:
     return (isinstance(leaf, str) and len(leaf) > 1) or (
         isinstance(leaf, (int, float)) and not isinstance(leaf, bool) and abs(leaf) > 1
     )
-
-
-def _place_free(crash: str) -> str:
-    """Return a crash without its line, which moves with each edit."""
-    return crash.rpartition(":")[0] if ", at " in crash else crash
-
-
-def outcome_words(envelope: Envelope) -> str:
-    """Say how a crossing ended, beginning with a verb."""
-    end = envelope.outcome
-    if envelope.exchanges and not isinstance(end, Raised):
-        return f"was answered with status {envelope.exchanges[-1].status}"
-    if isinstance(end, Streamed):
-        return f"gave {len(end.items)} items"
-    if isinstance(end, Raised):
-        return f"raised {brief(decode(end.error))}"
-    return f"gave its argument {end.argument}" if end.argument else f"gave {brief(decode(end.value))}"
-
-
-def shown(effect: StateEffect) -> str:
-    """Write an effect as people would: `pay.db: row added to refunds: amount: 5000, order: "A1"`."""
-    value = decode(effect.value)
-    what = f"{effect.path}: {effect.what}"
-    if value is None:
-        return what
-    return f"{what}: {brief(value, bare=isinstance(value, dict))}"

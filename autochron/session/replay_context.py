@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from autochron.effects.module_backup import ModuleBackup
     from autochron.effects.snapshots import SnapshotFolder
     from autochron.replaying.plan import Inputs, Plan, Reach, Selector
+    from autochron.reproduction.case import Case
     from autochron.reproduction.observation import Observation
-    from autochron.reproduction.verdict import Case, Verdict
+    from autochron.reproduction.verdict import Verdict
     from autochron.session.subprocess_replay import Rerun
     from autochron.session.swap import Swap
 
@@ -361,7 +362,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
     def _case(self, raises: type[BaseException] | tuple[type[BaseException], ...]) -> Case:
         """Collect what a verdict rests on."""
         from autochron.reproduction.baseline import digests_of, read_baseline
-        from autochron.reproduction.verdict import Case
+        from autochron.reproduction.case import Case
         from autochron.session import reproduced  # lazy: as above
 
         session, rerun = self._begun, self._rerun
@@ -411,7 +412,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
 
     def still_did(self) -> list[str]:
         """Return in words what live crossings did, where the verdict is that the incident is prevented."""
-        from autochron.reproduction.verdict import shown  # lazy: for tests
+        from autochron.reproduction.outcomes import shown  # lazy: for tests
 
         verdict = self._verdict
         if verdict is None or verdict.kind != "prevented":

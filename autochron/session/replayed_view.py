@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.json import decode, encode
 
 from autochron.envelope import bodies, codec
-from autochron.envelope.value_types import without_types
+from autochron.envelope.type_trees import without_types
 from autochron.errors import CodecError, NotCrossedError, UsageError
 from autochron.model import (
     KINDS,

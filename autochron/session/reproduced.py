@@ -15,7 +15,10 @@ from autochron.matching.definitions import definitions
 from autochron.model import Envelope, Place
 from autochron.project import read_source
 from autochron.replaying.plan import Plan, nearest_names, split_address
-from autochron.reproduction.verdict import Case, Judged, Verdict, outcome_words, shown, why_not_fixed
+from autochron.reproduction.blockers import why_not_fixed
+from autochron.reproduction.case import Case
+from autochron.reproduction.outcomes import outcome_words, shown
+from autochron.reproduction.verdict import Judged, Verdict
 
 if TYPE_CHECKING:
     from autochron.ports import Record

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from autochron.ports import Serving, Token, WovenHandler
 
 THROUGH = frozenset(
-    {"autochron.weaving.wrapping", "autochron.weaving.sites", "autochron.detect.watch.patches"}
+    {
+        "autochron.weaving.wrapping",
+        "autochron.weaving.sites",
+        "autochron.detect.watch.patches",
+        "autochron.detect.watch.stand_ins",
+    }
 )
 """Modules whose frames stand between a callee and its caller; tracebacks that are shown or kept leave them out."""
 

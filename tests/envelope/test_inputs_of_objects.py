@@ -13,8 +13,8 @@ import pydantic
 import pytest
 
 from autochron.envelope.canonical import canonical, snapshot
+from autochron.envelope.type_trees import beyond_paths
 from autochron.envelope.types import label
-from autochron.envelope.value_types import beyond_paths
 from autochron.recording.drafts import by_type
 
 _ran: list[str] = []

@@ -10,7 +10,7 @@ import pytest
 import autochron
 from autochron.envelope import codec
 from autochron.envelope.canonical import canonical
-from autochron.envelope.value_types import beyond_paths
+from autochron.envelope.type_trees import beyond_paths
 from tests.cli import processes
 from tests.recording.woven import RULES
 

@@ -20,15 +20,27 @@ from types import BuiltinMethodType, CodeType, CoroutineType, FrameType, MethodT
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from autochron._runtime.codeflags import CO_GENERATOR
 from autochron._runtime.frame_locals import locals_of
 from autochron._runtime.lazy import late_modules
-from autochron.detect.catalogue import ASKING, INFRASTRUCTURE, NEVER_EXCUSED, SOURCES, TRANSPARENT, Source
+from autochron.detect.catalogue import Source
+from autochron.detect.plumbing import NEVER_EXCUSED
 from autochron.detect.watch.counters import Origin, Record, Through, origin_of
+from autochron.detect.watch.frame_kinds import (
+    LOOP,
+    POOL,
+    PROCESS,
+    STOPPING,
+    Kind,
+    Known,
+    Sites,
+    is_between,
+    kind_of,
+    name_of,
+)
 from autochron.detect.watch.third_party_wrappers import wrapping
 from autochron.effects.events import STAND_INS
 from autochron.effects.undisturbed import is_busy
-from autochron.model import CATEGORIES, Tier
+from autochron.model import Tier
 
 if TYPE_CHECKING:
     from autochron.detect import ambient_codec as drawing
@@ -37,90 +49,11 @@ else:
 
 _getframe = sys._getframe
 
-_INFRASTRUCTURE = frozenset(INFRASTRUCTURE)
-_TRANSPARENT = frozenset(TRANSPARENT)
-_ASKING = frozenset(ASKING)
-
-_PASSING = STAND_INS | frozenset(
-    {
-        "autochron._runtime.lazy",
-        "autochron.crossing.adapters",
-        "autochron.crossing.iterators",
-        "autochron.crossing.kernel",
-        "autochron.crossing.lane_hooks",
-        "autochron.crossing.streams",
-        "autochron.isolation.denials",
-        "autochron.isolation.event_loops",
-        "autochron.instrument.decorators",
-        "autochron.session.swap",
-        "autochron.weaving.gate",
-        "autochron.weaving.hook",
-        "autochron.weaving.sites",
-        "autochron.weaving.wrapping",
-    }
-)
-"""Our modules that run the program's code; what the others ask of the world is our own business."""
-
-_THREAD = frozenset({("threading", "Thread.run"), ("threading", "Timer.run")})
-_POOL = frozenset({("concurrent.futures.thread", "_WorkItem.run")})
-_LOOP = frozenset({("asyncio.events", "Handle._run")})
-_PROCESS = frozenset({("multiprocessing.process", "BaseProcess.run")})
-RUNNERS = _THREAD | _POOL | _LOOP | _PROCESS
-"""The functions that call what somebody else handed over, as (module, qualified name)."""
-
-_THIN = frozenset({("asyncio.base_events", "BaseEventLoop.time")})
-"""Plumbing that gives a source's value to whoever asks; a patch of its own would cost each turn of a loop twice."""
-
 _MOST_CODES = 50_000
 """So many code objects are remembered: a program that makes code for ever is no reason to keep all of it."""
 
 _ORIGIN = "_autochron_origin"
 _MADE = "_autochron_made"
-
-
-class Kind:
-    """What a frame means to a walk. Numbers and no enumeration: these are made before every recorded program."""
-
-    PROJECT = 0
-    TRANSPARENT = 1
-    LIBRARY = 2
-    INFRASTRUCTURE = 3
-    IMPORTING = 4
-    NESTED = 5
-    OURS = 6
-    RUNNER = 7
-    HANDING_ON = 8
-
-
-class Sites(dict[int, Record]):
-    """The records of one code object of the project, by offset of the call."""
-
-    __slots__ = ("owner",)
-
-    def __init__(self, owner: Attribution) -> None:
-        super().__init__()
-        self.owner = owner
-
-    def __call__(self, *_: Any) -> None:
-        """Do nothing when someone begins to trace while this hangs on a frame."""
-
-
-class Known:
-    """What is known of a code object.
-
-    The object is kept, so that its address is nobody else's, unless it was made of a string: a program may make such code
-    for ever.
-    """
-
-    __slots__ = ("code", "kind", "module", "passes_on", "sites")
-
-    def __init__(self, code: CodeType, kind: int, module: str, sites: Sites) -> None:
-        self.code: Any = code  # a weak reference, where it was made of a string
-        self.kind = kind
-        self.module = module
-        self.passes_on: bool | None = None
-        """Whether it wraps what hands work over; None where nobody asked yet."""
-        self.sites = sites
 
 
 def _frames() -> Callable[[], FrameType]:
@@ -371,7 +304,7 @@ class Attribution:
         known = self._known.get(id(code)) or self._know(frame, code)
         if known.kind is Kind.PROJECT:
             record = self._at(frame, code, known.sites, source)
-        elif known.kind in _STOPPING or (known.module in STAND_INS and is_busy()):
+        elif known.kind in STOPPING or (known.module in STAND_INS and is_busy()):
             return None
         else:
             found = self._walk(frame, source)
@@ -418,16 +351,16 @@ class Attribution:
             known = self._known.get(id(code)) or self._know(frame, code)
             kind = known.kind
             if kind is Kind.PROJECT:
-                return self._record(source, origin_of(frame), _name_of(via))
+                return self._record(source, origin_of(frame), name_of(via))
             if kind is Kind.RUNNER and not handed:
                 origin = self._handed_by(frame, known, inner, direct=via is None)
                 if origin is not None:
-                    return None if direct_only and via else self._record(source, origin, _name_of(via))
+                    return None if direct_only and via else self._record(source, origin, name_of(via))
                 if not never_excused and known.module != "multiprocessing.process":
                     return None
                 handed = True
             elif kind is not Kind.TRANSPARENT and not handed:
-                between = _is_between(frame, known, source)
+                between = is_between(frame, known, source)
                 if between is None:
                     return None
                 via = frame if between else via
@@ -439,11 +372,11 @@ class Attribution:
         runner = (known.module, known.code.co_qualname)
         origin: Origin | None = None
         held: Any = locals_of(frame).get("self")
-        if runner in _LOOP:
+        if runner in LOOP:
             _, origin = self._handles.get(id(held)) or self._tasks.get(id(inner)) or (None, None)
-        elif runner not in _PROCESS:
+        elif runner not in PROCESS:
             facts = held.__dict__
-            origin = facts.get(_MADE) if direct or runner in _POOL else None
+            origin = facts.get(_MADE) if direct or runner in POOL else None
             origin = origin or facts.get(_ORIGIN)
         return origin
 
@@ -483,78 +416,13 @@ class Attribution:
             for key in [key for key, known in self._known.copy().items() if known.kind is not Kind.NESTED]:
                 self._known.pop(key, None)
         module = str(frame.f_globals.get("__name__", ""))
-        kind = self._kind(code, module)
+        kind = kind_of(code, module, self._owns)
         known = Known(code, kind, module, Sites(self))
         if kind is Kind.TRANSPARENT and code.co_filename[:1] == "<":
             key, all_known = id(code), self._known
             known.code = ref(code, lambda _: all_known.pop(key, None))
         return self._known.setdefault(id(code), known)
 
-    def _kind(self, code: CodeType, module: str) -> int:
-        file = code.co_filename
-        if self._owns(file):
-            return Kind.PROJECT
-        if file.startswith(("<frozen importlib", "<frozen zipimport")):
-            return Kind.IMPORTING
-        if file.startswith("<") and not file.startswith("<frozen "):
-            return Kind.TRANSPARENT  # code made of a string: whoever made it is responsible
-        if module == "autochron" or module.startswith("autochron."):
-            return Kind.TRANSPARENT if module in _PASSING else Kind.OURS
-        if (module, code.co_qualname) in RUNNERS:
-            return Kind.RUNNER
-        if (module, code.co_qualname) in _THIN:
-            return Kind.TRANSPARENT
-        if _is_in(module, _ASKING):
-            return Kind.NESTED
-        if _is_in(module, _TRANSPARENT):
-            return Kind.HANDING_ON
-        return Kind.INFRASTRUCTURE if _is_in(module, _INFRASTRUCTURE) else Kind.LIBRARY
-
 
 _OF_TASKS: frozenset[type] = frozenset({BuiltinMethodType, MethodType})
 """What steps of tasks, transports and futures are."""
-
-_STOPPING = frozenset({Kind.IMPORTING, Kind.NESTED, Kind.OURS})
-"""What ends a walk whatever the source."""
-
-
-_HOMES: dict[str, set[str]] = {category: set() for category in CATEGORIES}
-"""By category, the packages that sources live in."""
-
-for _source in SOURCES:
-    _HOMES[_source.category].update(place.partition(":")[0].partition(".")[0] for place in _source.places)
-
-
-def _is_between(frame: FrameType, known: Known, source: Source) -> bool | None:
-    """Return whether this makes a call one of a library; None where it excuses the call."""
-    kind = known.kind
-    if kind is Kind.HANDING_ON:
-        # What it asks of the machine, it asks for itself.
-        return None if source.tier == "direct" else False
-    if kind is not Kind.LIBRARY:
-        return None if kind in _STOPPING or source.category not in NEVER_EXCUSED else True
-    if source.tier == "direct" or _goes_on(known, source):
-        return None
-    # An event may come from within its own source.
-    return not (source.events and _name_of(frame) == source.call)
-
-
-def _goes_on(known: Known, source: Source) -> bool:
-    """Return whether this is a generator beneath a source, such as `os.walk`: what it asks was counted when it was made."""
-    is_generator = known.code.co_flags & CO_GENERATOR
-    return bool(is_generator) and known.module.partition(".")[0] in _HOMES[source.category]
-
-
-def _is_in(module: str, packages: frozenset[str]) -> bool:
-    while module:
-        if module in packages:
-            return True
-        module = module.rpartition(".")[0]
-    return False
-
-
-def _name_of(frame: FrameType | None) -> str | None:
-    """Name the function that a frame runs: `requests.api.get`."""
-    if frame is None:
-        return None
-    return f"{frame.f_globals.get('__name__', '?')}.{frame.f_code.co_qualname}"
