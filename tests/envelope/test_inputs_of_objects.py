@@ -15,7 +15,7 @@ import pytest
 from autochron.envelope.canonical import canonical, snapshot
 from autochron.envelope.type_trees import beyond_paths
 from autochron.envelope.types import label
-from autochron.recording.drafts import by_type
+from autochron.recording.envelope_editor import by_type
 
 _ran: list[str] = []
 
