@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from autochron import provider
-from autochron.envelope.bodies import store_body
+from autochron.envelope.bodies import read_body, store_body
 from autochron.envelope.canonical import canonical
 from autochron.model import BoundaryRule, Exchange, Returned
-from autochron.recording import drafts
+from autochron.recording.call_facts import CallFacts
 from autochron.redaction.json_paths import read_steps
 from autochron.redaction.redactor import Redactor
 from autochron.rules.packs import load_pack, pack_index
@@ -128,7 +128,7 @@ def meta_of(name: str, request: dict[str, Any], content: bytes, content_type: st
     body = Redactor().mask(store_body(content, content_type))
     given = canonical(("body", "method", "path"), (request, "POST", path))
     last = Exchange(method="POST", url=f"http://h.invalid{path}", request=b"null", status=200, body=body)
-    return drafts._Meta(rule_of(name).meta, given, Returned(), last).read()
+    return CallFacts(rule_of(name).meta, given, Returned(), last).read()
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
@@ -251,7 +251,7 @@ def test_every_meta_path_of_every_pack_finds_something(name: str, model: provide
         more = {"stream": True, **of_stream}
         bodies.append(ask(model, more.pop("path", path), {**request, **more}))
     sources = [{"request": OPTIONS, "input": given, "path": {"0": "model", "1": "m-1"}}]
-    sources += [{"response": drafts.bodies.read_body(store_body(*body))} for body in bodies]
+    sources += [{"response": read_body(store_body(*body))} for body in bodies]
     meta = rule_of(name).meta
     for path in (*meta.model, *meta.sampling, *meta.usage, *meta.tools):
         found = [
