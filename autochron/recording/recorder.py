@@ -325,12 +325,11 @@ class Recorder:
         if type(draft) is not drafts.Draft:
             return None
         inputs = draft.inputs
-        if inputs is not None and inputs.deferred and crossing.point.function == "sync":
-            return None  # if it is dropped and never read, its arguments are all there is to say
+        has_returned = crossing.point.function == "sync" or crossing.form != "value"
+        if inputs is not None and inputs.deferred and has_returned:
+            return None  # if its result is never read, no request is sent, and the arguments are all that there is
         arguments, watched = draft.arguments, draft.watch
-        if (
-            crossing.point.function == "sync"
-        ):  # it has returned: its arguments die as if we didn't look at them
+        if has_returned:  # its arguments die as if we didn't look at them
             arguments = tuple([weak_values.weak(value) for value in arguments])
             if watched is not None:
                 watched.weaken()
@@ -342,10 +341,9 @@ class Recorder:
         if crossing.seq not in self._open:
             return
         arguments, watched = objects
-        if crossing.point.function == "sync":
-            arguments = tuple([weak_values.alive(held) for held in arguments])
-            if watched is not None:
-                watched.strengthen()
+        arguments = tuple([weak_values.alive(held) for held in arguments])
+        if watched is not None:
+            watched.strengthen()
         draft: Draft = crossing.record
         draft.arguments, draft.watch = arguments, watched
 

@@ -429,3 +429,47 @@ def test_what_a_call_was_given_dies_with_its_owner_while_the_result_is_read(prog
     recorded = processes.autochron(program, "run", "agent.py")
     assert (recorded.status, recorded.text) == (plain.status, plain.text), recorded.said
     assert plain.text.startswith("closed\nafter 0\n")
+
+
+UNREAD_LIB = """
+async def answers(question): yield question
+def items(question): return (each for each in [question])
+def lazy(question): return map(str, [question])
+def stream(question): return answers(question)
+async def handed(question): return answers(question)
+async def mapped(question): return map(str, [question])
+def yields(question): yield question
+"""
+
+UNREAD = """
+import asyncio, inspect, lib
+KEPT = []
+async def main():
+    for name in ("items", "lazy", "stream", "handed", "mapped", "yields"):
+        for keep in (True, False):
+            given = getattr(lib, name)(f"{name} {keep}")
+            if inspect.iscoroutine(given):
+                given = await given
+            if name == "yields":
+                next(given)
+            if keep:
+                KEPT.append(given)
+            del given
+    print("done")
+asyncio.run(main())
+"""
+
+
+def test_the_input_of_a_result_that_is_never_read_is_kept(program):
+    (program / "lib.py").write_text(UNREAD_LIB)
+    (program / "agent.py").write_text(UNREAD)
+    (program / "autochron.toml").write_text(
+        'version = 1\n[[boundary]]\nname = "{__name__}"\nkind = "model"\ncodec = "http"\ndefine = "lib:*"\n'
+    )
+    recorded = processes.autochron(program, "run", "agent.py")
+    assert (recorded.status, recorded.text) == (0, "done\n"), recorded.said
+    shown = processes.autochron(program, "traces", "show", "last", "--full").text
+    asked = ("items", "lazy", "stream", "handed", "mapped", "yields")
+    for name in asked:
+        for keep in (True, False):
+            assert f'in   {{"question":"{name} {keep}"}}' in shown, shown
