@@ -53,9 +53,14 @@ def adapt(crossing: Crossing, value: Any) -> Any:
     # By the type alone: `asyncio.isfuture` and `isinstance` ask the object, and a lazy one would be evaluated.
     if _defines(kind, "_asyncio_future_blocking") or _is_of_a_pool(kind):
         crossing.form = "future"
-        crossing.handed = {"task": _defines(kind, "get_coro"), "pending": not value.done()}
+        is_done = value.done()
+        crossing.handed = {"task": _defines(kind, "get_coro"), "pending": not is_done}
         token = SuspendableToken(crossing)
-        value.add_done_callback(lambda future: _future_done(token, future))
+        if is_done:
+            # A loop would call back later, and what the caller changes until then would be the call's.
+            _future_done(token, value)
+        else:
+            value.add_done_callback(lambda future: _future_done(token, future))
         return value
     if _defines(kind, "__await__"):
         crossing.form = "awaitable"

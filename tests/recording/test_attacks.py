@@ -211,7 +211,31 @@ finally:
     sys._getframe = kept
 """
 
+DONE_LIB = """
+import asyncio
+
+def settled(items):
+    items.append("ours")
+    future = asyncio.get_running_loop().create_future()
+    future.set_result(len(items))
+    return future
+"""
+
+DONE = """
+import asyncio, lib
+
+async def main():
+    for wait in (True, False):
+        items = []
+        future = lib.settled(items)
+        items.append("theirs")
+        print(await future if wait else future.result(), items)
+
+asyncio.run(main())
+"""
+
 PROGRAMS = {
+    "futures that are done": (DONE_LIB, DONE),
     "texts of keys": (KEYS_LIB, KEYS),
     "wrapped base64": (WRAPPED_LIB, WRAPPED),
     "signals": (STORM_LIB, STORM),
