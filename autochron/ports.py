@@ -157,7 +157,7 @@ class Record(Protocol):
         """Return what was crossed: each name, kind and site once, in order of first start."""
 
     def names(self) -> Collection[str]:
-        """Return by which names."""
+        """Return the names of the crossings."""
 
     def sites(self) -> Collection[str]:
         """Return where: the sites that rules are for, each once, in order of first start."""

@@ -266,7 +266,7 @@ def is_inside() -> bool:
 
 
 def tell(message: str) -> None:
-    """Report to the session that is under way, if one is, of what is wrong on our side."""
+    """Report to the session that is under way, if one is, what is wrong on our side."""
     current = CURRENT.get(None)
     kernel = None if current is None else current.root.kernel
     if kernel is not None:

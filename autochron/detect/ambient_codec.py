@@ -225,7 +225,7 @@ def _drawn(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def packed(value: Any) -> Any:
-    """Return of numpy's arrays and numbers the plain values, with their type and shape; all else as it is."""
+    """Return the plain values of numpy's arrays and numbers, with their type and shape; all else as it is."""
     kind = getattr(getattr(value, "dtype", None), "kind", None)
     if kind is None or kind not in "biufU":  # of others the plain values are not exact
         return value

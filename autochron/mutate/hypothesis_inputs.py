@@ -11,7 +11,7 @@ from autochron.mutate.boundary_values import Candidate
 
 
 def drawn(known: Sequence[Candidate], count: int) -> list[Candidate]:
-    """Return so many inputs, each argument of which is one of those known, or any value of its type; none twice.
+    """Return so many distinct inputs. Each argument is one of the known values, or any value of its type.
 
     Args:
         known: the recorded input, and those at the edges.

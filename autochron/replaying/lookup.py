@@ -117,7 +117,7 @@ class Finder:
         return found[0]
 
     def exchange(self, running: Running, given: bytes, crossing: Crossing, log: Log) -> None:
-        """Return for a crossing the record that was asked just this, in a lane that was started alike.
+        """Assign to a crossing the record that was asked the same, in a lane that was started alike.
 
         Where another crossing stands for that one so far, it gets this one's.
         """

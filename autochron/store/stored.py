@@ -125,7 +125,7 @@ class StoredRecord:
             return None if row is None else self.get(row[0] & _MASK)
 
     def names(self) -> Collection[str]:
-        """Return by which names it was crossed."""
+        """Return the names of the crossings."""
         return {each.name for each in self.boundaries()}
 
     def sites(self) -> Collection[str]:

@@ -41,7 +41,7 @@ class WholeRecord:
         return None
 
     def names(self) -> Collection[str]:
-        """Return by which names it was crossed."""
+        """Return the names of the crossings."""
         return {each.name for each in self._envelopes}
 
     def sites(self) -> Collection[str]:

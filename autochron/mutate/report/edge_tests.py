@@ -110,7 +110,7 @@ def _text(incident: Incident, target: Target) -> str | None:
 
 
 def _expected(outcome: dict[str, Any]) -> tuple[str, str] | None:
-    """Return in which list an outcome goes, and how it is written there; None where it can't be."""
+    """Return the list that an outcome goes into, and how it is written there; None where it can't be."""
     if "raised" in outcome:
         raised = str(outcome["raised"].get("$error", "")).rpartition(":")[2].rpartition(".")[2]
         return ("REFUSED", repr(raised)) if raised else None
