@@ -77,8 +77,8 @@ class CommandParser(argparse.ArgumentParser):
             raise UsageError(f"{self.prog}: {error.argument_name} takes no value") from None
         options.words = self._only_words(words)
         if options.help:
-            self.print_help(sys.stdout)
-            sys.stdout.flush()  # a closed pipe is noticed here, where the command line expects it
+            sys.stdout.write(self.format_help())  # not print_help, which hides that it can't be written
+            sys.stdout.flush()
             raise SystemExit(0)
         return options
 
@@ -87,17 +87,21 @@ class CommandParser(argparse.ArgumentParser):
         raise UsageError(f"{self.prog}: {message}; see {self.prog} --help")
 
     def _joined(self, arguments: Sequence[str]) -> Iterator[str]:
-        """Join each option and its value to one word: argparse refuses a value of its own word that begins with a hyphen."""
+        """Join each option and its value to one word: argparse refuses a value of its own word that begins with a hyphen.
+
+        `--` is no value: argparse of Python 3.11 loses it.
+        """
         words = iter(arguments)
         for word in words:
+            name, equals, value = word.partition("=")
             if word == "--":
                 yield word
                 yield from words
-            elif word in self._with_value:
-                value = next(words, None)
-                if value is None:
-                    raise UsageError(f"{self.prog}: {word} wants a value after it")
-                yield f"{word}={value}"
+            elif name in self._with_value:
+                value = value if equals else next(words, "--")
+                if value == "--":
+                    raise UsageError(f"{self.prog}: {name} wants a value after it")
+                yield f"{name}={value}"
             else:
                 yield word
 
