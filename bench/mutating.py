@@ -19,12 +19,12 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from autochron.mutate.fork_server import Crew, Nursery
 from autochron.mutate.generating import generate, mutated
 from autochron.mutate.model import Mutant, Study
 from autochron.mutate.protocol import Asked, Job, Ready
 from autochron.mutate.sets import operator_set
 from autochron.mutate.study import Options, study_of
-from autochron.mutate.workers import Crew, Nursery
 from bench.chronicle_incidents import write_incidents
 from bench.measure import Figure, Size
 from bench.paper import peer

@@ -33,8 +33,8 @@ from cosmic_ray.util import read_python_source
 from cosmic_ray.work_item import TestOutcome, WorkerOutcome, WorkItem, WorkResult
 
 from autochron.errors import UsageError
+from autochron.mutate.fork_server import Crew, Nursery
 from autochron.mutate.protocol import Asked, Job, Reply
-from autochron.mutate.workers import Crew, Nursery
 
 _SERVER = "autochron.mutate.server.command_server"
 

@@ -17,6 +17,7 @@ from autochron.errors import UsageError
 from autochron.mutate import scoring
 from autochron.mutate.agreement import by_cosmic_ray
 from autochron.mutate.canary import raising
+from autochron.mutate.fork_server import Crew, Nursery
 from autochron.mutate.generating import Generated, generate, mutated
 from autochron.mutate.journal import Journal
 from autochron.mutate.merging import in_order
@@ -34,7 +35,6 @@ from autochron.mutate.model import (
 from autochron.mutate.options import TRACE, Argued, Options, tools_of
 from autochron.mutate.protocol import Asked, Job, Ready, Reply, Server, digest_of
 from autochron.mutate.sets import OperatorSet
-from autochron.mutate.workers import Crew, Nursery
 
 _SERVER = "autochron.mutate.server.main"
 

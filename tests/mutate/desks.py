@@ -4,9 +4,9 @@ import shutil
 import sys
 from pathlib import Path
 
+from autochron.mutate.fork_server import Crew, Nursery
 from autochron.mutate.model import Target
 from autochron.mutate.protocol import Asked, Job
-from autochron.mutate.workers import Crew, Nursery
 from tests.cli.processes import ROOT, autochron, start, write
 
 SERVER = "autochron.mutate.server.main"

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from autochron.mutate.fork_trial import Limits, forked
+from autochron.workers.fork import forked
+from autochron.workers.limits import Limits
 from tests.mutate.desks import PLAIN, Trier
 
 BLOCKS = 'return {"status": "blocked", "most": 4900}\n'

@@ -24,10 +24,12 @@ from _pytest.assertion.rewrite import AssertionRewritingHook
 from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.instrument import source_overlay
-from autochron.mutate.fork_trial import Limits, flush, forked, has_grown
 from autochron.mutate.protocol import Asked, Channel, Job, Nursed, Ready, Reply
 from autochron.mutate.server.main import nurse
 from autochron.mutate.server.trials import say
+from autochron.workers.fork import forked
+from autochron.workers.limits import Limits, has_grown
+from autochron.workers.silence import flush
 
 _UNLIMITED = 1 << 46
 """Bytes: cosmic-ray's own distributor sets no limit, so none of its tests may meet one here."""

@@ -19,16 +19,19 @@ from typing import BinaryIO
 import msgspec
 import pytest
 
+from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.instrument import source_overlay
 from autochron.isolation.tls import trust_nobody
-from autochron.mutate.fork_trial import Limits, flush, forked, has_grown, keep_from_trials
 from autochron.mutate.protocol import Asked, Channel, Job, Nursed, Ready, Reply
 from autochron.mutate.server.endings import kind_of, settled
 from autochron.mutate.server.plugin_conflicts import Alone
 from autochron.mutate.server.preload import imported, preload, words_of
 from autochron.mutate.server.trials import FIRST, Trials, limits_of, say
 from autochron.mutate.server.warmup import rehearse
+from autochron.workers.fork import fork_process, forked, keep_from_forks
+from autochron.workers.limits import Limits, has_grown
+from autochron.workers.silence import flush
 
 
 class Once(Trials):
@@ -111,7 +114,7 @@ class Rebuilding:
 
 def serve(channel: Channel) -> None:
     """Do what is asked through a channel, until nothing is asked any more."""
-    keep_from_trials(*msgspec.structs.astuple(channel))
+    keep_from_forks(*msgspec.structs.astuple(channel))
     with open(channel.reading, "rb", closefd=False) as jobs:
         first = jobs.readline()
         if not first:
@@ -138,7 +141,7 @@ def main(words: list[str]) -> int:
 def nurse(nursed: Nursed, serve: Callable[[Channel], None]) -> int:
     """Fork into a server for each channel, and wait for them."""
     for channel in nursed.channels:
-        if os.fork() == 0:
+        if fork_process() == 0:
             for other in nursed.channels:
                 if other is not channel:
                     os.close(other.reading)
@@ -152,7 +155,7 @@ def nurse(nursed: Nursed, serve: Callable[[Channel], None]) -> int:
                 sys.excepthook(*sys.exc_info())
             finally:
                 flush()
-                os._exit(status)
+                unpatched.immediate_exit(status)
     for channel in nursed.channels:
         os.close(channel.reading)
         os.close(channel.writing)
