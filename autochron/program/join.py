@@ -15,6 +15,7 @@ from autochron.crossing.lanes import CHILD
 from autochron.effects.snapshots import SnapshotFolder
 from autochron.errors import AutochronError, StoreError
 from autochron.instrument.activation import Activation, activate
+from autochron.instrument.swap import Swap, read_swaps, with_swaps
 from autochron.model import Command, Header
 from autochron.program.main_module import Program, end_process
 from autochron.program.run import weave_into
@@ -26,7 +27,6 @@ from autochron.session.children import UNKNOWN, Handing, read_handing
 from autochron.session.recording import Joined, Recording
 from autochron.session.replay_dir import PLAN, SWAPS, TRACE
 from autochron.session.replaying import Replaying, Serving, StateScope
-from autochron.session.swap import Swap, read_swaps, with_swaps
 from autochron.store import open_store, process_of
 from autochron.store.detached import start_all
 

@@ -16,6 +16,7 @@ from autochron.effects.live_state import LiveState, is_temporary
 from autochron.effects.module_state import ModuleState, project_modules
 from autochron.errors import UnwovenToolError
 from autochron.instrument.activation import Activation
+from autochron.instrument.swap import Swap, Swapping
 from autochron.isolation import denials, network, sqlite
 from autochron.isolation.background import senders
 from autochron.isolation.effect_rules import AllowedEffects
@@ -40,7 +41,6 @@ from autochron.session.children import (
 from autochron.session.header import other_versions
 from autochron.session.replay_dir import ReplayFolder
 from autochron.session.session import Session
-from autochron.session.swap import Swap, Swapping
 from autochron.weaving import gate
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from autochron.weaving import gate
 
 if TYPE_CHECKING:
     from autochron.crossing.kernels import Kernels
+    from autochron.instrument.swap import Swapping
+    from autochron.instrument.watching import Watching
     from autochron.ports import CrossingHandler
     from autochron.session.children import Children
-    from autochron.session.findings import Watching
-    from autochron.session.swap import Swapping
 
 
 class Problems(list[str]):
@@ -63,7 +63,7 @@ class Session:
 
     def watch(self) -> None:
         """Look for calls that escape the record."""
-        from autochron.session.findings import Watching  # lazy: it may be switched off
+        from autochron.instrument.watching import Watching  # lazy: it may be switched off
 
         self.watching = Watching(self.activation, self.problem, self.is_inside)
         self.watching.begin()
