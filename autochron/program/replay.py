@@ -29,8 +29,9 @@ from autochron.replaying.environment import PLACES, PLAN, REPORT, SCRATCH
 from autochron.replaying.plan import plan_for, read_plan
 from autochron.reproduction.snapshot_places import snapshot_places
 from autochron.rules.loading import load_rules
+from autochron.session.live_observation import StateScope
 from autochron.session.record_context import refuse_unwoven
-from autochron.session.replaying import Replaying, StateScope
+from autochron.session.replaying import Replaying
 from autochron.stdio.capture import Capture
 from autochron.store import open_store
 

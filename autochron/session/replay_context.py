@@ -20,9 +20,10 @@ from autochron.redaction.redactor import Redactor
 from autochron.replaying.plan import plan_for
 from autochron.reproduction.snapshot_places import snapshot_places
 from autochron.session.incident_judge import IncidentJudge, ReplayedBlock
+from autochron.session.live_observation import StateScope
 from autochron.session.record_context import refuse_second, refuse_unwoven, rules_for, store_for
 from autochron.session.replayed_view import Called, Crossings, ReplayedCrossing, crossing_at, gathered
-from autochron.session.replaying import SHORT, Replaying, StateScope
+from autochron.session.replaying import SHORT, Replaying
 from autochron.store import open_store
 from autochron.store.whole import WholeRecord
 from autochron.weaving import gate
