@@ -14,7 +14,7 @@ from autochron.mutate.report import tallies
 from autochron.mutate.report.edge_tests import write_tests
 from autochron.mutate.report.files import write_all
 from autochron.mutate.report.text import write_study
-from autochron.mutate.study import Arguments, Options, folders_of, read_arguments, study_of
+from autochron.mutate.study import Arguments, StudyOptions, folders_of, read_arguments, study_of
 from autochron.report.text import is_terminal
 
 HELP = """\
@@ -85,7 +85,7 @@ def mutate(arguments: list[str]) -> int:
 
 
 def _made(parsed: Parsed, out: str) -> Study | None:
-    options = Options(
+    options = StudyOptions(
         operators=parsed.values.get("--operators", "extended"),
         jobs=_number(parsed, "--jobs", os.cpu_count() or 1, 1, 1024),
         shard=_shard(parsed),

@@ -14,7 +14,7 @@ import msgspec
 
 from autochron._runtime import unpatched
 from autochron.errors import UsageError
-from autochron.mutate.protocol import Asked, Channel, Job, Nursed, Ready, Reply
+from autochron.mutate.protocol import Asked, ForkServerStart, Job, Ready, Reply, ServerPipes
 from autochron.workers.commands import start_python
 from autochron.workers.ending import kill_group
 from autochron.workers.pipes import LineChannel, WorkerDiedError
@@ -26,7 +26,7 @@ _BEYOND = 30.0
 """Seconds beyond a trial's own limit after which its server is given up."""
 
 
-class Nursery:
+class ForkServer:
     """A process that imports what an incident's tests need, and forks into those that try mutants."""
 
     def __init__(self, module: str, folder: str, count: int) -> None:
@@ -42,7 +42,7 @@ class Nursery:
     def _start(self, count: int) -> None:
         pipes = [(*os.pipe(), *os.pipe()) for _ in range(count)]
         theirs = [(jobs, replies) for jobs, _, _, replies in pipes]
-        told = Nursed(folder=self._folder, channels=tuple(Channel(*each) for each in theirs))
+        told = ForkServerStart(folder=self._folder, channels=tuple(ServerPipes(*each) for each in theirs))
         try:
             # In a session of its own: a mutant that kills the group of its parent kills that, and not us.
             process = start_python(
@@ -149,11 +149,11 @@ def _groups_in(session: int) -> set[int]:
     return found
 
 
-class Crew:
+class ServerPool:
     """So many servers that are asked the same kind of thing, as there is work for."""
 
-    def __init__(self, nursery: Nursery, asked: Asked, width: int) -> None:
-        self._nursery = nursery
+    def __init__(self, fork_server: ForkServer, asked: Asked, width: int) -> None:
+        self._fork_server = fork_server
         self._asked = asked
         self._width = width
         self._idle: list[Server] = []
@@ -217,7 +217,7 @@ class Crew:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        server = self._nursery.server(self._asked)
+        server = self._fork_server.server(self._asked)
         with self._lock:
             self._all.append(server)
         if self._is_over:
