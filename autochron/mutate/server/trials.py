@@ -22,7 +22,6 @@ from autochron.errors import AutochronError, PlanError, UsageError
 from autochron.instrument.swap import Swap
 from autochron.isolation.tls import trust_nobody
 from autochron.mutate.bytecode import Part
-from autochron.mutate.fork_trial import Limits, forked, has_grown
 from autochron.mutate.model import Kind, Target
 from autochron.mutate.protocol import Asked, Job, Ready, Reply, digest_of
 from autochron.mutate.server.checkpoint import Codes, Cut, LostError, Stand
@@ -36,6 +35,8 @@ from autochron.pytest_plugin.plays import Replayer, play_of
 from autochron.rules.nearest import hint
 from autochron.weaving.heap import every_function
 from autochron.weaving.replacing import woven_like
+from autochron.workers.fork import forked
+from autochron.workers.limits import Limits, has_grown
 
 FIRST, _LEAST, _TIMES = 120.0, 2.0, 10.0
 """Seconds that the fix may take at first, that any trial may, and how many times as long as the fix."""
