@@ -14,6 +14,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 TIMEOUT = 60
 _KEPT = (
     "AUTOCHRON_CACHE",
+    "PYTEST_ADDOPTS",
     "XDG_CONFIG_HOME",
     "PATH",
     "HOME",
