@@ -32,7 +32,7 @@ _AT_START = pytest.StashKey[set[str]]()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Keep plans apart from those of whoever runs the tests; each worker of pytest-xdist has the same folder."""
-    # With a seed of hashes set, `autochron run` need not start Python a second time; test_seeds.py sees to where it does.
+    # With a seed of hashes set, `autochron run` need not start Python a second time. The tests of tests/cli have none.
     os.environ.setdefault("PYTHONHASHSEED", str(random.SystemRandom().randrange(1, 1 << 32)))
     config.stash[_WOVEN] = config.rootpath / ".pytest_cache" / "woven"
     os.environ["AUTOCHRON_CACHE"] = str(config.stash[_WOVEN] / "session")

@@ -15,6 +15,7 @@ TIMEOUT = 60
 _KEPT = (
     "AUTOCHRON_CACHE",
     "PYTEST_ADDOPTS",
+    "PYTHONHASHSEED",
     "XDG_CONFIG_HOME",
     "PATH",
     "HOME",
