@@ -10,7 +10,10 @@ from types import FunctionType
 import msgspec
 
 from autochron._runtime.unpatched import os
+from autochron.diagnostics.incident_check import suspects
+from autochron.diagnostics.recorded_sites import parts_of
 from autochron.errors import AutochronError, PlanError
+from autochron.instrument.swap import Swap
 from autochron.mutate.bytecode import Part
 from autochron.mutate.model import Target
 from autochron.mutate.protocol import Asked, Job, Reply
@@ -18,8 +21,6 @@ from autochron.mutate.server.checkpoint import Codes
 from autochron.mutate.server.endings import first_line
 from autochron.pytest_plugin.plays import Replayer
 from autochron.rules.nearest import hint
-from autochron.session import reproduced
-from autochron.session.swap import Swap
 from autochron.weaving.heap import every_function
 from autochron.weaving.replacing import woven_like
 
@@ -42,8 +43,8 @@ def targets_of(asked: Asked, plays: Sequence[Replayer]) -> tuple[Target, ...]:
                 )
             found[_target(asked.folder, code.co_filename, code.co_qualname)] = None
         record, plan = play.face.planned()
-        for each in () if swaps else reproduced.suspects(record, plan):
-            file, qualname, _ = reproduced.parts_of(each.site)
+        for each in () if swaps else suspects(record, plan):
+            file, qualname, _ = parts_of(each.site)
             if file.endswith(".py"):
                 found[_target(asked.folder, os.path.join(play.root, file), qualname)] = None
     if plays and not found:

@@ -14,6 +14,7 @@ import pytest
 
 from autochron._runtime.unpatched import os
 from autochron.errors import AutochronError, PlanError, UsageError
+from autochron.instrument.swap import Swap
 from autochron.isolation.tls import trust_nobody
 from autochron.mutate.fork_trial import Limits, forked, has_grown
 from autochron.mutate.model import Kind, Target
@@ -29,7 +30,6 @@ from autochron.mutate.server.targets import TargetFunctions, targets_of
 from autochron.pytest_plugin import MARKER, PLAY, PREPARED
 from autochron.pytest_plugin.marks import EXAMPLE
 from autochron.pytest_plugin.plays import Replayer
-from autochron.session.swap import Swap
 
 FIRST, _LEAST, _TIMES = 120.0, 2.0, 10.0
 """Seconds that the fix may take at first, that any trial may, and how many times as long as the fix."""
