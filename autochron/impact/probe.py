@@ -130,15 +130,21 @@ class Probe:
             os.close(reading)
             kill_child(process, with_group=True)
 
-    def here(self, tape: Tape | None, variants: Mapping[str, int], send: Callable[[Outcome], None]) -> None:
-        """Replay in this process, which ends with it."""
-        activation, before = self._activation, set(sys.modules)
+    def _perturb(self, tape: Tape | None, variants: Mapping[str, int]) -> Perturbing:
+        """Have the values of a tape served from now on, but for those that vary."""
+        activation = self._activation
         if activation.values is not None:
             activation.values.watch.off()
         values = Perturbing(activation.rules, activation.project, tape, variants)
         activation.values = values
         activation.hook.on_executed = values.watch.imported
         values.begin()
+        return values
+
+    def here(self, tape: Tape | None, variants: Mapping[str, int], send: Callable[[Outcome], None]) -> None:
+        """Replay in this process, which ends with it."""
+        activation, before = self._activation, set(sys.modules)
+        values = self._perturb(tape, variants)
         trust_nobody()
         ordering = Ordering(values)
         if self.sources is not None:

@@ -96,12 +96,7 @@ class Unit:
         cut = self._ready("cut")
         told = msgspec.json.encode(sorted(cut.files.items()))
         self.digest = hashlib.sha256(self.digest.encode() + told).hexdigest()[:16]
-        fix = _fix(cut)
-        if fix.kind != "passed":
-            raise UsageError(
-                f"{self._shown}: its test fails before anything is mutated ({fix.said}); mend that first, with"
-                f" `pytest {self._shown}`"
-            )
+        fix = self._passing_fix(cut)
         self._reruns = fix.reran
         made = [self._generated(each) for each in cut.targets]
         for each, target in zip(made, cut.targets, strict=True):
@@ -116,17 +111,7 @@ class Unit:
         baseline = self._baseline(cut, fix)
         canaries = self._canaries(cut, baseline)
         replies = self._replies(mutants, baseline)
-        results = [
-            scoring.scored(
-                each.mutant,
-                replies[each.mutant.id],
-                baseline,
-                self._diff(each),
-                proof=self._argued(self._options.arguments.equivalent, each.mutant),
-                why=self._argued(self._options.arguments.survivor, each.mutant),
-            )
-            for each in mutants
-        ]
+        results = [self._scored(each, replies[each.mutant.id], baseline) for each in mutants]
         self._refuse_flaky(fix)
         inputs, sensitivity = _inputs(baseline, results)
         return StudiedIncident(
@@ -142,6 +127,30 @@ class Unit:
             results=in_order(results),
             agreement=self._agreement(mutants, results),
             made_of=self.made_of,
+        )
+
+    def _passing_fix(self, cut: Ready) -> Reply:
+        """Return how the tests end with the fix; UsageError where they fail."""
+        fix = _fix(cut)
+        if fix.kind != "passed":
+            raise UsageError(
+                f"{self._shown}: its test fails before anything is mutated ({fix.said}); mend that first, with"
+                f" `pytest {self._shown}`"
+            )
+        return fix
+
+    def _scored(
+        self, tried: MutantText, trials: scoring.MutantReplies, baseline: scoring.FixBaseline
+    ) -> Result:
+        """Return the result of one mutant, with what the user argues of it."""
+        arguments = self._options.arguments
+        return scoring.scored(
+            tried.mutant,
+            trials,
+            baseline,
+            self._diff(tried),
+            proof=self._argued(arguments.equivalent, tried.mutant),
+            why=self._argued(arguments.survivor, tried.mutant),
         )
 
     def _is_as_it_was(self, known: Ready) -> bool:

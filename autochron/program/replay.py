@@ -103,11 +103,7 @@ def run_replayed(
     if command is None:
         refuse_foreign(record.header, reference, rules, words, trusted)
     plan = _plan_of(record, wanted)
-    if not allow_unwoven:
-        refuse_unwoven(record)
-        refuse_uncovered(record, rules)
-    elif not plan.is_full:
-        refuse_uncovered(record, rules, live=plan)
+    _refuse_unwoven_tools(record, rules, plan, allow_unwoven=allow_unwoven)
     told = os.environ.pop(REPORT, None)
     scope = StateScope(
         places_of(options, reference, rules),
@@ -136,17 +132,9 @@ def run_replayed(
     _begin(replaying, ending, watches=options.watch)
     process = unpatched.getpid()
     status = program.run(weave_into(activation, program))  # type: ignore[arg-type]
-    if unpatched.getpid() != process:  # a forked child: it ends as it would, and the report is its parent's
-        atexit.register(replaying.leave)
-        if (left := program.let_go()) is not None:
-            raise left
-        end_process(status)
-        return status
-    say_exit(program.exit)
-    # What Python does at exit is done here, because the program's threads and exit functions are part of what is compared.
-    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
-    atexit._run_exitfuncs()  # noqa: SLF001
-    keep_modules_at_exit()  # for what the report imports
+    if unpatched.getpid() != process:
+        return _end_forked(replaying, program, status)
+    _exit_as_python(program)
     undo()
     if told is not None:
         ending.broke = _crash_of(program, activation)
@@ -160,6 +148,32 @@ def _begin(replaying: Replaying, ending: _ReplayEnding, *, watches: bool) -> Non
     if watches:
         replaying.watch()
     ending.watch_standstill()
+
+
+def _refuse_unwoven_tools(record: Record, rules: Rules, plan: Plan, *, allow_unwoven: bool) -> None:
+    """Raise UnwovenToolError where the replay would run a tool for real that no rule covers, and that is not allowed."""
+    if not allow_unwoven:
+        refuse_unwoven(record)
+        refuse_uncovered(record, rules)
+    elif not plan.is_full:
+        refuse_uncovered(record, rules, live=plan)
+
+
+def _end_forked(replaying: Replaying, program: Program, status: int) -> int:
+    """End a process that the program has forked as it would end; the report is its parent's."""
+    atexit.register(replaying.leave)
+    if (left := program.let_go()) is not None:
+        raise left
+    end_process(status)
+    return status
+
+
+def _exit_as_python(program: Program) -> None:
+    """Do what Python does at exit: the program's threads and exit functions are part of what is compared."""
+    say_exit(program.exit)
+    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
+    atexit._run_exitfuncs()  # noqa: SLF001
+    keep_modules_at_exit()  # for what the report imports
 
 
 def _plan_of(record: Record, wanted: Wanted) -> Plan:

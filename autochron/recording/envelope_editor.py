@@ -113,29 +113,13 @@ class Editor:
         reenters = draft.left_to_exchanges and bool(wires)
         masked_paths: list[str] = []
         outcome = Streamed((), Abandoned()) if begun else self._outcome(draft, rule, masked_paths)
-        from_wire = (
-            draft.input is None or reenters
-        )  # also of a stream that handed out items before it sent a request
+        # Also of a stream that handed out items before it sent a request.
+        from_wire = draft.input is None or reenters
         raw, body = self._input(crossing, wires if from_wire else None)
         request = request_body(body, wires[0]) if from_wire and wires else None
         parent = None if crossing.parent is None else crossing.parent.seq
         site = self._site(crossing.point)
-        names = (crossing.name, site.rpartition(":")[2].rpartition(".")[2])
-        # What runs on a replay answers nothing: a tool that is called in it would be called for real.
-        answers = (names, rule.kind) if not crossing.boundary.runs else (("", ""), "")
-        if not self.asking.may_be_asked:
-            # What a stream asks for may be answered before it ends.
-            self.asking.may_be_asked = (begun and rule.kind == "model") or _is_inside_a_model(crossing)
-        if self.asking.may_be_asked:
-            self.asking.cross(
-                crossing.seq,
-                *answers,
-                parent,
-                body,
-                rule.pack or rule.id,
-                in_model=_is_inside_a_model(crossing),
-                is_again=draft.streamed and not begun,
-            )
+        self._match_request(crossing, site, body, begun=begun)
         masked_paths += self._masked_items.get(crossing.seq, ())
         changed = None
         if draft.changed is not None and not begun:
@@ -146,13 +130,10 @@ class Editor:
             if rule.kind == "model"
             else b"{}"
         )
-        if crossing.point.passer is not None:
-            meta = encode({**decode(meta), "passed": self._site(crossing.point.passer)})
-        if raw is not body and (digests := self._digests(raw, body, rule, from_wire=from_wire)):
-            meta = encode({**decode(meta), "masked": digests})
-        if draft.after:
-            meta = encode({**decode(meta), "after": draft.after})
-        if not reenters and (more := self._beside(crossing, draft, rule)):
+        more = self._more_meta(crossing, raw, body, from_wire=from_wire)
+        if not reenters:
+            more |= self._beside(crossing, draft, rule)
+        if more:
             meta = encode({**decode(meta), **more})
         return Envelope(
             seq=crossing.seq,
@@ -175,6 +156,38 @@ class Editor:
             opaque=(self._redactor.mask_texts(tuple(draft.opaque)) if draft.opaque else ())
             + (() if from_wire else by_type(body, rule.volatile)),
         )
+
+    def _match_request(self, crossing: Crossing, site: str, body: bytes, *, begun: bool) -> None:
+        """Look whether a crossing answers a request of a model's, where one may have been made."""
+        rule, asking = crossing.rule, self.asking
+        if not asking.may_be_asked:
+            # What a stream asks for may be answered before it ends.
+            asking.may_be_asked = (begun and rule.kind == "model") or _is_inside_a_model(crossing)
+        if not asking.may_be_asked:
+            return
+        names = (crossing.name, site.rpartition(":")[2].rpartition(".")[2])
+        # What runs on a replay answers nothing: a tool that is called in it would be called for real.
+        answers = (names, rule.kind) if not crossing.boundary.runs else (("", ""), "")
+        asking.cross(
+            crossing.seq,
+            *answers,
+            None if crossing.parent is None else crossing.parent.seq,
+            body,
+            rule.pack or rule.id,
+            in_model=_is_inside_a_model(crossing),
+            is_again=crossing.record.streamed and not begun,
+        )
+
+    def _more_meta(self, crossing: Crossing, raw: bytes, body: bytes, *, from_wire: bool) -> dict[str, Any]:
+        """Return what the meta of any kind of crossing may have: who passed it, what is masked, what it came after."""
+        found: dict[str, Any] = {}
+        if crossing.point.passer is not None:
+            found["passed"] = self._site(crossing.point.passer)
+        if raw is not body and (digests := self._digests(raw, body, crossing.rule, from_wire=from_wire)):
+            found["masked"] = digests
+        if crossing.record.after:
+            found["after"] = crossing.record.after
+        return found
 
     def _beside(self, crossing: Crossing, draft: Draft, rule: BoundaryRule) -> dict[str, Any]:
         """Return what a replay needs beside the outcome: facts about the result, prints, and changes between items."""

@@ -7,7 +7,7 @@ counted as lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from autochron._runtime import unpatched
@@ -25,11 +25,9 @@ if TYPE_CHECKING:
     from autochron.crossing import streams
     from autochron.effects.outside import OutsideEffects
     from autochron.envelope import canonical, codec, shapes, types
-    from autochron.http.exchange import Wire
     from autochron.inputs import Inputs
-    from autochron.model import BoundaryRule
     from autochron.ports import Serving
-    from autochron.recording import aliases, changes, drafts, exchange_tokens, named_globals, weak_values
+    from autochron.recording import changes, drafts, exchange_tokens, value_notes, weak_values
     from autochron.recording.changes import Watch
     from autochron.recording.drafts import Draft
 else:
@@ -40,16 +38,14 @@ else:
         "autochron.envelope.codec",
         "autochron.envelope.shapes",
         "autochron.envelope.types",
-        "autochron.recording.aliases",
         "autochron.recording.changes",
         "autochron.recording.drafts",
         "autochron.recording.exchange_tokens",
-        "autochron.recording.named_globals",
+        "autochron.recording.value_notes",
         "autochron.recording.weak_values",
         call_inputs="autochron.inputs",
     )
 
-_NO_VARIADIC = (None, None)
 _now = unpatched.perf_counter_ns
 
 HEAVY = 16_384
@@ -99,7 +95,7 @@ class Recorder:
                 draft.input = canonical.canonical(*inputs.read(arguments))
             elif not inputs.deferred:
                 if inputs.large or not inputs.whole:
-                    self._note_arguments(crossing, draft, inputs)
+                    value_notes.note_arguments(crossing, draft, inputs)
                 else:
                     draft.input = body = canonical.canonical(point.parameters, arguments)
                     inputs.large = len(body) > call_inputs.LARGE
@@ -110,48 +106,12 @@ class Recorder:
                     else:
                         draft.watch = changes.watch(point, arguments, inputs.caught, inputs.changing)
                     if inputs.globals is not None:
-                        self._watch_globals(crossing, draft, inputs)
+                        value_notes.watch_globals(crossing, draft, inputs)
                     if draft.watch is not None:
-                        _let_receiver_be(crossing.rule, draft.watch)
+                        value_notes.ignore_receiver(crossing.rule, draft.watch)
         except Exception as error:
             self._failed(crossing, error)
         return None
-
-    def _note_arguments(self, crossing: Crossing, draft: Draft, inputs: Inputs) -> None:
-        """Note those that are the input, and watch all."""
-        arguments, point = draft.arguments, crossing.point
-        names, values = inputs.read(arguments)
-        looks: Mapping[int, bytes] = changes.NO_LOOKS
-        if inputs.large:
-            growing = inputs.growing(crossing.root.lane)
-            draft.input, looks = growing.canonical(names, values), growing.looks
-        else:
-            draft.input = body = canonical.canonical(names, values)
-            inputs.large = len(body) > call_inputs.LARGE
-        look = (
-            canonical.snapshot
-            if inputs.whole and not canonical.is_cut(draft.input)
-            else canonical.screened_snapshot
-        )
-        draft.watch = changes.watch(point, arguments, inputs.caught, inputs.changing, looks, look)
-        if inputs.globals is not None:
-            self._watch_globals(crossing, draft, inputs)
-        if draft.watch is not None:
-            _let_receiver_be(crossing.rule, draft.watch)
-
-    def _watch_globals(self, crossing: Crossing, draft: Draft, inputs: Inputs) -> None:
-        """Watch the globals that a tool's code names; what they are is found at its first call."""
-        if inputs.globals is False:
-            is_own = crossing.rule.pack is None and crossing.rule.kind != "model" and inputs.changing is None
-            point = crossing.point
-            found = (
-                (named_globals.named_globals(point), named_globals.named_cells_of(point)) if is_own else ()
-            )
-            inputs.globals = tuple(filter(None, found)) or None
-            if inputs.globals is None:
-                return
-        for each in inputs.globals:
-            draft.watch = changes.watch_globals(each, draft.watch, draft.arguments)
 
     def returned(self, crossing: Crossing, value: Any) -> Any:
         """Note the outcome."""
@@ -170,14 +130,14 @@ class Recorder:
             elif crossing.boundary.runs:
                 draft.outcome = Returned(call_inputs.observed(crossing.rule, value))
             elif draft.streamed:
-                draft.end = self._stream_value(draft, value)
+                draft.end = value_notes.stream_end(draft, value)
             elif inputs is None or not inputs.deferred:
-                self._note_value(crossing, draft, value)
+                value_notes.note_value(crossing, draft, value)
             elif draft.wires:
                 draft.outcome = Returned()
             else:
                 self._say_late(crossing)
-                self._note_value(crossing, draft, value)
+                value_notes.note_value(crossing, draft, value)
             self._finish(crossing, draft)
         except Exception as error:
             self._failed(crossing, error)
@@ -373,16 +333,8 @@ class Recorder:
         try:
             wire = point.transport.sent(point.parameters, arguments)
             draft: Draft = current.record
-            wires = draft.wires
-            if wires is None:
-                wires = draft.wires = []
-            if any(_is_sending(each) and each.door is not wire.door for each in wires):
-                return exchange_tokens.PASSING  # one client sends through another: it is one request
-            if wires and wires[-1].failed() and wires[-1].same_request(wire):
-                wire.attempts = wires[-1].attempts + 1
-                wires[-1] = wire
-            else:
-                wires.append(wire)
+            if not draft.add_wire(wire):
+                return exchange_tokens.PASSING
         except Exception as error:
             if is_interruption(error):
                 raise
@@ -432,29 +384,6 @@ class Recorder:
 
     # --- inside ----------------------------------------------------------------------------------------------------
 
-    def _note_value(self, crossing: Crossing, draft: Draft, value: Any) -> None:
-        if changes.kind_at(type(value)) != changes.STILL:
-            arguments = draft.arguments if draft.watch is None else draft.watch.arguments
-            may_be = crossing.point.variadic != _NO_VARIADIC
-            for argument in arguments:
-                if argument is value:
-                    may_be = True
-            name = changes.argument_of(crossing.point, arguments, value) if may_be else None
-            if name is not None:
-                draft.outcome = Returned(argument=name)
-                return
-        if (
-            draft.watch is not None and crossing.boundary.is_tool
-        ):  # what a model gives is never an argument of its call
-            draft.aliases = aliases.aliases_in(value, draft.watch.names())
-        body = codec.encode_plain(value)
-        if body is None:
-            encoded = codec.encode_tagged(value)
-            body = encoded.body
-            if encoded.opaque:
-                draft.add_opaque(aliases.without_aliases(encoded.opaque, draft.aliases or ()))
-        draft.outcome = Returned(body)
-
     def _tell_outside(self, tell: Callable[[], None]) -> None:
         try:
             tell()
@@ -469,14 +398,6 @@ class Recorder:
         self._open.pop(crossing.seq, None)
         if self.outside is not None and not self._open:
             self._tell_outside(self.outside.crossing_ended)
-
-    def _stream_value(self, draft: Draft, value: Any) -> Returned:
-        if value is None:
-            return Returned()
-        encoded = codec.encode(value)
-        if encoded.opaque:
-            draft.add_opaque(changes.below("return", encoded.opaque))
-        return Returned(encoded.body)
 
     def _finish(self, crossing: Crossing, draft: Draft) -> None:
         """Hand over what has ended; again when the bodies beneath were read, if they still are."""
@@ -559,16 +480,6 @@ def _note_order(root: Root, draft: Draft) -> None:
     if root.task is not None:
         draft.is_attended = True
         note_waiting(root)
-
-
-def _is_sending(wire: Wire) -> bool:
-    return not wire.status and not wire.closed and wire.error is None
-
-
-def _let_receiver_be(rule: BoundaryRule, watched: Watch) -> None:
-    """Look no longer at a library's session, of which a pack says that it is no input: other tasks change it meanwhile."""
-    if watched.opaque and rule.pack is not None and rule.capture:
-        watched.opaque = [each for each in watched.opaque if each[0] != "self"]
 
 
 def _is_held(crossing: Crossing, draft: Draft) -> bool:

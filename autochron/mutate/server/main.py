@@ -45,8 +45,7 @@ class Once(Trials):
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run the tests; whatever comes of that is the reply."""
-        self._items = session.items
-        if session.testsfailed or not self._items:
+        if not self._take(session):
             return True
         self._settle()
         if self._widening is not None:
