@@ -19,7 +19,7 @@ from autochron.model import BoundaryRule
 from autochron.redaction.json_paths import drop_paths, keep_paths, redact_paths
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.http.asgi import Incoming
     from autochron.redaction.redactor import Redactor
     from autochron.weaving.gate import Point

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from autochron.crossing.arguments import reader
 from autochron.model import Http
+from autochron.rules.compiled_boundary import Condition
 from autochron.rules.globs import text_glob
 from autochron.rules.paths import spelled
 from autochron.weaving.gate import Point
-
-Condition = Callable[[tuple[Any, ...]], bool]
 
 
 def condition(pairs: Sequence[tuple[str, str]], point: Point) -> Condition | None:

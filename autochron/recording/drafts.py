@@ -23,7 +23,7 @@ from autochron.model import (
 from autochron.recording.changes import STILL, kind_at
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.inputs import Inputs
     from autochron.recording.changes import Watch
 

@@ -32,7 +32,7 @@ from autochron.redaction.json_paths import drop_paths, redact_paths
 from autochron.redaction.redactor import Redactor
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.redaction.joined import StreamMasker
     from autochron.redaction.mask_key import MaskKey
     from autochron.weaving.gate import Point

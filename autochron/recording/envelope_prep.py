@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from autochron._runtime.lazy import late_modules
-from autochron.crossing.kernel import Crossing
+from autochron.crossing.crossing import Crossing
 from autochron.model import Envelope
 from autochron.project import Project
 from autochron.redaction.redactor import Redactor

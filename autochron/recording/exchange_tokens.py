@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from autochron._runtime.signals import is_interruption
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.http.exchange import Wire
 
 

@@ -14,7 +14,7 @@ from autochron._runtime import unpatched
 from autochron._runtime.lazy import late_modules
 from autochron._runtime.signals import is_interruption
 from autochron._runtime.unpatched import getframe
-from autochron.crossing.kernel import Crossing
+from autochron.crossing.crossing import Crossing
 from autochron.crossing.lane_order import note_waiting
 from autochron.crossing.lanes import Root
 from autochron.model import Closed, Raised, Returned

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from autochron._runtime.bare import identity
 from autochron._runtime.lazy import late_modules
-from autochron.crossing.kernel import Crossing
+from autochron.crossing.crossing import Crossing
 from autochron.crossing.lanes import CURRENT
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from msgspec.json import decode
 
 from autochron._runtime import unpatched
 from autochron.crossing import streams
-from autochron.crossing.kernel import Crossing
+from autochron.crossing.crossing import Crossing
 from autochron.crossing.lanes import MAIN, Remote, process_of
 from autochron.envelope import codec, shapes
 from autochron.envelope.type_trees import TYPES
@@ -95,7 +95,7 @@ class Director:
         self.printing = Printing()
         self._streams: dict[int, Served] = {}
         """Streams that are being read."""
-        self.observer: LiveObserver | None = None
+        self.observer: LiveObserver[Crossing] | None = None
         """Who is told of live crossings as they begin and end; None where nobody looks at what they do."""
 
     @property

@@ -18,7 +18,7 @@ from autochron.replaying.child_reports import Told
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.model import BoundaryRule, Envelope, Outcome
     from autochron.ports import Record
     from autochron.replaying.child_reports import Report

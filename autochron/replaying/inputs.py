@@ -12,7 +12,7 @@ from autochron.http import exchange
 from autochron.inputs import LARGE, inputs_of
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.redaction.mask_key import MaskKey
     from autochron.redaction.redactor import Redactor
 

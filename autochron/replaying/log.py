@@ -15,7 +15,7 @@ from autochron.model import Abandoned, Closed, Envelope, Mode, Raised, Replayed,
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.model import Outcome
     from autochron.replaying.inputs import Given
 

@@ -10,7 +10,7 @@ from autochron.replaying import compare
 from autochron.replaying.running import Running
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.model import Envelope
     from autochron.ports import Record
     from autochron.replaying.cursor import Cursor

@@ -9,7 +9,7 @@ from autochron.http import exchange
 from autochron.replaying.serving import Served
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.model import Envelope, Exchange, Mode
     from autochron.replaying.director import Director
     from autochron.replaying.log import Met

@@ -29,7 +29,7 @@ from autochron.replaying.turns import running_loop
 from autochron.weaving.cells import CELL, Cells, frame_of
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.replaying.director import Director
 
 PATIENCE = 1.0

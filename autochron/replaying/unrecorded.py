@@ -10,7 +10,7 @@ from autochron.model import VALUE
 from autochron.replaying.plan import counts_of
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.ports import Record
     from autochron.replaying.cursor import Cursor
     from autochron.replaying.divergence_log import Teller

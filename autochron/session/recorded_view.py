@@ -16,7 +16,7 @@ from autochron.session.replayed_view import Called, Crossings, ReplayedCrossing,
 from autochron.store import open_store
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.replaying.log import Met
 
 

@@ -17,7 +17,8 @@ from autochron._runtime.lazy import late_modules
 from autochron._runtime.signals import is_interruption
 from autochron._runtime.std_streams import listen_to_prints_anywhere
 from autochron._runtime.unpatched import os
-from autochron.crossing.kernel import Crossing, Kernel
+from autochron.crossing.crossing import Crossing
+from autochron.crossing.kernel import Kernel
 from autochron.crossing.lanes import MAIN, Remote, Root
 from autochron.effects.events import LISTS, SIGNAL_EVENTS, STATE_EVENTS, TEMPORARY_EVENTS
 from autochron.effects.undisturbed import is_busy, undisturbed

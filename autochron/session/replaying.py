@@ -46,7 +46,8 @@ from autochron.weaving import gate
 if TYPE_CHECKING:
     from types import FrameType
 
-    from autochron.crossing.kernel import Crossing, Kernel
+    from autochron.crossing.crossing import Crossing
+    from autochron.crossing.kernel import Kernel
     from autochron.crossing.kernels import Kernels
     from autochron.effects.open_handles import OpenHandles
     from autochron.effects.snapshots import SnapshotFolder

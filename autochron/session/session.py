@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from autochron.crossing import lane_hooks, processes
-from autochron.crossing.kernel import BUSY, Kernel, is_inside
+from autochron.crossing.crossing import BUSY, is_inside
+from autochron.crossing.kernel import Kernel
 from autochron.crossing.lanes import CURRENT, HELD, MAIN, Remote
 from autochron.envelope import types
 from autochron.instrument.activation import Activation
@@ -17,6 +18,7 @@ from autochron.redaction.redactor import Redactor
 from autochron.weaving import gate
 
 if TYPE_CHECKING:
+    from autochron.crossing.crossing import Crossing
     from autochron.crossing.kernels import Kernels
     from autochron.ports import CrossingHandler
     from autochron.session.children import Children
@@ -70,7 +72,7 @@ class Session:
 
     def start(
         self,
-        handler: CrossingHandler,
+        handler: CrossingHandler[Crossing],
         transport: Callable[..., Any],
         *,
         lane: str = MAIN,
@@ -94,7 +96,7 @@ class Session:
 
     def begin_again(
         self,
-        handler: CrossingHandler,
+        handler: CrossingHandler[Crossing],
         transport: Callable[..., Any],
         *,
         lane: str,

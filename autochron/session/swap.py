@@ -12,7 +12,8 @@ from msgspec import structs
 from msgspec.json import decode
 
 from autochron._runtime.unpatched import os
-from autochron.crossing.kernel import Crossing, SuspendableToken
+from autochron.crossing.crossing import Crossing
+from autochron.crossing.tokens import SuspendableToken
 from autochron.errors import PlanError
 from autochron.model import Place, Rules, SwapRule, Target
 from autochron.project import module_names

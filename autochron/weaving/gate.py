@@ -53,7 +53,7 @@ class Gate(deque[Any]):
 GATE = Gate([None])
 
 
-def switch_on(handler: WovenHandler) -> None:
+def switch_on(handler: WovenHandler[Point]) -> None:
     """Put a handler in force: from now on woven code calls it."""
     GATE[0] = handler.enter
 
