@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Protocol, Self, TypeVar
 
-from autochron.model import Child, ChildEnd, Crossed, Envelope, Footer, Form, Header, Trace, TraceSummary
+from autochron.model import (
+    Child,
+    ChildEnd,
+    Crossed,
+    Envelope,
+    Exchange,
+    Footer,
+    Form,
+    Header,
+    Trace,
+    TraceSummary,
+)
 
 P_contra = TypeVar("P_contra", contravariant=True)
 """A woven definition."""
@@ -62,6 +73,30 @@ class WovenHandler(Protocol[P_contra]):
 
     def enter(self, point: P_contra, arguments: tuple[Any, ...]) -> Token | Serving | None:
         """Begin a crossing; None when the call is none."""
+
+
+class Transport(Protocol):
+    """Where every request of an HTTP client goes through, as a woven definition knows it.
+
+    `http.exchange` says what a wire is: an exchange under way.
+    """
+
+    def asked(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> tuple[str, str]:
+        """Return method and URL of a request."""
+
+    def sent(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Any:
+        """Return the wire of a request, which begins."""
+
+    def attend(self, wire: Any, response: Any, ended: Callable[[Any], None]) -> None:
+        """Note a response; where its body is still to be read, listen to the reading, and call `ended` after it."""
+
+    def rebuilt(self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Any:
+        """Return the response that a client would have got for a request."""
+
+    def ended(
+        self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]
+    ) -> BaseException | None:
+        """Return the exception that a client would have raised for a request."""
 
 
 class Enclosing(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -23,11 +23,14 @@ else:
 
 get_ident = unpatched.get_ident
 
+R = TypeVar("R")
+"""What the handler keeps with a crossing."""
+
 BUSY: set[int] = set()
 """Threads in which a handler is at work: what it calls of the program, such as a property, crosses nothing."""
 
 
-class Crossing(Struct, eq=False):
+class Crossing(Struct, Generic[R], eq=False):
     """One execution of a boundary, while it is open. It is the token that woven code holds, where that can't be suspended.
 
     Attributes:
@@ -43,10 +46,10 @@ class Crossing(Struct, eq=False):
         form: the shape of what the call handed out.
         handed: facts about that object which its shape does not tell, as JSON data: its name, or that it was pending.
         is_stepping: whether a method of the object that it handed out is running.
-        record: what the handler keeps with it.
+        record: what the handler keeps with it; None before it begins, and where nothing is kept.
     """
 
-    handler: CrossingHandler[Crossing]
+    handler: CrossingHandler[Crossing[R]]
     point: Point
     boundary: CompiledBoundary
     rule: BoundaryRule
@@ -60,7 +63,7 @@ class Crossing(Struct, eq=False):
     collapses: bool
     done: bool = False
     _counts: dict[str, int] | None = None
-    record: Any = None
+    record: R | None = None
     form: Form = "value"
     handed: dict[str, Any] | None = None
     is_stepping: bool = False

@@ -61,7 +61,7 @@ class Kernel:
 
     def __init__(
         self,
-        handler: CrossingHandler[Crossing],
+        handler: CrossingHandler[Crossing[Any]],
         problem: Callable[[str], None],
         *,
         lane: str = MAIN,

@@ -201,7 +201,7 @@ class Begun:
 
     __slots__ = ("crossing",)
 
-    def __init__(self, crossing: Crossing) -> None:
+    def __init__(self, crossing: Crossing[Draft]) -> None:
         self.crossing = crossing
 
 

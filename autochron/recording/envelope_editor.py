@@ -49,7 +49,7 @@ def _no_key() -> MaskKey | None:
     return None
 
 
-def _is_inside_a_model(crossing: Crossing) -> bool:
+def _is_inside_a_model(crossing: Crossing[Draft]) -> bool:
     """Return whether a crossing began inside of a model's, or of one of another process, which may be a model's."""
     above = crossing.parent
     while above is not None:
@@ -104,9 +104,10 @@ class Editor:
             self._masked_items.setdefault(seq, {})["items.*"] = None
         return found
 
-    def envelope(self, crossing: Crossing, *, begun: bool = False) -> Envelope:
+    def envelope(self, crossing: Crossing[Draft], *, begun: bool = False) -> Envelope:
         """Make the envelope of a crossing; with `begun`, of a stream that is to be put again when it ends."""
-        draft: Draft = crossing.record
+        draft = crossing.record
+        assert draft is not None  # noqa: S101 - what is written has one
         rule = crossing.rule
         wires = tuple(draft.wires or ())  # once: the program may be sending more
         exchanges = tuple(self._exchange(index, wire) for index, wire in enumerate(wires))
@@ -116,7 +117,7 @@ class Editor:
         from_wire = (
             draft.input is None or reenters
         )  # also of a stream that handed out items before it sent a request
-        raw, body = self._input(crossing, wires if from_wire else None)
+        raw, body = self._input(crossing, draft, wires if from_wire else None)
         request = request_body(body, wires[0]) if from_wire and wires else None
         parent = None if crossing.parent is None else crossing.parent.seq
         site = self._site(crossing.point)
@@ -176,7 +177,7 @@ class Editor:
             + (() if from_wire else by_type(body, rule.volatile)),
         )
 
-    def _beside(self, crossing: Crossing, draft: Draft, rule: BoundaryRule) -> dict[str, Any]:
+    def _beside(self, crossing: Crossing[Draft], draft: Draft, rule: BoundaryRule) -> dict[str, Any]:
         """Return what a replay needs beside the outcome: facts about the result, prints, and changes between items."""
         found: dict[str, Any] = {}
         if crossing.handed is not None:
@@ -221,9 +222,12 @@ class Editor:
         found = None if key is None else key.digests(*comparable_pair(raw, masked, rule, from_wire=from_wire))
         return {"key": key.id, "digests": found} if key is not None and found else None
 
-    def _input(self, crossing: Crossing, wires: tuple[Wire, ...] | None) -> tuple[bytes, bytes]:
+    def _input(
+        self, crossing: Crossing[Draft], draft: Draft, wires: tuple[Wire, ...] | None
+    ) -> tuple[bytes, bytes]:
         """Return the input as it is, and as it is kept: of the first request; with None as it was noted."""
-        raw = crossing.record.input if wires is None else request_input(wires[0]) if wires else b"{}"
+        raw = draft.input if wires is None else request_input(wires[0]) if wires else b"{}"
+        assert raw is not None  # noqa: S101 - what is not left to the requests was noted
         masked = self._redactor.mask_input((crossing.name, crossing.root.lane), raw)
         return raw, shaped_input(masked, crossing.rule, from_wire=wires is not None)
 

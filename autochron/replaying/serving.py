@@ -64,7 +64,7 @@ class Served(Struct, eq=False):
     """A crossing whose body is not run. It is false, which tells woven code so."""
 
     _director: Director
-    _crossing: Crossing
+    _crossing: Crossing[Any]
     _arguments: tuple[Any, ...]
     envelope: Envelope
     _given: int = 0

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from autochron.ports import Sink, Store
     from autochron.recording import drafts
     from autochron.recording.calls import CallDraft
-    from autochron.recording.drafts import Begun, Item
+    from autochron.recording.drafts import Begun, Draft, Item
     from autochron.redaction.mask_key import MaskKey
     from autochron.session import service_traces as requests
     from autochron.store import keeping, memory
@@ -699,7 +699,7 @@ class Recording(Session):
             for each in self.keeper().unmatched()
         ]
 
-    def _prepare(self, submitted: Crossing | Begun | Item | Ending) -> Any:
+    def _prepare(self, submitted: Crossing[Draft] | Begun | Item | Ending) -> Any:
         """Make of what was submitted what the sink keeps; on the writer's thread."""
         if isinstance(submitted, Crossing):
             rest = self.tally.rest(submitted.seq) if submitted.seq in self.tally.streams() else []
@@ -794,7 +794,7 @@ def _handing(
     )
 
 
-def _seq_of(crossing: Crossing | Remote | None) -> int | None:
+def _seq_of(crossing: Crossing[Any] | Remote | None) -> int | None:
     return None if crossing is None else crossing.seq
 
 

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from autochron.model import Footer
     from autochron.ports import Record
     from autochron.replaying.calls import Calls
+    from autochron.replaying.running import Running
     from autochron.reproduction.crashwatch import CrashWatch
     from autochron.weaving.gate import Point
 
@@ -293,12 +294,12 @@ class Replaying(Session):
         """Return the addresses of the live crossings around what runs now, innermost first."""
         return self._refusals.live_around(innermost())
 
-    def entered(self, crossing: Crossing) -> None:
+    def entered(self, crossing: Crossing[Running]) -> None:
         """Note what was done before a live crossing."""
         if self.state is not None and not crossing.rule.id.startswith(VALUE):
             self.state.entered(self._refusals.named(crossing)[0])
 
-    def left(self, crossing: Crossing, error: BaseException | None) -> None:
+    def left(self, crossing: Crossing[Running], error: BaseException | None) -> None:
         """Note what a live crossing has done, and whether what it raised is a crash."""
         state = self.state
         if state is None or crossing.rule.id.startswith(VALUE):

@@ -72,7 +72,7 @@ class Session:
 
     def start(
         self,
-        handler: CrossingHandler[Crossing],
+        handler: CrossingHandler[Crossing[Any]],
         transport: Callable[..., Any],
         *,
         lane: str = MAIN,
@@ -96,7 +96,7 @@ class Session:
 
     def begin_again(
         self,
-        handler: CrossingHandler[Crossing],
+        handler: CrossingHandler[Crossing[Any]],
         transport: Callable[..., Any],
         *,
         lane: str,

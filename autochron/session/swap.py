@@ -316,7 +316,11 @@ class Swapped:
     __slots__ = ("_arguments", "_point", "_stream", "_swap", "_thrown", "_token")
 
     def __init__(
-        self, swap: Swap, token: Crossing | SuspendableToken | None, point: Point, arguments: tuple[Any, ...]
+        self,
+        swap: Swap,
+        token: Crossing[Any] | SuspendableToken | None,
+        point: Point,
+        arguments: tuple[Any, ...],
     ) -> None:
         self._swap = swap
         self._token = token
