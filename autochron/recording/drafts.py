@@ -23,7 +23,7 @@ from autochron.model import (
 from autochron.recording.changes import STILL, kind_at
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.inputs import Inputs
     from autochron.recording.changes import Watch
 
@@ -221,7 +221,7 @@ class Begun:
 
     __slots__ = ("crossing",)
 
-    def __init__(self, crossing: Crossing) -> None:
+    def __init__(self, crossing: Crossing[Draft]) -> None:
         self.crossing = crossing
 
 

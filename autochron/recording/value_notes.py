@@ -14,7 +14,7 @@ from autochron.model import Returned
 from autochron.recording import aliases, changes, named_globals
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.inputs import Inputs
     from autochron.model import BoundaryRule
     from autochron.recording.changes import Watch
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _NO_VARIADIC = (None, None)
 
 
-def note_arguments(crossing: Crossing, draft: Draft, inputs: Inputs) -> None:
+def note_arguments(crossing: Crossing[Draft], draft: Draft, inputs: Inputs) -> None:
     """Note the arguments that are the input, where not all are or they are large, and watch all."""
     arguments, point = draft.arguments, crossing.point
     names, values = inputs.read(arguments)
@@ -46,7 +46,7 @@ def note_arguments(crossing: Crossing, draft: Draft, inputs: Inputs) -> None:
         ignore_receiver(crossing.rule, draft.watch)
 
 
-def watch_globals(crossing: Crossing, draft: Draft, inputs: Inputs) -> None:
+def watch_globals(crossing: Crossing[Draft], draft: Draft, inputs: Inputs) -> None:
     """Watch the globals that a tool's code names; which they are is found at its first call."""
     if inputs.globals is False:
         is_own = crossing.rule.pack is None and crossing.rule.kind != "model" and inputs.changing is None
@@ -65,7 +65,7 @@ def ignore_receiver(rule: BoundaryRule, watched: Watch) -> None:
         watched.opaque = [each for each in watched.opaque if each[0] != "self"]
 
 
-def note_value(crossing: Crossing, draft: Draft, value: Any) -> None:
+def note_value(crossing: Crossing[Draft], draft: Draft, value: Any) -> None:
     """Note what a call returned as its outcome: which argument it is, or its value."""
     if changes.kind_at(type(value)) != changes.STILL:
         arguments = draft.arguments if draft.watch is None else draft.watch.arguments

@@ -10,7 +10,7 @@ from msgspec.json import decode
 
 from autochron._runtime import unpatched
 from autochron.crossing import streams
-from autochron.crossing.kernel import Crossing
+from autochron.crossing.crossing import Crossing
 from autochron.crossing.lanes import MAIN, Remote, process_of
 from autochron.envelope import codec, shapes
 from autochron.envelope.type_trees import TYPES
@@ -46,6 +46,7 @@ from autochron.replaying.unrecorded import Unrecorded
 
 if TYPE_CHECKING:
     from autochron.ports import LiveObserver, Record
+    from autochron.weaving.gate import Point
 
 _process = unpatched.process
 
@@ -95,7 +96,7 @@ class Director:
         self.printing = Printing()
         self._streams: dict[int, Served] = {}
         """Streams that are being read."""
-        self.observer: LiveObserver | None = None
+        self.observer: LiveObserver[Crossing[Running]] | None = None
         """Who is told of live crossings as they begin and end; None where nobody looks at what they do."""
 
     @property
@@ -120,7 +121,7 @@ class Director:
 
     # --- told by the kernel ----------------------------------------------------------------------------------------
 
-    def begin(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Serving | None:
+    def begin(self, crossing: Crossing[Running], arguments: tuple[Any, ...]) -> Serving | None:
         """Find the record of a crossing and serve it, or let it run."""
         if _process[0] != self._process:  # before the lock, which another thread may have held at the fork
             raise self._refuse_child(crossing.address)
@@ -131,21 +132,26 @@ class Director:
             earlier = self.cursor.meet(envelope)
             self._finder.met_in(envelope, crossing.root.lane)
             mode = self._mode(crossing, envelope)
-            if mode != "served" or envelope.reenters:
-                self._run(crossing, mode, envelope)
+            is_run = mode != "served" or envelope.reenters
+            running = self._run(crossing, mode, envelope) if is_run else None
             if self._report is not None:
                 self._report.tell(Told(kind="crossed", seq=envelope.seq, lane=crossing.root.lane))
         has_more = envelope.meta != NOTHING_BESIDE
         if has_more or earlier is not None:
             self._compare_order(envelope, earlier)
         if envelope.reenters:  # what it was asked is known with its first request
-            serves = mode != "live" and crossing.point.transport
-            return self._request(crossing, crossing.point, arguments) if serves else None
+            if running is None or mode == "live":
+                return None
+            return (
+                self._request(running, crossing, crossing.point, arguments)
+                if crossing.point.transport
+                else None
+            )
         given = self.given.raw(crossing, arguments)
         if given != envelope.input or has_more or given.startswith(TYPES):
             given = self._compared(crossing, given, envelope)
-        if mode != "served":
-            crossing.record.met.input = None if given == envelope.input else given
+        if running is not None:
+            running.met.input = None if given == envelope.input else given
             return None
         self.cursor.close(envelope)
         with self._lock:
@@ -174,7 +180,7 @@ class Director:
             if self.cursor.is_due(other):
                 self.teller.order(envelope, other)
 
-    def _compared(self, crossing: Crossing, raw: bytes, envelope: Envelope) -> bytes:
+    def _compared(self, crossing: Crossing[Running], raw: bytes, envelope: Envelope) -> bytes:
         """Compare what a crossing is given with its record; return it, masked."""
         given = raw
         if given != envelope.input:  # else it needs no masking: what was recorded was masked
@@ -186,7 +192,7 @@ class Director:
             self.teller.not_compared(envelope, given)
         return given
 
-    def _note_served(self, crossing: Crossing, envelope: Envelope, given: bytes) -> None:
+    def _note_served(self, crossing: Crossing[Running], envelope: Envelope, given: bytes) -> None:
         if not self._is_full and envelope.kind == "tool":
             self.teller.served_tool(envelope)
         if given == envelope.input:
@@ -196,7 +202,7 @@ class Director:
         met.parent = self._place_of(crossing.parent)
         met.input = given
 
-    def _mode(self, crossing: Crossing, envelope: Envelope) -> Mode:
+    def _mode(self, crossing: Crossing[Running], envelope: Envelope) -> Mode:
         plan = self.plan
         if self._is_full or crossing.rule.observe:
             return "opened" if crossing.boundary.runs else "served"
@@ -209,7 +215,9 @@ class Director:
             return "live"
         return "opened" if envelope.seq in plan.opened or self.states.holds_needed(envelope) else "served"
 
-    def _run(self, crossing: Crossing, mode: Mode, envelope: Envelope | None, address: Any = None) -> Running:
+    def _run(
+        self, crossing: Crossing[Running], mode: Mode, envelope: Envelope | None, address: Any = None
+    ) -> Running:
         """Note a crossing whose body runs."""
         met = self.log.begin(crossing, mode, envelope, address)
         met.parent = self._place_of(crossing.parent)
@@ -229,7 +237,7 @@ class Director:
         running = None if parent is None else parent.record
         return running.met.place if isinstance(running, Running) else None
 
-    def returned(self, crossing: Crossing, value: Any) -> Any:
+    def returned(self, crossing: Crossing[Running], value: Any) -> Any:
         """Hear that a crossing that ran has returned; keep it, and compare."""
         running = self.ended(crossing)
         if running is None:
@@ -256,7 +264,7 @@ class Director:
             )
         return value
 
-    def raised(self, crossing: Crossing, error: BaseException) -> None:
+    def raised(self, crossing: Crossing[Running], error: BaseException) -> None:
         """Hear that a crossing that ran has raised; keep it, and compare."""
         running = self.ended(crossing)
         if running is not None and self.observer is not None and running.mode == "live":
@@ -281,18 +289,19 @@ class Director:
         severity: Severity | None = "consequence" if envelope.seq in self.plan.opened else None
         self.note("outcome", envelope.address, message, envelope=envelope, severity=severity)
 
-    def item(self, crossing: Crossing, item: Any) -> None:
+    def item(self, crossing: Crossing[Running], item: Any) -> None:
         """Keep an item of a stream that is live."""
         running = crossing.record
         if isinstance(running, Running) and running.mode != "served" and not crossing.boundary.runs:
             running.met.item(item)
 
-    def sent(self, crossing: Crossing, value: Any, thrown: BaseException | None) -> None:
+    def sent(self, crossing: Crossing[Running], value: Any, thrown: BaseException | None) -> None:
         """Nothing: what runs is given what is sent; a serving compares."""
 
-    def substituted(self, crossing: Crossing, argument: Any) -> Any:
+    def substituted(self, crossing: Crossing[Running], argument: Any) -> Any:
         """Return the argument that was recorded; what is live keeps its own, as it is before the body can change it."""
-        running: Running = crossing.record
+        running = crossing.record
+        assert running is not None  # noqa: S101 - its body runs
         envelope = running.envelope
         if running.mode == "live" or envelope is None:
             running.met.returned(crossing, argument)
@@ -308,28 +317,28 @@ class Director:
             self.not_rebuilt(envelope, error)
             raise
 
-    def follows(self, crossing: Crossing) -> bool:
+    def follows(self, crossing: Crossing[Running]) -> bool:
         """Follow what is live, and what sends its request when it is first read: its body runs again."""
         running = crossing.record
         if not isinstance(running, Running) or crossing.boundary.runs:
             return False
         return running.mode == "live" or not running.served
 
-    def detach(self, crossing: Crossing) -> None:
+    def detach(self, crossing: Crossing[Running]) -> None:
         """Nothing: what runs is compared by what was noted of it."""
 
-    def attach(self, crossing: Crossing, objects: Any) -> None:
+    def attach(self, crossing: Crossing[Running], objects: Any) -> None:
         """Nothing: `detach` returned nothing."""
 
-    def dropped(self, crossing: Crossing) -> None:
+    def dropped(self, crossing: Crossing[Running]) -> None:
         """Nothing: what never ends is told of when the program does."""
 
-    def follows_object(self, crossing: Crossing, value: Any) -> bool:
+    def follows_object(self, crossing: Crossing[Running], value: Any) -> bool:
         """Follow what is live, and what sends its request when it is first read."""
         cls = type(value)
         return shapes.kind_of(cls) == "none" and self.follows(crossing) and streams.can_follow(cls)
 
-    def looked(self, crossing: Crossing, value: Any, *, at_end: bool = False) -> None:
+    def looked(self, crossing: Crossing[Running], value: Any, *, at_end: bool = False) -> None:
         """Nothing: what is live is in its own state."""
 
     def transport(self, current: Any, point: Any, arguments: tuple[Any, ...]) -> Any:
@@ -343,7 +352,7 @@ class Director:
             return None
         if _process[0] != self._process:
             raise self._refuse_child(current.address)
-        return self._request(current, point, arguments)
+        return self._request(running, current, point, arguments)
 
     def take_over(self) -> None:
         """Serve a fork in the place of the process that was forked."""
@@ -355,8 +364,11 @@ class Director:
             " record again"
         )
 
-    def _request(self, crossing: Crossing, point: Any, arguments: tuple[Any, ...]) -> Any:
-        return ServedRequest(self, crossing, point, arguments)
+    def _request(
+        self, running: Running, crossing: Crossing[Running], point: Point, arguments: tuple[Any, ...]
+    ) -> Any:
+        """Return what answers a request: no whole `Serving`, since a request hands out no items."""
+        return ServedRequest(self, running, crossing, point, arguments)
 
     # --- for servings ------------------------------------------------------------------------------------------------
 
@@ -375,7 +387,7 @@ class Director:
         if self.waiters.are_there:
             self.waiters.wake(self.is_due)
 
-    def ended(self, crossing: Crossing) -> Running | None:
+    def ended(self, crossing: Crossing[Running]) -> Running | None:
         """Note that a crossing whose body ran has ended; give what was kept with it."""
         running = crossing.record
         if not isinstance(running, Running):
@@ -528,7 +540,7 @@ class Director:
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _begin_extra(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Serving | None:
+    def _begin_extra(self, crossing: Crossing[Running], arguments: tuple[Any, ...]) -> Serving | None:
         """Let a crossing run that was not recorded, where the plan says so or it is inside something live; or refuse it."""
         if not self._unrecorded.is_live(crossing):
             if crossing.rule.id.startswith(VALUE):
@@ -548,7 +560,7 @@ class Director:
         self.teller.live_anew(running.met.full_address)
         return None
 
-    def _live_around(self, crossing: Crossing) -> Any:
+    def _live_around(self, crossing: Crossing[Running]) -> Any:
         """Return the live crossing that one is inside of; None where nothing live is around it."""
         above: Any = crossing.parent
         while above is not None:
@@ -573,7 +585,7 @@ class Director:
                 found.append(each)
         yield from found
 
-    def _repeat(self, crossing: Crossing, given: bytes, known: Envelope, around: Any) -> Serving:
+    def _repeat(self, crossing: Crossing[Running], given: bytes, known: Envelope, around: Any) -> Serving:
         """Serve what another crossing of the name and input gave."""
         met = self.log.begin(crossing, "served", None, self._unrecorded.next_address(crossing.name))
         met.parent = self._place_of(crossing.parent)
@@ -582,13 +594,13 @@ class Director:
         self.teller.repeated(met.full_address, around.record.met.full_address, known)
         return Repeated(known)
 
-    def _invent(self, crossing: Crossing, arguments: tuple[Any, ...]) -> None:
+    def _invent(self, crossing: Crossing[Running], arguments: tuple[Any, ...]) -> None:
         """Have a value made up that was not recorded: the program goes on with it."""
         running = self._run(crossing, "invented", None, self._unrecorded.next_address(crossing.name))
         running.met.input = self.given.input(crossing, arguments)
         self._unrecorded.tell_invented(crossing, running.met.address)
 
-    def compare_request(self, running: Running, wire: exchange.Wire, crossing: Crossing) -> None:
+    def compare_request(self, running: Running, wire: exchange.Wire, crossing: Crossing[Running]) -> None:
         """Compare what the provider would get with what it got."""
         if running.compared:
             return
@@ -612,7 +624,7 @@ class Director:
             running.met.input = given
         self.teller.compare_input(envelope, given, crossing.rule)
 
-    def _compare(self, running: Running, crossing: Crossing) -> None:
+    def _compare(self, running: Running, crossing: Crossing[Running]) -> None:
         """Compare how a crossing ended that ran."""
         envelope, outcome = running.envelope, running.met.outcome
         if envelope is not None and outcome is not None and outcome != envelope.outcome:

@@ -18,7 +18,7 @@ from autochron.replaying.child_reports import Told
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.model import BoundaryRule, Envelope, Outcome
     from autochron.ports import Record
     from autochron.replaying.child_reports import Report
@@ -263,7 +263,7 @@ class Teller:
         )
         self.note("extra", address, message, severity="notice", nearest=known.address)
 
-    def invented(self, crossing: Crossing, address: str, *, ran_out: bool, is_foreign: bool) -> None:
+    def invented(self, crossing: Crossing[Any], address: str, *, ran_out: bool, is_foreign: bool) -> None:
         """Note, once for each name, a value that was not recorded and is made up."""
         if crossing.name in self._invented:
             return

@@ -9,7 +9,7 @@ from autochron.http import exchange
 from autochron.replaying.serving import Served
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.model import Envelope, Exchange, Mode
     from autochron.replaying.director import Director
     from autochron.replaying.log import Met
@@ -77,11 +77,16 @@ class ServedRequest:
     __slots__ = ("_arguments", "_crossing", "_director", "_point", "_running")
 
     def __init__(
-        self, director: Director, crossing: Crossing, point: Any, arguments: tuple[Any, ...]
+        self,
+        director: Director,
+        running: Running,
+        crossing: Crossing[Running],
+        point: Any,
+        arguments: tuple[Any, ...],
     ) -> None:
         self._director = director
         self._crossing = crossing
-        self._running: Running = crossing.record
+        self._running = running
         self._point = point
         self._arguments = arguments
 

@@ -29,7 +29,7 @@ from autochron.replaying.turns import running_loop
 from autochron.weaving.cells import CELL, Cells, frame_of
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.replaying.director import Director
 
 PATIENCE = 1.0
@@ -64,7 +64,7 @@ class Served(Struct, eq=False):
     """A crossing whose body is not run. It is false, which tells woven code so."""
 
     _director: Director
-    _crossing: Crossing
+    _crossing: Crossing[Any]
     _arguments: tuple[Any, ...]
     envelope: Envelope
     _given: int = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from autochron.crossing.lanes import DAEMON
 from autochron.errors import DivergenceError
@@ -10,7 +10,7 @@ from autochron.model import VALUE
 from autochron.replaying.plan import counts_of
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.ports import Record
     from autochron.replaying.cursor import Cursor
     from autochron.replaying.divergence_log import Teller
@@ -40,7 +40,7 @@ class Unrecorded:
         self._files: set[str] | None = None
         """Those in which something was recorded; None until that is asked."""
 
-    def is_live(self, crossing: Crossing) -> bool:
+    def is_live(self, crossing: Crossing[Any]) -> bool:
         """Return whether a plan lets it run; an ambient value is live only where it is named."""
         plan = self._plan
         if plan.is_full:
@@ -50,7 +50,7 @@ class Unrecorded:
             return True
         return crossing.name in plan.names or crossing.rule.kind in plan.kinds or crossing.rule.observe
 
-    def tell_invented(self, crossing: Crossing, address: tuple[str, int]) -> None:
+    def tell_invented(self, crossing: Crossing[Any], address: tuple[str, int]) -> None:
         """Note an ambient value that is made up."""
         name, nth = address
         is_foreign = self._is_foreign(crossing.rule.place.file)
@@ -76,7 +76,7 @@ class Unrecorded:
         found = [each for each in self._record if each.lane == lane]
         return all(self._cursor.is_met(each) for each in found) and any(each.name == name for each in found)
 
-    def refused(self, crossing: Crossing) -> BaseException:
+    def refused(self, crossing: Crossing[Any]) -> BaseException:
         """Note one that can't be served; give what is raised in its place."""
         nearest = self._cursor.nearest(crossing.name)
         lane = crossing.root.lane
