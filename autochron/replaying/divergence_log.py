@@ -10,7 +10,7 @@ from autochron.crossing.lanes import DAEMON
 from autochron.diff.json import first_difference
 from autochron.envelope.type_trees import beyond_paths
 from autochron.inputs import OUTCOME, comparable_pair
-from autochron.model import Divergence, Returned, Severity
+from autochron.model import Closed, Divergence, Raised, Returned, Severity, Streamed
 from autochron.redaction.secret_patterns import MASK as _MASK
 from autochron.replaying import compare
 from autochron.replaying.child_reports import Told
@@ -167,6 +167,31 @@ class Teller:
         self.note(
             "input", envelope.address, message, severity=severity, path=path, recorded=was, replayed=now
         )
+
+    def compare_close(self, envelope: Envelope, outcome: Streamed, given: int) -> None:
+        """Note that a stream was closed after another number of items than were recorded."""
+        count, ended = len(outcome.items), isinstance(outcome.end, Returned | Raised)
+        if given < count or ended:
+            was = "read to its end" if ended else "closed" if isinstance(outcome.end, Closed) else "left open"
+            message = f"was {was} after {count} items when it was recorded, and is now closed after {given}"
+            self._note_items(envelope, message, count, given)
+
+    def compare_left_open(self, envelope: Envelope, outcome: Streamed, given: int) -> None:
+        """Note that a stream was not read as far as it was recorded; how far a daemon reads is up to timing."""
+        count, ended = len(outcome.items), isinstance(outcome.end, Returned | Raised)
+        if DAEMON in envelope.lane or (given == count and not ended):
+            return
+        was = "to its end" if ended else "and closed" if isinstance(outcome.end, Closed) else "and left open"
+        message = (
+            f"was read {was} after {count} items when it was recorded, and is now left open after {given}"
+        )
+        self._note_items(envelope, message, count, given)
+
+    def _note_items(self, envelope: Envelope, message: str, count: int, given: int) -> None:
+        # After as many items it may be a generator that ends by itself when it is closed.
+        severity: Severity | None = None if given < count else "warning"
+        field = (None, f"{count} items", f"{given} items")
+        self._note_outcome(envelope, message, field, severity)
 
     def compare_call(self, call: Envelope, path: str, recorded: str, replayed: str) -> None:
         """Note that the function which the trace is of is called with another input than when it was recorded."""

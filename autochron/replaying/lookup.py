@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Finder:
-    """Matches crossings with envelopes, under the director's lock.
+    """Matches crossings with envelopes, under the schedule's lock.
 
     Attributes:
         unasked: crossings that run again and have sent nothing yet, by the place of the record that they stand for so far.

@@ -263,7 +263,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         from autochron.session.subprocess_replay import Refusing, run_again  # lazy: most tests run in process
 
         session = self._begun
-        if len(session.director.log):
+        if len(session.director.state.log):
             raise UsageError("replay.run() after the agent was called in this process; do one or the other")
         if not self._ran:
             session.stop()
@@ -491,7 +491,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         if self._rerun is not None:
             return self._rerun.crossings
         director = self._begun.director
-        state = len(director.log) + director.progress + len(director.divergences)
+        state = len(director.state.log) + director.state.schedule.progress + len(director.divergences)
         if self._crossings is None or self._crossings[0] != state:
             self._crossings = (state, gathered(director.replayed(), director.divergences))
         return self._crossings[1]

@@ -183,7 +183,7 @@ class Replaying(Session):
         record, plan, activation = self.record, self.plan, self.activation
         if scope.everywhere or not plan.is_full or _has_state(record.footer):
             self.state = self._refusals.state = self._live_state(scope, joined)
-            self.director.observer = self
+            self.director.runs.observer = self
             self.watched |= STATE_EVENTS | TEMPORARY_EVENTS | SIGNAL_EVENTS
             if plan.is_full:
                 root = activation.rules.root or os.getcwd()
@@ -201,7 +201,7 @@ class Replaying(Session):
         joined = self._joined
         invents = self._scope.observes and self._scope.everywhere and not self.plan.is_full
         if invents or self.record.header.ambient or self.activation.values is not None:
-            values, cursor = self.activation.ambient_values(), self.director.cursor
+            values, cursor = self.activation.ambient_values(), self.director.state.cursor
             cursor.keeps_time = True
             values.replay(self.record, lambda: cursor.time, self._is_alone)
             if invents:
@@ -326,7 +326,7 @@ class Replaying(Session):
     def gather_evidence(self) -> tuple[Evidence, ...]:
         """Return what was seen of live crossings, also once the replay is over."""
         if self.state is not None and not self._is_discarded:
-            self.evidence = self.state.evidence(self.director.given.mask)
+            self.evidence = self.state.evidence(self.director.state.given.mask)
         return self.evidence
 
     def _discard(self) -> None:
@@ -352,7 +352,7 @@ class Replaying(Session):
         footer = self.record.footer
         call = None if footer is None else footer.call
         calls = self.calls = Calls(
-            call, self.redactor, self.director.teller.compare_call, typed=self.record.header.typed
+            call, self.redactor, self.director.state.teller.compare_call, typed=self.record.header.typed
         )
         module, _, called = self.record.header.command.target.rpartition(":")
         file = "" if call is None or module not in MAIN_MODULES else call.site.partition(":")[0]
@@ -388,7 +388,7 @@ class Replaying(Session):
     def leave(self) -> None:
         """Say in a child process that it has come to its end."""
         if self._report is not None:
-            self.director.end_streams()
+            self.director.state.end_streams()
             for problem in self.problems:
                 self._report.tell(Told(kind="problem", text=problem))
             for swap in self.swaps:
@@ -551,8 +551,8 @@ class Replaying(Session):
             trace=self.record.header.id,
             same=same,
             status=status,
-            crossings=len(self.director.log),
-            live=self.director.log.live(),
+            crossings=len(self.director.state.log),
+            live=self.director.state.log.live(),
             complete=self.record.footer is not None,
             typed=self.record.header.typed,
             effects=self._changed_files,
