@@ -36,7 +36,7 @@ from autochron.store import open_store
 
 if TYPE_CHECKING:
     from autochron.ports import Record
-    from autochron.replaying.plan import Plan, Selector
+    from autochron.replaying.plan import ReplayPlan, Selector
     from autochron.session.output import Writers
     from autochron.stdio.transcript import Said
 
@@ -154,7 +154,7 @@ def run_replayed(
     return ending.finish(status, program.uncaught)
 
 
-def _plan_of(record: Record, wanted: Wanted) -> Plan:
+def _plan_of(record: Record, wanted: Wanted) -> ReplayPlan:
     """Return what is live: as another process settled it, where one has started this replay."""
     settled = os.environ.pop(PLAN, None)
     if settled is not None:

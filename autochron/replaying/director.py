@@ -19,16 +19,16 @@ from autochron.model import Divergence, Envelope, Mode, Raised, Replayed, Return
 from autochron.ports import Serving
 from autochron.redaction.redactor import Redactor
 from autochron.replaying import compare
-from autochron.replaying.child_reports import Report, Told
+from autochron.replaying.child_reports import ChildEvent, ChildReport
 from autochron.replaying.divergence_log import MASKED
-from autochron.replaying.log import Met
+from autochron.replaying.log import LogEntry
 from autochron.replaying.lookup import Finder
-from autochron.replaying.plan import FULL, Plan
+from autochron.replaying.plan import FULL, ReplayPlan
 from autochron.replaying.replay_state import ReplayState
 from autochron.replaying.running import Running
 from autochron.replaying.running_crossings import RunningCrossings, place_of
 from autochron.replaying.served_request import ServedRequest
-from autochron.replaying.serving import NOTHING_BESIDE, Served
+from autochron.replaying.serving import NOTHING_BESIDE, ServedCrossing
 from autochron.replaying.shared_state import stateless
 from autochron.replaying.unrecorded import Unrecorded
 
@@ -51,14 +51,14 @@ class Director:
         self,
         record: Record,
         redactor: Redactor,
-        plan: Plan = FULL,
+        plan: ReplayPlan = FULL,
         state_of: Callable[[Envelope], str | None] = stateless,
     ) -> None:
         """Take `state_of`, which gives the `state` that a recorded crossing shares with others."""
         self.state = state = ReplayState(record, redactor, plan, state_of)
-        self.note = state.teller.note
+        self.note = state.divergence_log.note
         self._is_full = plan.is_full
-        self._finder = Finder(state.cursor, state.given.input)
+        self._finder = Finder(state.cursor, state.inputs.input)
         self.runs = RunningCrossings(state, self._finder)
         self._unrecorded = Unrecorded(state, self.runs)
         self._process = _process[0]
@@ -66,7 +66,7 @@ class Director:
     @property
     def divergences(self) -> list[Divergence]:
         """Where replay and record disagree, in the order in which it was noticed."""
-        return self.state.teller.divergences
+        return self.state.divergence_log.divergences
 
     # --- told by the kernel ----------------------------------------------------------------------------------------
 
@@ -85,7 +85,7 @@ class Director:
             if mode != "served" or envelope.reenters:
                 self.runs.begin(crossing, mode, envelope)
             if state.report is not None:
-                state.report.tell(Told(kind="crossed", seq=envelope.seq, lane=crossing.root.lane))
+                state.report.tell(ChildEvent(kind="crossed", seq=envelope.seq, lane=crossing.root.lane))
         has_more = envelope.meta != NOTHING_BESIDE
         if has_more or earlier is not None:
             self._compare_order(envelope, earlier)
@@ -94,11 +94,11 @@ class Director:
             # Not a whole `Serving`: a client's request is a function's call, so it is only asked for its outcome.
             serving: Any = ServedRequest
             return serving(state, self.runs, crossing, crossing.point, arguments) if serves else None
-        given = state.given.raw(crossing, arguments)
+        given = state.inputs.raw(crossing, arguments)
         if given != envelope.input or has_more or given.startswith(TYPES):
             given = self._compared(crossing, given, envelope)
         if mode != "served":
-            crossing.record.met.input = None if given == envelope.input else given
+            crossing.record.entry.input = None if given == envelope.input else given
             return None
         state.cursor.close(envelope)
         with schedule.lock:
@@ -108,7 +108,7 @@ class Director:
                 schedule.waiters.wake(schedule.is_due)
         if has_more or state.printing.waiting:
             state.printing.begin(envelope)
-        served = Served(state, crossing, arguments, envelope)
+        served = ServedCrossing(state, crossing, arguments, envelope)
         if type(envelope.outcome) is Streamed:
             state.streams[envelope.seq] = served
         return served
@@ -117,7 +117,7 @@ class Director:
         """Note what a crossing comes before now, and was begun or waited for before it when it was recorded."""
         state = self.state
         if earlier is not None:
-            state.teller.order(envelope, earlier)
+            state.divergence_log.order(envelope, earlier)
         if _AFTER not in envelope.meta:
             return
         for seq in decode(envelope.meta)["after"]:
@@ -126,31 +126,31 @@ class Director:
             if other is None or _kin(other.lane) == _kin(envelope.lane):
                 continue
             if state.cursor.is_due(other):
-                state.teller.order(envelope, other)
+                state.divergence_log.order(envelope, other)
 
     def _compared(self, crossing: Crossing, raw: bytes, envelope: Envelope) -> bytes:
         """Compare what a crossing is given with its record; return it, masked."""
         state = self.state
         given = raw
         if given != envelope.input:  # else it needs no masking: what was recorded was masked
-            given = state.given.masked(crossing, raw)
-            state.teller.compare_input(envelope, given, crossing.rule)
+            given = state.inputs.masked(crossing, raw)
+            state.divergence_log.compare_input(envelope, given, crossing.rule)
         if MASKED in envelope.meta:
-            state.teller.compare_masked(envelope, state.given, (raw, given), crossing.rule)
+            state.divergence_log.compare_masked(envelope, state.inputs, (raw, given), crossing.rule)
         if given.startswith(TYPES) and _BEYOND in given:
-            state.teller.not_compared(envelope, given)
+            state.divergence_log.not_compared(envelope, given)
         return given
 
     def _note_served(self, crossing: Crossing, envelope: Envelope, given: bytes) -> None:
         state = self.state
         if not self._is_full and envelope.kind == "tool":
-            state.teller.served_tool(envelope)
+            state.divergence_log.served_tool(envelope)
         if given == envelope.input:
             state.log.served(envelope)
             return
-        met = state.log.begin(crossing, "served", envelope)
-        met.parent = place_of(crossing.parent)
-        met.input = given
+        entry = state.log.begin(crossing, "served", envelope)
+        entry.parent = place_of(crossing.parent)
+        entry.input = given
 
     def _mode(self, crossing: Crossing, envelope: Envelope) -> Mode:
         state, plan = self.state, self.state.plan
@@ -172,11 +172,11 @@ class Director:
             return value
         if self.runs.observer is not None and running.mode == "live":
             self.runs.observer.left(crossing, None)
-        envelope, met = running.envelope, running.met
+        envelope, entry = running.envelope, running.entry
         if running.answers:
-            self.state.log.keep_value(met, value)
+            self.state.log.keep_value(entry, value)
         elif running.mode != "served" and not crossing.boundary.runs:
-            met.returned(crossing, value)
+            entry.returned(crossing, value)
             self.runs.compare_outcome(running, crossing)
             return value
         if envelope is None:
@@ -186,8 +186,8 @@ class Director:
             message = f"{envelope.address} returned; when it was recorded it raised {name}"
             self._note_end(envelope, message)
         elif crossing.rule.observe:
-            self.state.teller.compare_observed(
-                envelope, self.state.given.mask(observed(crossing.rule, value)), crossing.rule
+            self.state.divergence_log.compare_observed(
+                envelope, self.state.inputs.mask(observed(crossing.rule, value)), crossing.rule
             )
         return value
 
@@ -200,7 +200,7 @@ class Director:
             return  # what is on record of the latter is an argument, and not how the body ended
         envelope = running.envelope
         if running.mode != "served":
-            running.met.raised(crossing, error)
+            running.entry.raised(crossing, error)
             if not (running.answers or crossing.boundary.runs):
                 self.runs.compare_outcome(running, crossing)
                 return
@@ -219,7 +219,7 @@ class Director:
         """Keep an item of a stream that is live."""
         running = crossing.record
         if isinstance(running, Running) and running.mode != "served" and not crossing.boundary.runs:
-            running.met.item(item)
+            running.entry.item(item)
 
     def sent(self, crossing: Crossing, value: Any, thrown: BaseException | None) -> None:
         """Nothing: what runs is given what is sent; a serving compares."""
@@ -229,7 +229,7 @@ class Director:
         running: Running = crossing.record
         envelope = running.envelope
         if running.mode == "live" or envelope is None:
-            running.met.returned(crossing, argument)
+            running.entry.returned(crossing, argument)
             self.runs.compare_outcome(running, crossing)
             return argument
         outcome = envelope.outcome
@@ -290,13 +290,13 @@ class Director:
 
     # --- processes -----------------------------------------------------------------------------------------------------
 
-    def serve_child(self, report: Report, lane: str) -> None:
+    def serve_child(self, report: ChildReport, lane: str) -> None:
         """Serve a child process from now on, whose lane this is; what is noted goes into its report."""
         self._process = _process[0]
         self.state.serve_child(report, lane)
         self._finder.unasked.clear()
 
-    def merge(self, told: Iterable[Told]) -> None:
+    def merge(self, told: Iterable[ChildEvent]) -> None:
         """Take in what a child process told."""
         state = self.state
         met: dict[int, None] = {}
@@ -341,7 +341,7 @@ class Director:
             ):
                 self.divergences[index] = structs.replace(each, severity="warning")
         if state.record.size > 1 and not len(state.log):
-            state.teller.nothing(state.record)
+            state.divergence_log.nothing(state.record)
         else:
             overtaken = {each.nearest for each in self.divergences if each.kind == "reordered"}
             never: set[str | None] = set()
@@ -353,20 +353,20 @@ class Director:
                             never.add(each.address)
                         yield each
 
-            state.teller.missing(missing())
+            state.divergence_log.missing(missing())
             # What came before something that never came is in no other order.
             self.divergences[:] = [
                 each for each in self.divergences if each.kind != "reordered" or each.nearest not in never
             ]
 
-    def replayed(self) -> list[tuple[Replayed, Met | None]]:
+    def replayed(self) -> list[tuple[Replayed, LogEntry | None]]:
         """Return the crossings as they were in the replay, and what more is kept of each."""
         with self.state.schedule.lock:
             return list(self.each_replayed())
 
-    def each_replayed(self) -> Iterator[tuple[Replayed, Met | None]]:
+    def each_replayed(self) -> Iterator[tuple[Replayed, LogEntry | None]]:
         """Yield the same one by one, in the memory of one, once nothing crosses any more."""
-        return self.state.log.replayed(self.state.given)
+        return self.state.log.replayed(self.state.inputs)
 
 
 def _kin(lane: str) -> str:

@@ -130,14 +130,14 @@ class Finder:
                 continue
             if not compare.differs(each, given, crossing.rule):
                 running.envelope = each
-                log.replaced(running.met, each)
+                log.replaced(running.entry, each)
                 cursor.identify(crossing.root.lane, each.lane)
                 cursor.meet(each)
                 if holder is None:
                     cursor.release(own)
                 else:
                     holder.envelope = own
-                    log.replaced(holder.met, own)
+                    log.replaced(holder.entry, own)
                     self.unasked[own.seq] = holder
                 return
 

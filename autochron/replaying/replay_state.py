@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from autochron._runtime import unpatched
 from autochron.crossing.lanes import MAIN, process_of
-from autochron.replaying.child_reports import Told
+from autochron.replaying.child_reports import ChildEvent
 from autochron.replaying.consequences import NOTHING_LIVE, Consequences
 from autochron.replaying.cursor import Cursor, Turns
-from autochron.replaying.divergence_log import Teller
-from autochron.replaying.inputs import Given
+from autochron.replaying.divergence_log import DivergenceLog
+from autochron.replaying.inputs import InputReader
 from autochron.replaying.log import Log
 from autochron.replaying.printing import Printing
 from autochron.replaying.schedule import Schedule
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from autochron.model import Envelope
     from autochron.ports import Record
     from autochron.redaction.redactor import Redactor
-    from autochron.replaying.child_reports import Report
-    from autochron.replaying.plan import Plan
+    from autochron.replaying.child_reports import ChildReport
+    from autochron.replaying.plan import ReplayPlan
 
 
 class OpenStream(Protocol):
@@ -41,12 +41,12 @@ class ReplayState:
     Attributes:
         record: the trace that is replayed.
         plan: which crossings are live.
-        given: reads inputs, and masks them as the record's.
+        inputs: reads inputs, and masks them as the record's.
         consequences: what follows from something live.
         states: what tools share outside their arguments.
         cursor: which recorded crossings were met.
         schedule: the recorded order of ends, and who waits for it.
-        teller: notes divergences.
+        divergence_log: the divergences.
         log: what crossed.
         printing: what served crossings are still to print.
         streams: the served streams that are being read, by the `seq` of their record.
@@ -54,23 +54,23 @@ class ReplayState:
     """
 
     def __init__(
-        self, record: Record, redactor: Redactor, plan: Plan, state_of: Callable[[Envelope], str | None]
+        self, record: Record, redactor: Redactor, plan: ReplayPlan, state_of: Callable[[Envelope], str | None]
     ) -> None:
         """Take `state_of`, which returns the `state` that a recorded crossing shares with others."""
         self.record = record
         self.plan = plan
-        self.given = Given(redactor, typed=record.header.typed)
+        self.inputs = InputReader(redactor, typed=record.header.typed)
         self.consequences = NOTHING_LIVE if plan.is_full else Consequences()
         self.states = States(state_of)
         turns = Turns(MAIN)
         self.cursor = Cursor(record, self._reader(turns))
         self.cursor.passes_values = not plan.is_full
         self.schedule = Schedule(turns, self.cursor, self.consequences)
-        self.teller = Teller(plan, self.consequences, self.schedule.lock)
+        self.divergence_log = DivergenceLog(plan, self.consequences, self.schedule.lock)
         self.log = Log(self.cursor.get, unpatched.perf_counter_ns())
         self.printing = Printing()
         self.streams: dict[int, OpenStream] = {}
-        self.report: Report | None = None
+        self.report: ChildReport | None = None
 
     def _reader(self, turns: Turns) -> Callable[[Envelope], None]:
         """Return what hears of each envelope of the record, in order of start."""
@@ -97,7 +97,7 @@ class ReplayState:
     def not_rebuilt(self, envelope: Envelope, error: Exception) -> None:
         """Note that an outcome can't be served, whatever is live."""
         message = f"{envelope.address} can't be served: {error}"
-        self.teller.note("outcome", envelope.address, message, severity="error")
+        self.divergence_log.note("outcome", envelope.address, message, severity="error")
 
     def end_streams(self) -> None:
         """Note which streams were not read as far as they were recorded: the process is at its end."""
@@ -105,14 +105,14 @@ class ReplayState:
             stream.left_open()
         self.streams.clear()
 
-    def serve_child(self, report: Report, lane: str) -> None:
+    def serve_child(self, report: ChildReport, lane: str) -> None:
         """Serve a child process from now on, whose lane this is; what is noted goes into its report.
 
         After a fork, too: then locks may be held by threads that are gone, and what was noted is the parent's.
         """
 
         def tell(kind: Literal["met", "released", "closed"], seq: int) -> None:
-            report.tell(Told(kind=kind, seq=seq))
+            report.tell(ChildEvent(kind=kind, seq=seq))
 
         turns = Turns(process_of(lane))
         self.schedule.begin_anew(turns)
@@ -122,5 +122,5 @@ class ReplayState:
         self.cursor.on_read = self._reader(turns)
         for envelope in self.cursor.window.by_seq.values():
             turns.add(envelope)
-        self.teller.begin_anew(report, self.schedule.lock)
+        self.divergence_log.begin_anew(report, self.schedule.lock)
         self.log = Log(self.cursor.get, unpatched.perf_counter_ns())

@@ -8,7 +8,7 @@ from autochron.http import exchange
 
 if TYPE_CHECKING:
     from autochron.model import Envelope, Exchange, Mode
-    from autochron.replaying.log import Met
+    from autochron.replaying.log import LogEntry
 
 
 class Running:
@@ -17,16 +17,16 @@ class Running:
     Attributes:
         envelope: its record; None where it has none.
         mode: `served` where its exchanges are, `opened` where something inside is live or it is only compared, or `live`.
-        met: what is kept of it for who asks.
+        entry: what is kept of it for who asks.
         compared: whether its request was compared.
     """
 
-    __slots__ = ("compared", "envelope", "met", "mode", "served")
+    __slots__ = ("compared", "entry", "envelope", "mode", "served")
 
-    def __init__(self, envelope: Envelope | None, mode: Mode, met: Met) -> None:
+    def __init__(self, envelope: Envelope | None, mode: Mode, entry: LogEntry) -> None:
         self.envelope = envelope
         self.mode = mode
-        self.met = met
+        self.entry = entry
         self.served: dict[int, int] = {}
         self.compared = False
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from autochron.inputs import request_input, shaped_input
 from autochron.replaying import compare
-from autochron.replaying.child_reports import Told
+from autochron.replaying.child_reports import ChildEvent
 from autochron.replaying.divergence_log import MASKED
 from autochron.replaying.log import masked
 from autochron.replaying.running import Running
@@ -41,18 +41,18 @@ class RunningCrossings:
     ) -> Running:
         """Note under the lock a crossing whose body runs; without a record it needs an address."""
         state = self._state
-        met = state.log.begin(crossing, mode, envelope, address)
-        met.parent = place_of(crossing.parent)
-        crossing.record = running = Running(envelope, mode, met)
+        entry = state.log.begin(crossing, mode, envelope, address)
+        entry.parent = place_of(crossing.parent)
+        crossing.record = running = Running(envelope, mode, entry)
         if running.answers and envelope is not None:
             self._finder.unasked[envelope.seq] = running
         if mode == "live":
             state.schedule.live_now += 1
             if self.observer is not None:
                 self.observer.entered(crossing)
-            if met.kind == "tool" and crossing.rule.state is None:
+            if entry.kind == "tool" and crossing.rule.state is None:
                 lane = state.cursor.recorded_lane(crossing.root.lane)
-                state.teller.hint_at_state(met.full_address, lane)
+                state.divergence_log.hint_at_state(entry.full_address, lane)
         return running
 
     def end(self, crossing: Crossing) -> Running | None:
@@ -71,7 +71,7 @@ class RunningCrossings:
             if (attempts := running.attempts()) is not None:
                 recorded, now = attempts
                 message = f"{envelope.address} was attempted {now}×; when it was recorded, {recorded}×"
-                self._state.teller.note(
+                self._state.divergence_log.note(
                     "attempts", envelope.address, message, envelope=envelope, severity="warning"
                 )
             schedule.finish(envelope)
@@ -85,12 +85,14 @@ class RunningCrossings:
         state, envelope = self._state, running.envelope
         given = raw = request_input(wire)
         if envelope is None or given != envelope.input:
-            given = state.given.masked(crossing, raw)
+            given = state.inputs.masked(crossing, raw)
             given = shaped_input(given, crossing.rule, from_wire=True)
         if envelope is not None and MASKED in envelope.meta:
-            state.teller.compare_masked(envelope, state.given, (raw, given), crossing.rule, from_wire=True)
+            state.divergence_log.compare_masked(
+                envelope, state.inputs, (raw, given), crossing.rule, from_wire=True
+            )
         if envelope is None or not envelope.reenters:
-            running.met.input = given
+            running.entry.input = given
             return
         with state.schedule.lock:
             self._finder.unasked.pop(envelope.seq, None)
@@ -98,23 +100,23 @@ class RunningCrossings:
                 self._finder.exchange(running, given, crossing, state.log)
                 envelope = running.envelope or envelope
         if given != envelope.input:
-            running.met.input = given
-        state.teller.compare_input(envelope, given, crossing.rule)
+            running.entry.input = given
+        state.divergence_log.compare_input(envelope, given, crossing.rule)
 
     def compare_outcome(self, running: Running, crossing: Crossing) -> None:
         """Compare how a crossing ended; a child process reports it to the first one, too."""
-        state, envelope, outcome = self._state, running.envelope, running.met.outcome
+        state, envelope, outcome = self._state, running.envelope, running.entry.outcome
         if envelope is not None and outcome is not None and outcome != envelope.outcome:
-            outcome, live = masked(outcome, state.given), running.mode == "live"
-            state.teller.compare_live(envelope, outcome, crossing.rule, live=live)
+            outcome, live = masked(outcome, state.inputs), running.mode == "live"
+            state.divergence_log.compare_live(envelope, outcome, crossing.rule, live=live)
             if live and outcome == envelope.outcome:
-                state.teller.masked_outcome(envelope)
+                state.divergence_log.masked_outcome(envelope)
         if state.report is not None:
-            replayed = state.log.replayed_at(running.met, state.given)
-            state.report.tell(Told(kind="replayed", replayed=replayed))
+            replayed = state.log.replayed_at(running.entry, state.inputs)
+            state.report.tell(ChildEvent(kind="replayed", replayed=replayed))
 
 
 def place_of(crossing: Any) -> int | None:
     """Return the place in the log of a crossing that runs; None of one whose body doesn't, and of none."""
     running = None if crossing is None else crossing.record
-    return running.met.place if isinstance(running, Running) else None
+    return running.entry.place if isinstance(running, Running) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from autochron.errors import AutochronError, DivergenceError
-from autochron.replaying.serving import Served
+from autochron.replaying.serving import ServedCrossing
 
 if TYPE_CHECKING:
     from autochron.crossing.kernel import Crossing
@@ -63,8 +63,8 @@ class ServedRequest:
         self._runs.compare_request(self._running, wire, self._crossing)
         return wire
 
-    def _serving(self) -> Served:
-        return Served(self._state, self._crossing, (), self._envelope)
+    def _serving(self) -> ServedCrossing:
+        return ServedCrossing(self._state, self._crossing, (), self._envelope)
 
     def _answer(self, wire: exchange.Wire) -> tuple[BaseException | None, Any]:
         try:
@@ -75,11 +75,11 @@ class ServedRequest:
 
     def _found(self, wire: exchange.Wire) -> tuple[BaseException | None, Any]:
         envelope = self._envelope
-        path = self._state.given.path_of(wire)
+        path = self._state.inputs.path_of(wire)
         found = self._running.next(wire.method, path)
         if found is None:
             message = f"{envelope.address} sends {wire.method} {path}, which was not recorded"
-            self._state.teller.note("extra", envelope.address, message, envelope=envelope)
+            self._state.divergence_log.note("extra", envelope.address, message, envelope=envelope)
             return DivergenceError(message), None
         try:
             door = self._point.transport

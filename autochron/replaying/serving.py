@@ -41,7 +41,7 @@ _BESIDE = (b'"handed":', b'"steps":', b'"sent":', ALIASES, TAKEN)
 """Facts of an outcome in an envelope's `meta`."""
 
 
-class Served(Struct, eq=False):
+class ServedCrossing(Struct, eq=False):
     """A crossing whose body is not run. It is false, which tells woven code so."""
 
     _state: ReplayState
@@ -127,8 +127,8 @@ class Served(Struct, eq=False):
         if sent is None and thrown is None and recorded is None:
             return
         then = b"{}" if recorded is None else encode_json(recorded)
-        now = b"{}" if sent is None and thrown is None else state.given.mask(sent_form(sent, thrown))
-        state.teller.compare_sent(self.envelope, self._given, then, now)
+        now = b"{}" if sent is None and thrown is None else state.inputs.mask(sent_form(sent, thrown))
+        state.divergence_log.compare_sent(self.envelope, self._given, then, now)
 
     def _let_through(self, outcome: Any, error: BaseException) -> bool:
         """Return whether what was thrown in after the last item left the body: it did if the record ends so, or is cut off.
@@ -325,7 +325,9 @@ class Served(Struct, eq=False):
         if failed:
             address, names = self.envelope.address, ", ".join(failed)
             message = f"{address} changed {names} when it was recorded, which can't be done again; record the program again"
-            self._state.teller.note("outcome", address, message, envelope=self.envelope, path=failed[0])
+            self._state.divergence_log.note(
+                "outcome", address, message, envelope=self.envelope, path=failed[0]
+            )
 
     def _closed(self, outcome: Any) -> None:
         """Note that the consumer closed the stream, as it may have done when it was recorded."""
@@ -333,14 +335,14 @@ class Served(Struct, eq=False):
             count = len(outcome.items)
             if self._given == count and isinstance(outcome.end, Closed):
                 self._repeat(count)
-            self._state.teller.compare_close(self.envelope, outcome, self._given)
+            self._state.divergence_log.compare_close(self.envelope, outcome, self._given)
         self._state.served(self.envelope)
 
     def left_open(self) -> None:
         """Note at the end of the program that a stream was not read as far as it was recorded."""
         outcome = self.envelope.outcome
         if isinstance(outcome, Streamed):
-            self._state.teller.compare_left_open(self.envelope, outcome, self._given)
+            self._state.divergence_log.compare_left_open(self.envelope, outcome, self._given)
 
     def _ended(self, end: Returned | Raised | Abandoned | Closed) -> tuple[BaseException | None, Any]:
         if isinstance(end, Returned):
@@ -369,7 +371,7 @@ class Served(Struct, eq=False):
         message = (
             f"{address} is read further than when it was recorded ({recorded}); record the program again"
         )
-        self._state.teller.note("outcome", address, message, severity="error")
+        self._state.divergence_log.note("outcome", address, message, severity="error")
         return DivergenceError(message)
 
     def _argument(self, path: str) -> Any:
@@ -433,7 +435,7 @@ class _Steps:
 
     __slots__ = ("_has_raised", "_items", "_serving")
 
-    def __init__(self, serving: Served) -> None:
+    def __init__(self, serving: ServedCrossing) -> None:
         self._serving = serving
         self._items = serving.iterator()
         self._has_raised = False

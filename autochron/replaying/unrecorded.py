@@ -57,15 +57,15 @@ class Unrecorded:
             around = _live_around(crossing)
             if around is None:
                 raise self._refuse(crossing)
-            given = state.given.input(crossing, arguments)
+            given = state.inputs.input(crossing, arguments)
             known = find_repeated(self._before_live(around.record), crossing.name, given)
             if known is not None:
                 return self._repeat(crossing, given, known, around)
         lane = state.cursor.recorded_lane(crossing.root.lane)
         state.consequences.happened_anew(lane, state.cursor.latest(lane), state.cursor.latest_around(lane))
         running = self._runs.begin(crossing, "live", None, self._next_address(crossing.name))
-        running.met.input = state.given.input(crossing, arguments)
-        state.teller.live_anew(running.met.full_address)
+        running.entry.input = state.inputs.input(crossing, arguments)
+        state.divergence_log.live_anew(running.entry.full_address)
         return None
 
     def _is_live(self, crossing: Crossing) -> bool:
@@ -98,24 +98,26 @@ class Unrecorded:
 
     def _repeat(self, crossing: Crossing, given: bytes, known: Envelope, around: Any) -> Serving:
         """Serve what another crossing of the name and input gave."""
-        met = self._state.log.begin(crossing, "served", None, self._next_address(crossing.name))
-        met.parent = place_of(crossing.parent)
-        met.input = given
-        met.outcome = known.outcome
-        self._state.teller.repeated(met.full_address, around.record.met.full_address, known)
+        entry = self._state.log.begin(crossing, "served", None, self._next_address(crossing.name))
+        entry.parent = place_of(crossing.parent)
+        entry.input = given
+        entry.outcome = known.outcome
+        self._state.divergence_log.repeated(entry.full_address, around.record.entry.full_address, known)
         return Repeated(known)
 
     def _invent(self, crossing: Crossing, arguments: tuple[Any, ...]) -> None:
         """Have a value made up that was not recorded: the program goes on with it."""
         running = self._runs.begin(crossing, "invented", None, self._next_address(crossing.name))
-        running.met.input = self._state.given.input(crossing, arguments)
-        self._note_invented(crossing, running.met.address)
+        running.entry.input = self._state.inputs.input(crossing, arguments)
+        self._note_invented(crossing, running.entry.address)
 
     def _note_invented(self, crossing: Crossing, address: tuple[str, int]) -> None:
         """Note an ambient value that is made up."""
         name, nth = address
         is_foreign = self._is_foreign(crossing.rule.place.file)
-        self._state.teller.invented(crossing, f"{name}[{nth}]", ran_out=nth > CAP, is_foreign=is_foreign)
+        self._state.divergence_log.invented(
+            crossing, f"{name}[{nth}]", ran_out=nth > CAP, is_foreign=is_foreign
+        )
 
     def _is_foreign(self, file: str) -> bool:
         """Return whether nothing was recorded in a file: it is a test's own, say, and no part of the recorded program."""
@@ -144,7 +146,7 @@ class Unrecorded:
         nearest = self._state.cursor.nearest(crossing.name)
         lane = crossing.root.lane
         is_tail = DAEMON in lane and self._goes_on(self._state.cursor.recorded_lane(lane), crossing.name)
-        message = self._state.teller.unrecorded(
+        message = self._state.divergence_log.unrecorded(
             crossing.address, crossing.name, crossing.rule.kind, lane, nearest, is_tail=is_tail
         )
         self._refused += 1

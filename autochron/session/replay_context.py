@@ -29,7 +29,7 @@ from autochron.weaving import gate
 if TYPE_CHECKING:
     from autochron.effects.module_backup import ModuleBackup
     from autochron.effects.snapshots import SnapshotFolder
-    from autochron.replaying.plan import Inputs, Plan, Reach, Selector
+    from autochron.replaying.plan import Inputs, Reach, ReplayPlan, Selector
     from autochron.reproduction.case import Case
     from autochron.reproduction.observation import Observation
     from autochron.reproduction.verdict import Verdict
@@ -109,7 +109,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         self._check = check
         self._allow_unwoven = allow_unwoven
         self._watch = watch
-        self._read: tuple[Rules, Record, Plan, tuple[Swap, ...]] | None = None
+        self._read: tuple[Rules, Record, ReplayPlan, tuple[Swap, ...]] | None = None
         self._session: Replaying | None = None
         self._rerun: Rerun | None = None
         self._crossings: tuple[int, Crossings] | None = None
@@ -517,7 +517,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             raise UsageError("this replay does not look for findings; begin it with watch=True")
         return watching.findings()
 
-    def planned(self) -> tuple[Record, Plan]:
+    def planned(self) -> tuple[Record, ReplayPlan]:
         """Return the record and what of it is live, whether or not the replay has begun."""
         if self._session is not None:
             return self._session.record, self._session.plan

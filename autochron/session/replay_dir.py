@@ -14,8 +14,8 @@ from autochron.effects.undisturbed import undisturbed
 from autochron.errors import StoreError
 from autochron.instrument.activation import Activation
 from autochron.model import Trace
-from autochron.replaying.child_reports import Told, read_reports, remove
-from autochron.replaying.plan import Plan
+from autochron.replaying.child_reports import ChildEvent, read_reports, remove
+from autochron.replaying.plan import ReplayPlan
 from autochron.session.children import Handing
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _PAUSE = 0.005
 class ReplayFolder:
     """Made and filled when the first process starts, and removed when the replay ends: most replays need none."""
 
-    def __init__(self, record: Record, plan: Plan, swaps: Sequence[Swap] = ()) -> None:
+    def __init__(self, record: Record, plan: ReplayPlan, swaps: Sequence[Swap] = ()) -> None:
         chance = unpatched.urandom(8).hex()
         # Not tempfile: it draws random numbers, and costs 5 ms at the start of every replay.
         place = unpatched.temporary_folder()
@@ -101,7 +101,7 @@ class ReplayFolder:
             self.clear()
             os.mkdir(self.path, 0o700)
 
-    def gather(self, expected: Sequence[str]) -> tuple[list[list[Told]], list[str]]:
+    def gather(self, expected: Sequence[str]) -> tuple[list[list[ChildEvent]], list[str]]:
         """Wait for those that are at work, as long as they are; gives what all told, and the lanes of who still is.
 
         `expected` are the lanes of processes that have something to do: they may not have begun yet.

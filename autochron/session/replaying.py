@@ -23,10 +23,10 @@ from autochron.isolation.refusals import Refusals, innermost, is_live
 from autochron.isolation.replayed_effects import ReplayedEffects
 from autochron.model import VALUE, Evidence, ReplaySummary
 from autochron.redaction.redactor import Redactor
-from autochron.replaying.child_reports import Report, Told, read_lanes
+from autochron.replaying.child_reports import ChildEvent, ChildReport, read_lanes
 from autochron.replaying.director import Director
 from autochron.replaying.lookup import parent_of
-from autochron.replaying.plan import FULL, Plan
+from autochron.replaying.plan import FULL, ReplayPlan
 from autochron.session.children import (
     UNKNOWN,
     Children,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from autochron.effects.snapshots import SnapshotFolder
     from autochron.model import Footer
     from autochron.ports import Record
-    from autochron.replaying.calls import Calls
+    from autochron.replaying.traced_calls import TracedCalls
     from autochron.reproduction.crashwatch import CrashWatch
     from autochron.weaving.gate import Point
 
@@ -124,7 +124,7 @@ class Replaying(Session):
         activation: Activation,
         record: Record,
         redactor: Redactor,
-        plan: Plan = FULL,
+        plan: ReplayPlan = FULL,
         joined: Serving | None = None,
         *,
         swaps: tuple[Swap, ...] = (),
@@ -159,7 +159,7 @@ class Replaying(Session):
         self._handles: OpenHandles | None = None
         self.uncaught: str | None = None
         """The type of the exception that ended the program."""
-        self.calls: Calls | None = None
+        self.calls: TracedCalls | None = None
         """The calls of the function that the trace is of; None where no rule makes traces of calls."""
         self._process = unpatched.getpid()
         self._unwatch: list[Callable[[], None]] = []
@@ -174,7 +174,7 @@ class Replaying(Session):
             handing = self._handing(self._folder)
             self.children = Children(self, handing, parent_of, self._forked)
             self.children.before_first = self._folder.fill
-        self._report: Report | None = None
+        self._report: ChildReport | None = None
         self.before_exec: Callable[[], None] | None = None
         """What is done before the process is replaced."""
 
@@ -326,7 +326,7 @@ class Replaying(Session):
     def gather_evidence(self) -> tuple[Evidence, ...]:
         """Return what was seen of live crossings, also once the replay is over."""
         if self.state is not None and not self._is_discarded:
-            self.evidence = self.state.evidence(self.director.state.given.mask)
+            self.evidence = self.state.evidence(self.director.state.inputs.mask)
         return self.evidence
 
     def _discard(self) -> None:
@@ -347,12 +347,15 @@ class Replaying(Session):
         if not self.activation.rules.traces:
             return kernel
         from autochron.crossing.kernels import Kernels, Part  # lazy: few rules are for services
-        from autochron.replaying.calls import Calls
+        from autochron.replaying.traced_calls import TracedCalls
 
         footer = self.record.footer
         call = None if footer is None else footer.call
-        calls = self.calls = Calls(
-            call, self.redactor, self.director.state.teller.compare_call, typed=self.record.header.typed
+        calls = self.calls = TracedCalls(
+            call,
+            self.redactor,
+            self.director.state.divergence_log.compare_call,
+            typed=self.record.header.typed,
         )
         module, _, called = self.record.header.command.target.rpartition(":")
         file = "" if call is None or module not in MAIN_MODULES else call.site.partition(":")[0]
@@ -368,7 +371,7 @@ class Replaying(Session):
     def _tell(self, lane: str) -> None:
         """Have what is noted in this process told to the first one."""
         assert self.children is not None  # noqa: S101 - what it is a child of
-        self._report = Report(self.children.handing.place, lane)
+        self._report = ChildReport(self.children.handing.place, lane)
         self.director.serve_child(self._report, lane)
 
     def _forked(self, root: Root | None) -> None:
@@ -390,15 +393,15 @@ class Replaying(Session):
         if self._report is not None:
             self.director.state.end_streams()
             for problem in self.problems:
-                self._report.tell(Told(kind="problem", text=problem))
+                self._report.tell(ChildEvent(kind="problem", text=problem))
             for swap in self.swaps:
                 if swap.fault:
                     self.director.note("missing", swap.old, swap.fault, severity="error")
                 if swap.calls:
-                    self._report.tell(Told(kind="swapped", text=swap.old))
+                    self._report.tell(ChildEvent(kind="swapped", text=swap.old))
             if self.children is not None:
                 self._note_strangers(self.children.started, read_lanes(self.children.handing.place))
-            self._report.tell(Told(kind="ended"))
+            self._report.tell(ChildEvent(kind="ended"))
 
     def finish(self, *, whole: bool = True) -> Sequence[Any]:
         """Switch serving off; give the divergences. `whole` tells whether the program came to its end."""
