@@ -14,6 +14,7 @@ from msgspec import structs
 
 from autochron._runtime.unpatched import os
 from autochron.config import RULE_FILE, default_store
+from autochron.diagnostics import incident_check, recorded_sites
 from autochron.diagnostics.woven_tools import refuse_uncovered
 from autochron.effects.carrying import take_along
 from autochron.effects.snapshots import SnapshotFolder, folder_of_store
@@ -33,9 +34,9 @@ from autochron.incident.folder import move_in, refuse_occupied
 from autochron.model import Command, Envelope, Footer, Incident, Rules
 from autochron.redaction.redactor import Redactor
 from autochron.replaying.plan import ReplayPlan, plan_for
+from autochron.reproduction.outcomes import arguments_words, outcome_words
 from autochron.rules.loading import load_rules
 from autochron.rules.text import read_text
-from autochron.session import reproduced
 from autochron.session.calling import masked_arguments, obstacle
 from autochron.session.record_context import refuse_unwoven
 from autochron.store.tracefile import write_stream
@@ -149,7 +150,7 @@ def write(wanted: Wanted, tree: Sequence[str]) -> Incident:
 
 def suspects_of(wanted: Wanted) -> list[Envelope]:
     """Return the recorded crossings that the test is about."""
-    return reproduced.suspects(wanted.record, plan_for(wanted.record, wanted.live, inputs=wanted.inputs))
+    return incident_check.suspects(wanted.record, plan_for(wanted.record, wanted.live, inputs=wanted.inputs))
 
 
 def test_text(wanted: Wanted, volatile: Sequence[tuple[str, str]]) -> str:
@@ -238,8 +239,8 @@ class _Said:
         self._title = os.path.basename(folder)
         self._name = re.sub(r"\W+", "_", self._title).strip("_").lower() or "incident"
         self.file = f"test_{self._name}.py"
-        self._suspects = reproduced.suspects(record, plan)
-        self._failed = reproduced.has_failed(record)
+        self._suspects = incident_check.suspects(record, plan)
+        self._failed = incident_check.has_failed(record)
         self._models = plan.models
 
     def test(self, volatile: Sequence[tuple[str, str]] = ()) -> str:
@@ -397,13 +398,13 @@ class _Said:
         return "\n".join([f"{begin} What is live:\n", *rows, *more])
 
     def _row(self, each: Envelope) -> str:
-        place = reproduced.place_of(self._home, each.site)
-        did = f"It was given {markdown_code(reproduced.given(each))} and {markdown_code(reproduced.outcome(each))}."
-        return f"- {markdown_code(each.address)}: {markdown_text(place)}. {did}"
+        place = recorded_sites.place_of(self._home, each.site)
+        arguments, outcome = markdown_code(arguments_words(each)), markdown_code(outcome_words(each))
+        return f"- {markdown_code(each.address)}: {markdown_text(place)}. It was given {arguments} and {outcome}."
 
     def _candidate(self) -> str:
         for each in self._suspects:
-            file, qualname, label = reproduced.parts_of(each.site)
+            file, qualname, label = recorded_sites.parts_of(each.site)
             if file.endswith(".py") and label == qualname and "<locals>" not in qualname:
                 options = " ".join(f"--live {shell_word(word)}" for word in self._wanted.live)
                 options += " --allow-unwoven" if self._wanted.allow_unwoven else ""

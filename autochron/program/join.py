@@ -15,6 +15,7 @@ from autochron.crossing.lanes import CHILD
 from autochron.effects.snapshots import SnapshotFolder
 from autochron.errors import AutochronError, StoreError
 from autochron.instrument.activation import Activation, activate
+from autochron.instrument.swap import Swap, read_swaps, with_swaps
 from autochron.model import Command, Header
 from autochron.program.main_module import Program, end_process
 from autochron.program.run import weave_into
@@ -23,10 +24,11 @@ from autochron.replaying.child_reports import claim
 from autochron.replaying.plan import read_plan
 from autochron.rules.loading import load_rules
 from autochron.session.children import UNKNOWN, Handing, read_handing
+from autochron.session.live_observation import StateScope
 from autochron.session.recording import Joined, Recording
 from autochron.session.replay_dir import PLAN, SWAPS, TRACE
-from autochron.session.replaying import Replaying, Serving, StateScope
-from autochron.session.swap import Swap, read_swaps, with_swaps
+from autochron.session.replayed_processes import JoinedLane
+from autochron.session.replaying import Replaying
 from autochron.store import open_store, process_of
 from autochron.store.detached import start_all
 
@@ -142,7 +144,7 @@ class Joining:
         lane = claim(handing.place, handing.lane, self._label)
         record = open_store(os.path.join(handing.place, TRACE)).record("last")
         plan = read_plan(os.path.join(handing.place, PLAN))
-        serving = Serving(lane, self._own(lane), handing.parent)
+        serving = JoinedLane(lane, self._own(lane), handing.parent)
         places = tuple(SnapshotFolder(each) for each in handing.snapshots)
         scope = StateScope(places, everywhere=handing.scratch is not None)
         return Replaying(

@@ -18,6 +18,7 @@ from autochron.diagnostics.woven_tools import refuse_uncovered
 from autochron.effects.snapshots import SnapshotFolder
 from autochron.errors import UsageError
 from autochron.instrument.activation import Activation, activate
+from autochron.instrument.swap import swaps_for, with_swaps
 from autochron.isolation.environment import set_environment
 from autochron.model import Command, ReplaySummary, Rules, Severity
 from autochron.program.main_module import Program, end_process, say_exit
@@ -28,16 +29,16 @@ from autochron.replaying.environment import PLACES, PLAN, REPORT, SCRATCH
 from autochron.replaying.plan import plan_for, read_plan
 from autochron.reproduction.snapshot_places import snapshot_places
 from autochron.rules.loading import load_rules
+from autochron.session.live_observation import StateScope
 from autochron.session.record_context import refuse_unwoven
-from autochron.session.replaying import Replaying, StateScope
-from autochron.session.swap import swaps_for, with_swaps
+from autochron.session.replaying import Replaying
 from autochron.stdio.capture import Capture
 from autochron.store import open_store
 
 if TYPE_CHECKING:
     from autochron.ports import Record
+    from autochron.program.replayed_output import Writers
     from autochron.replaying.plan import ReplayPlan, Selector
-    from autochron.session.output import Writers
     from autochron.stdio.transcript import Said
 
 
@@ -166,7 +167,7 @@ def _writers_of(replaying: Replaying) -> Writers | None:
     """Return what notes who prints what; None where the output follows from what is live."""
     if not replaying.plan.is_full:
         return None
-    from autochron.session.output import Writers  # lazy: as above
+    from autochron.program.replayed_output import Writers  # lazy: as above
 
     return Writers(replaying.activation.project)
 
@@ -300,7 +301,7 @@ def compare_ending(
             recorded=str(footer.status),
             replayed=str(status),
         )
-    from autochron.session.output import compare_said  # lazy: with the end of a program
+    from autochron.program.replayed_output import compare_said  # lazy: with the end of a program
 
     compare_said(replaying, footer, capture, said, severity, writers)
 

@@ -9,6 +9,7 @@ from autochron._runtime.unpatched import os
 from autochron.config import find_rule_file
 from autochron.errors import AutochronError, DivergenceError, StoreError, UsageError
 from autochron.instrument.activation import activate
+from autochron.instrument.swap import swaps_for, with_swaps
 from autochron.model import Divergence, Rules, Trace
 from autochron.pytest_plugin.marks import TRACE_FILE, Asked
 from autochron.replaying.plan import plan_for
@@ -16,7 +17,6 @@ from autochron.reproduction.baseline import has_baseline
 from autochron.session.record_context import refuse_unwoven, rules_for
 from autochron.session.recorded_view import Recorded
 from autochron.session.replay_context import replay
-from autochron.session.swap import swaps_for, with_swaps
 from autochron.store.tracefile import write_trace
 from autochron.store.whole import WholeRecord
 

@@ -53,6 +53,12 @@ def _bare(error: Any) -> Any:
     }
 
 
+def arguments_words(envelope: Envelope) -> str:
+    """Return the arguments of a crossing in a few words; `nothing` where it had none."""
+    arguments = envelope.arguments
+    return brief(arguments, bare=True) if isinstance(arguments, dict) and arguments else "nothing"
+
+
 def outcome_words(envelope: Envelope) -> str:
     """Say how a crossing ended, beginning with a verb."""
     end = envelope.outcome

@@ -381,6 +381,10 @@ class Recording(Session):
         self.writer.submit(self._end_with(status, None, said))
         self.writer.flush()
 
+    def audit_listener(self) -> Callable[[str, tuple[Any, ...]], None]:
+        """Return what notes connections, child processes and changes outside every crossing."""
+        return self.on_network
+
     def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Note a connection outside every crossing, and a child process."""
         if event in self.watched:

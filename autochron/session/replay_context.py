@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from autochron._runtime.unpatched import os
 from autochron.diagnostics.woven_tools import refuse_uncovered
-from autochron.errors import DivergenceError, ReproducedError, UsageError
+from autochron.errors import DivergenceError, UsageError
 from autochron.instrument.activation import activate
+from autochron.instrument.swap import swaps_for, with_swaps
 from autochron.isolation.environment import set_environment
 from autochron.model import Divergence, Finding, Rules, Trace
 from autochron.ports import Record, Store
 from autochron.redaction.redactor import Redactor
-from autochron.replaying.plan import plan_for, split_address
+from autochron.replaying.plan import plan_for
 from autochron.reproduction.snapshot_places import snapshot_places
+from autochron.session.incident_judge import IncidentJudge, ReplayedBlock
+from autochron.session.live_observation import StateScope
 from autochron.session.record_context import refuse_second, refuse_unwoven, rules_for, store_for
 from autochron.session.replayed_view import Called, Crossings, ReplayedCrossing, crossing_at, gathered
-from autochron.session.replaying import SHORT, Replaying, StateScope
-from autochron.session.swap import swaps_for, with_swaps
+from autochron.session.replaying import SHORT, Replaying
 from autochron.store import open_store
 from autochron.store.whole import WholeRecord
 from autochron.weaving import gate
@@ -29,12 +31,11 @@ from autochron.weaving import gate
 if TYPE_CHECKING:
     from autochron.effects.module_backup import ModuleBackup
     from autochron.effects.snapshots import SnapshotFolder
+    from autochron.instrument.swap import Swap
     from autochron.replaying.plan import Inputs, Reach, ReplayPlan, Selector
-    from autochron.reproduction.case import Case
     from autochron.reproduction.observation import Observation
     from autochron.reproduction.verdict import Verdict
     from autochron.session.subprocess_replay import Rerun
-    from autochron.session.swap import Swap
 
 
 _FIELD = re.compile(r"(.+\[\d+\])\.((?:outcome|changed)(?:\..+)?)")
@@ -115,11 +116,9 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         self._crossings: tuple[int, Crossings] | None = None
         self.is_over = False
         """Whether it has begun and ended."""
-        self._volatile = volatile_fields(volatile)
-        self._verdict: Verdict | None = None
-        """The last verdict that was asked for."""
-        self._expected: set[str] = set()
-        """Types of the exceptions that the last verdict took for a right answer."""
+        self._judge = IncidentJudge(
+            None if isinstance(trace, Trace) else trace, volatile_fields(volatile), swaps=bool(self._swap)
+        )
         self._puts_back = False
         self._backup: ModuleBackup | None = None
         self._observes = False
@@ -146,7 +145,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             refuse_uncovered(record, rules, activation, live=plan)
         # All of an earlier time, for a replay may be begun again; else this one would not be ended.
         self.is_over, self._ran, self._rerun, self._crossings = False, False, None, None
-        self._verdict = None
+        self._judge.forget()
         scope = StateScope(self._places(rules, record), observes=self._observes)
         self._session = Replaying(
             activation, record, Redactor.of(activation.rules), plan, swaps=swaps, scope=scope
@@ -320,15 +319,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         Raises:
             NotCrossedError: the record has no such crossing.
         """
-        from autochron.reproduction.verdict import judge
-        from autochron.session import reproduced  # lazy: compiles source to find lines
-
-        session = self._begun
-        wanted = reproduced.wanted_of(session.record, session.plan, addresses)
-        self._expected = {each.__qualname__ for each in (raises if isinstance(raises, tuple) else (raises,))}
-        found = judge(wanted, self._case(raises))
-        self._verdict = found
-        return found
+        return self._judge.verdict(self._replayed(), addresses, raises)
 
     def assert_not_reproduced(
         self, *addresses: str, raises: type[BaseException] | tuple[type[BaseException], ...] = ()
@@ -349,58 +340,18 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             NotCrossedError: the record has no such crossing.
         """
         __tracebackhide__ = True
-        from autochron.session import reproduced  # lazy: compiles source to find lines
+        from autochron.diagnostics.incident_check import line_of_caller  # lazy: compiles source to find lines
 
-        session, caller = self._begun, reproduced.line_of_caller(2)
-        if not addresses and reproduced.has_failed(session.record):
-            reproduced.refuse_failure(session.record, self._rerun, self._case(raises), caller)
-            self._refuse_raised_again(session, caller)
-        else:
-            verdict = self.verdict(*addresses, raises=raises)
-            reproduced.refuse_unless_prevented(verdict, session.activation.rules.root, caller)
+        replayed = self._replayed()
+        self._judge.refuse_unless_prevented(replayed, addresses, raises, line_of_caller(2))
 
-    def _case(self, raises: type[BaseException] | tuple[type[BaseException], ...]) -> Case:
-        """Collect what a verdict rests on."""
-        from autochron.reproduction.baseline import digests_of, read_baseline
-        from autochron.reproduction.case import Case
-        from autochron.session import reproduced  # lazy: as above
-
-        session, rerun = self._begun, self._rerun
-        root = session.activation.rules.root or os.getcwd()
-        baseline = None if isinstance(self._reference, Trace) else read_baseline(self._reference)
-        changed = None
-        if baseline is not None and baseline.sources:
-            now = digests_of(root, baseline.sources)
-            changed = [each for each, digest in baseline.sources.items() if now[each] != digest]
-        seen = session.gather_evidence() if rerun is None else rerun.summary.evidence
-        expected = raises if isinstance(raises, tuple) else (raises,)
-        return Case(
-            replayed=[each.replayed for each in self.crossings],
-            divergences=self.divergences,
-            evidence={each.address: each for each in seen},
-            baseline=baseline,
-            changed_sources=changed,
-            swallowed=session.swallowed() if rerun is None else rerun.summary.swallowed,
-            broke=None if rerun is None else rerun.summary.broke,
-            volatile=self._volatile,
-            expected=[each.__name__ for each in expected],
-            swaps=bool(self._swap),
-            gone=lambda envelope: reproduced.is_gone(root, envelope.site),
-            misfit=lambda envelope: reproduced.misfit(root, envelope),
-        )
+    def _replayed(self) -> ReplayedBlock:
+        """Return what this replay came to so far, to judge it by."""
+        return ReplayedBlock(self._begun, self._rerun, self.crossings, self.divergences)
 
     def observation(self) -> Observation | None:
         """Return what was seen of live crossings; None where the replay has not begun."""
-        from autochron.reproduction.observation import observe  # lazy: for who makes an incident
-
-        if self._session is None:
-            return None
-        rerun = self._rerun
-        seen = self._session.gather_evidence() if rerun is None else rerun.summary.evidence
-        sources = self._session.sources() if rerun is None else rerun.summary.sources
-        swallowed = self._session.swallowed() if rerun is None else rerun.summary.swallowed
-        live = [each.replayed.envelope for each in self.crossings if each.live and each.recorded is not None]
-        return observe(live, {each.address: each for each in seen}, sources, swallowed)
+        return None if self._session is None else self._replayed().observation()
 
     def put_globals_back(self) -> None:
         """Put back, when the replay ends, what live crossings changed in the globals of the project's modules."""
@@ -412,50 +363,11 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
 
     def still_did(self) -> list[str]:
         """Return in words what live crossings did, where the verdict is that the incident is prevented."""
-        from autochron.reproduction.outcomes import shown  # lazy: for tests
-
-        verdict = self._verdict
-        if verdict is None or verdict.kind != "prevented":
-            return []
-        return [f"still did this: {shown(each)}" for each in verdict.effects]
+        return self._judge.still_did()
 
     def unexplained(self) -> list[Divergence]:
         """Return the errors among the divergences, without those that follow from the incident's being prevented."""
-        errors = [each for each in self.divergences if each.severity == "error"]
-        verdict = self._verdict
-        if verdict is None or verdict.kind != "prevented":
-            return errors
-        first = min(each.envelope.seq for each in verdict.crossings if each.kind == "prevented")
-        summary = None if self._rerun is None else self._rerun.summary
-        refused = (
-            summary is not None
-            and summary.uncaught is not None
-            and (summary.broke is None or summary.uncaught in self._expected)
-        )
-        return [each for each in errors if not self._follows(each, first, refused=refused)]
-
-    def _follows(self, divergence: Divergence, first: int, *, refused: bool) -> bool:
-        """Return whether a divergence comes of the fix: what happened after it, or the refusal by which the program ended."""
-        if divergence.kind == "status":
-            return refused
-        if divergence.kind not in {"missing", "input"}:
-            return False
-        parts = split_address(divergence.address)
-        envelope = None if parts is None else self._begun.record.find(*parts)
-        return envelope is not None and envelope.seq >= first
-
-    @staticmethod
-    def _refuse_raised_again(session: Replaying, caller: str) -> None:
-        """Raise where the traced call raised what it raised when it was recorded, and a framework answered for it."""
-        __tracebackhide__ = True
-        footer, calls = session.record.footer, session.calls
-        error = calls.ended[-1] if calls is not None and calls.ended else None
-        if error is not None and footer is not None and type(error).__qualname__ == footer.error:
-            raise ReproducedError(
-                f"the call of {session.record.header.command.target} raised again what it raised in the incident:"
-                f" {type(error).__name__}: {error}; the fix goes where this comes from; then say in {caller} what should"
-                " happen, in the place of this check"
-            ) from error
+        return self._judge.unexplained(self._replayed()) if self.has_begun else []
 
     # --- asking ------------------------------------------------------------------------------------------------------
 

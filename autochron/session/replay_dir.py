@@ -19,8 +19,8 @@ from autochron.replaying.plan import ReplayPlan
 from autochron.session.children import Handing
 
 if TYPE_CHECKING:
+    from autochron.instrument.swap import Swap
     from autochron.ports import Record
-    from autochron.session.swap import Swap
 
 TRACE = "trace.jsonl"
 PLAN = "plan.json"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +13,21 @@ from autochron.envelope import types
 from autochron.instrument.activation import Activation
 from autochron.isolation import network
 from autochron.model import Connection
-from autochron.project import line_of_project
+from autochron.project import Project, line_of_project
 from autochron.redaction.redactor import Redactor
 from autochron.weaving import gate
 
 if TYPE_CHECKING:
     from autochron.crossing.kernels import Kernels
+    from autochron.instrument.swap import Swapping
+    from autochron.instrument.watching import Watching
     from autochron.ports import CrossingHandler
     from autochron.session.children import Children
-    from autochron.session.findings import Watching
-    from autochron.session.swap import Swapping
+
+
+def place_in(project: Project) -> str:
+    """Return the project's line that runs now, `?` where there is none."""
+    return line_of_project(project, 3) or "?"
 
 
 class Problems(list[str]):
@@ -43,7 +49,7 @@ class Problems(list[str]):
             self.append(message)
 
 
-class Session:
+class Session(ABC):
     """What recording and replaying share: a kernel in force, lanes, and an eye on the network."""
 
     def __init__(self, activation: Activation, redactor: Redactor | None = None) -> None:
@@ -63,7 +69,7 @@ class Session:
 
     def watch(self) -> None:
         """Look for calls that escape the record."""
-        from autochron.session.findings import Watching  # lazy: it may be switched off
+        from autochron.instrument.watching import Watching  # lazy: it may be switched off
 
         self.watching = Watching(self.activation, self.problem, self.is_inside)
         self.watching.begin()
@@ -87,7 +93,7 @@ class Session:
         self._token = CURRENT.set(self.kernel.base)
         handler_of_all = self.over(self.kernel)
         lane_hooks.carry(handler_of_all.current)
-        network.watch(self.on_network, self.on_exec, self.activation.runners.note, more=self.watched)
+        network.watch(self.audit_listener(), self.on_exec, self.activation.runners.note, more=self.watched)
         if self.children is not None:
             self.children.begin()
         gate.switch_on(handler_of_all)
@@ -152,9 +158,11 @@ class Session:
             CURRENT.set(None)
         self._token = None
 
-    def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Hear of a network event."""
+    @abstractmethod
+    def audit_listener(self) -> Callable[[str, tuple[Any, ...]], None]:
+        """Return what hears of audit events."""
 
+    @abstractmethod
     def on_exec(self) -> None:
         """Hear that the process is about to be replaced."""
 
@@ -172,4 +180,4 @@ class Session:
 
     def place(self) -> str:
         """Name the project's line that runs now."""
-        return line_of_project(self.activation.project, 4) or "?"
+        return place_in(self.activation.project)

@@ -26,9 +26,9 @@ LIMIT = "AUTOCHRON_LIMIT"
 
 if TYPE_CHECKING:
     from autochron.effects.snapshots import SnapshotFolder
+    from autochron.instrument.swap import Swap
     from autochron.ports import Record
     from autochron.replaying.plan import ReplayPlan
-    from autochron.session.swap import Swap
     from autochron.weaving.gate import Point
 
 

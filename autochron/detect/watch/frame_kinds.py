@@ -31,7 +31,7 @@ _PASSING = STAND_INS | frozenset(
         "autochron.isolation.denials",
         "autochron.isolation.event_loops",
         "autochron.instrument.decorators",
-        "autochron.session.swap",
+        "autochron.instrument.swap",
         "autochron.weaving.gate",
         "autochron.weaving.hook",
         "autochron.weaving.sites",

@@ -214,7 +214,7 @@ class Cut:
         random: Any = sys.modules.get("random")
         drawn = random.getstate() if random is not None else None
         drawn = None if drawn == self._drawn else drawn
-        session.stand()
+        session.pause()
         self._lift = at_rest(self._limits)
         os.write(self._replies, b"\n")
         with open(self._jobs, "rb", closefd=False) as jobs:

@@ -16,7 +16,10 @@ import msgspec
 import pytest
 
 from autochron._runtime.unpatched import os
+from autochron.diagnostics.incident_check import suspects
+from autochron.diagnostics.recorded_sites import parts_of
 from autochron.errors import AutochronError, PlanError, UsageError
+from autochron.instrument.swap import Swap
 from autochron.isolation.tls import trust_nobody
 from autochron.mutate.bytecode import Part
 from autochron.mutate.fork_trial import Limits, forked, has_grown
@@ -31,8 +34,6 @@ from autochron.pytest_plugin import MARKER, _play, _prepared
 from autochron.pytest_plugin.marks import EXAMPLE, asked_of
 from autochron.pytest_plugin.plays import Replayer, play_of
 from autochron.rules.nearest import hint
-from autochron.session import reproduced
-from autochron.session.swap import Swap
 from autochron.weaving.heap import every_function
 from autochron.weaving.replacing import woven_like
 
@@ -263,8 +264,8 @@ class Trials:
                     )
                 found[self._target(code.co_filename, code.co_qualname)] = None
             record, plan = play.face.planned()
-            for each in () if swaps else reproduced.suspects(record, plan):
-                file, qualname, _ = reproduced.parts_of(each.site)
+            for each in () if swaps else suspects(record, plan):
+                file, qualname, _ = parts_of(each.site)
                 if file.endswith(".py"):
                     found[self._target(os.path.join(play.root, file), qualname)] = None
         if self._plays and not found:

@@ -1,31 +1,47 @@
-"""Whether an incident happens again: what live crossings did then and do now, and where the fix goes."""
+"""Raise unless the incident of a trace is prevented: what live crossings did then and do now, and where the fix goes."""
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 from autochron import errors
 from autochron._runtime.unpatched import getframe, os
-from autochron.diagnostics.rule_survey import compiled
-from autochron.envelope.brief import brief
+from autochron.diagnostics.recorded_sites import place_of
 from autochron.errors import InconclusiveError, NotCrossedError, ReproducedError
-from autochron.matching.definitions import definitions
-from autochron.model import Envelope, Place
-from autochron.project import read_source
+from autochron.model import Envelope
 from autochron.replaying.plan import ReplayPlan, nearest_names, split_address
 from autochron.reproduction.blockers import why_not_fixed
 from autochron.reproduction.case import Case
-from autochron.reproduction.outcomes import outcome_words, shown
+from autochron.reproduction.outcomes import arguments_words, outcome_words, shown
 from autochron.reproduction.verdict import Judged, Verdict
 
 if TYPE_CHECKING:
+    from autochron.model import ReplaySummary
     from autochron.ports import Record
-    from autochron.session.subprocess_replay import Rerun
 
 _FEW = 8
 """How many crossings are told of in full."""
+
+
+class Ended(Protocol):
+    """A recorded program that was run again, and has ended."""
+
+    @property
+    def status(self) -> int:
+        """Its exit status."""
+
+    @property
+    def stdout(self) -> str:
+        """What it printed."""
+
+    @property
+    def stderr(self) -> str:
+        """What it printed as errors."""
+
+    @property
+    def summary(self) -> ReplaySummary:
+        """What the replay came to."""
 
 
 def refuse_unless_prevented(verdict: Verdict, root: str, caller: str) -> None:
@@ -57,7 +73,7 @@ def has_failed(record: Record) -> bool:
     return footer is not None and bool(footer.status or footer.error)
 
 
-def refuse_failure(record: Record, rerun: Rerun | None, case: Case, caller: str) -> None:
+def refuse_failure(record: Record, rerun: Ended | None, case: Case, caller: str) -> None:
     """Raise unless a program that failed when it was recorded ends well now, for a reason that is known.
 
     Of what is called in this process nothing is to be said: had it raised, nobody would ask.
@@ -121,8 +137,8 @@ def _reproduced(verdict: Verdict, root: str, caller: str) -> str:
         envelope = only.envelope
         lines = [
             f"{envelope.address} did again what it did in the incident:",
-            f"  it was given {given(envelope)}",
-            f"  and {outcome(envelope)}",
+            f"  it was given {arguments_words(envelope)}",
+            f"  and {outcome_words(envelope)}",
             *_effects(only),
             f"the fix goes into {place_of(root, envelope.site)}, or into what calls it; {then}",
         ]
@@ -132,9 +148,9 @@ def _reproduced(verdict: Verdict, root: str, caller: str) -> str:
         envelope = each.envelope
         lines += [
             f"  {envelope.address} ({place_of(root, envelope.site)})",
-            f"    was given {given(envelope)}",
+            f"    was given {arguments_words(envelope)}",
         ]
-        lines += [f"    and {outcome(envelope)}", *(f"  {line}" for line in _effects(each))]
+        lines += [f"    and {outcome_words(envelope)}", *(f"  {line}" for line in _effects(each))]
     if len(judged) > _FEW:
         lines.append(f"  … and {len(judged) - _FEW} more")
     lines.append(f"the fix goes into the one that went wrong, or into what calls it; {then}")
@@ -158,90 +174,6 @@ def _inconclusive(verdict: Verdict, caller: str) -> str:
     lines += [f"  it did this{line.removeprefix('  and did this')}" for line in did]
     lines.append(f"mend that, or say in {caller} what should happen, in the place of this check")
     return "\n".join(lines)
-
-
-def given(envelope: Envelope) -> str:
-    """Say what a crossing was given."""
-    value = envelope.arguments
-    return brief(value, bare=True) if isinstance(value, dict) and value else "nothing"
-
-
-def outcome(envelope: Envelope) -> str:
-    """Say how a crossing ended, beginning with a verb."""
-    return outcome_words(envelope)
-
-
-def place_of(root: str, site: str) -> str:
-    """Say where the definition of a site stands today: `issue_refund, agent.py:51`."""
-    file, _, label = parts_of(site)
-    place = definition_of(root, site)
-    if place is None:
-        return label if file.endswith(".py") else f"{label} of the library {file.partition('.')[0]}"
-    return f"{label}, {place}"
-
-
-def parts_of(site: str) -> tuple[str, str, str]:
-    """Return file or module, qualified name of the definition, and what to call it, of a recorded site."""
-    file, _, rest = site.removeprefix("@").partition(":")
-    qualname, arrow, pattern = rest.partition(" → ")
-    return file, qualname, f"{pattern} in {qualname}" if arrow else qualname
-
-
-def is_gone(root: str, site: str) -> bool:
-    """Return whether a recorded site was a definition of the project's that its source no longer has."""
-    file, _, label = parts_of(site)
-    return file.endswith(".py") and " in " not in label and definition_of(root, site) is None
-
-
-def misfit(root: str, envelope: Envelope) -> str | None:
-    """Return why a function of the project no longer takes the recorded arguments; None if it does.
-
-    Such a call fails before the function begins, and a library that makes it may pass the error on as an answer.
-    """
-    file, qualname, _ = parts_of(envelope.site)
-    place = definition_of(root, envelope.site)
-    source = None if place is None else read_source(os.path.join(root, file))
-    if source is None or place is None:
-        return None
-    for node in ast.walk(ast.parse(source)):
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            continue
-        first = min(node.lineno, *(each.lineno for each in node.decorator_list), node.lineno)
-        if first == place.line and node.name == qualname.rpartition(".")[2]:
-            return _misfit(node.args, envelope.arguments, is_method="." in qualname)
-    return None
-
-
-def _misfit(taken: ast.arguments, given: dict[str, Any], *, is_method: bool) -> str | None:
-    """Return what keeps a function with these parameters from taking arguments by name."""
-    positional = [each.arg for each in (*taken.posonlyargs, *taken.args)]
-    required = positional[: len(positional) - len(taken.defaults)]
-    required += [
-        each.arg for each, default in zip(taken.kwonlyargs, taken.kw_defaults, strict=True) if default is None
-    ]
-    if is_method:
-        required = required[1:]
-    for name in required:
-        if name not in given:
-            return f"{name} has no default"
-    known = {*positional, *(each.arg for each in taken.kwonlyargs)}
-    known |= {each.arg for each in (taken.vararg, taken.kwarg) if each is not None}
-    for name, value in given.items():
-        # What stood for `*args` and `**kwargs` may have held nothing.
-        if name not in known and taken.kwarg is None and value not in ([], {}):
-            return f"it has no parameter {name}"
-    return None
-
-
-def definition_of(root: str, site: str) -> Place | None:
-    """Find the definition of a recorded site in the project's source as it is now; a call's is what it stands in."""
-    file, qualname, _ = parts_of(site)
-    code = compiled(os.path.join(root, file)) if file.endswith(".py") else None
-    if code is None:
-        return None
-    return next(
-        (Place(file, each.co_firstlineno) for name, each in definitions(code) if name == qualname), None
-    )
 
 
 def line_of_caller(depth: int) -> str:
