@@ -10,7 +10,7 @@ from autochron._runtime.unpatched import getframe, os
 from autochron.diagnostics.recorded_sites import place_of
 from autochron.errors import InconclusiveError, NotCrossedError, ReproducedError
 from autochron.model import Envelope
-from autochron.replaying.plan import Plan, nearest_names, split_address
+from autochron.replaying.plan import ReplayPlan, nearest_names, split_address
 from autochron.reproduction.blockers import why_not_fixed
 from autochron.reproduction.case import Case
 from autochron.reproduction.outcomes import arguments_words, outcome_words, shown
@@ -58,7 +58,7 @@ def refuse_unless_prevented(verdict: Verdict, root: str, caller: str) -> None:
         raise InconclusiveError(_inconclusive(verdict, caller))
 
 
-def wanted_of(record: Record, plan: Plan, addresses: Sequence[str]) -> list[Envelope]:
+def wanted_of(record: Record, plan: ReplayPlan, addresses: Sequence[str]) -> list[Envelope]:
     """Return the recorded crossings of these addresses, by default all that are live.
 
     Raises:
@@ -114,7 +114,7 @@ def _is_ours(uncaught: str | None) -> bool:
     return isinstance(found, type) and issubclass(found, errors.AutochronError)
 
 
-def suspects(record: Record, plan: Plan) -> list[Envelope]:
+def suspects(record: Record, plan: ReplayPlan) -> list[Envelope]:
     """Return the recorded crossings that are live, without models and ambient values where there are others: these did it."""
     live = [each for each in record if plan.is_live(each)]
     return [each for each in live if each.kind not in {"model", "ambient"}] or live

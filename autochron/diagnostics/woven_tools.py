@@ -17,7 +17,7 @@ from autochron.matching.derived_classes import matcher_for
 from autochron.matching.sites import CallSite, label_of
 from autochron.model import Define, Http, Rules, Target
 from autochron.project import Project, read_source
-from autochron.replaying.plan import Plan
+from autochron.replaying.plan import ReplayPlan
 from autochron.rules.globs import dotted_glob
 from autochron.rules.packs import with_imported
 from autochron.weaving.ledger import Ledger
@@ -31,7 +31,7 @@ def refuse_uncovered(
     rules: Rules,
     activation: Activation | None = None,
     *,
-    live: Plan | None = None,
+    live: ReplayPlan | None = None,
     remedy: str = ", or say --allow-unwoven",
 ) -> None:
     """Refuse a replay of which some recorded crossing would not be crossed; with `live`, only what that says is live counts.

@@ -33,7 +33,7 @@ from autochron.incident import generated
 from autochron.incident.folder import move_in, refuse_occupied
 from autochron.model import Command, Envelope, Footer, Incident, Rules
 from autochron.redaction.redactor import Redactor
-from autochron.replaying.plan import Plan, plan_for
+from autochron.replaying.plan import ReplayPlan, plan_for
 from autochron.reproduction.outcomes import arguments_words, outcome_words
 from autochron.rules.loading import load_rules
 from autochron.rules.text import read_text
@@ -166,7 +166,7 @@ def test_text(wanted: Wanted, volatile: Sequence[tuple[str, str]]) -> str:
     return _Said(wanted, plan, os.path.abspath(wanted.folder), footer).test(volatile)
 
 
-def _settled(wanted: Wanted, folder: str) -> tuple[Plan, Footer]:
+def _settled(wanted: Wanted, folder: str) -> tuple[ReplayPlan, Footer]:
     """Refuse what can't become an incident; return what is live, and how the recorded run ended."""
     record = wanted.record
     refuse_occupied(folder, wanted.folder, force=wanted.force)
@@ -229,7 +229,7 @@ def _rules_text(rules: Rules, root: str) -> str:
 class _Said:
     """The words of an incident's files."""
 
-    def __init__(self, wanted: Wanted, plan: Plan, folder: str, footer: Footer) -> None:
+    def __init__(self, wanted: Wanted, plan: ReplayPlan, folder: str, footer: Footer) -> None:
         record, rules = wanted.record, wanted.rules
         self._wanted = wanted
         self._footer = footer

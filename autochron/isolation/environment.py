@@ -12,10 +12,10 @@ from autochron.rules.packs import named_variables
 
 if TYPE_CHECKING:
     from autochron.ports import Record
-    from autochron.replaying.plan import Plan
+    from autochron.replaying.plan import ReplayPlan
 
 
-def set_environment(record: Record, plan: Plan) -> Callable[[], None]:
+def set_environment(record: Record, plan: ReplayPlan) -> Callable[[], None]:
     """Set what changed the recorded SDKs' calls, and placeholders for the credentials that they had; give the undo.
 
     Only variables that a shipped pack names: a trace may hold any. Where a model is live, what is set today goes before

@@ -87,7 +87,7 @@ class LiveObservation:
             denies_files=denies_files,
         )
         self._refusals.state = self.state
-        self._director.observer = self
+        self._director.runs.observer = self
         return self.state
 
     def begin(self, *, notes_missing: bool, denies_files: bool) -> None:
@@ -184,7 +184,7 @@ class LiveObservation:
     def evidence(self) -> tuple[Evidence, ...]:
         """Return what was seen of live crossings, also once the replay is over."""
         if self.state is not None and not self._is_discarded:
-            self._evidence = self.state.evidence(self._director.given.mask)
+            self._evidence = self.state.evidence(self._director.state.inputs.mask)
         return self._evidence
 
     def discard(self) -> None:

@@ -69,8 +69,8 @@ class Refusals:
                 return "a live crossing of another process", ""
             envelope = self._record.get(crossing.seq)
             return envelope.address, envelope.site
-        name, nth = crossing.record.met.address
-        return f"{name}[{nth}]", crossing.record.met.site
+        name, nth = crossing.record.entry.address
+        return f"{name}[{nth}]", crossing.record.entry.site
 
     def live_around(self, crossing: Any) -> list[str]:
         """Return the addresses of the live crossings around one, innermost first."""

@@ -39,7 +39,7 @@ from autochron.store import open_store
 if TYPE_CHECKING:
     from autochron.ports import Record
     from autochron.program.replayed_output import Writers
-    from autochron.replaying.plan import Plan, Selector
+    from autochron.replaying.plan import ReplayPlan, Selector
     from autochron.stdio.transcript import Said
 
 
@@ -150,7 +150,7 @@ def _begin(replaying: Replaying, ending: _ReplayEnding, *, watches: bool) -> Non
     ending.watch_standstill()
 
 
-def _refuse_unwoven_tools(record: Record, rules: Rules, plan: Plan, *, allow_unwoven: bool) -> None:
+def _refuse_unwoven_tools(record: Record, rules: Rules, plan: ReplayPlan, *, allow_unwoven: bool) -> None:
     """Raise UnwovenToolError where the replay would run a tool for real that no rule covers, and that is not allowed."""
     if not allow_unwoven:
         refuse_unwoven(record)
@@ -176,7 +176,7 @@ def _exit_as_python(program: Program) -> None:
     keep_modules_at_exit()  # for what the report imports
 
 
-def _plan_of(record: Record, wanted: Wanted) -> Plan:
+def _plan_of(record: Record, wanted: Wanted) -> ReplayPlan:
     """Return what is live: as another process settled it, where one has started this replay."""
     settled = os.environ.pop(PLAN, None)
     if settled is not None:

@@ -255,10 +255,10 @@ def _compare_secrets(
     director: Director, secrets: Secrets, raw: bytes, masked: bytes, severity: Severity
 ) -> None:
     """Note lines of the output in which something else is masked now."""
-    key = director.given.mask_key(secrets.key)
+    key = director.state.inputs.mask_key(secrets.key)
     if key is None:
         for _ in secrets.digests[:_MOST_NOTED]:
-            message = f"a line of the output is masked and not compared: {director.given.why_no_key}"
+            message = f"a line of the output is masked and not compared: {director.state.inputs.why_no_key}"
             director.note("not-compared", "standard output", message, severity="notice")
         return
     now = key.line_digests(raw, masked)

@@ -109,8 +109,8 @@ class Standstill:
 
     def _look(self) -> tuple[Any, ...] | None:
         """Return what stays the same while the program stands still; None where it does not."""
-        director = self._director
-        if not director.progress or director.live_now:
+        schedule = self._director.state.schedule
+        if not schedule.progress or schedule.live_now:
             return None
         threads = dict(_program_threads())
         if not all(map(_waits_for_ever, threads.values())) or _can_be_signalled() or _has_children():
@@ -118,7 +118,7 @@ class Standstill:
         places = tuple((ident, id(frame), frame.f_lasti) for ident, frame in threads.items())
         # Code of a library in C may work on threads that Python does not know.
         spent = unpatched.os.times()
-        return director.progress, places, (spent.user + spent.system) // _WORK
+        return schedule.progress, places, (spent.user + spent.system) // _WORK
 
     def _tell(self) -> bool:
         """Note the standstill, with the served crossings that may be the reason; return False where nothing was served."""
@@ -153,9 +153,9 @@ class Standstill:
 
     def _served(self) -> Iterator[Envelope]:
         """Yield the crossings that were served so far."""
-        director = self._director
-        for envelope in director.record:
-            if director.cursor.is_met(envelope) and not director.plan.is_live(envelope):
+        state = self._director.state
+        for envelope in state.record:
+            if state.cursor.is_met(envelope) and not state.plan.is_live(envelope):
                 yield envelope
 
 

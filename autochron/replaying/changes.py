@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import builtins
 import re
+import sys
 from collections import deque
 from collections.abc import Mapping
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from autochron._runtime.frame_locals import locals_of
+from autochron.crossing.arguments import capture
+from autochron.effects.undisturbed import undisturbed
 from autochron.envelope import codec, shapes
 from autochron.redaction.redactor import MASK
-from autochron.weaving.cells import CELL
+from autochron.weaving.cells import CELL, Cells, frame_of
+
+if TYPE_CHECKING:
+    from autochron.crossing.crossing import Crossing
+    from autochron.replaying.running import Running
 
 GLOBAL = "global:"
 """Stands before the name of a global of the module, among what a call changed."""
@@ -53,6 +61,41 @@ def apply_changes(
         if brought is not target and not isinstance(target, tuple) and not _equal(brought, target):
             failed.append(name)
     return failed
+
+
+def repeat_changes(
+    changed: bytes, crossing: Crossing[Running], arguments: tuple[Any, ...], *, with_names: bool
+) -> list[str]:
+    """Change again what a recorded crossing changed: its arguments, globals of its module, and cells.
+
+    Args:
+        changed: what it changed, as in the record.
+        crossing: the crossing that stands for it now.
+        arguments: what it is called with.
+        with_names: whether globals and cells are changed, too. Beside something live the recorded state of a global would
+            undo what that did to it.
+
+    Returns:
+        The names of what could not be changed.
+
+    Raises:
+        CodecError: the record can't be read.
+    """
+    point = crossing.point
+    named = dict(zip(point.parameters, arguments, strict=False))
+    if crossing.rule.changes is not None:
+        named |= zip(*capture(crossing.rule.changes, point)(arguments), strict=True)
+    spaces: dict[str, Any] = {}
+    if with_names and b'"global:' in changed:
+        spaces[GLOBAL] = vars(sys.modules[point.module])
+        named |= {f"{GLOBAL}{name}": value for name, value in spaces[GLOBAL].items()}
+    if with_names and b'"cell:' in changed:
+        frame = frame_of(point)
+        spaces[CELL] = Cells(point)
+        if frame is not None:
+            named |= {f"{CELL}{name}": held for name, held in locals_of(frame).items()}
+    with undisturbed():
+        return apply_changes(changed, named, spaces)
 
 
 def _bring_name(space: Any, name: str, after: Any) -> bool:

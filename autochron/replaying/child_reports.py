@@ -21,7 +21,7 @@ _ENDING = ".report"
 _CLAIM = ".lane"
 
 
-class Told(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ChildEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line."""
 
     kind: Literal[
@@ -36,10 +36,10 @@ class Told(Struct, frozen=True, kw_only=True, omit_defaults=True):
     text: str = ""
 
 
-_decode = msgspec.json.Decoder(Told).decode
+_decode = msgspec.json.Decoder(ChildEvent).decode
 
 
-class Report:
+class ChildReport:
     """What this process tells; a fault of the disk is passed over, since the first process finds what is missing."""
 
     def __init__(self, folder: str, lane: str) -> None:
@@ -48,9 +48,9 @@ class Report:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
         with undisturbed():
             self._file = os.open(os.path.join(folder, name), flags, 0o600)
-        self.tell(Told(kind="began", lane=lane, process=process))
+        self.tell(ChildEvent(kind="began", lane=lane, process=process))
 
-    def tell(self, told: Told) -> None:
+    def tell(self, told: ChildEvent) -> None:
         """Write one line."""
         try:
             os.write(self._file, msgspec.json.encode(told) + b"\n")
@@ -58,7 +58,7 @@ class Report:
             return
 
 
-def read_reports(folder: str) -> list[list[Told]]:
+def read_reports(folder: str) -> list[list[ChildEvent]]:
     """Read what every process told so far, line by line; a line that is cut off tells nothing."""
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(_ENDING))

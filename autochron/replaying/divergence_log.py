@@ -10,10 +10,10 @@ from autochron.crossing.lanes import DAEMON
 from autochron.diff.json import first_difference
 from autochron.envelope.type_trees import beyond_paths
 from autochron.inputs import OUTCOME, comparable_pair
-from autochron.model import Divergence, Returned, Severity
+from autochron.model import Closed, Divergence, Raised, Returned, Severity, Streamed
 from autochron.redaction.secret_patterns import MASK as _MASK
 from autochron.replaying import compare
-from autochron.replaying.child_reports import Told
+from autochron.replaying.child_reports import ChildEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from autochron.crossing.crossing import Crossing
     from autochron.model import BoundaryRule, Envelope, Outcome
     from autochron.ports import Record
-    from autochron.replaying.child_reports import Report
+    from autochron.replaying.child_reports import ChildReport
     from autochron.replaying.consequences import Consequences
-    from autochron.replaying.inputs import Given
-    from autochron.replaying.plan import Plan
+    from autochron.replaying.inputs import InputReader
+    from autochron.replaying.plan import ReplayPlan
 
 MASKED = b'"masked":'
 """Stands in the `meta` of an envelope whose input has digests of what is masked."""
@@ -38,13 +38,13 @@ _LISTED = 100
 """Missing crossings that are told of one by one."""
 
 
-class Teller:
+class DivergenceLog:
     """Notes divergences. What follows from something live is a consequence; all else is an error unless it says otherwise."""
 
-    def __init__(self, plan: Plan, consequences: Consequences, lock: Any) -> None:
+    def __init__(self, plan: ReplayPlan, consequences: Consequences, lock: Any) -> None:
         """Take the lock under which divergences are added, one that may be taken again by who has it."""
         self.divergences: list[Divergence] = []
-        self.report: Report | None = None
+        self.report: ChildReport | None = None
         """Where a child process tells the first one."""
         self._plan = plan
         self._consequences = consequences
@@ -54,7 +54,7 @@ class Teller:
         self._invented: set[str] = set()
         self._lock = lock
 
-    def begin_anew(self, report: Report, lock: Any) -> None:
+    def begin_anew(self, report: ChildReport, lock: Any) -> None:
         """Report in a child process from now on."""
         self.report = report
         self.divergences = []
@@ -78,7 +78,7 @@ class Teller:
         with self._lock:
             self.divergences.append(divergence)
         if self.report is not None:
-            self.report.tell(Told(kind="note", divergence=divergence))
+            self.report.tell(ChildEvent(kind="note", divergence=divergence))
 
     # --- inputs and outcomes -----------------------------------------------------------------------------------------
 
@@ -108,7 +108,7 @@ class Teller:
     def compare_masked(
         self,
         envelope: Envelope,
-        given: Given,
+        inputs: InputReader,
         pair: tuple[bytes, bytes],
         rule: BoundaryRule,
         *,
@@ -118,15 +118,15 @@ class Teller:
 
         `pair` is the input as it is now, and as it is masked.
         """
-        told = decode(envelope.meta).get("masked")
-        if not isinstance(told, dict):
+        masked = decode(envelope.meta).get("masked")
+        if not isinstance(masked, dict):
             return
         severity = self._severity_of_input(envelope)
-        key = given.mask_key(told["key"])
+        key = inputs.mask_key(masked["key"])
         now = {} if key is None else key.digests(*comparable_pair(*pair, rule, from_wire=from_wire))
-        for path, digest in told["digests"].items():
+        for path, digest in masked["digests"].items():
             if key is None:
-                self._masked_unknown(envelope, path, given.why_no_key or "")
+                self._masked_unknown(envelope, path, inputs.why_no_key or "")
             elif not (digest and now.get(path, MASK not in pair[0])):
                 self._masked_unknown(
                     envelope,
@@ -167,6 +167,31 @@ class Teller:
         self.note(
             "input", envelope.address, message, severity=severity, path=path, recorded=was, replayed=now
         )
+
+    def compare_close(self, envelope: Envelope, outcome: Streamed, given: int) -> None:
+        """Note that a stream was closed after another number of items than were recorded."""
+        count, ended = len(outcome.items), isinstance(outcome.end, Returned | Raised)
+        if given < count or ended:
+            was = "read to its end" if ended else "closed" if isinstance(outcome.end, Closed) else "left open"
+            message = f"was {was} after {count} items when it was recorded, and is now closed after {given}"
+            self._note_items(envelope, message, count, given)
+
+    def compare_left_open(self, envelope: Envelope, outcome: Streamed, given: int) -> None:
+        """Note that a stream was not read as far as it was recorded; how far a daemon reads is up to timing."""
+        count, ended = len(outcome.items), isinstance(outcome.end, Returned | Raised)
+        if DAEMON in envelope.lane or (given == count and not ended):
+            return
+        was = "to its end" if ended else "and closed" if isinstance(outcome.end, Closed) else "and left open"
+        message = (
+            f"was read {was} after {count} items when it was recorded, and is now left open after {given}"
+        )
+        self._note_items(envelope, message, count, given)
+
+    def _note_items(self, envelope: Envelope, message: str, count: int, given: int) -> None:
+        # After as many items it may be a generator that ends by itself when it is closed.
+        severity: Severity | None = None if given < count else "warning"
+        field = (None, f"{count} items", f"{given} items")
+        self._note_outcome(envelope, message, field, severity)
 
     def compare_call(self, call: Envelope, path: str, recorded: str, replayed: str) -> None:
         """Note that the function which the trace is of is called with another input than when it was recorded."""

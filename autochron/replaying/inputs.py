@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from autochron.redaction.redactor import Redactor
 
 
-class Given:
+class InputReader:
     """Reads inputs, and masks them as they were masked when they were recorded."""
 
     __slots__ = ("_key", "_redactor", "_typed", "why_no_key")

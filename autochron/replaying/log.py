@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from autochron.crossing.crossing import Crossing
     from autochron.model import Outcome
-    from autochron.replaying.inputs import Given
+    from autochron.replaying.inputs import InputReader
 
 VALUES = 4096
 """Results of model calls that are kept as the objects that they were; of older ones there is what is on record."""
@@ -28,7 +28,7 @@ NOTHING: Any = type("Nothing", (), {"__slots__": (), "__bool__": lambda _self: F
 """In the place of a value that was not kept, or is not there yet."""
 
 
-class Met:
+class LogEntry:
     """One crossing of a replay.
 
     Attributes:
@@ -123,7 +123,7 @@ class Log:
         self._began = began
         self._order = array("q")
         """The place in the record of each; 0 where it has none."""
-        self._met: dict[int, Met] = {}
+        self._entries: dict[int, LogEntry] = {}
         """Those of which more is kept."""
         self._elsewhere: dict[int, Replayed] = {}
         """Those of other processes that did not go as they were recorded."""
@@ -143,27 +143,27 @@ class Log:
         mode: Mode,
         recorded: Envelope | None,
         address: tuple[str, int] | None = None,
-    ) -> Met:
+    ) -> LogEntry:
         """Note a crossing of which more is to be kept."""
         self._order.append(0 if recorded is None else recorded.seq)
         place = len(self._order)
         if address is None:
             address = (crossing.name, crossing.nth) if recorded is None else (recorded.name, recorded.nth)
-        met = self._met[place] = Met(place, crossing, mode, recorded, address)
-        return met
+        entry = self._entries[place] = LogEntry(place, crossing, mode, recorded, address)
+        return entry
 
-    def keep_value(self, met: Met, value: Any) -> None:
+    def keep_value(self, entry: LogEntry, value: Any) -> None:
         """Keep what a model call gave, for as long as there are not too many."""
-        met.value = value
-        self._kept.append(met.place)
+        entry.value = value
+        self._kept.append(entry.place)
         if len(self._kept) > VALUES:
-            self._met[self._kept.pop(0)].value = NOTHING
+            self._entries[self._kept.pop(0)].value = NOTHING
 
-    def replaced(self, met: Met, envelope: Envelope) -> None:
+    def replaced(self, entry: LogEntry, envelope: Envelope) -> None:
         """Note that a crossing stands for another record than was thought."""
-        met.recorded = envelope
-        met.address = (envelope.name, envelope.nth)
-        self._order[met.place - 1] = envelope.seq
+        entry.recorded = envelope
+        entry.address = (envelope.name, envelope.nth)
+        self._order[entry.place - 1] = envelope.seq
 
     def add(self, replayed: Replayed) -> None:
         """Take in how a crossing went in another process; where it has a record, it was served as far as was known."""
@@ -179,70 +179,74 @@ class Log:
 
     def live(self) -> tuple[str, ...]:
         """Return the addresses of what ran live."""
-        own = [(place, met.full_address) for place, met in self._met.items() if met.mode == "live"]
+        own = [(place, entry.full_address) for place, entry in self._entries.items() if entry.mode == "live"]
         others = [
             (place, each.envelope.address) for place, each in self._elsewhere.items() if each.mode == "live"
         ]
         return tuple(address for _, address in sorted(own + others))
 
-    def met(self, place: int) -> Met | None:
+    def entry(self, place: int) -> LogEntry | None:
         """Return what more is kept of a crossing."""
-        return self._met.get(place)
+        return self._entries.get(place)
 
-    def __iter__(self) -> Iterator[tuple[int, Envelope | None, Met | None]]:
+    def __iter__(self) -> Iterator[tuple[int, Envelope | None, LogEntry | None]]:
         """Yield place, record, and what more is kept."""
         for place, seq in enumerate(list(self._order), 1):
-            met = self._met.get(place)
-            yield place, (self._get(seq) if met is None and seq else met.recorded if met else None), met
+            entry = self._entries.get(place)
+            yield (
+                place,
+                (self._get(seq) if entry is None and seq else entry.recorded if entry else None),
+                entry,
+            )
 
-    def replayed(self, given: Given) -> Iterator[tuple[Replayed, Met | None]]:
+    def replayed(self, inputs: InputReader) -> Iterator[tuple[Replayed, LogEntry | None]]:
         """Yield the crossings as they were, and what more is kept of each; `mask` is applied to what is not on record."""
         places: dict[int, int] = {}
-        for place, recorded, met in self:
+        for place, recorded, entry in self:
             if recorded is not None:
                 places[recorded.seq] = place
             elsewhere = self._elsewhere.get(place)
             if elsewhere is not None:
                 envelope = structs.replace(elsewhere.envelope, seq=place, parent=None)
                 yield structs.replace(elsewhere, envelope=envelope), None
-            elif met is None:
+            elif entry is None:
                 assert recorded is not None  # noqa: S101 - what has no record is kept
                 parent = None if recorded.parent is None else places.get(recorded.parent)
                 envelope = structs.replace(recorded, seq=place, parent=parent)
                 yield Replayed(mode="served", envelope=envelope, recorded=recorded), None
             else:
-                yield self.replayed_at(met, given), met
+                yield self.replayed_at(entry, inputs), entry
 
-    def replayed_at(self, met: Met, given: Given) -> Replayed:
+    def replayed_at(self, entry: LogEntry, inputs: InputReader) -> Replayed:
         """Return one crossing as it was."""
-        return Replayed(mode=met.mode, envelope=self._envelope(met, given), recorded=met.recorded)
+        return Replayed(mode=entry.mode, envelope=self._envelope(entry, inputs), recorded=entry.recorded)
 
-    def _envelope(self, met: Met, given: Given) -> Envelope:
-        recorded = met.recorded
-        changes: dict[str, Any] = {"seq": met.place, "parent": met.parent}
-        if met.input is not None:
-            changes["input"] = met.input
-        outcome = met.outcome
-        if outcome is None and met.mode == "live":  # it has not ended, whatever the recorded one came to
-            outcome = Streamed(tuple(met.items or ()), Abandoned())
+    def _envelope(self, entry: LogEntry, inputs: InputReader) -> Envelope:
+        recorded = entry.recorded
+        changes: dict[str, Any] = {"seq": entry.place, "parent": entry.parent}
+        if entry.input is not None:
+            changes["input"] = entry.input
+        outcome = entry.outcome
+        if outcome is None and entry.mode == "live":  # it has not ended, whatever the recorded one came to
+            outcome = Streamed(tuple(entry.items or ()), Abandoned())
         if outcome is not None:
-            changes["outcome"] = masked(outcome, given)
-            changes |= {"exchanges": (), "reenters": False, "changed": None, "form": met.form}
-        if met.mode != "served":
-            changes |= {"started": met.started - self._began, "duration": met.duration}
+            changes["outcome"] = masked(outcome, inputs)
+            changes |= {"exchanges": (), "reenters": False, "changed": None, "form": entry.form}
+        if entry.mode != "served":
+            changes |= {"started": entry.started - self._began, "duration": entry.duration}
         if recorded is not None:
             return structs.replace(recorded, **changes)
-        name, nth = met.address
+        name, nth = entry.address
         fields: dict[str, Any] = {"outcome": Streamed((), Abandoned()), "input": b"{}", **changes}
-        return Envelope(name=name, nth=nth, kind=met.kind, lane=met.lane, site=met.site, **fields)
+        return Envelope(name=name, nth=nth, kind=entry.kind, lane=entry.lane, site=entry.site, **fields)
 
 
-def masked(outcome: Outcome, given: Given) -> Outcome:
+def masked(outcome: Outcome, inputs: InputReader) -> Outcome:
     """Mask an outcome."""
     if isinstance(outcome, Returned):
-        return Returned(given.mask(outcome.value), outcome.argument)
+        return Returned(inputs.mask(outcome.value), outcome.argument)
     if isinstance(outcome, Raised):
-        return Raised(given.mask(outcome.error))
+        return Raised(inputs.mask(outcome.error))
     end = outcome.end
-    last: Any = end if isinstance(end, Abandoned | Closed) else masked(end, given)
-    return Streamed(given.mask_items(outcome.items), last)
+    last: Any = end if isinstance(end, Abandoned | Closed) else masked(end, inputs)
+    return Streamed(inputs.mask_items(outcome.items), last)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Finder:
-    """Matches crossings with envelopes, under the director's lock.
+    """Matches crossings with envelopes, under the schedule's lock.
 
     Attributes:
         unasked: crossings that run again and have sent nothing yet, by the place of the record that they stand for so far.
@@ -130,14 +130,14 @@ class Finder:
                 continue
             if not compare.differs(each, given, crossing.rule):
                 running.envelope = each
-                log.replaced(running.met, each)
+                log.replaced(running.entry, each)
                 cursor.identify(crossing.root.lane, each.lane)
                 cursor.meet(each)
                 if holder is None:
                     cursor.release(own)
                 else:
                     holder.envelope = own
-                    log.replaced(holder.met, own)
+                    log.replaced(holder.entry, own)
                     self.unasked[own.seq] = holder
                 return
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec.json import encode
 
@@ -12,8 +12,28 @@ from autochron.envelope import types as names
 from autochron.errors import CodecError, OpaqueError
 
 if TYPE_CHECKING:
-    from autochron.replaying.serving import Served
+    from collections.abc import Generator
+
+    from autochron.model import Envelope
     from autochron.weaving.gate import Point
+
+
+class ServedStream(Protocol):
+    """The served items of a crossing that handed out an object."""
+
+    envelope: Envelope
+
+    def iterator(self) -> Generator[Any, Any, Any]:
+        """Yield the items; it ends as the record does."""
+
+    async def step_async(self) -> tuple[bool, BaseException | None, Any]:
+        """Return (done, error, item)."""
+
+    def thrown(self, error: BaseException) -> bool:
+        """Return whether an error that is thrown into the stream leaves it."""
+
+    def read_further(self, recorded: str) -> BaseException:
+        """Return the error for reading what is not on record, having noted it."""
 
 
 class _Absent:
@@ -55,7 +75,7 @@ def _absent(absent: _Absent) -> OpaqueError:
     return OpaqueError(f"{path} was recorded without its content; make the crossing live")
 
 
-def made_again(serving: Served, handed: dict[str, Any]) -> Any:
+def made_again(serving: ServedStream, handed: dict[str, Any]) -> Any:
     """Make the object that a crossing handed out; CodecError where its class can't be followed any more."""
     name = handed["object"]
     cls = names.find(name)
@@ -74,7 +94,7 @@ def made_again(serving: Served, handed: dict[str, Any]) -> Any:
 class ServedSteps:
     """The steps of an object that is served."""
 
-    def __init__(self, serving: Served, value: Any, states: dict[str, Any], path: str) -> None:
+    def __init__(self, serving: ServedStream, value: Any, states: dict[str, Any], path: str) -> None:
         self._serving = serving
         self._states = states
         self._path = path

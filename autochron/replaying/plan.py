@@ -32,7 +32,7 @@ Selector: TypeAlias = str | Callable[[Envelope], bool]
 _ADDRESS = re.compile(r"(.+)\[(\d+)\]")
 
 
-class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ReplayPlan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is live, settled for one record. What is not live is served."""
 
     seqs: frozenset[int] = frozenset()
@@ -72,13 +72,13 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
 
-def read_plan(path: str) -> Plan:
+def read_plan(path: str) -> ReplayPlan:
     """Read a plan that another process has settled."""
     with open(path, "rb") as file:
-        return decode(file.read(), type=Plan)
+        return decode(file.read(), type=ReplayPlan)
 
 
-FULL = Plan()
+FULL = ReplayPlan()
 """Nothing is live."""
 
 
@@ -94,7 +94,7 @@ def plan_for(
     *,
     inputs: str | None = None,
     deny: str | Iterable[str] = (),
-) -> Plan:
+) -> ReplayPlan:
     """Settle a plan for a record.
 
     Raises:
@@ -107,7 +107,7 @@ def plan_for(
     denied = frozenset(_reaches(deny))
     selectors = _selectors(live)
     if not selectors:
-        return FULL if inputs is None and not denied else Plan(inputs=inputs, deny=denied)
+        return FULL if inputs is None and not denied else ReplayPlan(inputs=inputs, deny=denied)
     parts = _Parts(record)
     for selector in selectors:
         parts.add(selector)
@@ -153,13 +153,13 @@ class _Parts:
         self.seqs |= chosen
         self.chosen = True
 
-    def plan(self, inputs: Any, denied: frozenset[Reach]) -> Plan:
+    def plan(self, inputs: Any, denied: frozenset[Reach]) -> ReplayPlan:
         """Settle the plan."""
         single = [self._record.get(seq) for seq in self.seqs]
         kinds = {*self.kinds, *[each.kind for each in single]}
         if self.names:
             kinds.update(each.kind for each in self._record.boundaries() if each.name in self.names)
-        return Plan(
+        return ReplayPlan(
             seqs=frozenset(self.seqs),
             chosen=self.chosen,
             singled=frozenset([each.name for each in single]),

@@ -13,8 +13,8 @@ from autochron.crossing.lanes import CHILD
 from autochron.effects.undisturbed import undisturbed
 from autochron.errors import StoreError
 from autochron.model import Trace
-from autochron.replaying.child_reports import Told, read_reports, remove
-from autochron.replaying.plan import Plan
+from autochron.replaying.child_reports import ChildEvent, read_reports, remove
+from autochron.replaying.plan import ReplayPlan
 
 if TYPE_CHECKING:
     from autochron.ports import Record
@@ -33,7 +33,9 @@ _PAUSE = 0.005
 class ReplayFolder:
     """Made and filled when the first process starts, and removed when the replay ends: most replays need none."""
 
-    def __init__(self, record: Record, plan: Plan, swaps: Sequence[tuple[str, str | None]] = ()) -> None:
+    def __init__(
+        self, record: Record, plan: ReplayPlan, swaps: Sequence[tuple[str, str | None]] = ()
+    ) -> None:
         """Take what is served, what of it is live, and the names of functions and of those that run in their place.
 
         Raises:
@@ -81,7 +83,7 @@ class ReplayFolder:
             self.clear()
             os.mkdir(self.path, 0o700)
 
-    def gather(self, expected: Sequence[str]) -> tuple[list[list[Told]], list[str]]:
+    def gather(self, expected: Sequence[str]) -> tuple[list[list[ChildEvent]], list[str]]:
         """Wait for those that are at work, as long as they are; gives what all told, and the lanes of who still is.
 
         `expected` are the lanes of processes that have something to do: they may not have begun yet.

@@ -1,18 +1,14 @@
-"""Crossings whose body runs on a replay, and the requests in them that are answered from the record."""
+"""One crossing whose body runs on a replay, and the recorded exchanges that answer its requests."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from autochron.errors import AutochronError, DivergenceError
 from autochron.http import exchange
-from autochron.replaying.serving import Served
 
 if TYPE_CHECKING:
-    from autochron.crossing.crossing import Crossing
     from autochron.model import Envelope, Exchange, Mode
-    from autochron.replaying.director import Director
-    from autochron.replaying.log import Met
+    from autochron.replaying.log import LogEntry
 
 
 class Running:
@@ -21,16 +17,16 @@ class Running:
     Attributes:
         envelope: its record; None where it has none.
         mode: `served` where its exchanges are, `opened` where something inside is live or it is only compared, or `live`.
-        met: what is kept of it for who asks.
+        entry: what is kept of it for who asks.
         compared: whether its request was compared.
     """
 
-    __slots__ = ("compared", "envelope", "met", "mode", "served")
+    __slots__ = ("compared", "entry", "envelope", "mode", "served")
 
-    def __init__(self, envelope: Envelope | None, mode: Mode, met: Met) -> None:
+    def __init__(self, envelope: Envelope | None, mode: Mode, entry: LogEntry) -> None:
         self.envelope = envelope
         self.mode = mode
-        self.met = met
+        self.entry = entry
         self.served: dict[int, int] = {}
         self.compared = False
 
@@ -69,76 +65,3 @@ class Running:
 
 def _is_failed(each: Exchange) -> bool:
     return each.status == 0 or each.status >= 400
-
-
-class ServedRequest:
-    """One request of an HTTP client that is answered from the record. It is false, which tells woven code so."""
-
-    __slots__ = ("_arguments", "_crossing", "_director", "_point", "_running")
-
-    def __init__(
-        self,
-        director: Director,
-        running: Running,
-        crossing: Crossing[Running],
-        point: Any,
-        arguments: tuple[Any, ...],
-    ) -> None:
-        self._director = director
-        self._crossing = crossing
-        self._running = running
-        self._point = point
-        self._arguments = arguments
-
-    def __bool__(self) -> bool:
-        return False
-
-    def outcome(self) -> tuple[BaseException | None, Any]:
-        """Return (error, response)."""
-        wire = self._compared()
-        self._serving().wait()
-        return self._answer(wire)
-
-    async def outcome_async(self) -> tuple[BaseException | None, Any]:
-        """Return (error, response) to an asynchronous client."""
-        wire = self._compared()
-        await self._serving().wait_async()
-        return self._answer(wire)
-
-    @property
-    def _envelope(self) -> Envelope:
-        envelope = self._running.envelope
-        assert envelope is not None  # noqa: S101 - only what has a record answers
-        return envelope
-
-    def _compared(self) -> exchange.Wire:
-        wire: exchange.Wire = self._point.transport.sent(self._point.parameters, self._arguments)
-        self._director.compare_request(self._running, wire, self._crossing)
-        return wire
-
-    def _serving(self) -> Served:
-        return Served(self._director, self._crossing, (), self._envelope)
-
-    def _answer(self, wire: exchange.Wire) -> tuple[BaseException | None, Any]:
-        try:
-            return self._found(wire)
-        finally:
-            if self._crossing.point.transport:  # the request is all that there is of the crossing
-                self._director.ended(self._crossing)
-
-    def _found(self, wire: exchange.Wire) -> tuple[BaseException | None, Any]:
-        envelope = self._envelope
-        path = self._director.given.path_of(wire)
-        found = self._running.next(wire.method, path)
-        if found is None:
-            message = f"{envelope.address} sends {wire.method} {path}, which was not recorded"
-            self._director.note("extra", envelope.address, message, envelope=envelope)
-            return DivergenceError(message), None
-        try:
-            door = self._point.transport
-            if found.status == 0 and found.error is not None:
-                return door.ended(found, self._point.parameters, self._arguments), None
-            return None, door.rebuilt(found, self._point.parameters, self._arguments)
-        except AutochronError as error:
-            self._director.not_rebuilt(envelope, error)
-            return error, None

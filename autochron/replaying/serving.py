@@ -11,37 +11,22 @@ from msgspec.json import decode as decode_json
 from msgspec.json import encode as encode_json
 
 from autochron._runtime import unpatched
-from autochron._runtime.frame_locals import locals_of
 from autochron._runtime.unpatched import os
 from autochron.crossing.adapters import begin
-from autochron.crossing.arguments import capture
 from autochron.crossing.iterators import BY_NAME
-from autochron.crossing.lanes import DAEMON
-from autochron.effects.undisturbed import undisturbed
 from autochron.envelope import codec
 from autochron.errors import AutochronError, CodecError, DivergenceError
 from autochron.inputs import sent_form
 from autochron.model import Abandoned, Closed, Envelope, Raised, Returned, Streamed
-from autochron.replaying.changes import GLOBAL, apply_changes
+from autochron.replaying.changes import repeat_changes
 from autochron.replaying.compare import error_name, is_of_type
 from autochron.replaying.printing import MARK as PRINTS
 from autochron.replaying.turns import running_loop
-from autochron.weaving.cells import CELL, Cells, frame_of
 
 if TYPE_CHECKING:
     from autochron.crossing.crossing import Crossing
-    from autochron.replaying.director import Director
-
-PATIENCE = 1.0
-"""Seconds without any progress after which a crossing no longer waits for its turn."""
-
-LEAST_PATIENCE = 0.02
-
-VALUE_PATIENCE = 0.25, 0.002
-"""The same at first and at least for ambient values, which may be asked for under a lock."""
-
-LIVE_PATIENCE = 20
-"""How many times as long something that is live and should end before is waited for."""
+    from autochron.replaying.replay_state import ReplayState
+    from autochron.replaying.running import Running
 
 _CANCELLED = ("asyncio.exceptions:CancelledError", "concurrent.futures._base:CancelledError")
 
@@ -56,15 +41,12 @@ TAKEN = b'"taken":'
 _BESIDE = (b'"handed":', b'"steps":', b'"sent":', ALIASES, TAKEN)
 """Facts of an outcome in an envelope's `meta`."""
 
-_ROUNDS = 32
-"""Turns of an event loop, at most, in which what another crossing's end set off may come to an end."""
 
-
-class Served(Struct, eq=False):
+class ServedCrossing(Struct, eq=False):
     """A crossing whose body is not run. It is false, which tells woven code so."""
 
-    _director: Director
-    _crossing: Crossing[Any]
+    _state: ReplayState
+    _crossing: Crossing[Running]
     _arguments: tuple[Any, ...]
     envelope: Envelope
     _given: int = 0
@@ -80,7 +62,7 @@ class Served(Struct, eq=False):
         """Return (error, value) for a plain function."""
         form = self.envelope.form
         if form == "value":
-            if self._director.turns.parallel:
+            if self._state.schedule.turns.parallel:
                 self.wait()
             return self._end()
         if form == "awaitable":
@@ -108,10 +90,10 @@ class Served(Struct, eq=False):
         ) as error:  # cancelled or closed, which ends the crossing for those that wait for it
             if self._was_cancelled():
                 self._repeat(0)
-            elif self._director.plan.is_full and _is_cancellation(error):
+            elif self._state.plan.is_full and _is_cancellation(error):
                 # It ended before the recorded run came to cancel it: two tools of a group may fail at once.
                 return self._end()
-            self._director.served(self)
+            self._state.served(self.envelope)
             raise
         return self._end()
 
@@ -140,14 +122,14 @@ class Served(Struct, eq=False):
 
     def _compare_sent(self, sent: Any, thrown: BaseException | None) -> None:
         """Compare what the consumer sends or throws in with what it did after as many items."""
-        director, recorded = self._director, self._facts("sent").get(str(self._given))
-        if isinstance(thrown, AutochronError) or not director.record.header.typed:
+        state, recorded = self._state, self._facts("sent").get(str(self._given))
+        if isinstance(thrown, AutochronError) or not state.record.header.typed:
             return
         if sent is None and thrown is None and recorded is None:
             return
         then = b"{}" if recorded is None else encode_json(recorded)
-        now = b"{}" if sent is None and thrown is None else director.given.mask(sent_form(sent, thrown))
-        director.teller.compare_sent(self.envelope, self._given, then, now)
+        now = b"{}" if sent is None and thrown is None else state.inputs.mask(sent_form(sent, thrown))
+        state.divergence_log.compare_sent(self.envelope, self._given, then, now)
 
     def _let_through(self, outcome: Any, error: BaseException) -> bool:
         """Return whether what was thrown in after the last item left the body: it did if the record ends so, or is cut off.
@@ -162,7 +144,7 @@ class Served(Struct, eq=False):
             if not is_of_type(end.error, error):
                 return False
             self._repeat(self._given)
-        self._director.served(self)
+        self._state.served(self.envelope)
         return True
 
     async def step_async(self, sent: Any = None) -> tuple[bool, BaseException | None, Any]:
@@ -174,7 +156,6 @@ class Served(Struct, eq=False):
             self._compare_sent(sent, None)
         items = outcome.items if isinstance(outcome, Streamed) else ()
         if self._given < len(items):
-            await self.wait_async(whole=False)
             self._step(self._given)
             self._given += 1
             return False, None, self._decode(items[self._given - 1])
@@ -182,7 +163,7 @@ class Served(Struct, eq=False):
             await self._wait_for_cancellation(isinstance(outcome, Streamed) and _is_cancelled(outcome.end))
         except BaseException:
             self._repeat(len(items))
-            self._director.served(self)
+            self._state.served(self.envelope)
             raise
         error, _ = self._end()
         return True, error, None
@@ -247,7 +228,7 @@ class Served(Struct, eq=False):
         if loop is None or not self._facts("handed").get("pending"):
             self._settle(future, loop)
         else:
-            self._settle_later(future, loop, unpatched.perf_counter_ns() + int(self._director.patience * 1e9))
+            self._settle_later(future, loop, self._state.schedule.deadline())
         return future
 
     def _settle_later(self, future: Any, loop: Any, deadline: int) -> None:
@@ -255,8 +236,8 @@ class Served(Struct, eq=False):
 
         def settle() -> None:
             if future.done():
-                self._director.served(self)
-            elif self._director.is_due(self.envelope) or unpatched.perf_counter_ns() > deadline:
+                self._state.served(self.envelope)
+            elif self._state.schedule.is_due(self.envelope) or unpatched.perf_counter_ns() > deadline:
                 self._settle(future, loop)
             else:
                 loop.call_later(0.001, settle)
@@ -275,12 +256,12 @@ class Served(Struct, eq=False):
             future.set_result(value)
 
     def _object(self) -> tuple[BaseException | None, Any]:
-        from autochron.replaying.objects import made_again  # lazy: it is rare, and knows this module
+        from autochron.replaying.objects import made_again  # lazy: it is rare
 
         try:
             return None, made_again(self, self._facts("handed"))
         except CodecError as error:
-            self._director.not_rebuilt(self.envelope, error)
+            self._state.not_rebuilt(self.envelope, error)
             return error, None
 
     def _task(self) -> Any:
@@ -318,7 +299,7 @@ class Served(Struct, eq=False):
             if TAKEN in envelope.meta:
                 _take(self._facts("taken"))
             if PRINTS in envelope.meta:
-                self._director.printing.end(envelope)
+                self._state.printing.end(envelope)
             elif b'"printed":' in envelope.meta:
                 sys.stdout.write(decode_json(envelope.meta).get("printed", ""))
         if envelope.changed is not None:
@@ -335,69 +316,34 @@ class Served(Struct, eq=False):
                 self._repeat(len(outcome.items) if isinstance(outcome, Streamed) else 0)
             return self._ended(outcome.end if isinstance(outcome, Streamed) else outcome)
         except Exception as error:
-            self._director.not_rebuilt(envelope, error)
+            self._state.not_rebuilt(envelope, error)
             return error, None
         finally:
-            self._director.served(self)
+            self._state.served(self.envelope)
 
     def _change(self, changed: bytes) -> None:
-        crossing = self._crossing
-        arguments = dict(zip(crossing.point.parameters, self._arguments, strict=False))
-        if crossing.rule.changes is not None:
-            arguments |= zip(*capture(crossing.rule.changes, crossing.point)(self._arguments), strict=True)
-        spaces: dict[str, Any] = {}
-        # Beside something live the recorded state of a global would undo what that did to it.
-        if b'"global:' in changed and self._director.plan.is_full:
-            spaces[GLOBAL] = vars(sys.modules[crossing.point.module])
-            arguments |= {f"{GLOBAL}{name}": value for name, value in spaces[GLOBAL].items()}
-        if b'"cell:' in changed and self._director.plan.is_full:
-            frame = frame_of(crossing.point)
-            spaces[CELL] = Cells(crossing.point)
-            arguments |= (
-                {} if frame is None else {f"{CELL}{name}": held for name, held in locals_of(frame).items()}
-            )
-        with undisturbed():
-            failed = apply_changes(changed, arguments, spaces)
+        failed = repeat_changes(changed, self._crossing, self._arguments, with_names=self._state.plan.is_full)
         if failed:
             address, names = self.envelope.address, ", ".join(failed)
             message = f"{address} changed {names} when it was recorded, which can't be done again; record the program again"
-            self._director.note("outcome", address, message, envelope=self.envelope, path=failed[0])
+            self._state.divergence_log.note(
+                "outcome", address, message, envelope=self.envelope, path=failed[0]
+            )
 
     def _closed(self, outcome: Any) -> None:
         """Note that the consumer closed the stream, as it may have done when it was recorded."""
-        if not isinstance(outcome, Streamed):
-            self._director.served(self)
-            return
-        given, count, ended = self._given, len(outcome.items), isinstance(outcome.end, Returned | Raised)
-        if given == count and isinstance(outcome.end, Closed):
-            self._repeat(count)
-        if given < count or ended:
-            address = self.envelope.address
-            was = "read to its end" if ended else "closed" if isinstance(outcome.end, Closed) else "left open"
-            message = f"{address} was {was} after {count} items when it was recorded, and is now closed after {given}"
-            # After as many items it may be a generator that ends by itself when it is closed.
-            counts = {"recorded": f"{count} items", "replayed": f"{given} items"}
-            severity: Any = None if given < count else "warning"
-            self._director.note(
-                "outcome", address, message, envelope=self.envelope, severity=severity, **counts
-            )
-        self._director.served(self)
+        if isinstance(outcome, Streamed):
+            count = len(outcome.items)
+            if self._given == count and isinstance(outcome.end, Closed):
+                self._repeat(count)
+            self._state.divergence_log.compare_close(self.envelope, outcome, self._given)
+        self._state.served(self.envelope)
 
     def left_open(self) -> None:
         """Note at the end of the program that a stream was not read as far as it was recorded."""
         outcome = self.envelope.outcome
-        if not isinstance(outcome, Streamed) or DAEMON in self.envelope.lane:
-            return
-        given, count, end = self._given, len(outcome.items), outcome.end
-        ended = isinstance(end, Returned | Raised)
-        if given == count and not ended:
-            return
-        address = self.envelope.address
-        was = "to its end" if ended else "and closed" if isinstance(end, Closed) else "and left open"
-        message = f"{address} was read {was} after {count} items when it was recorded, and is now left open after {given}"
-        counts = {"recorded": f"{count} items", "replayed": f"{given} items"}
-        severity: Any = None if given < count else "warning"
-        self._director.note("outcome", address, message, envelope=self.envelope, severity=severity, **counts)
+        if isinstance(outcome, Streamed):
+            self._state.divergence_log.compare_left_open(self.envelope, outcome, self._given)
 
     def _ended(self, end: Returned | Raised | Abandoned | Closed) -> tuple[BaseException | None, Any]:
         if isinstance(end, Returned):
@@ -426,7 +372,7 @@ class Served(Struct, eq=False):
         message = (
             f"{address} is read further than when it was recorded ({recorded}); record the program again"
         )
-        self._director.note("outcome", address, message, severity="error")
+        self._state.divergence_log.note("outcome", address, message, severity="error")
         return DivergenceError(message)
 
     def _argument(self, path: str) -> Any:
@@ -441,52 +387,36 @@ class Served(Struct, eq=False):
         try:
             return codec.decode(body)
         except Exception as error:
-            self._director.not_rebuilt(self.envelope, error)
+            self._state.not_rebuilt(self.envelope, error)
             raise
 
     def wait(self) -> None:
         """Wait until what ended before this crossing has ended."""
+        schedule = self._state.schedule
         # Not in an event loop: what is waited for may be another task of the same loop.
-        if self._director.turns.parallel and running_loop() is None:
-            self._director.wait_for_turn(self.envelope)
+        if schedule.turns.parallel and running_loop() is None:
+            schedule.wait(self.envelope)
             self._wait_for_printers()
 
     def _wait_for_printers(self) -> None:
         """Wait until those have begun that had begun when this crossing printed last: they printed before it."""
-        director = self._director
-        seq = director.printing.last_before(self.envelope)
+        state = self._state
+        seq = state.printing.last_before(self.envelope)
         if seq is None or seq == self.envelope.seq:
             return
-        other = director.record.get(seq)
-        if f"{other.lane}/".startswith(f"{self.envelope.lane}/"):  # inside of it, or after it
-            return
-        deadline = unpatched.perf_counter_ns() + int(director.patience * 1e9)
-        while not director.cursor.is_met(other) and unpatched.perf_counter_ns() < deadline:
-            unpatched.sleep(0.0005)
+        other = state.record.get(seq)
+        if not f"{other.lane}/".startswith(f"{self.envelope.lane}/"):  # else it is inside of it, or after it
+            state.schedule.wait_until_met(other)
 
-    async def wait_async(self, *, whole: bool = True) -> None:
+    async def wait_async(self) -> None:
         """Wait in an event loop until what ended before this crossing has ended; for ever, where it was cancelled."""
         asyncio, loop = sys.modules.get("asyncio"), running_loop()
         if loop is None or asyncio is None:
             return
-        if whole:
-            await self._wait_for_cancellation(self._was_cancelled())
-        director = self._director
-        if not director.turns.parallel or not whole:
-            return
-        seen, deadline = director.progress, unpatched.perf_counter_ns() + int(director.patience * 1e9)
-        patient = 0
-        while not director.is_due(self.envelope):
-            await director.waiters.wait(loop, self.envelope)
-            now = unpatched.perf_counter_ns()
-            if director.progress != seen:
-                seen, deadline = director.progress, now + int(director.patience * 1e9)
-            elif now > deadline and director.live_now and patient < LIVE_PATIENCE:
-                patient, deadline = patient + 1, now + int(director.patience * 1e9)
-            elif now > deadline:
-                director.give_up(self.envelope)
-                break
-        await _let_others_go(asyncio)
+        await self._wait_for_cancellation(self._was_cancelled())
+        schedule = self._state.schedule
+        if schedule.turns.parallel:
+            await schedule.wait_async(self.envelope, asyncio, loop)
 
     def _was_cancelled(self) -> bool:
         outcome = self.envelope.outcome
@@ -506,7 +436,7 @@ class _Steps:
 
     __slots__ = ("_has_raised", "_items", "_serving")
 
-    def __init__(self, serving: Served) -> None:
+    def __init__(self, serving: ServedCrossing) -> None:
         self._serving = serving
         self._items = serving.iterator()
         self._has_raised = False
@@ -533,15 +463,6 @@ def _is_cancellation(error: BaseException) -> bool:
 
 def _is_cancelled(outcome: Any) -> bool:
     return isinstance(outcome, Raised) and error_name(outcome.error) in _CANCELLED
-
-
-async def _let_others_go(asyncio: Any) -> None:
-    """Let tasks that an earlier end woke get to their next wait: it takes a loop several turns to reach them."""
-    ready = getattr(asyncio.get_running_loop(), "_ready", True)  # other loops than asyncio's don't tell
-    for _ in range(_ROUNDS):
-        await asyncio.sleep(0)
-        if not ready:
-            return
 
 
 def _with(value: Any, path: list[str | int], member: Any) -> Any:

@@ -58,7 +58,7 @@ class _Threads:
 
 
 class Waiters:
-    """Those of one replay. Who wakes holds the director's lock.
+    """Those of one replay. Who wakes holds the schedule's lock.
 
     Attributes:
         are_there: whether anyone has waited yet.

@@ -1,20 +1,24 @@
-"""Crossings that have no record: run where a plan says so, and refused elsewhere."""
+"""Crossings that have no record: run where the plan or something live around them says so, and refused elsewhere."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from autochron.crossing.lanes import DAEMON
+from autochron.crossing.lanes import DAEMON, Remote
 from autochron.errors import DivergenceError
 from autochron.model import VALUE
 from autochron.replaying.plan import counts_of
+from autochron.replaying.repeated import Repeated, find_repeated
+from autochron.replaying.running import Running
+from autochron.replaying.running_crossings import place_of
 
 if TYPE_CHECKING:
     from autochron.crossing.crossing import Crossing
-    from autochron.ports import Record
-    from autochron.replaying.cursor import Cursor
-    from autochron.replaying.divergence_log import Teller
-    from autochron.replaying.plan import Plan
+    from autochron.model import Envelope
+    from autochron.ports import Serving
+    from autochron.replaying.replay_state import ReplayState
+    from autochron.replaying.running_crossings import RunningCrossings
 
 CAP = 100_000
 """Values of one line that are recorded; what is asked for beyond is made up."""
@@ -30,59 +34,133 @@ class ReplayStoppedError(BaseException):
 class Unrecorded:
     """Decides what becomes of them, and gives those that run an address."""
 
-    def __init__(self, record: Record, plan: Plan, cursor: Cursor, teller: Teller) -> None:
-        self._record = record
-        self._plan = plan
-        self._cursor = cursor
-        self._teller = teller
+    def __init__(self, state: ReplayState, runs: RunningCrossings) -> None:
+        self._state = state
+        self._runs = runs
         self._refused = 0
         self._counts: dict[str, int] = {}
         self._files: set[str] | None = None
         """Those in which something was recorded; None until that is asked."""
 
-    def is_live(self, crossing: Crossing[Any]) -> bool:
+    def begin(self, crossing: Crossing[Running], arguments: tuple[Any, ...]) -> Serving | None:
+        """Let a crossing run where the plan says so or it is inside something live, or serve it what a like one returned.
+
+        Raises:
+            DivergenceError: the crossing can neither run nor be served.
+            ReplayStoppedError: the program goes on although many crossings were refused.
+        """
+        state = self._state
+        if not self._is_live(crossing):
+            if crossing.rule.id.startswith(VALUE):
+                self._invent(crossing, arguments)
+                return None
+            around = _live_around(crossing)
+            if around is None:
+                raise self._refuse(crossing)
+            given = state.inputs.input(crossing, arguments)
+            known = find_repeated(self._before_live(around.record), crossing.name, given)
+            if known is not None:
+                return self._repeat(crossing, given, known, around)
+        lane = state.cursor.recorded_lane(crossing.root.lane)
+        state.consequences.happened_anew(lane, state.cursor.latest(lane), state.cursor.latest_around(lane))
+        running = self._runs.begin(crossing, "live", None, self._next_address(crossing.name))
+        running.entry.input = state.inputs.input(crossing, arguments)
+        state.divergence_log.live_anew(running.entry.full_address)
+        return None
+
+    def _is_live(self, crossing: Crossing[Running]) -> bool:
         """Return whether a plan lets it run; an ambient value is live only where it is named."""
-        plan = self._plan
+        plan = self._state.plan
         if plan.is_full:
             return False
         is_value = crossing.rule.id.startswith(VALUE)
-        if plan.after is not None and not is_value and self._cursor.is_met(self._cursor.get(plan.after)):
+        if (
+            plan.after is not None
+            and not is_value
+            and self._state.cursor.is_met(self._state.cursor.get(plan.after))
+        ):
             return True
         return crossing.name in plan.names or crossing.rule.kind in plan.kinds or crossing.rule.observe
 
-    def tell_invented(self, crossing: Crossing[Any], address: tuple[str, int]) -> None:
+    def _before_live(self, running: Running) -> Iterator[Envelope]:
+        """Yield what was recorded before a live crossing, and after the live one before it: what that did is not in it."""
+        record, plan = self._state.record, self._state.plan
+        last = record.size + 1 if running.envelope is None else running.envelope.seq
+        found: list[Envelope] = []
+        for each in record:
+            if each.seq >= last:
+                break
+            if plan.is_live(each):
+                found.clear()
+            else:
+                found.append(each)
+        yield from found
+
+    def _repeat(self, crossing: Crossing[Running], given: bytes, known: Envelope, around: Any) -> Serving:
+        """Serve what another crossing of the name and input gave."""
+        entry = self._state.log.begin(crossing, "served", None, self._next_address(crossing.name))
+        entry.parent = place_of(crossing.parent)
+        entry.input = given
+        entry.outcome = known.outcome
+        self._state.divergence_log.repeated(entry.full_address, around.record.entry.full_address, known)
+        return Repeated(known)
+
+    def _invent(self, crossing: Crossing[Running], arguments: tuple[Any, ...]) -> None:
+        """Have a value made up that was not recorded: the program goes on with it."""
+        running = self._runs.begin(crossing, "invented", None, self._next_address(crossing.name))
+        running.entry.input = self._state.inputs.input(crossing, arguments)
+        self._note_invented(crossing, running.entry.address)
+
+    def _note_invented(self, crossing: Crossing[Running], address: tuple[str, int]) -> None:
         """Note an ambient value that is made up."""
         name, nth = address
         is_foreign = self._is_foreign(crossing.rule.place.file)
-        self._teller.invented(crossing, f"{name}[{nth}]", ran_out=nth > CAP, is_foreign=is_foreign)
+        self._state.divergence_log.invented(
+            crossing, f"{name}[{nth}]", ran_out=nth > CAP, is_foreign=is_foreign
+        )
 
     def _is_foreign(self, file: str) -> bool:
         """Return whether nothing was recorded in a file: it is a test's own, say, and no part of the recorded program."""
         if self._files is None:
             self._files = {
-                each.site.removeprefix("@").rpartition(":")[0] for each in self._record.boundaries()
+                each.site.removeprefix("@").rpartition(":")[0] for each in self._state.record.boundaries()
             }
         return file not in self._files
 
-    def next_address(self, name: str) -> tuple[str, int]:
+    def _next_address(self, name: str) -> tuple[str, int]:
         """Return the next address of a name after those that were recorded."""
         if name not in self._counts:
-            self._counts[name] = counts_of(self._record.boundaries()).get(name, 0)
+            self._counts[name] = counts_of(self._state.record.boundaries()).get(name, 0)
         self._counts[name] += 1
         return name, self._counts[name]
 
     def _goes_on(self, lane: str, name: str) -> bool:
         """Return whether all of a recorded lane was met, and something of a name among it."""
-        found = [each for each in self._record if each.lane == lane]
-        return all(self._cursor.is_met(each) for each in found) and any(each.name == name for each in found)
+        found = [each for each in self._state.record if each.lane == lane]
+        return all(self._state.cursor.is_met(each) for each in found) and any(
+            each.name == name for each in found
+        )
 
-    def refused(self, crossing: Crossing[Any]) -> BaseException:
+    def _refuse(self, crossing: Crossing[Running]) -> BaseException:
         """Note one that can't be served; give what is raised in its place."""
-        nearest = self._cursor.nearest(crossing.name)
+        nearest = self._state.cursor.nearest(crossing.name)
         lane = crossing.root.lane
-        is_tail = DAEMON in lane and self._goes_on(self._cursor.recorded_lane(lane), crossing.name)
-        message = self._teller.unrecorded(
+        is_tail = DAEMON in lane and self._goes_on(self._state.cursor.recorded_lane(lane), crossing.name)
+        message = self._state.divergence_log.unrecorded(
             crossing.address, crossing.name, crossing.rule.kind, lane, nearest, is_tail=is_tail
         )
         self._refused += 1
         return ReplayStoppedError(message) if self._refused > _ENOUGH else DivergenceError(message)
+
+
+def _live_around(crossing: Crossing[Running]) -> Any:
+    """Return the live crossing that one is inside of; None where nothing live is around it."""
+    above: Any = crossing.parent
+    while above is not None:
+        if type(above) is Remote:
+            return None
+        running = above.record
+        if isinstance(running, Running) and running.mode == "live":
+            return above
+        above = above.parent
+    return None

@@ -17,7 +17,7 @@ from autochron.store import open_store
 
 if TYPE_CHECKING:
     from autochron.crossing.crossing import Crossing
-    from autochron.replaying.log import Met
+    from autochron.replaying.log import LogEntry
 
 
 class _Kept(NamedTuple):
@@ -138,7 +138,7 @@ class Recorded:
     def _live(self, envelope: Envelope) -> ReplayedCrossing:
         kept = None
         if isinstance(envelope.outcome, Returned) and envelope.seq in self._values:
-            kept = cast("Met", _Kept(self._values[envelope.seq]))
+            kept = cast("LogEntry", _Kept(self._values[envelope.seq]))
         return ReplayedCrossing(Replayed(mode="live", envelope=envelope, recorded=envelope), kept, ())
 
     @property

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from autochron.effects.module_backup import ModuleBackup
     from autochron.effects.snapshots import SnapshotFolder
     from autochron.instrument.swap import Swap
-    from autochron.replaying.plan import Inputs, Plan, Reach, Selector
+    from autochron.replaying.plan import Inputs, Reach, ReplayPlan, Selector
     from autochron.reproduction.observation import Observation
     from autochron.reproduction.verdict import Verdict
     from autochron.session.subprocess_replay import Rerun
@@ -110,7 +110,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         self._check = check
         self._allow_unwoven = allow_unwoven
         self._watch = watch
-        self._read: tuple[Rules, Record, Plan, tuple[Swap, ...]] | None = None
+        self._read: tuple[Rules, Record, ReplayPlan, tuple[Swap, ...]] | None = None
         self._session: Replaying | None = None
         self._rerun: Rerun | None = None
         self._crossings: tuple[int, Crossings] | None = None
@@ -262,7 +262,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         from autochron.session.subprocess_replay import Refusing, run_again  # lazy: most tests run in process
 
         session = self._begun
-        if len(session.director.log):
+        if len(session.director.state.log):
             raise UsageError("replay.run() after the agent was called in this process; do one or the other")
         if not self._ran:
             session.stop()
@@ -403,7 +403,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         if self._rerun is not None:
             return self._rerun.crossings
         director = self._begun.director
-        state = len(director.log) + director.progress + len(director.divergences)
+        state = len(director.state.log) + director.state.schedule.progress + len(director.divergences)
         if self._crossings is None or self._crossings[0] != state:
             self._crossings = (state, gathered(director.replayed(), director.divergences))
         return self._crossings[1]
@@ -429,7 +429,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             raise UsageError("this replay does not look for findings; begin it with watch=True")
         return watching.findings()
 
-    def planned(self) -> tuple[Record, Plan]:
+    def planned(self) -> tuple[Record, ReplayPlan]:
         """Return the record and what of it is live, whether or not the replay has begun."""
         if self._session is not None:
             return self._session.record, self._session.plan

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from autochron.isolation.refusals import Refusals
     from autochron.isolation.replayed_effects import ReplayedEffects
     from autochron.replaying.director import Director
-    from autochron.replaying.plan import Plan
+    from autochron.replaying.plan import ReplayPlan
     from autochron.session.replayed_processes import ReplayedProcesses
 
 _EXEC = "os.exec"
@@ -46,7 +46,7 @@ class ReplayGuard:
         isolation: denials.Isolation,
         processes: ReplayedProcesses,
         director: Director,
-        plan: Plan,
+        plan: ReplayPlan,
         activation: Activation,
         *,
         everywhere: bool,

@@ -13,7 +13,7 @@ from autochron.crossing.lanes import Remote
 from autochron.errors import UnwovenToolError
 from autochron.isolation import network
 from autochron.isolation.refusals import is_live
-from autochron.replaying.child_reports import Report, Told, read_lanes
+from autochron.replaying.child_reports import ChildEvent, ChildReport, read_lanes
 from autochron.replaying.lookup import parent_of
 from autochron.replaying.replay_folder import ReplayFolder
 from autochron.session.children import (
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from autochron.isolation.refusals import Refusals
     from autochron.ports import Record
     from autochron.replaying.director import Director
-    from autochron.replaying.plan import Plan
+    from autochron.replaying.plan import ReplayPlan
     from autochron.session.children import Owner
 
 
@@ -63,7 +63,7 @@ class ReplayedProcesses:
         self,
         director: Director,
         record: Record,
-        plan: Plan,
+        plan: ReplayPlan,
         activation: Activation,
         refusals: Refusals,
         swaps: tuple[Swap, ...],
@@ -81,7 +81,7 @@ class ReplayedProcesses:
         self._folder: ReplayFolder | None = None
         """What the processes read and report to; of the first process only."""
         self._snapshots: list[str] = []
-        self._report: Report | None = None
+        self._report: ChildReport | None = None
         """What this process reports to the first one; None in that one."""
         self._noted: set[tuple[str, str]] = set()
         """What was noted, each once: who and what."""
@@ -234,7 +234,7 @@ class ReplayedProcesses:
     def report_to_first(self, lane: str) -> None:
         """Have what is noted in this process reported to the first one."""
         assert self.children is not None  # noqa: S101 - what it is a child of
-        self._report = Report(self.children.handing.place, lane)
+        self._report = ChildReport(self.children.handing.place, lane)
         self._director.serve_child(self._report, lane)
 
     def pause(self) -> None:
@@ -269,17 +269,17 @@ class ReplayedProcesses:
         report = self._report
         if report is None:
             return
-        self._director.end_streams()
+        self._director.state.end_streams()
         for problem in problems:
-            report.tell(Told(kind="problem", text=problem))
+            report.tell(ChildEvent(kind="problem", text=problem))
         for swap in self._swaps:
             if swap.fault:
                 self._director.note("missing", swap.old, swap.fault, severity="error")
             if swap.calls:
-                report.tell(Told(kind="swapped", text=swap.old))
+                report.tell(ChildEvent(kind="swapped", text=swap.old))
         if self.children is not None:
             self._note_unmanaged(self.children.started, read_lanes(self.children.handing.place))
-        report.tell(Told(kind="ended"))
+        report.tell(ChildEvent(kind="ended"))
 
     def gather(self) -> tuple[str, ...]:
         """Take in what the processes reported; return the lanes of those that are still at work, each with a slash."""

@@ -22,7 +22,7 @@ from autochron.model import (
     Returned,
     Streamed,
 )
-from autochron.replaying.log import NOTHING, Met
+from autochron.replaying.log import NOTHING, LogEntry
 from autochron.replaying.plan import split_address
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class ReplayedCrossing:
 
     __slots__ = ("_given", "_met", "_told", "recorded", "replayed")
 
-    def __init__(self, replayed: Replayed, met: Met | None, told: Iterable[Divergence]) -> None:
+    def __init__(self, replayed: Replayed, met: LogEntry | None, told: Iterable[Divergence]) -> None:
         self.replayed = replayed
         self.recorded = replayed.recorded
         self._met = met
@@ -274,7 +274,9 @@ def _said(name: str, asked: str, named: Crossings) -> str:
     return f"no {name}({asked}); {given}"
 
 
-def gathered(replayed: Iterable[tuple[Replayed, Met | None]], divergences: Iterable[Divergence]) -> Crossings:
+def gathered(
+    replayed: Iterable[tuple[Replayed, LogEntry | None]], divergences: Iterable[Divergence]
+) -> Crossings:
     """Return the crossings of a replay, each with what is told of it."""
     told: dict[str, list[Divergence]] = {}
     for each in divergences:

@@ -17,7 +17,7 @@ from autochron.isolation.refusals import Refusals, innermost, is_live
 from autochron.isolation.replayed_effects import ReplayedEffects
 from autochron.model import Divergence, Evidence, Finding, Replayed, ReplaySummary
 from autochron.replaying.director import Director
-from autochron.replaying.plan import FULL, Plan
+from autochron.replaying.plan import FULL, ReplayPlan
 from autochron.session.header import other_versions
 from autochron.session.replay_guard import EFFECTS, EVERYWHERE, ReplayGuard
 from autochron.session.replayed_processes import JoinedLane, ReplayedProcesses
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from autochron.model import Footer
     from autochron.ports import Record
     from autochron.redaction.redactor import Redactor
-    from autochron.replaying.calls import Calls
+    from autochron.replaying.traced_calls import TracedCalls
     from autochron.weaving.gate import Point
 
 
@@ -61,7 +61,7 @@ class Replaying(Session):
         activation: Activation,
         record: Record,
         redactor: Redactor,
-        plan: Plan = FULL,
+        plan: ReplayPlan = FULL,
         joined: JoinedLane | None = None,
         *,
         swaps: tuple[Swap, ...] = (),
@@ -79,7 +79,7 @@ class Replaying(Session):
         """How the program crashed, where no refusal ended it."""
         self.uncaught: str | None = None
         """The type of the exception that ended the program."""
-        self.calls: Calls | None = None
+        self.calls: TracedCalls | None = None
         """The calls of the function that the trace is of; None where no rule makes traces of calls."""
         self.before_exec: Callable[[], None] | None = None
         """What is done before the process is replaced."""
@@ -135,7 +135,7 @@ class Replaying(Session):
         joined = self._joined
         invents = self._scope.observes and self._scope.everywhere and not self.plan.is_full
         if invents or self.record.header.ambient or self.activation.values is not None:
-            values, cursor = self.activation.ambient_values(), self.director.cursor
+            values, cursor = self.activation.ambient_values(), self.director.state.cursor
             cursor.keeps_time = True
             values.replay(self.record, lambda: cursor.time, self.processes.is_alone)
             if invents:
@@ -175,12 +175,15 @@ class Replaying(Session):
         if not self.activation.rules.traces:
             return kernel
         from autochron.crossing.kernels import Kernels, Part  # lazy: few rules are for services
-        from autochron.replaying.calls import Calls
+        from autochron.replaying.traced_calls import TracedCalls
 
         footer = self.record.footer
         call = None if footer is None else footer.call
-        calls = self.calls = Calls(
-            call, self.redactor, self.director.teller.compare_call, typed=self.record.header.typed
+        calls = self.calls = TracedCalls(
+            call,
+            self.redactor,
+            self.director.state.divergence_log.compare_call,
+            typed=self.record.header.typed,
         )
         module, _, called = self.record.header.command.target.rpartition(":")
         file = "" if call is None or module not in MAIN_MODULES else call.site.partition(":")[0]
@@ -298,8 +301,8 @@ class Replaying(Session):
             trace=self.record.header.id,
             same=same,
             status=status,
-            crossings=len(self.director.log),
-            live=self.director.log.live(),
+            crossings=len(self.director.state.log),
+            live=self.director.state.log.live(),
             complete=self.record.footer is not None,
             typed=self.record.header.typed,
             effects=self._changed_files,

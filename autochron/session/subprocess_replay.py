@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from autochron.effects.snapshots import SnapshotFolder
     from autochron.instrument.swap import Swap
     from autochron.ports import Record
-    from autochron.replaying.plan import Plan
+    from autochron.replaying.plan import ReplayPlan
     from autochron.weaving.gate import Point
 
 
@@ -77,7 +77,7 @@ def write_report(path: str, summary: ReplaySummary, replayed: Iterable[Replayed]
 def run_again(
     record: Record,
     rules: str | None,
-    plan: Plan,
+    plan: ReplayPlan,
     swaps: Sequence[Swap],
     command: Sequence[str],
     *,

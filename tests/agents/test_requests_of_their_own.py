@@ -6,7 +6,7 @@ import threading
 import httpx
 import pytest
 
-from autochron.replaying import director
+from autochron.replaying import schedule
 from tests.agents.cases import HTTP
 from tests.agents.workshop import Block
 
@@ -22,7 +22,7 @@ def block(tmp_path):
 
 def test_one_that_was_answered_has_had_its_turn(block, monkeypatch):
     # Whoever waits for a turn that doesn't come would wait for longer than a test may take.
-    monkeypatch.setattr(director, "PATIENCE", 600.0)
+    monkeypatch.setattr(schedule, "PATIENCE", 600.0)
     reached = []
 
     def answer(request):

@@ -142,7 +142,7 @@ def test_a_crossing_that_is_cancelled_or_closed_keeps_nobody_waiting(way, block)
         assert way() == given
         took = time.monotonic() - began
         director = replaying._session.director
-        assert director.turns.is_over
+        assert director.state.schedule.turns.is_over
     assert took < 0.9
 
 
@@ -161,7 +161,7 @@ def test_a_served_coroutine_that_is_cancelled_has_ended(block):
     _, trace = block.record(lambda: asyncio.run(awaited(cancel=False)))
     with autochron.replay(trace, rules=block.rules, check=False) as replaying:
         asyncio.run(awaited(cancel=True))
-    assert replaying._session.director.progress == 1
+    assert replaying._session.director.state.schedule.progress == 1
 
 
 # --- futures

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from autochron.weaving.gate import Point
 
 
-class Calls:
+class TracedCalls:
     """The calls of the traced function in one replay.
 
     Attributes:
@@ -46,10 +46,10 @@ class Calls:
         self._tell = tell
         self._open = 0
 
-    def begin(self, point: Point, arguments: tuple[Any, ...]) -> Call:
+    def begin(self, point: Point, arguments: tuple[Any, ...]) -> TracedCall:
         """Compare what a call is given; one inside another is not compared, for the trace is of the outer one."""
         call, redactor = self._call, self._redactor
-        made = Call(self, point, arguments, redactor)
+        made = TracedCall(self, point, arguments, redactor)
         if call is not None and not made.is_request and b'"request"' in call.meta:
             return made  # an application is started and stopped by calls, too
         made.is_compared = True
@@ -75,10 +75,12 @@ class Calls:
         self.ended.append(error)
 
 
-class Call:
+class TracedCall:
     """Hears of one call of the traced function."""
 
-    def __init__(self, calls: Calls, point: Point, arguments: tuple[Any, ...], redactor: Redactor) -> None:
+    def __init__(
+        self, calls: TracedCalls, point: Point, arguments: tuple[Any, ...], redactor: Redactor
+    ) -> None:
         self._calls = calls
         self._redactor = redactor
         self._point, self._arguments = point, arguments

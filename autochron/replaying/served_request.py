@@ -1,0 +1,92 @@
+"""One request of an HTTP client that is answered from the record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from autochron.errors import AutochronError, DivergenceError
+from autochron.replaying.serving import ServedCrossing
+
+if TYPE_CHECKING:
+    from autochron.crossing.crossing import Crossing
+    from autochron.http import exchange
+    from autochron.model import Envelope
+    from autochron.replaying.replay_state import ReplayState
+    from autochron.replaying.running import Running
+    from autochron.replaying.running_crossings import RunningCrossings
+
+
+class ServedRequest:
+    """One request of an HTTP client that is answered from the record. It is false, which tells woven code so."""
+
+    __slots__ = ("_arguments", "_crossing", "_point", "_running", "_runs", "_state")
+
+    def __init__(
+        self,
+        state: ReplayState,
+        runs: RunningCrossings,
+        running: Running,
+        crossing: Crossing[Running],
+        point: Any,
+        arguments: tuple[Any, ...],
+    ) -> None:
+        """Take the crossing that sends the request, and where the client does so: a point and its arguments."""
+        self._state = state
+        self._runs = runs
+        self._crossing = crossing
+        self._running = running
+        self._point = point
+        self._arguments = arguments
+
+    def __bool__(self) -> bool:
+        return False
+
+    def outcome(self) -> tuple[BaseException | None, Any]:
+        """Return (error, response)."""
+        wire = self._compared()
+        self._serving().wait()
+        return self._answer(wire)
+
+    async def outcome_async(self) -> tuple[BaseException | None, Any]:
+        """Return (error, response) to an asynchronous client."""
+        wire = self._compared()
+        await self._serving().wait_async()
+        return self._answer(wire)
+
+    @property
+    def _envelope(self) -> Envelope:
+        envelope = self._running.envelope
+        assert envelope is not None  # noqa: S101 - only what has a record answers
+        return envelope
+
+    def _compared(self) -> exchange.Wire:
+        wire: exchange.Wire = self._point.transport.sent(self._point.parameters, self._arguments)
+        self._runs.compare_request(self._running, wire, self._crossing)
+        return wire
+
+    def _serving(self) -> ServedCrossing:
+        return ServedCrossing(self._state, self._crossing, (), self._envelope)
+
+    def _answer(self, wire: exchange.Wire) -> tuple[BaseException | None, Any]:
+        try:
+            return self._found(wire)
+        finally:
+            if self._crossing.point.transport:  # the request is all that there is of the crossing
+                self._runs.end(self._crossing)
+
+    def _found(self, wire: exchange.Wire) -> tuple[BaseException | None, Any]:
+        envelope = self._envelope
+        path = self._state.inputs.path_of(wire)
+        found = self._running.next(wire.method, path)
+        if found is None:
+            message = f"{envelope.address} sends {wire.method} {path}, which was not recorded"
+            self._state.divergence_log.note("extra", envelope.address, message, envelope=envelope)
+            return DivergenceError(message), None
+        try:
+            door = self._point.transport
+            if found.status == 0 and found.error is not None:
+                return door.ended(found, self._point.parameters, self._arguments), None
+            return None, door.rebuilt(found, self._point.parameters, self._arguments)
+        except AutochronError as error:
+            self._state.not_rebuilt(envelope, error)
+            return error, None
