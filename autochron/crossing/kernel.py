@@ -120,19 +120,9 @@ class Kernel:
         within = counts[name] = counts.get(name, 0) + 1
         root.begun = seq
         crossing = Crossing(
-            self.handler,
-            point,
-            boundary,
-            boundary.rule,
-            name,
-            occurrence(),
-            seq,
-            current,
-            root,
-            root.parent if current is root else current,
-            within,
-            boundary.collapses,
-        )
+            self.handler, point, boundary, boundary.rule, name, occurrence(), seq, current, root,
+            root.parent if current is root else current, within, boundary.collapses,
+        )  # fmt: skip
         BUSY.add(ident)
         try:
             serving = self.handler.begin(crossing, arguments)
@@ -155,8 +145,7 @@ class Kernel:
                         for value in boundary.passed(arguments):
                             self.pass_in(boundary.rule, value, point)
                         return None
-                    found: CompiledBoundary = boundary
-                    return found
+                    return boundary
         except Exception as error:
             if is_interruption(error):
                 raise
