@@ -40,7 +40,13 @@ def apply_changes(
     """Bring the arguments that a record tells of to their recorded state, in place and as deep as they correspond.
 
     `spaces` has what stands for the module's globals and for the cells of the call, by what stands before their names; where
-    it lacks one, those are left. Gives the names of those that could not be. CodecError where the record can't be read.
+    it lacks one, those are left.
+
+    Returns:
+        The names of what could not be brought to its recorded state.
+
+    Raises:
+        CodecError: the record can't be read.
     """
     failed: list[str] = []
     for name, after in codec.decode_partly(body, _KEPT).items():
@@ -99,7 +105,7 @@ def repeat_changes(
 
 
 def _bring_name(space: Any, name: str, after: Any) -> bool:
-    """Change a global or a cell; tell whether it could be: no trace says what a function of the program is."""
+    """Change a global or a cell; return whether it could be: no trace says what a function of the program is."""
     held = space.get(name, _NONE)
     if callable(held) or isinstance(held, ModuleType) or (held is _NONE and hasattr(builtins, name)):
         return after is _KEPT
@@ -110,7 +116,7 @@ def _bring_name(space: Any, name: str, after: Any) -> bool:
 
 
 def _bring_attribute(path: str, after: Any, arguments: Mapping[str, Any]) -> bool:
-    """Change one attribute of an argument that is no value as a whole; tell whether it could be."""
+    """Change one attribute of an argument that is no value as a whole; return whether it could be."""
     name, _, attribute = path.rpartition(".")
     owner = arguments.get(name, _NONE)
     if owner is _NONE or after is _KEPT or not _has_attributes(owner):

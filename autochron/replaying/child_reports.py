@@ -50,10 +50,10 @@ class ChildReport:
             self._file = os.open(os.path.join(folder, name), flags, 0o600)
         self.tell(ChildEvent(kind="began", lane=lane, process=process))
 
-    def tell(self, told: ChildEvent) -> None:
+    def tell(self, event: ChildEvent) -> None:
         """Write one line."""
         try:
-            os.write(self._file, msgspec.json.encode(told) + b"\n")
+            os.write(self._file, msgspec.json.encode(event) + b"\n")
         except OSError:
             return
 
@@ -64,18 +64,18 @@ def read_reports(folder: str) -> list[list[ChildEvent]]:
         names = sorted(name for name in os.listdir(folder) if name.endswith(_ENDING))
     except OSError:
         return []
-    found = []
+    reports = []
     for name in names:
         with open(os.path.join(folder, name), "rb") as file:
             lines = file.read().split(b"\n")[:-1]
         if lines:
-            found.append([_decode(line) for line in lines])
-    return found
+            reports.append([_decode(line) for line in lines])
+    return reports
 
 
 def read_lanes(folder: str) -> set[str]:
     """Return the lanes of the processes that have come."""
-    return {told[0].lane for told in read_reports(folder)}
+    return {events[0].lane for events in read_reports(folder)}
 
 
 def claim(folder: str, lane: str, label: str) -> str:

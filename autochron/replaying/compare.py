@@ -25,43 +25,43 @@ from autochron.redaction.json_paths import drop_paths, redact_paths
 class InputDifference(NamedTuple):
     """The first field that differs, with what was recorded and what is now.
 
-    `what` says what the field is: `input`, `model`, or `sampling parameter temperature`.
+    `label` says what the field is: `input`, `model`, or `sampling parameter temperature`.
     """
 
     path: str
     recorded: str
     replayed: str
-    what: str = "input"
+    label: str = "input"
 
 
-def differs(envelope: Envelope, given: bytes, rule: BoundaryRule) -> bool:
+def differs(envelope: Envelope, replayed: bytes, rule: BoundaryRule) -> bool:
     """Return whether an input is another than the recorded one, where it counts."""
-    return given != envelope.input and _first(*_comparable(envelope.input, given, rule)) is not None
+    return replayed != envelope.input and _first(*_comparable(envelope.input, replayed, rule)) is not None
 
 
-def input_difference(envelope: Envelope, given: bytes, rule: BoundaryRule) -> InputDifference | None:
+def input_difference(envelope: Envelope, replayed: bytes, rule: BoundaryRule) -> InputDifference | None:
     """Return where an input differs; a model or a sampling parameter before anything else."""
-    if given == envelope.input:
+    if replayed == envelope.input:
         return None
-    recorded, given = _comparable(envelope.input, given, rule)
-    first = _first(recorded, given)
+    recorded, replayed = _comparable(envelope.input, replayed, rule)
+    first = _first(recorded, replayed)
     if first is None:
         return None
-    return _parameter_difference(recorded, given, rule) or first
+    return _parameter_difference(recorded, replayed, rule) or first
 
 
-def _comparable(recorded: bytes, given: bytes, rule: BoundaryRule) -> tuple[bytes, bytes]:
+def _comparable(recorded: bytes, replayed: bytes, rule: BoundaryRule) -> tuple[bytes, bytes]:
     if rule.redact:
         # Both: the record may be of a time before the rule, or lack what another path has masked since.
-        recorded, given = redact_paths(recorded, rule.redact), redact_paths(given, rule.redact)
+        recorded, replayed = redact_paths(recorded, rule.redact), redact_paths(replayed, rule.redact)
     if rule.volatile:
-        recorded, given = drop_paths(recorded, rule.volatile), drop_paths(given, rule.volatile)
-    return recorded, given
+        recorded, replayed = drop_paths(recorded, rule.volatile), drop_paths(replayed, rule.volatile)
+    return recorded, replayed
 
 
-def _first(recorded: bytes, given: bytes) -> InputDifference | None:
-    found = first_difference(recorded, given)
-    return None if found is None else InputDifference(*found)
+def _first(recorded: bytes, replayed: bytes) -> InputDifference | None:
+    difference = first_difference(recorded, replayed)
+    return None if difference is None else InputDifference(*difference)
 
 
 def _parameter_difference(recorded: bytes, given: bytes, rule: BoundaryRule) -> InputDifference | None:
@@ -69,13 +69,13 @@ def _parameter_difference(recorded: bytes, given: bytes, rule: BoundaryRule) -> 
     if not (meta.model or meta.sampling):
         return None
     before, now = decode(recorded), decode(given)
-    for path, what in (*((each, "model") for each in meta.model), *((each, "") for each in meta.sampling)):
+    for path, label in (*((each, "model") for each in meta.model), *((each, "") for each in meta.sampling)):
         where = _in_input(path)
         if where is None:
             continue
         one, other = _at(before, where), _at(now, where)
         if one != other:
-            name = what or f"sampling parameter {where[-1]}"
+            name = label or f"sampling parameter {where[-1]}"
             return InputDifference(".".join(where), _show(one), _show(other), name)
     return None
 
@@ -110,9 +110,9 @@ def outcome_difference(
         return f"{now}; when it was recorded it {was}", None, was, now
     if isinstance(recorded, Streamed) and isinstance(replayed, Streamed):
         for index, (one, other) in enumerate(zip(recorded.items, replayed.items, strict=False)):
-            found = first_difference(one, other, _same_type)
-            if found is not None:
-                path, before, after = found
+            difference = first_difference(one, other, _same_type)
+            if difference is not None:
+                path, before, after = difference
                 where = f"item {index + 1}" + ("" if path == "(value)" else f", {path}")
                 return f"gave something else: {where} was {before}, now it is {after}", path, before, after
         counts = len(recorded.items), len(replayed.items)
@@ -129,10 +129,10 @@ def _value_difference(
     if pair[0] is None or pair[1] is None:
         return None
     before, after = _comparable_outcome(pair[0], rule), _comparable_outcome(pair[1], rule)
-    found = None if before == after else first_difference(before, after, _same_type)
-    if found is None:
+    difference = None if before == after else first_difference(before, after, _same_type)
+    if difference is None:
         return None
-    path, was, now = found
+    path, was, now = difference
     verb = "raised" if isinstance(replayed, Raised) else "gave"
     field = "it" if path == "(value)" else path
     return f"{verb} something else: {field} was {was}, now it is {now}", path, was, now

@@ -207,7 +207,7 @@ class Cursor:
         return envelope.seq in self._met
 
     def meet(self, envelope: Envelope) -> Envelope | None:
-        """Note that an envelope was met; give what should have come before it in its lane, the first time in a lane."""
+        """Note that an envelope was met; return what should have come before it in its lane, the first time in a lane."""
         seq, lane = envelope.seq, envelope.lane
         if seq not in self._met:
             self._met.add(seq)
@@ -372,7 +372,7 @@ class Turns:
             self._open.pop(envelope.seq, None)
 
     def close(self, envelope: Envelope) -> bool:
-        """Note that a crossing is served, so that what was recorded inside won't happen; tell whether anything was."""
+        """Note that a crossing is served, so that what was recorded inside won't happen; return whether anything was."""
         inside = self._inside.get(envelope.seq)
         if inside:
             self._end(list(inside))

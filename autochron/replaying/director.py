@@ -54,7 +54,7 @@ class Director:
         plan: ReplayPlan = FULL,
         state_of: Callable[[Envelope], str | None] = stateless,
     ) -> None:
-        """Take `state_of`, which gives the `state` that a recorded crossing shares with others."""
+        """Take `state_of`, which returns the `state` that a recorded crossing shares with others."""
         self.state = state = ReplayState(record, redactor, plan, state_of)
         self.note = state.divergence_log.note
         self._is_full = plan.is_full
@@ -95,15 +95,15 @@ class Director:
             # Not a whole `Serving`: a client's request is a function's call, so it is only asked for its outcome.
             serving: Any = ServedRequest(state, self.runs, running, crossing, crossing.point, arguments)
             return serving  # type: ignore[no-any-return]
-        given = state.inputs.raw(crossing, arguments)
-        if given != envelope.input or has_more or given.startswith(TYPES):
-            given = self._compared(crossing, given, envelope)
+        input_body = state.inputs.raw(crossing, arguments)
+        if input_body != envelope.input or has_more or input_body.startswith(TYPES):
+            input_body = self._compared(crossing, input_body, envelope)
         if running is not None:
-            running.entry.input = None if given == envelope.input else given
+            running.entry.input = None if input_body == envelope.input else input_body
             return None
         state.cursor.close(envelope)
         with schedule.lock:
-            self._note_served(crossing, envelope, given)
+            self._note_served(crossing, envelope, input_body)
             # Nobody may wait for what was recorded inside until this is served: it may be waiting for them.
             if schedule.turns.close(envelope):
                 schedule.waiters.wake(schedule.is_due)
@@ -132,26 +132,26 @@ class Director:
     def _compared(self, crossing: Crossing[Running], raw: bytes, envelope: Envelope) -> bytes:
         """Compare what a crossing is given with its record; return it, masked."""
         state = self.state
-        given = raw
-        if given != envelope.input:  # else it needs no masking: what was recorded was masked
-            given = state.inputs.masked(crossing, raw)
-            state.divergence_log.compare_input(envelope, given, crossing.rule)
+        input_body = raw
+        if input_body != envelope.input:  # else it needs no masking: what was recorded was masked
+            input_body = state.inputs.masked(crossing, raw)
+            state.divergence_log.compare_input(envelope, input_body, crossing.rule)
         if MASKED in envelope.meta:
-            state.divergence_log.compare_masked(envelope, state.inputs, (raw, given), crossing.rule)
-        if given.startswith(TYPES) and _BEYOND in given:
-            state.divergence_log.not_compared(envelope, given)
-        return given
+            state.divergence_log.compare_masked(envelope, state.inputs, (raw, input_body), crossing.rule)
+        if input_body.startswith(TYPES) and _BEYOND in input_body:
+            state.divergence_log.not_compared(envelope, input_body)
+        return input_body
 
-    def _note_served(self, crossing: Crossing[Running], envelope: Envelope, given: bytes) -> None:
+    def _note_served(self, crossing: Crossing[Running], envelope: Envelope, input_body: bytes) -> None:
         state = self.state
         if not self._is_full and envelope.kind == "tool":
             state.divergence_log.served_tool(envelope)
-        if given == envelope.input:
+        if input_body == envelope.input:
             state.log.served(envelope)
             return
         entry = state.log.begin(crossing, "served", envelope)
         entry.parent = place_of(crossing.parent)
-        entry.input = given
+        entry.input = input_body
 
     def _mode(self, crossing: Crossing[Running], envelope: Envelope) -> Mode:
         state, plan = self.state, self.state.plan
@@ -298,26 +298,26 @@ class Director:
         self.state.serve_child(report, lane)
         self._finder.unasked.clear()
 
-    def merge(self, told: Iterable[ChildEvent]) -> None:
+    def merge(self, events: Iterable[ChildEvent]) -> None:
         """Take in what a child process told."""
         state = self.state
         met: dict[int, None] = {}
         closed: list[int] = []
-        for each in told:
-            if each.kind == "met":
-                met[each.seq] = None
-            elif each.kind == "released":
-                met.pop(each.seq, None)
-            elif each.kind == "closed":
-                closed.append(each.seq)
-            elif each.kind == "crossed":
-                envelope = state.cursor.get(each.seq)
+        for event in events:
+            if event.kind == "met":
+                met[event.seq] = None
+            elif event.kind == "released":
+                met.pop(event.seq, None)
+            elif event.kind == "closed":
+                closed.append(event.seq)
+            elif event.kind == "crossed":
+                envelope = state.cursor.get(event.seq)
                 state.log.served(envelope)
-                self._finder.met_in(envelope, each.lane)
-            elif each.replayed is not None:
-                state.log.add(each.replayed)
-            elif each.divergence is not None:
-                self.divergences.append(each.divergence)
+                self._finder.met_in(envelope, event.lane)
+            elif event.replayed is not None:
+                state.log.add(event.replayed)
+            elif event.divergence is not None:
+                self.divergences.append(event.divergence)
         for envelope in [state.cursor.get(seq) for seq in met]:
             if state.cursor.is_met(envelope):
                 message = (
@@ -335,13 +335,13 @@ class Director:
         state.end_streams()
         if state.cursor.is_over and not self.divergences:
             return
-        for index, each in enumerate(self.divergences):
+        for index, divergence in enumerate(self.divergences):
             if (
-                each.kind == "reordered"
-                and each.severity == "error"
-                and self._finder.is_shared_out(each.address, state.record)
+                divergence.kind == "reordered"
+                and divergence.severity == "error"
+                and self._finder.is_shared_out(divergence.address, state.record)
             ):
-                self.divergences[index] = structs.replace(each, severity="warning")
+                self.divergences[index] = structs.replace(divergence, severity="warning")
         if state.record.size > 1 and not len(state.log):
             state.divergence_log.nothing(state.record)
         else:
@@ -349,11 +349,11 @@ class Director:
             never: set[str | None] = set()
 
             def missing() -> Iterator[Envelope]:
-                for each in state.cursor.missing():
-                    if not f"{each.lane}/".startswith(running):
-                        if each.address in overtaken:
-                            never.add(each.address)
-                        yield each
+                for envelope in state.cursor.missing():
+                    if not f"{envelope.lane}/".startswith(running):
+                        if envelope.address in overtaken:
+                            never.add(envelope.address)
+                        yield envelope
 
             state.divergence_log.missing(missing())
             # What came before something that never came is in no other order.

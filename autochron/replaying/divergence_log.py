@@ -82,26 +82,26 @@ class DivergenceLog:
 
     # --- inputs and outcomes -----------------------------------------------------------------------------------------
 
-    def compare_input(self, envelope: Envelope, given: bytes, rule: BoundaryRule) -> bool:
-        """Note where an input is another; tell whether it is."""
-        difference = compare.input_difference(envelope, given, rule)
+    def compare_input(self, envelope: Envelope, input_body: bytes, rule: BoundaryRule) -> bool:
+        """Note where an input is another; return whether it is."""
+        difference = compare.input_difference(envelope, input_body, rule)
         if difference is None:
             return False
         severity = self._severity_of_input(envelope)
         if severity is not None:
-            path, was, now, what = difference
-            message = f"{envelope.address} was given another {what}: {path} was {was}, now it is {now}"
+            path, was, now, label = difference
+            message = f"{envelope.address} was given another {label}: {path} was {was}, now it is {now}"
             self.note(
                 "input", envelope.address, message, severity=severity, path=path, recorded=was, replayed=now
             )
         return True
 
-    def not_compared(self, envelope: Envelope, given: bytes) -> None:
+    def not_compared(self, envelope: Envelope, input_body: bytes) -> None:
         """Note what of an input is too large to be compared."""
-        for path in beyond_paths(given):
-            what = path or "its input"
+        for path in beyond_paths(input_body):
+            label = path or "its input"
             message = (
-                f"{envelope.address}: {what} is too large to be compared; name what matters with `capture`"
+                f"{envelope.address}: {label} is too large to be compared; name what matters with `capture`"
             )
             self.note("not-compared", envelope.address, message, severity="notice", path=path)
 
@@ -158,39 +158,39 @@ class DivergenceLog:
 
     def compare_sent(self, envelope: Envelope, items: int, recorded: bytes, replayed: bytes) -> None:
         """Note that something else is sent or thrown into a stream."""
-        found = None if recorded == replayed else first_difference(recorded, replayed)
+        difference = None if recorded == replayed else first_difference(recorded, replayed)
         severity = self._severity_of_input(envelope)
-        if found is None or severity is None:
+        if difference is None or severity is None:
             return
-        path, was, now = found
+        path, was, now = difference
         message = f"{envelope.address} was sent something else after item {items}: {path} was {was}, now it is {now}"
         self.note(
             "input", envelope.address, message, severity=severity, path=path, recorded=was, replayed=now
         )
 
-    def compare_close(self, envelope: Envelope, outcome: Streamed, given: int) -> None:
+    def compare_close(self, envelope: Envelope, outcome: Streamed, read: int) -> None:
         """Note that a stream was closed after another number of items than were recorded."""
         count, ended = len(outcome.items), isinstance(outcome.end, Returned | Raised)
-        if given < count or ended:
+        if read < count or ended:
             was = "read to its end" if ended else "closed" if isinstance(outcome.end, Closed) else "left open"
-            message = f"was {was} after {count} items when it was recorded, and is now closed after {given}"
-            self._note_items(envelope, message, count, given)
+            message = f"was {was} after {count} items when it was recorded, and is now closed after {read}"
+            self._note_items(envelope, message, count, read)
 
-    def compare_left_open(self, envelope: Envelope, outcome: Streamed, given: int) -> None:
+    def compare_left_open(self, envelope: Envelope, outcome: Streamed, read: int) -> None:
         """Note that a stream was not read as far as it was recorded; how far a daemon reads is up to timing."""
         count, ended = len(outcome.items), isinstance(outcome.end, Returned | Raised)
-        if DAEMON in envelope.lane or (given == count and not ended):
+        if DAEMON in envelope.lane or (read == count and not ended):
             return
         was = "to its end" if ended else "and closed" if isinstance(outcome.end, Closed) else "and left open"
         message = (
-            f"was read {was} after {count} items when it was recorded, and is now left open after {given}"
+            f"was read {was} after {count} items when it was recorded, and is now left open after {read}"
         )
-        self._note_items(envelope, message, count, given)
+        self._note_items(envelope, message, count, read)
 
-    def _note_items(self, envelope: Envelope, message: str, count: int, given: int) -> None:
+    def _note_items(self, envelope: Envelope, message: str, count: int, read: int) -> None:
         # After as many items it may be a generator that ends by itself when it is closed.
-        severity: Severity | None = None if given < count else "warning"
-        field = (None, f"{count} items", f"{given} items")
+        severity: Severity | None = None if read < count else "warning"
+        field = (None, f"{count} items", f"{read} items")
         self._note_outcome(envelope, message, field, severity)
 
     def compare_call(self, call: Envelope, path: str, recorded: str, replayed: str) -> None:
@@ -225,18 +225,20 @@ class DivergenceLog:
         """Note how a crossing that ran ended otherwise than it was recorded: what is live may do so by intent."""
         if envelope.reenters or OUTCOME in rule.volatile:
             return
-        found = compare.outcome_difference(envelope.outcome, outcome, rule)
-        if found is not None:
+        difference = compare.outcome_difference(envelope.outcome, outcome, rule)
+        if difference is not None:
             severity: Severity | None = None if self._plan.is_full else "consequence"
-            self._note_outcome(envelope, f"{'ran live and ' if live else ''}{found[0]}", found[1:], severity)
+            self._note_outcome(
+                envelope, f"{'ran live and ' if live else ''}{difference[0]}", difference[1:], severity
+            )
 
-    def compare_observed(self, envelope: Envelope, given: bytes, rule: BoundaryRule) -> None:
+    def compare_observed(self, envelope: Envelope, body: bytes, rule: BoundaryRule) -> None:
         """Compare what an observed crossing gave."""
         if OUTCOME in rule.volatile or not isinstance(envelope.outcome, Returned):
             return
-        found = compare.outcome_difference(envelope.outcome, Returned(given), rule)
-        if found is not None:
-            self._note_outcome(envelope, found[0], found[1:], None)
+        difference = compare.outcome_difference(envelope.outcome, Returned(body), rule)
+        if difference is not None:
+            self._note_outcome(envelope, difference[0], difference[1:], None)
 
     def _note_outcome(
         self,
@@ -263,7 +265,7 @@ class DivergenceLog:
     def unrecorded(
         self, address: str, name: str, kind: str, lane: str, nearest: Envelope | None, *, is_tail: bool
     ) -> str:
-        """Note a crossing that has no record and can't be served; gives the message.
+        """Note a crossing that has no record and can't be served; return the message.
 
         `is_tail`: whether it only goes on with what its lane did, which for a daemon depends on when the program ends.
         """

@@ -133,7 +133,7 @@ class Log:
         return len(self._order)
 
     def served(self, envelope: Envelope) -> int:
-        """Note a crossing that goes as it was recorded; gives its place."""
+        """Note a crossing that goes as it was recorded; return its place."""
         self._order.append(envelope.seq)
         return len(self._order)
 

@@ -73,7 +73,7 @@ class Window:
         self._source: Iterator[Envelope] = iter(record)
 
     def read(self, reached: int) -> Iterable[Envelope]:
-        """Read on, where that is due, once a replay has got to a place; gives what is new."""
+        """Read on, where that is due, once a replay has got to a place; return what is new."""
         # At once: hardly any record of a test is longer.
         if self.record.is_whole and self.record.size <= SHORT and not self.last:
             self.by_seq = {envelope.seq: envelope for envelope in self._source}
@@ -107,5 +107,5 @@ class Window:
 
     def get(self, seq: int) -> Envelope:
         """Return an envelope, from the record where it was let go."""
-        found = self.by_seq.get(seq)
-        return self.record.get(seq) if found is None else found
+        envelope = self.by_seq.get(seq)
+        return self.record.get(seq) if envelope is None else envelope

@@ -40,30 +40,30 @@ class Finder:
         """Return the envelope that a crossing is the replay of; None where it was not recorded."""
         above, lane = crossing.parent, crossing.root.lane
         parent = None if above is None else parent_of(above)
-        found = self._cursor.sure(lane, parent, crossing.name, crossing.within)
-        if found is not None:
-            return found
+        envelope = self._cursor.sure(lane, parent, crossing.name, crossing.within)
+        if envelope is not None:
+            return envelope
         if lane not in self._mixed:
-            found = self._find_in_lane(crossing, arguments, parent)
+            envelope = self._find_in_lane(crossing, arguments, parent)
         else:  # how many of a name it has crossed says nothing of how many the recorded lane had
-            found = self._cursor.next_of(self._cursor.recorded_lane(lane), parent, crossing.name)
-        return found or self._find_continued(crossing, arguments, parent)
+            envelope = self._cursor.next_of(self._cursor.recorded_lane(lane), parent, crossing.name)
+        return envelope or self._find_continued(crossing, arguments, parent)
 
     def _find_continued(
         self, crossing: Crossing[Running], arguments: tuple[Any, ...], parent: int | None
     ) -> Envelope | None:
         """Find what a lane may have gone on with where the recorded program did so in a lane of its own."""
         lane, cursor = crossing.root.lane, self._cursor
-        given: bytes | None = None
-        for each in list(cursor.continuations(cursor.recorded_lane(lane), parent, crossing.name)):
-            if not each.reenters:  # what a model was asked is known with its first request
-                given = given or self._read(crossing, arguments)
-                if compare.differs(each, given, crossing.rule):
+        input_body: bytes | None = None
+        for candidate in list(cursor.continuations(cursor.recorded_lane(lane), parent, crossing.name)):
+            if not candidate.reenters:  # what a model was asked is known with its first request
+                input_body = input_body or self._read(crossing, arguments)
+                if compare.differs(candidate, input_body, crossing.rule):
                     continue
-            if not cursor.is_met(each):
+            if not cursor.is_met(candidate):
                 self._mixed.add(lane)
-                cursor.identify(lane, each.lane)
-                return each
+                cursor.identify(lane, candidate.lane)
+                return candidate
         return None
 
     def _find_in_lane(
@@ -79,23 +79,23 @@ class Finder:
         if envelope is not None and not cursor.has_likes(lane, parent, name):
             return envelope
         alike = [
-            each
-            for each in cursor.alike(lane, parent, name)
-            if each is not envelope and not cursor.is_met(each)
+            candidate
+            for candidate in cursor.alike(lane, parent, name)
+            if candidate is not envelope and not cursor.is_met(candidate)
         ]
         if not alike or (envelope is not None and envelope.reenters):
             return envelope
         # Lanes that were started alike may start in any order: the input tells them apart.
-        given = self._read(crossing, arguments)
-        if envelope is not None and not compare.differs(envelope, given, crossing.rule):
+        input_body = self._read(crossing, arguments)
+        if envelope is not None and not compare.differs(envelope, input_body, crossing.rule):
             return envelope
         # For each crossing anew, not once a lane: threads that take their work from one queue may share it out otherwise.
-        for each in alike:
-            if not compare.differs(each, given, crossing.rule):
-                cursor.identify(crossing.root.lane, each.lane)
-                return each
+        for candidate in alike:
+            if not compare.differs(candidate, input_body, crossing.rule):
+                cursor.identify(crossing.root.lane, candidate.lane)
+                return candidate
         # What a model was asked is known with its first request.
-        return envelope or next((each for each in alike if each.reenters), None)
+        return envelope or next((candidate for candidate in alike if candidate.reenters), None)
 
     def _find_lane(
         self, crossing: Crossing[Running], arguments: tuple[Any, ...], parent: int | None
@@ -106,17 +106,17 @@ class Finder:
         """
         lane, cursor = crossing.root.lane, self._cursor
         alike = cursor.alike(cursor.recorded_lane(lane), parent, crossing.name)
-        found = [each for each in alike if not cursor.is_met(each)]
-        found = found or list(cursor.beginnings(parent, crossing.name))
-        if len(found) > 1 and not found[0].reenters:
-            given = self._read(crossing, arguments)
-            found.sort(key=lambda each: compare.differs(each, given, crossing.rule))
-        if not found:
+        candidates = [candidate for candidate in alike if not cursor.is_met(candidate)]
+        candidates = candidates or list(cursor.beginnings(parent, crossing.name))
+        if len(candidates) > 1 and not candidates[0].reenters:
+            input_body = self._read(crossing, arguments)
+            candidates.sort(key=lambda candidate: compare.differs(candidate, input_body, crossing.rule))
+        if not candidates:
             return None
-        cursor.identify(lane, found[0].lane)
-        return found[0]
+        cursor.identify(lane, candidates[0].lane)
+        return candidates[0]
 
-    def exchange(self, running: Running, given: bytes, crossing: Crossing[Running], log: Log) -> None:
+    def exchange(self, running: Running, input_body: bytes, crossing: Crossing[Running], log: Log) -> None:
         """Assign to a crossing the record that was asked the same, in a lane that was started alike.
 
         Where another crossing stands for that one so far, it gets this one's.
@@ -124,15 +124,15 @@ class Finder:
         own, cursor = running.envelope, self._cursor
         assert own is not None  # noqa: S101 - it answers from it
         lane = cursor.recorded_lane(crossing.root.lane)
-        for each in cursor.alike(lane, parent_of(crossing.parent), crossing.name):
-            holder = self.unasked.get(each.seq)
-            if each is own or not each.reenters or (holder is None and cursor.is_met(each)):
+        for candidate in cursor.alike(lane, parent_of(crossing.parent), crossing.name):
+            holder = self.unasked.get(candidate.seq)
+            if candidate is own or not candidate.reenters or (holder is None and cursor.is_met(candidate)):
                 continue
-            if not compare.differs(each, given, crossing.rule):
-                running.envelope = each
-                log.replaced(running.entry, each)
-                cursor.identify(crossing.root.lane, each.lane)
-                cursor.meet(each)
+            if not compare.differs(candidate, input_body, crossing.rule):
+                running.envelope = candidate
+                log.replaced(running.entry, candidate)
+                cursor.identify(crossing.root.lane, candidate.lane)
+                cursor.meet(candidate)
                 if holder is None:
                     cursor.release(own)
                 else:

@@ -63,21 +63,21 @@ class Repeated:
         return None, codec.decode(end.value)
 
 
-def find_repeated(envelopes: Iterable[Envelope], name: str, given: bytes) -> Envelope | None:
+def find_repeated(envelopes: Iterable[Envelope], name: str, input_body: bytes) -> Envelope | None:
     """Return the last envelope of a name that was given this and can be served once more; None where there is none."""
-    found = None
-    for each in envelopes:
-        if each.name != name:
+    latest = None
+    for envelope in envelopes:
+        if envelope.name != name:
             continue
-        plain = isinstance(each.outcome, Raised) or (
-            isinstance(each.outcome, Returned) and each.outcome.argument is None
+        plain = isinstance(envelope.outcome, Raised) or (
+            isinstance(envelope.outcome, Returned) and envelope.outcome.argument is None
         )
         if (
             plain
-            and not each.reenters
-            and each.changed is None
-            and each.form in _FORMS
-            and each.input == given
+            and not envelope.reenters
+            and envelope.changed is None
+            and envelope.form in _FORMS
+            and envelope.input == input_body
         ):
-            found = each
-    return found
+            latest = envelope
+    return latest

@@ -39,12 +39,12 @@ class Running:
         """Return the exchange that answers a request: the next one of its method and path, masked as it was recorded."""
         last: int | None = None
         exchanges = () if self.envelope is None else self.envelope.exchanges
-        for index, each in enumerate(exchanges):
-            if each.method == method and exchange.path_of(each.url) == path:
+        for index, recorded in enumerate(exchanges):
+            if recorded.method == method and exchange.path_of(recorded.url) == path:
                 last = index
                 if index not in self.served:
                     self.served[index] = 1
-                    return each
+                    return recorded
         # An attempt more than was kept: attempts of one request collapse into the last.
         if last is None or not _is_failed(exchanges[last]):
             return None
@@ -55,13 +55,13 @@ class Running:
         """Return how often a request without an answer was sent when it was recorded, and now, where these differ."""
         if not self.answers or self.envelope is None:
             return None
-        for index, each in enumerate(self.envelope.exchanges):
-            sent = self.served.get(index, each.attempts)
+        for index, recorded in enumerate(self.envelope.exchanges):
+            sent = self.served.get(index, recorded.attempts)
             # One that was answered is answered at once on replay, a refusal with the word that it shan't be tried again.
-            if each.status == 0 and sent != each.attempts:
-                return each.attempts, sent
+            if recorded.status == 0 and sent != recorded.attempts:
+                return recorded.attempts, sent
         return None
 
 
-def _is_failed(each: Exchange) -> bool:
-    return each.status == 0 or each.status >= 400
+def _is_failed(recorded: Exchange) -> bool:
+    return recorded.status == 0 or recorded.status >= 400

@@ -83,25 +83,25 @@ class RunningCrossings:
             return
         running.compared = True
         state, envelope = self._state, running.envelope
-        given = raw = request_input(wire)
-        if envelope is None or given != envelope.input:
-            given = state.inputs.masked(crossing, raw)
-            given = shaped_input(given, crossing.rule, from_wire=True)
+        input_body = raw = request_input(wire)
+        if envelope is None or input_body != envelope.input:
+            input_body = state.inputs.masked(crossing, raw)
+            input_body = shaped_input(input_body, crossing.rule, from_wire=True)
         if envelope is not None and MASKED in envelope.meta:
             state.divergence_log.compare_masked(
-                envelope, state.inputs, (raw, given), crossing.rule, from_wire=True
+                envelope, state.inputs, (raw, input_body), crossing.rule, from_wire=True
             )
         if envelope is None or not envelope.reenters:
-            running.entry.input = given
+            running.entry.input = input_body
             return
         with state.schedule.lock:
             self._finder.unasked.pop(envelope.seq, None)
-            if compare.differs(envelope, given, crossing.rule):
-                self._finder.exchange(running, given, crossing, state.log)
+            if compare.differs(envelope, input_body, crossing.rule):
+                self._finder.exchange(running, input_body, crossing, state.log)
                 envelope = running.envelope or envelope
-        if given != envelope.input:
-            running.entry.input = given
-        state.divergence_log.compare_input(envelope, given, crossing.rule)
+        if input_body != envelope.input:
+            running.entry.input = input_body
+        state.divergence_log.compare_input(envelope, input_body, crossing.rule)
 
     def compare_outcome(self, running: Running, crossing: Crossing[Running]) -> None:
         """Compare how a crossing ended; a child process reports it to the first one, too."""

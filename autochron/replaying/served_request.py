@@ -69,24 +69,24 @@ class ServedRequest:
 
     def _answer(self, wire: exchange.Wire) -> tuple[BaseException | None, Any]:
         try:
-            return self._found(wire)
+            return self._response(wire)
         finally:
             if self._crossing.point.transport:  # the request is all that there is of the crossing
                 self._runs.end(self._crossing)
 
-    def _found(self, wire: exchange.Wire) -> tuple[BaseException | None, Any]:
+    def _response(self, wire: exchange.Wire) -> tuple[BaseException | None, Any]:
         envelope = self._envelope
         path = self._state.inputs.path_of(wire)
-        found = self._running.next(wire.method, path)
-        if found is None:
+        answer = self._running.next(wire.method, path)
+        if answer is None:
             message = f"{envelope.address} sends {wire.method} {path}, which was not recorded"
             self._state.divergence_log.note("extra", envelope.address, message, envelope=envelope)
             return DivergenceError(message), None
         try:
             door = self._point.transport
-            if found.status == 0 and found.error is not None:
-                return door.ended(found, self._point.parameters, self._arguments), None
-            return None, door.rebuilt(found, self._point.parameters, self._arguments)
+            if answer.status == 0 and answer.error is not None:
+                return door.ended(answer, self._point.parameters, self._arguments), None
+            return None, door.rebuilt(answer, self._point.parameters, self._arguments)
         except AutochronError as error:
             self._state.not_rebuilt(envelope, error)
             return error, None

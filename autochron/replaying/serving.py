@@ -361,10 +361,10 @@ class ServedCrossing(Struct, eq=False):
     def _with_arguments(self, body: bytes) -> Any:
         """Return what was recorded, with the caller's own objects where arguments stood in it."""
         aliases = self._facts("aliases")
-        found = codec.decode_without(body, [path for path, _ in aliases])
+        value = codec.decode_without(body, [path for path, _ in aliases])
         for path, name in aliases:
-            found = _with(found, path, self._argument(name))
-        return found
+            value = _with(value, path, self._argument(name))
+        return value
 
     def read_further(self, recorded: str) -> DivergenceError:
         """Return the error for reading what is not on record, having noted it."""

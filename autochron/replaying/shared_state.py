@@ -17,7 +17,7 @@ class States:
     """Knows which recorded crossings run because a later live one is of the same state.
 
     Attributes:
-        state_of: gives the `state` of the rule that a recorded crossing is of; asked late, since a rule is known to fit
+        state_of: returns the `state` of the rule that a recorded crossing is of; asked late, since a rule is known to fit
             with the import of what it fits.
     """
 

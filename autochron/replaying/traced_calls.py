@@ -96,16 +96,16 @@ class TracedCall:
         """Note the first difference in what it is given; the body of a request is compared when the call has ended."""
         request = self._request
         parameter = None if request is None else request.parameter
-        given = call_input(self._point, self._arguments, request)
+        input_body = call_input(self._point, self._arguments, request)
         if not self._calls.typed:
-            given = without_types(given)
-        given, _ = masked_call_input(self._redactor, given, parameter)
+            input_body = without_types(input_body)
+        input_body, _ = masked_call_input(self._redactor, input_body, parameter)
         recorded = call.input
         if request is not None:
             recorded = drop_paths(recorded, (f"{request.parameter}.body",))
-        found = None if given == recorded else first_difference(recorded, given)
-        if found is not None:
-            self._calls.tell(call, *found)
+        difference = None if input_body == recorded else first_difference(recorded, input_body)
+        if difference is not None:
+            self._calls.tell(call, *difference)
         elif request is not None:
             self._recorded = call
 
@@ -118,9 +118,9 @@ class TracedCall:
         # A call that ends before it has read the body was given it all the same.
         if before is None or now is None or before == now:
             return
-        found = first_difference(encode(before), encode(now))
-        if found is not None:
-            path, was, is_now = found
+        difference = first_difference(encode(before), encode(now))
+        if difference is not None:
+            path, was, is_now = difference
             where = f"{request.parameter}.body" + ("" if path == "(value)" else f".{path}")
             self._calls.tell(call, where, was, is_now)
 

@@ -57,10 +57,10 @@ class Unrecorded:
             around = _live_around(crossing)
             if around is None:
                 raise self._refuse(crossing)
-            given = state.inputs.input(crossing, arguments)
-            known = find_repeated(self._before_live(around.record), crossing.name, given)
+            input_body = state.inputs.input(crossing, arguments)
+            known = find_repeated(self._before_live(around.record), crossing.name, input_body)
             if known is not None:
-                return self._repeat(crossing, given, known, around)
+                return self._repeat(crossing, input_body, known, around)
         lane = state.cursor.recorded_lane(crossing.root.lane)
         state.consequences.happened_anew(lane, state.cursor.latest(lane), state.cursor.latest_around(lane))
         running = self._runs.begin(crossing, "live", None, self._next_address(crossing.name))
@@ -86,21 +86,23 @@ class Unrecorded:
         """Yield what was recorded before a live crossing, and after the live one before it: what that did is not in it."""
         record, plan = self._state.record, self._state.plan
         last = record.size + 1 if running.envelope is None else running.envelope.seq
-        found: list[Envelope] = []
-        for each in record:
-            if each.seq >= last:
+        earlier: list[Envelope] = []
+        for envelope in record:
+            if envelope.seq >= last:
                 break
-            if plan.is_live(each):
-                found.clear()
+            if plan.is_live(envelope):
+                earlier.clear()
             else:
-                found.append(each)
-        yield from found
+                earlier.append(envelope)
+        yield from earlier
 
-    def _repeat(self, crossing: Crossing[Running], given: bytes, known: Envelope, around: Any) -> Serving:
+    def _repeat(
+        self, crossing: Crossing[Running], input_body: bytes, known: Envelope, around: Any
+    ) -> Serving:
         """Serve what another crossing of the name and input gave."""
         entry = self._state.log.begin(crossing, "served", None, self._next_address(crossing.name))
         entry.parent = place_of(crossing.parent)
-        entry.input = given
+        entry.input = input_body
         entry.outcome = known.outcome
         self._state.divergence_log.repeated(entry.full_address, around.record.entry.full_address, known)
         return Repeated(known)
@@ -136,13 +138,13 @@ class Unrecorded:
 
     def _goes_on(self, lane: str, name: str) -> bool:
         """Return whether all of a recorded lane was met, and something of a name among it."""
-        found = [each for each in self._state.record if each.lane == lane]
-        return all(self._state.cursor.is_met(each) for each in found) and any(
-            each.name == name for each in found
+        envelopes = [envelope for envelope in self._state.record if envelope.lane == lane]
+        return all(self._state.cursor.is_met(envelope) for envelope in envelopes) and any(
+            envelope.name == name for envelope in envelopes
         )
 
     def _refuse(self, crossing: Crossing[Running]) -> BaseException:
-        """Note one that can't be served; give what is raised in its place."""
+        """Note one that can't be served; return what is raised in its place."""
         nearest = self._state.cursor.nearest(crossing.name)
         lane = crossing.root.lane
         is_tail = DAEMON in lane and self._goes_on(self._state.cursor.recorded_lane(lane), crossing.name)
