@@ -9,11 +9,15 @@ from autochron.model import (
     Child,
     ChildEnd,
     Crossed,
+    Divergence,
     Envelope,
     Exchange,
+    Finding,
     Footer,
     Form,
     Header,
+    Replayed,
+    ReplaySummary,
     Trace,
     TraceSummary,
 )
@@ -171,6 +175,56 @@ class OpenCrossing(Token, Protocol):
 
     def ended(self, value: Any) -> Any:
         """Note that what was handed out came to its end; what this gives is what the consumer gets."""
+
+
+class Replayer(Protocol):
+    """One replay in this process, to those who run it and want to know what it came to: impact, mutation and the commands.
+
+    Attributes:
+        before_exec: what is done before the process is replaced.
+    """
+
+    before_exec: Callable[[], None] | None
+
+    @property
+    def record(self) -> Record:
+        """The trace that is served."""
+
+    def begin(self) -> None:
+        """Begin to serve."""
+
+    def watch(self) -> None:
+        """Look for calls that escape the record."""
+
+    def leave(self) -> None:
+        """Report, in a process that the program has forked, that it has come to its end."""
+
+    def finish(self, *, whole: bool = True) -> Sequence[Divergence]:
+        """Stop serving and return the divergences; `whole` says whether the program came to its end."""
+
+    def put_away(self) -> None:
+        """Remove what was laid out for a replay that does not take place in this process."""
+
+    def replayed(self) -> Iterator[Replayed]:
+        """Yield the crossings so far, in order of start."""
+
+    def divergences(self) -> Sequence[Divergence]:
+        """Return where replay and record disagree so far."""
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return the calls that escaped the record so far; none where nobody looks for them."""
+
+    def summary(self, status: int) -> ReplaySummary:
+        """Return what the replay came to; `status` is the program's exit status."""
+
+    def pause(self) -> None:
+        """Hear of no process until a fork goes on in the place of this one."""
+
+    def take_over(self) -> None:
+        """Go on in a fork in the place of the process that paused."""
+
+    def clear(self) -> None:
+        """Remove what such a fork has left that could not."""
 
 
 class LiveObserver(Protocol[C_contra]):

@@ -12,9 +12,9 @@ from autochron.errors import UsageError
 from autochron.model import Divergence, ReplaySummary
 from autochron.program.replay import Wanted, run_replayed
 from autochron.program.run import Options
-from autochron.session.replaying import SHORT, Replaying
 
 if TYPE_CHECKING:
+    from autochron.ports import Replayer
     from autochron.report.tree import Drawing
 
 HELP = """\
@@ -67,16 +67,18 @@ def replay(arguments: list[str]) -> int:
     quiet = bool(parsed.flags & {"--quiet", "-q"})
     as_json = "--json" in parsed.flags
 
-    def report(summary: ReplaySummary, replaying: Replaying) -> None:
+    def report(summary: ReplaySummary, replayer: Replayer) -> None:
         from autochron.report.replay import write_replay  # lazy: after the program
 
         def draw(divergences: Sequence[Divergence]) -> Drawing:
-            from autochron.report.tree import draw_replay  # lazy: only where there is something to see
+            from autochron.report.tree import (  # lazy: only where there is something to see
+                DRAWN_WHOLE,
+                draw_replay,
+            )
 
-            record = replaying.record
-            replayed = (each for each, _ in replaying.director.each_replayed())
-            recorded = record if record.size <= SHORT else ()
-            return draw_replay(replayed, divergences, recorded, get=record.get)
+            record = replayer.record
+            recorded = record if record.size <= DRAWN_WHOLE else ()
+            return draw_replay(replayer.replayed(), divergences, recorded, get=record.get)
 
         write_replay(summary, sys.stderr, quiet=quiet, as_json=as_json, draw=draw)
 

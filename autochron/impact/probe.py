@@ -32,7 +32,7 @@ from autochron.workers.silence import silence
 if TYPE_CHECKING:
     from autochron.instrument.activation import Activation
     from autochron.model import Command
-    from autochron.ports import Record
+    from autochron.ports import Record, Replayer
 
 _LENGTH = struct.Struct(">Q")
 
@@ -151,7 +151,7 @@ class Probe:
             ordering.begin()
             activation.load_instead(self.sources.code, self.folder)
         program = Program(self._command)
-        replaying = Replaying(activation, self._record, _Telling(), FULL)
+        replayer: Replayer = Replaying(activation, self._record, _Telling(), FULL)
         capture = Capture()
         footer = self._record.footer
         own = unpatched.getpid()
@@ -163,24 +163,25 @@ class Probe:
             done.append(True)
             capture.stop()
             ordered = NOTHING if self.sources is None else ordering.told(self.sources.keys)
-            send(_outcome(replaying, values, capture, before, status, uncaught)._replace(ordered=ordered))
+            outcome = _outcome(replayer, self.owns, values, capture, before, status, uncaught)
+            send(outcome._replace(ordered=ordered))
 
         def cut_short(status: int | None) -> None:
             if unpatched.getpid() != own:
-                replaying.leave()
+                replayer.leave()
                 return
             finish(status)
             unpatched.immediate_exit(0)
 
         exit_hooks.guard(cut_short)
-        replaying.before_exec = lambda: cut_short(None)
+        replayer.before_exec = lambda: cut_short(None)
         capture.serve_recorded(footer)
         capture.start()
-        replaying.begin()
-        replaying.watch()
+        replayer.begin()
+        replayer.watch()
         status = program.run(weave_into(activation, program))  # type: ignore[arg-type]
         if unpatched.getpid() != own:  # a process that the program has forked
-            replaying.leave()
+            replayer.leave()
             end_process(status)
             unpatched.immediate_exit(status & 255)
         threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
@@ -190,16 +191,16 @@ class Probe:
 
 
 def _outcome(
-    replaying: Replaying,
+    replayer: Replayer,
+    owns: Callable[[str], bool],
     values: Perturbing,
     capture: Capture,
     before: set[str],
     status: int | None,
     uncaught: str | None,
 ) -> Outcome:
-    findings = () if replaying.watching is None else replaying.watching.findings()
-    replaying.finish()
-    owns = replaying.activation.project.owns
+    findings = replayer.findings()
+    replayer.finish()
     files = {
         name: file
         for name, module in list(sys.modules.items())
@@ -208,12 +209,12 @@ def _outcome(
     new = [name for name in sys.modules if name not in before and name not in files and name != "__main__"]
     met = [
         Met(each.envelope.lane, each.envelope.address, each.envelope.input)
-        for each, _ in replaying.director.replayed()
+        for each in replayer.replayed()
         if each.envelope.kind != "ambient"
     ]
     faults = [
         f"{each.message} ({each.kind})"
-        for each in replaying.director.divergences
+        for each in replayer.divergences()
         if each.severity == "error" and each.kind not in _EXPECTED
     ]
     return Outcome(

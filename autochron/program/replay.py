@@ -37,7 +37,7 @@ from autochron.stdio.capture import Capture
 from autochron.store import open_store
 
 if TYPE_CHECKING:
-    from autochron.ports import Record
+    from autochron.ports import Record, Replayer
     from autochron.program.replayed_output import Writers
     from autochron.replaying.plan import ReplayPlan, Selector
     from autochron.stdio.transcript import Said
@@ -57,7 +57,7 @@ class Wanted(NamedTuple):
 
 NOTHING_LIVE = Wanted()
 
-ReportReplay: TypeAlias = Callable[[ReplaySummary, Replaying], None]
+ReportReplay: TypeAlias = "Callable[[ReplaySummary, Replayer], None]"
 
 
 def load_record(options: Options, reference: str) -> tuple[Record, Rules]:

@@ -58,10 +58,10 @@ def play_of(asked: Asked, mode: str, item: pytest.Item) -> Play:
         )
     if mode == "rewrite" or (mode == "record" and not exists):
         activate(rules)
-        return Recorder(asked, rules)
+        return RecordedTest(asked, rules)
     # With what is swapped, so that the block finds it woven: to weave anew takes longer than most tests.
     activate(with_swaps(rules, swaps_for(asked.swap, rules)) if asked.swap else rules)
-    return Replayer(asked, rules)
+    return ReplayedTest(asked, rules)
 
 
 def _rules_of(asked: Asked, item: pytest.Item) -> Rules | str | os.PathLike[str] | None:
@@ -120,7 +120,7 @@ class Play(ABC):
         """End after a test that raised an error."""
 
 
-class Replayer(Play):
+class ReplayedTest(Play):
     """A test that a trace is served to."""
 
     face: replay
@@ -184,7 +184,7 @@ class Replayer(Play):
                 self.lines.append((each.severity, each.message))
 
 
-class Recorder(Play):
+class RecordedTest(Play):
     """A test that is recorded, into a store of its own until it has passed."""
 
     face: Recorded

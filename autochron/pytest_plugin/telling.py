@@ -8,7 +8,7 @@ from pprint import pformat
 from typing import TYPE_CHECKING, Any
 
 from autochron.json_differences import differences_between
-from autochron.pytest_plugin.plays import Recorder
+from autochron.pytest_plugin.plays import RecordedTest
 from autochron.report.tree import draw_trace
 from autochron.session.replay_context import replay
 from autochron.session.replayed_view import Sequenced
@@ -25,7 +25,7 @@ _WIDTH = 100
 def section_of(play: Play) -> str:
     """Draw what crossed in a test, with what was live and what differed."""
     face, asked = play.face, play.asked
-    if isinstance(play, Recorder):
+    if isinstance(play, RecordedTest):
         head = [text for _, text in play.lines]
         return "\n".join([*head, *(_drawn(play) if play.face.has_begun else ())])
     if not face.has_begun:

@@ -116,9 +116,8 @@ class Recorder:
     def returned(self, crossing: Crossing[Draft], value: Any) -> Any:
         """Note the outcome."""
         draft = crossing.record
-        if (
-            draft is None or crossing.seq not in self._open
-        ):  # it could not be noted when it began, or the recording is over
+        # None where it could not be noted when it began; not open where the recording is over.
+        if draft is None or crossing.seq not in self._open:
             return value
         draft.ended = _now()
         try:
@@ -326,8 +325,6 @@ class Recorder:
             draft.ended = _now()
             self._close_one(crossing)
             self._submit(drafts.Begun(crossing))
-
-    # --- HTTP ------------------------------------------------------------------------------------------------------
 
     def transport(self, current: Any, point: Any, arguments: tuple[Any, ...]) -> Any:
         """Begin one request of an HTTP client; None where no model crossing is open around it."""

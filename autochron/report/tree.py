@@ -27,6 +27,9 @@ from autochron.report.text import WIDTH, Page, plural
 LINES = 40
 """Lines of a tree in an exception or a section of a test's report."""
 
+DRAWN_WHOLE = 20_000
+"""Crossings of a record up to which what did not happen is drawn in its place."""
+
 _SHOWN = 300
 """Lines of a tree on a page."""
 

@@ -23,7 +23,7 @@ from autochron.reproduction.snapshot_places import snapshot_places
 from autochron.session.incident_judge import IncidentJudge, ReplayedBlock
 from autochron.session.record_context import refuse_second, refuse_unwoven, rules_for, store_for
 from autochron.session.replayed_view import Called, Crossings, ReplayedCrossing, crossing_at, gathered
-from autochron.session.replaying import SHORT, Replaying
+from autochron.session.replaying import Replaying
 from autochron.store import open_store
 from autochron.store.whole import WholeRecord
 from autochron.weaving import gate
@@ -239,10 +239,10 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         Args:
             limit: lines; what matters is kept.
         """
-        from autochron.report.tree import draw_replay  # lazy: only for who looks
+        from autochron.report.tree import DRAWN_WHOLE, draw_replay  # lazy: only for who looks
 
         replayed = [each.replayed for each in self.crossings]
-        recorded = self.record if self.record.size <= SHORT else ()
+        recorded = self.record if self.record.size <= DRAWN_WHOLE else ()
         return draw_replay(replayed, self.divergences, recorded).lines(limit)
 
     def run(self, *command: str, timeout: float | None = None) -> Rerun:

@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from autochron.weaving.gate import Point
 
 
-SHORT = 20_000
-"""Crossings of a record up to which what did not happen is drawn in its place."""
-
 MAIN_MODULES = frozenset({"__main__", "__mp_main__"})
 """What the program's own file is called while it runs, and under another name in a test."""
 

@@ -35,7 +35,9 @@ from autochron.workers.silence import flush
 if TYPE_CHECKING:
     from types import CodeType, FrameType, FunctionType
 
-    from autochron.session.replaying import Replaying
+    from autochron.instrument.swap import Swap
+    from autochron.ports import Replayer
+    from autochron.project import Project
 
 _AGE = 500_000_000
 """Nanoseconds that a process may stand at the cut."""
@@ -50,7 +52,7 @@ class LostError(Exception):
     """The process at the cut has ended, or says nothing any more."""
 
 
-class Stand:
+class CheckpointProcess:
     """The process at the cut, to the server."""
 
     def __init__(self, run: Callable[[int, int], None], limits: Limits) -> None:
@@ -109,7 +111,7 @@ class Stand:
         kill_child(self._process, with_group=False)
 
 
-class Cut:
+class ForkPoint:
     """The cut, in the process that stands there."""
 
     def __init__(
@@ -127,7 +129,7 @@ class Cut:
         self._targets = {id(each.__code__) for each in functions}
         self._before: dict[int, tuple[Any, ...]] = {}
         self._isolation: Isolation | None = None
-        self._session: Replaying | None = None
+        self._replayer: Replayer | None = None
         self._changed = ""
         """What makes a fork less than a whole run."""
         self._drawn: Any = None
@@ -141,10 +143,10 @@ class Cut:
         """Whether this is a trial that has gone on from the cut."""
         return self._fork is not None
 
-    def watch(self, session: Replaying) -> None:
+    def watch(self, replayer: Replayer, project: Project, swaps: Iterable[Swap]) -> None:
         """Stop with the first call of what is swapped in; the test's function is about to be called."""
-        self._session = session
-        self._isolation = Isolation(("network", "subprocess", "files"), session.activation.project)
+        self._replayer = replayer
+        self._isolation = Isolation(("network", "subprocess", "files"), project)
         events = self._isolation.events
 
         def hear(event: str, arguments: tuple[Any, ...]) -> None:
@@ -158,7 +160,7 @@ class Cut:
         if sys.getprofile() is not None:
             self._changed = "a profiler"
         sys.setprofile(self._see)
-        for swap in session.swaps:
+        for swap in swaps:
             swap.before_call = self._stop
 
     def _see(self, frame: FrameType, event: str, _argument: Any) -> None:
@@ -188,38 +190,38 @@ class Cut:
         )
 
     def _stop(self) -> None:
-        """Stand here, and let a fork go on for each trial."""
-        if self._session is None:
+        """CheckpointProcess here, and let a fork go on for each trial."""
+        if self._replayer is None:
             return
-        session, self._session = self._session, None
+        replayer, self._replayer = self._replayer, None
         if sys.getprofile() != self._see:
             self._changed = "another profiler"
         sys.setprofile(None)
         is_whole = self._is_whole()
         self._isolation = None
         if not is_whole:
-            session.put_away()
+            replayer.put_away()
             unpatched.immediate_exit(0)
         random: Any = sys.modules.get("random")
         drawn = random.getstate() if random is not None else None
         drawn = None if drawn == self._drawn else drawn
-        session.pause()
+        replayer.pause()
         self._lift = at_rest(self._limits)
         os.write(self._replies, b"\n")
         with open(self._jobs, "rb", closefd=False) as jobs:
             for line in jobs:
                 job = msgspec.json.decode(line, type=Job)
                 codes = self._codes(job)
-                reply = codes if isinstance(codes, Reply) else self._tried(job, codes, session)
+                reply = codes if isinstance(codes, Reply) else self._tried(job, codes, replayer)
                 if reply is None:
                     if drawn is not None:
                         random.setstate(drawn)  # Python seeds it anew in a fork
-                    session.take_over()
+                    replayer.take_over()
                     return
                 os.write(self._replies, msgspec.json.encode(reply) + b"\n")
         unpatched.immediate_exit(0)
 
-    def _tried(self, job: Job, codes: Codes, session: Replaying) -> Reply | None:
+    def _tried(self, job: Job, codes: Codes, replayer: Replayer) -> Reply | None:
         """Have a fork go on, and say how it ended; None in the fork."""
         began = unpatched.perf_counter_ns()
         with paused():  # a fork that is ours, and no process of the program's
@@ -229,7 +231,7 @@ class Cut:
             for function, code in codes:
                 function.__code__ = code
             return None
-        session.clear()  # before the next one makes it
+        replayer.clear()  # before the next one makes it
         return reply_of(job, came, self._limits, began)
 
     def said(self, reply: Callable[[Job], Reply]) -> NoReturn:

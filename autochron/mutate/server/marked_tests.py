@@ -9,7 +9,7 @@ import pytest
 from autochron._runtime.unpatched import os
 from autochron.pytest_plugin import MARKER, PREPARED
 from autochron.pytest_plugin.marks import asked_of
-from autochron.pytest_plugin.plays import Replayer, play_of
+from autochron.pytest_plugin.plays import ReplayedTest, play_of
 
 
 def mark(item: pytest.Item, **options: Any) -> None:
@@ -22,18 +22,18 @@ def mark(item: pytest.Item, **options: Any) -> None:
     item.add_marker(marked(*marker.args, **(dict(marker.kwargs) | options)), append=False)
 
 
-def replayer_of(item: pytest.Item) -> Replayer:
+def replayer_of(item: pytest.Item) -> ReplayedTest:
     """Weave for a test, as it will before it runs."""
     marker = item.get_closest_marker(MARKER)
     assert marker is not None  # noqa: S101 - others are not collected
     several = getattr(item, "callspec", None)
     trace = several.params.get("_autochron_trace") if several is not None else None
     play = play_of(asked_of(marker, item, trace), "replay", item)
-    assert isinstance(play, Replayer)  # noqa: S101 - it is what the mode gives
+    assert isinstance(play, ReplayedTest)  # noqa: S101 - it is what the mode gives
     return play
 
 
-def swaps_of(play: Replayer) -> dict[str, str]:
+def swaps_of(play: ReplayedTest) -> dict[str, str]:
     """Return what a test swaps by name, with whole paths."""
 
     def whole(name: str) -> str:

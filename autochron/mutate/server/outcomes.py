@@ -13,19 +13,19 @@ from autochron.model import Abandoned, Closed, Envelope, Raised, Returned, Strea
 from autochron.mutate.protocol import LiveOutcome
 
 if TYPE_CHECKING:
-    from autochron.pytest_plugin.plays import Replayer
+    from autochron.pytest_plugin.plays import ReplayedTest
 
 _NOT_COMPARED = frozenset({"model", "ambient"})
 
 
-def given_by(play: Replayer, where: str) -> Iterator[LiveOutcome]:
+def given_by(play: ReplayedTest, where: str) -> Iterator[LiveOutcome]:
     """Yield what the live crossings of a replay gave, in order of start; `where` is put behind each address."""
     for each in play.face.crossings:
         if each.live and each.kind not in _NOT_COMPARED:
             yield LiveOutcome(each.address + where, shown(each.replayed.envelope))
 
 
-def recorded_of(play: Replayer, where: str) -> Iterator[LiveOutcome]:
+def recorded_of(play: ReplayedTest, where: str) -> Iterator[LiveOutcome]:
     """Yield what the crossings gave that are live here, when they were recorded."""
     record, plan = play.face.planned()
     for each in record:

@@ -13,7 +13,7 @@ from autochron.redaction.redactor import Redactor
 
 if TYPE_CHECKING:
     from autochron.mutate.protocol import Asked
-    from autochron.pytest_plugin.plays import Replayer
+    from autochron.pytest_plugin.plays import ReplayedTest
 
 
 def imported(work: Callable[[], object], before: set[str]) -> dict[str, str]:
@@ -40,7 +40,7 @@ def preload(modules: Iterable[str], folder: str) -> None:
             importlib.import_module(name)
 
 
-def warm(play: Replayer) -> None:
+def warm(play: ReplayedTest) -> None:
     """Have read and compiled what masks inputs: each trial gives its model something else than was recorded."""
     record, _ = play.face.planned()
     redactor = Redactor()

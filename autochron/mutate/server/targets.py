@@ -19,13 +19,13 @@ from autochron.mutate.model import Target
 from autochron.mutate.protocol import Asked, Job, Reply
 from autochron.mutate.server.checkpoint import Codes
 from autochron.mutate.server.endings import first_line
-from autochron.pytest_plugin.plays import Replayer
+from autochron.pytest_plugin.plays import ReplayedTest
 from autochron.rules.nearest import hint
 from autochron.weaving.heap import every_function
 from autochron.weaving.replacing import woven_like
 
 
-def targets_of(asked: Asked, plays: Sequence[Replayer]) -> tuple[Target, ...]:
+def targets_of(asked: Asked, plays: Sequence[ReplayedTest]) -> tuple[Target, ...]:
     """Return what is mutated: what is asked for, else what the tests swap in, else the live tools of the record."""
     if asked.targets:
         return asked.targets

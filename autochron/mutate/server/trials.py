@@ -18,7 +18,7 @@ from autochron.instrument.swap import Swap
 from autochron.isolation.tls import trust_nobody
 from autochron.mutate.model import Kind, Target
 from autochron.mutate.protocol import Asked, Job, Ready, Reply, digest_of
-from autochron.mutate.server.checkpoint import Codes, Cut, LostError, Stand
+from autochron.mutate.server.checkpoint import CheckpointProcess, Codes, ForkPoint, LostError
 from autochron.mutate.server.edge_inputs import Widening, longest, widened
 from autochron.mutate.server.endings import ended_as, first_line, kind_of, settled
 from autochron.mutate.server.marked_tests import mark, replayer_of, swaps_of
@@ -28,7 +28,7 @@ from autochron.mutate.server.preload import file_of, imported, preload, warm, wo
 from autochron.mutate.server.targets import TargetFunctions, targets_of
 from autochron.pytest_plugin import MARKER, PLAY, PREPARED
 from autochron.pytest_plugin.marks import EXAMPLE
-from autochron.pytest_plugin.plays import Replayer
+from autochron.pytest_plugin.plays import ReplayedTest
 from autochron.workers.fork import forked
 from autochron.workers.limits import Limits, has_grown
 
@@ -45,7 +45,7 @@ class Trials:
         self._writing = writing
         self._fault = ""
         self._items: list[pytest.Item] = []
-        self._plays: list[Replayer] = []
+        self._plays: list[ReplayedTest] = []
         self._swaps: dict[str, str] = {}
         self._functions = TargetFunctions(asked.folder)
         self._runner = PhaseRunner(())
@@ -54,8 +54,8 @@ class Trials:
         self._is_served = False
         self._cuts = False
         """Whether trials go on from the cut."""
-        self._stand: Stand | None = None
-        self._cut: Cut | None = None
+        self._stand: CheckpointProcess | None = None
+        self._cut: ForkPoint | None = None
         """In the process that runs up to the cut, and in its trials."""
         self._loaded: dict[str, str] = {}
         """The modules that a trial has imported, with their files."""
@@ -120,9 +120,10 @@ class Trials:
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
         """Have the run that is made up to the cut stop there, and a trial that goes on from there end with the test."""
         play = pyfuncitem.stash.get(PLAY, None)
-        if self._cut is None or not isinstance(play, Replayer):
+        if self._cut is None or not isinstance(play, ReplayedTest):
             return (yield)
-        self._cut.watch(play.face.session)
+        session = play.face.session
+        self._cut.watch(session, session.activation.project, session.swaps)
         result: Any = None
         raised: BaseException | None = None
         try:
@@ -291,7 +292,7 @@ class Trials:
             self._stand = None
         try:
             if self._stand is None:
-                self._stand = Stand(self._run_to_cut, self._limits)
+                self._stand = CheckpointProcess(self._run_to_cut, self._limits)
         except LostError:
             self._cuts = False
             return None
@@ -300,7 +301,7 @@ class Trials:
     def _run_to_cut(self, jobs: int, replies: int) -> None:
         """Run the test in the process that will stand at the cut; it comes back only where it did not come there."""
         functions = self._functions
-        self._cut = Cut(jobs, replies, self._limits, functions.codes, functions.all())
+        self._cut = ForkPoint(jobs, replies, self._limits, functions.codes, functions.all())
         self._runner.run()
 
     def _cuts_alike(self, first: Reply) -> bool:
@@ -308,7 +309,7 @@ class Trials:
         if not self._runner.is_set_up or not all(play.face.is_swapping for play in self._plays):
             return False
         try:
-            self._stand = Stand(self._run_to_cut, self._limits)
+            self._stand = CheckpointProcess(self._run_to_cut, self._limits)
             fix = Job(id=first.id, variant=first.variant)
             reply = msgspec.json.decode(self._stand.ask(msgspec.json.encode(fix) + b"\n"), type=Reply)
         except LostError:
@@ -335,7 +336,7 @@ class Trials:
     def _reply(self, job: Job, kind: Kind, said: str) -> Reply:
         """Say how the tests ended, and what crossed in them."""
         found = [(self._where(each), each.stash.get(PLAY, None)) for each in self._items]
-        plays = [(where, play) for where, play in found if isinstance(play, Replayer)]
+        plays = [(where, play) for where, play in found if isinstance(play, ReplayedTest)]
         return Reply(
             id=job.id,
             variant=job.variant,

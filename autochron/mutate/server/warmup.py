@@ -15,7 +15,7 @@ from autochron.instrument.activation import deactivate
 from autochron.mutate.protocol import Reply
 from autochron.mutate.server.outcomes import given_by
 from autochron.pytest_plugin.marks import Asked
-from autochron.pytest_plugin.plays import Replayer
+from autochron.pytest_plugin.plays import ReplayedTest
 from autochron.session.record_context import record, rules_for
 
 _TIMES = 24
@@ -94,7 +94,7 @@ def _replay_often(file: str) -> None:
     for live in (["pay[1]", "model[2]"], ["pay[1]"], []) * (_TIMES // 3):
         swap = {f"{_NAME}:pay": f"{_NAME}:pay_less"} if live else None
         asked = Asked(trace=trace, shown="rehearsal", is_file=False, live=live, swap=swap, inputs="warn")
-        play = Replayer(asked, rules)
+        play = ReplayedTest(asked, rules)
         play.face.prepare()
         play.begin()
         try:
