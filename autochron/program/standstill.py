@@ -30,6 +30,7 @@ from typing import Any, Final
 from msgspec.json import decode
 
 from autochron._runtime import unpatched
+from autochron._runtime.frame_locals import locals_of
 from autochron._runtime.unpatched import program_os
 from autochron.model import Envelope
 from autochron.replaying.director import Director
@@ -208,7 +209,7 @@ def _waits_for_ever(frame: FrameType) -> bool:
         return True
     if place not in _TIMED:
         return False
-    variables = frame.f_locals
+    variables = locals_of(frame)
     limit = variables.get("timeout")
     if limit is not None and 0 <= limit < _FOR_EVER:
         return False
