@@ -1,6 +1,7 @@
 # Every target works first in a fresh clone: it makes .venv as needed. PYTHON= names the interpreter (3.11, 3.12 or 3.13).
 PY := .venv/bin/python
-PYTEST_ARGS ?= -n auto
+# Each worker takes a run of neighbours, which share fixtures, and one that has done takes over from the others.
+PYTEST_ARGS ?= -n auto --dist worksteal
 
 .PHONY: test demo check bench lock clean venv
 

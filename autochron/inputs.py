@@ -19,7 +19,7 @@ from autochron.model import BoundaryRule
 from autochron.redaction.json_paths import drop_paths, keep_paths, redact_paths
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.http.asgi import Incoming
     from autochron.redaction.redactor import Redactor
     from autochron.weaving.gate import Point
@@ -47,7 +47,7 @@ class Inputs:
 
     __slots__ = ("_growing", "caught", "changing", "deferred", "globals", "large", "read", "whole")
 
-    def __init__(self, crossing: Crossing) -> None:
+    def __init__(self, crossing: Crossing[Any]) -> None:
         point, rule = crossing.point, crossing.rule
         caught = point.variadic[1]
         self._growing: dict[str, Growing] = {}
@@ -56,7 +56,7 @@ class Inputs:
         self.large = False
         self.caught = -1 if caught is None else point.parameters.index(caught)
         self.deferred = (
-            point.transport
+            point.transport is not None
             or rule.codec == "http"
             or (rule.codec == "auto" and rule.pack is not None and rule.kind == "model")
         )
@@ -128,7 +128,7 @@ def with_request_body(body: bytes, parameter: str, content: bytes) -> bytes:
     return encode({**fields, parameter: {**request, "body": Raw(content)}}, order="sorted")
 
 
-def inputs_of(crossing: Crossing) -> Inputs:
+def inputs_of(crossing: Crossing[Any]) -> Inputs:
     """Return how a crossing's input is read: decided once for a rule at a definition."""
     boundary = crossing.boundary
     inputs: Inputs | None = boundary.inputs

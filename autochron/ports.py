@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, Protocol, Self, TypeVar
 
-from autochron.model import Child, ChildEnd, Crossed, Envelope, Footer, Header, Trace, TraceSummary
+from autochron.model import (
+    Child,
+    ChildEnd,
+    Crossed,
+    Envelope,
+    Exchange,
+    Footer,
+    Form,
+    Header,
+    Trace,
+    TraceSummary,
+)
+
+P_contra = TypeVar("P_contra", contravariant=True)
+"""A woven definition."""
+
+C_contra = TypeVar("C_contra", contravariant=True)
+"""An open crossing, with what its handler keeps of it."""
 
 
 class Token(Protocol):
@@ -51,64 +68,118 @@ class Serving(Protocol):
         """Return whether what was thrown into an asynchronous generator function leaves it; if not, a step comes next."""
 
 
-class WovenHandler(Protocol):
+class WovenHandler(Protocol[P_contra]):
     """What woven code calls: the kernel. Exactly one is in force in a process, or none."""
 
-    def enter(self, point: Any, arguments: tuple[Any, ...]) -> Token | Serving | None:
+    def enter(self, point: P_contra, arguments: tuple[Any, ...]) -> Token | Serving | None:
         """Begin a crossing; None when the call is none."""
 
 
-class CrossingHandler(Protocol):
+class Transport(Protocol):
+    """Where every request of an HTTP client goes through, as a woven definition knows it.
+
+    `http.exchange` says what a wire is: an exchange under way.
+    """
+
+    def asked(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> tuple[str, str]:
+        """Return method and URL of a request."""
+
+    def sent(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Any:
+        """Return the wire of a request, which begins."""
+
+    def attend(self, wire: Any, response: Any, ended: Callable[[Any], None]) -> None:
+        """Note a response; where its body is still to be read, listen to the reading, and call `ended` after it."""
+
+    def rebuilt(self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Any:
+        """Return the response that a client would have got for a request."""
+
+    def ended(
+        self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]
+    ) -> BaseException | None:
+        """Return the exception that a client would have raised for a request."""
+
+
+class Enclosing(Protocol):
+    """What encloses the crossings of a lane: a crossing that is open in this process, or in another one."""
+
+    seq: int
+    collapses: bool
+
+
+class CrossingHandler(Protocol[C_contra]):
     """What the kernel calls: the recorder, or the director of a replay.
 
     A crossing is begun once and ended once. `returned` is only told of values that are there: an awaitable, an iterator
     or a future that a call hands out is followed by the kernel, and told of when it is done.
     """
 
-    def begin(self, crossing: Any, arguments: tuple[Any, ...]) -> Serving | None:
+    def begin(self, crossing: C_contra, arguments: tuple[Any, ...]) -> Serving | None:
         """Note a start, before the body has touched the arguments; a serving keeps the body from running."""
 
-    def returned(self, crossing: Any, value: Any) -> Any:
+    def returned(self, crossing: C_contra, value: Any) -> Any:
         """Note the value; what this gives is what the caller gets."""
 
-    def raised(self, crossing: Any, error: BaseException) -> None:
+    def raised(self, crossing: C_contra, error: BaseException) -> None:
         """Note the error."""
 
-    def item(self, crossing: Any, item: Any) -> None:
+    def item(self, crossing: C_contra, item: Any) -> None:
         """Note one item of a stream."""
 
-    def sent(self, crossing: Any, value: Any, thrown: BaseException | None) -> None:
+    def sent(self, crossing: C_contra, value: Any, thrown: BaseException | None) -> None:
         """Note what the consumer of a stream sent or threw into it."""
 
-    def substituted(self, crossing: Any, argument: Any) -> Any:
+    def substituted(self, crossing: C_contra, argument: Any) -> Any:
         """Return what the body gets for the argument that a rule's `outcome` names."""
 
-    def follows(self, crossing: Any) -> bool:
+    def follows(self, crossing: C_contra) -> bool:
         """Return whether an iterator that a call hands out is to be followed item by item."""
 
-    def follows_object(self, crossing: Any, value: Any) -> bool:
+    def follows_object(self, crossing: C_contra, value: Any) -> bool:
         """Return whether an object that a call hands out is to be followed step by step."""
 
-    def looked(self, crossing: Any, value: Any, *, at_end: bool = False) -> None:
+    def looked(self, crossing: C_contra, value: Any, *, at_end: bool = False) -> None:
         """Note the state of such an object after a step, or at its end."""
 
-    def detach(self, crossing: Any) -> Any:
+    def detach(self, crossing: C_contra) -> Any:
         """Return the program's objects that are kept of a crossing, and keep them no longer; None where nothing is kept."""
 
-    def attach(self, crossing: Any, objects: Any) -> None:
+    def attach(self, crossing: C_contra, objects: Any) -> None:
         """Keep again what `detach` returned: the crossing is about to go on or to end."""
 
-    def dropped(self, crossing: Any) -> None:
+    def dropped(self, crossing: C_contra) -> None:
         """Note that what a call handed out is gone, and never came to its end."""
 
 
-class LiveObserver(Protocol):
+class OpenCrossing(Token, Protocol):
+    """An open crossing, as those see it who follow what it handed out to its end.
+
+    Attributes:
+        form: the shape of what it handed out.
+        handed: facts about that object which its shape does not tell, as JSON data.
+        done: whether its end was told.
+        is_stepping: whether a method of that object is running.
+    """
+
+    form: Form
+    handed: dict[str, Any] | None
+    done: bool
+    is_stepping: bool
+
+    @property
+    def handler(self) -> CrossingHandler[Self]:
+        """Who is told of it."""
+
+    def ended(self, value: Any) -> Any:
+        """Note that what was handed out came to its end; what this gives is what the consumer gets."""
+
+
+class LiveObserver(Protocol[C_contra]):
     """Who looks at what live crossings of a replay do beside their outcomes."""
 
-    def entered(self, crossing: Any) -> None:
+    def entered(self, crossing: C_contra) -> None:
         """Note that a live crossing begins."""
 
-    def left(self, crossing: Any, error: BaseException | None) -> None:
+    def left(self, crossing: C_contra, error: BaseException | None) -> None:
         """Note that a live crossing has ended, and what it raised."""
 
 

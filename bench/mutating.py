@@ -19,12 +19,12 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from autochron.mutate.fork_server import ForkServer, ServerPool
 from autochron.mutate.generating import generate, mutated
 from autochron.mutate.model import Mutant, Study
 from autochron.mutate.protocol import Asked, Job, Ready
 from autochron.mutate.sets import operator_set
-from autochron.mutate.study import Options, study_of
-from autochron.mutate.workers import Crew, Nursery
+from autochron.mutate.study import StudyOptions, study_of
 from bench.chronicle_incidents import write_incidents
 from bench.measure import Figure, Size
 from bench.paper import peer
@@ -85,7 +85,7 @@ def run(size: Size) -> Iterable[Figure]:
 
 def _study(incidents: Sequence[tuple[str, Path]], scratch: Path) -> Iterable[Figure]:
     """Try the mutants of the set `paper` by every method, and hold the counts against the paper's."""
-    options = Options(operators="paper", jobs=JOBS, out=str(scratch / "study"), sample=0)
+    options = StudyOptions(operators="paper", jobs=JOBS, out=str(scratch / "study"), sample=0)
     began = time.perf_counter()
     study = study_of([folder for _, folder in incidents], options, lambda *_: None)
     took = time.perf_counter() - began
@@ -159,16 +159,16 @@ class _Trials:
 
     def __init__(self, folder: Path, *, rebuilds: bool) -> None:
         self.began = time.perf_counter()
-        self._nursery = Nursery(_SERVER, str(folder), JOBS + 1)
+        self._fork_server = ForkServer(_SERVER, str(folder), JOBS + 1)
         tests = (str(folder / "test_incident.py"),)
         asked = Asked(server="cut", paths=tests, folder=str(folder))
-        self._crew = Crew(self._nursery, asked, JOBS)
-        self.ready: Ready = self._crew.first()
-        self._crews = [self._crew]
+        self._pool = ServerPool(self._fork_server, asked, JOBS)
+        self.ready: Ready = self._pool.first()
+        self._pools = [self._pool]
         if rebuilds:
             asked = msgspec.structs.replace(asked, rebuilds=True, targets=self.ready.targets)
-            self._crew = Crew(self._nursery, asked, JOBS)
-            self._crews.append(self._crew)
+            self._pool = ServerPool(self._fork_server, asked, JOBS)
+            self._pools.append(self._pool)
         made = generate(folder, folder.name, self.ready.targets[0], operator_set("paper"))
         self.mutants = [(each, mutated(made.source, each)) for each in made.mutants]
         self.sessions: set[int] = set()
@@ -180,15 +180,15 @@ class _Trials:
         jobs = [_job(f"{mutant.id}-{number}", mutant, text) for number, (mutant, text) in enumerate(several)]
         before = self._processor()
         began = time.perf_counter()
-        self._crew.run(jobs, lambda _: None)
+        self._pool.run(jobs, lambda _: None)
         took = time.perf_counter() - began
         return Phase(count, took, self._processor() - before)
 
     def warm(self) -> None:
         """Have all servers started."""
         self.run(12 * JOBS)
-        self.sessions = {each.ready.process for each in self._crew._all}
-        self.at_cut = all(each.ready.at_cut for each in self._crew._all)
+        self.sessions = {each.ready.process for each in self._pool._all}
+        self.at_cut = all(each.ready.at_cut for each in self._pool._all)
 
     def _processor(self) -> float:
         return sum(_processor(each) for each in _processes(self.sessions))
@@ -198,9 +198,9 @@ class _Trials:
         return sum(_resident(each) for each in _processes(self.sessions))
 
     def end(self) -> None:
-        for each in self._crews:
+        for each in self._pools:
             each.end()
-        self._nursery.end()
+        self._fork_server.end()
 
 
 def _swapped(trials: _Trials, folder: Path, *, is_tiny: bool) -> Iterable[Figure]:

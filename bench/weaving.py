@@ -135,7 +135,7 @@ def _sites(calls: int, *, bound: bool) -> Callable[[], None]:
 
 
 def _many(
-    function: Callable[[Any, Any], Any], calls: int, handler: WovenHandler | None = None
+    function: Callable[[Any, Any], Any], calls: int, handler: WovenHandler[gate.Point] | None = None
 ) -> Callable[[], None]:
     def run() -> None:
         if handler is not None:

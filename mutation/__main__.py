@@ -89,7 +89,7 @@ def _killed(results: Sequence[Result], method: str) -> str:
     return str(tallies.tally(results, method).killed)
 
 
-def _span(found: tallies.Tally) -> str:
+def _span(found: tallies.KillCount) -> str:
     return "" if found.interval is None else "{:.1f}–{:.1f} %".format(*found.interval)
 
 

@@ -1,7 +1,9 @@
-"""What all tests share: the markers `slow` and `thorough`, hypothesis without a deadline, and signals."""
+"""What all tests share: the markers `slow` and `thorough`, hypothesis without a deadline, caches, and signals."""
 
+import gc
 import os
 import random
+import shutil
 import signal
 from pathlib import Path
 
@@ -21,14 +23,24 @@ for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, lambda *_: None)
 
 
+_UNUSED_PLUGINS = ("ddtrace", "langsmith_plugin", "hypothesispytest", "typeguard", "anyio", "pytest_cov")
+"""Plugins of others that a pytest which a test starts has no use for: they take three quarters of its start."""
+
+_WOVEN = pytest.StashKey[Path]()
+_AT_START = pytest.StashKey[set[str]]()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Keep plans apart from those of whoever runs the tests; each worker of pytest-xdist has the same folder."""
-    # With a seed of hashes set, `autochron run` need not start Python a second time; test_seeds.py sees to where it does.
+    # With a seed of hashes set, `autochron run` need not start Python a second time. The tests of tests/cli have none.
     os.environ.setdefault("PYTHONHASHSEED", str(random.SystemRandom().randrange(1, 1 << 32)))
-    os.environ["AUTOCHRON_CACHE"] = str(config.rootpath / ".pytest_cache" / "woven")
+    config.stash[_WOVEN] = config.rootpath / ".pytest_cache" / "woven"
+    os.environ["AUTOCHRON_CACHE"] = str(config.stash[_WOVEN] / "session")
+    if not hasattr(config, "workerinput"):
+        # Most plans are of rules in a folder of one test. Each new set of rules looks through all that lie there.
+        shutil.rmtree(config.stash[_WOVEN], ignore_errors=True)
     os.environ["XDG_CONFIG_HOME"] = str(config.rootpath / ".pytest_cache" / "settings")
-    # Plugins of others, which the venv holds for the packs: a pytest that tests start would take a third longer with them.
-    os.environ["PYTEST_ADDOPTS"] = "-p no:ddtrace -p no:langsmith_plugin"
+    os.environ["PYTEST_ADDOPTS"] = " ".join(f"-p no:{name}" for name in _UNUSED_PLUGINS)
     os.environ["SSL_CERT_FILE"] = one_authority(config.rootpath / ".pytest_cache")
 
 
@@ -70,7 +82,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="slow: runs on the default interpreter"))
 
 
-_AT_START = pytest.StashKey[set[str]]()
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Put aside what the tests and the libraries are made of: a million objects, which every recording looks through.
+
+    A program of its own has a heap of its own, so both kinds of heap are tried: tests/weaving/test_frozen_heaps.py.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Keep plans apart by the folder of tests: the tests of one share rules, and those of two hardly ever do."""
+    folder = item.path.relative_to(item.config.rootpath / "tests").parts[0]
+    os.environ["AUTOCHRON_CACHE"] = str(item.config.stash[_WOVEN] / folder)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

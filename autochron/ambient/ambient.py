@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autochron._runtime.unpatched import os
 from autochron.ambient.synthesis import Inventor
-from autochron.crossing.kernel import Crossing, is_inside, tell
+from autochron.crossing.crossing import Crossing, is_inside
+from autochron.crossing.kernel import tell
 from autochron.crossing.lanes import CURRENT, Remote
 from autochron.detect.ambient_codec import PLAIN, SEEDED, Draw, Form, form_of, given, random_bits
 from autochron.detect.ambient_rules import Asked

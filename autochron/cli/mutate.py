@@ -16,7 +16,7 @@ from autochron.mutate.report import tallies
 from autochron.mutate.report.edge_tests import write_tests
 from autochron.mutate.report.files import write_all
 from autochron.mutate.report.text import write_study
-from autochron.mutate.study import Arguments, Options, folders_of, read_arguments, study_of
+from autochron.mutate.study import Arguments, StudyOptions, folders_of, read_arguments, study_of
 from autochron.report.text import is_terminal
 
 _OUT = os.path.join(".autochron", "mutation")
@@ -46,7 +46,7 @@ def _made(options: Namespace) -> Study | None:
         raise UsageError(
             "autochron mutate: --scheduler names that of a Dask cluster; say --executor dask, too"
         )
-    wanted = Options(
+    wanted = StudyOptions(
         operators=options.operators,
         jobs=options.jobs or os.cpu_count() or 1,
         shard=options.shard,

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 from autochron._runtime.bare import bases_of, identity, space_of
 from autochron.crossing import streams
 from autochron.crossing.iterators import LAZY, Steps
-from autochron.crossing.kernel import SuspendableToken
 from autochron.crossing.ownership import is_shared, is_under_way
+from autochron.crossing.tokens import SuspendableToken
 from autochron.weaving.delegation import Begun, Relay
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.ports import OpenCrossing
 
 PLAIN = frozenset(
     {type(None), bool, int, float, complex, str, bytes, bytearray, list, dict, tuple, set, frozenset}
@@ -31,7 +31,7 @@ PLAIN = frozenset(
 _GENERATORS = frozenset({types.GeneratorType, types.AsyncGeneratorType})
 
 
-def adapt(crossing: Crossing, value: Any) -> Any:
+def adapt(crossing: OpenCrossing, value: Any) -> Any:
     """Return what the caller gets instead of a value that is to be followed, or None where there is nothing to follow."""
     kind = type(value)
     if kind is types.CoroutineType:
@@ -68,7 +68,7 @@ def adapt(crossing: Crossing, value: Any) -> Any:
     return None
 
 
-def _iterator(crossing: Crossing, value: Any) -> Any:
+def _iterator(crossing: OpenCrossing, value: Any) -> Any:
     """Return a stand-in for an iterator that the caller alone will hold; None where its items need not be followed."""
     kind = type(value)
     crossing.form = "async_iterator" if kind is types.AsyncGeneratorType else "iterator"
@@ -92,7 +92,7 @@ _unbegun: dict[int, weakref.ref[Any]] = {}
 """Stand-ins of which nothing has run, by the place of their crossing: no code of theirs tells that they are gone."""
 
 
-def _guarded(crossing: Crossing, stand_in: Any) -> Any:
+def _guarded(crossing: OpenCrossing, stand_in: Any) -> Any:
     """Return a stand-in of which the handler is told if it is dropped before anything of it has run."""
     key = identity(crossing)
 

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autochron._runtime.signals import is_interruption
+from autochron.rules.compiled_boundary import Reader
 from autochron.rules.paths import MISSING, find, is_plain, look_up, parse_path
 from autochron.weaving.gate import Point
-
-Reader = Callable[[tuple[Any, ...]], Sequence[Any]]
 
 
 def bound(point: Point, arguments: tuple[Any, ...]) -> dict[str, Any]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from autochron.crossing.arguments import reader
 from autochron.model import Http
+from autochron.rules.compiled_boundary import Condition
 from autochron.rules.globs import text_glob
 from autochron.rules.paths import spelled
 from autochron.weaving.gate import Point
-
-Condition = Callable[[tuple[Any, ...]], bool]
 
 
 def condition(pairs: Sequence[tuple[str, str]], point: Point) -> Condition | None:
@@ -38,7 +37,9 @@ def condition(pairs: Sequence[tuple[str, str]], point: Point) -> Condition | Non
 
 def http_condition(selector: Http, point: Point) -> Condition:
     """Compile an `http` selector for the door of an HTTP client, which tells method and URL of a request."""
-    asked, parameters = point.transport.asked, point.parameters
+    transport = point.transport
+    assert transport is not None  # noqa: S101 - only a door is woven for such a rule
+    asked, parameters = transport.asked, point.parameters
     method, fits = selector.method.upper(), text_glob(selector.url).fits
 
     def holds(arguments: tuple[Any, ...]) -> bool:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import SuspendableToken
+    from autochron.crossing.tokens import SuspendableToken
 
 
 def _same(item: Any) -> Any:

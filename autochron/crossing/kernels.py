@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from autochron._runtime import unpatched
-from autochron.crossing.kernel import BUSY, Kernel
+from autochron.crossing.crossing import BUSY
+from autochron.crossing.kernel import Kernel
 from autochron.crossing.lanes import CURRENT, is_paused
 from autochron.weaving.gate import Point
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from autochron._runtime import unpatched
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.ports import Enclosing
 
 DAEMON = "/~"
 """Stands in the name of a lane that is a daemon thread: how far those get depends on timing."""
@@ -53,7 +53,7 @@ class Root:
     )  # fmt: skip
 
     def __init__(
-        self, kernel: object, lane: str, parent: Crossing | Remote | None = None, *, quiet: bool = False
+        self, kernel: object, lane: str, parent: Enclosing | None = None, *, quiet: bool = False
     ) -> None:
         self.kernel = kernel
         self.lane = lane

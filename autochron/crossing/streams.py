@@ -16,7 +16,7 @@ from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import Mark, is_woven, weave_function
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.ports import OpenCrossing
     from autochron.weaving.gate import Point
 
 STEPS = ("__next__", "__anext__")
@@ -96,7 +96,7 @@ class LiveSteps:
 
     __slots__ = ("_crossing",)
 
-    def __init__(self, crossing: Crossing) -> None:
+    def __init__(self, crossing: OpenCrossing) -> None:
         self._crossing = crossing
 
     def gone(self) -> None:
@@ -117,7 +117,7 @@ class LiveSteps:
 class _LiveStep:
     __slots__ = ("_crossing", "_point", "_value")
 
-    def __init__(self, crossing: Crossing, point: Point, value: Any) -> None:
+    def __init__(self, crossing: OpenCrossing, point: Point, value: Any) -> None:
         self._crossing = crossing
         self._point = point
         self._value = value

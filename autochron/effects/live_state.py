@@ -83,13 +83,7 @@ class LiveState:
         Raises:
             StoreError: a snapshot is damaged.
         """
-        before: dict[str, Before] = {}
-        missing: list[Snapshot] = []
-        if snapshots:
-            from autochron.effects.snapshots import states_of  # lazy: most traces have none
-
-            with undisturbed():
-                before, missing = states_of(snapshots, root, places)
+        before, missing = _states_of(snapshots, root, places)
         self.scratch = Scratch(before, folder, is_joined=is_joined)
         self._watch = Watch(self.scratch, name)
         self._modules = modules
@@ -262,3 +256,15 @@ def is_temporary(path: str, roots: Iterable[Any]) -> bool:
     place = os.path.join(os.path.realpath(unpatched.temporary_folder()), "")
     inside = [os.path.join(os.path.realpath(each), "") for each in roots]
     return found.startswith(place) and not any(found.startswith(each) for each in inside if each != "/")
+
+
+def _states_of(
+    snapshots: Sequence[Snapshot], root: str, places: Iterable[SnapshotFolder | None]
+) -> tuple[dict[str, Before], list[Snapshot]]:
+    """Return what files held before the recorded run, and the snapshots whose contents are not here."""
+    if not snapshots:
+        return {}, []
+    from autochron.effects.snapshots import states_of  # lazy: most traces have none
+
+    with undisturbed():
+        return states_of(snapshots, root, places)

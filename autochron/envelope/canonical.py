@@ -10,33 +10,23 @@ and the infinities read as null below the top level. What that leaves out, types
 from __future__ import annotations
 
 import sys
-import types
-from collections import deque
 from collections.abc import Sequence
 from math import inf, isfinite
 from typing import Any
 
 import msgspec
 
-from autochron._runtime.bare import dictionary_of, identity, mapping_of, of_error, slot, text
-from autochron._runtime.class_table import ClassTable, lasts
+from autochron._runtime.bare import identity, slot
 from autochron._runtime.signals import is_interruption
-from autochron.envelope import arrays, bodies, objects, shapes
-from autochron.envelope import types as names
+from autochron.envelope import objects, shapes
 from autochron.envelope.budget import MOST_VISITS, TooLargeError, count_shown, encode_within, multiplies
+from autochron.envelope.plain_forms import opaque_form, plain_form
 from autochron.envelope.plain_json import PLAIN_TYPES, is_plain
+from autochron.envelope.screening import CONTAINERS, met_unsafe, screen
 from autochron.envelope.tags import has_tag
 from autochron.envelope.type_trees import BEYOND, TYPES
 from autochron.envelope.value_types import types_of
 
-_FUNCTIONS = (
-    types.FunctionType,
-    types.BuiltinFunctionType,
-    types.MethodType,
-    types.MethodDescriptorType,
-    types.WrapperDescriptorType,
-)
-_SENTINELS = frozenset({"NotGiven", "Omit", "Unset", "UnsetType"})
 _MAX_DEPTH = 100
 _DOLLAR = ord("$")
 _LARGE = 1 << 16
@@ -51,98 +41,10 @@ TOO_LARGE = b'{"$beyond":true}'
 def _hook(value: Any) -> Any:
     """Return plain data for what msgspec has no form for."""
     count_shown()
-    shown = _shown(value)
-    if type(shown) in _OPEN:
-        _screen(shown)
+    shown = plain_form(value)
+    if type(shown) in CONTAINERS:
+        screen(shown)
     return shown
-
-
-def _shown(value: Any) -> Any:
-    return _SHAPES.find(type(value), _shape_of)(value)
-
-
-# --- what msgspec must not see
-# ---------------------------------------------------------------------------------------
-
-
-class _UnsafeError(Exception):
-    """A value that msgspec would read by running the program's own code: it is walked instead."""
-
-
-# msgspec asks no hook for dataclasses and attrs classes, and reads their fields with `getattr`: that runs properties,
-# descriptors (SQLAlchemy's send a SELECT) and `__getattribute__`. So types are looked at first. Not all the way down,
-# which would cost as much as the encoding: only in small containers, unless an unsafe class or SQLAlchemy's was seen.
-_OPEN = frozenset({dict, list, tuple, set, frozenset, deque})
-_NEAR = 16
-_screened: set[type] = {str, int, float, bool, bytes, type(None)}
-_runs_code: ClassTable[bool] = ClassTable()
-_met_unsafe: list[bool] = [False]
-
-
-def _screen(value: Any, depth: int = 2) -> None:
-    """Raise _UnsafeError where a value holds something that only the walk may read."""
-    if _looks_deep():
-        _screen_whole(value)
-        return
-    if type(value) in _SETS and not _sortable.issuperset(map(type, value)):
-        raise _UnsafeError
-    items: Any = value.values() if type(value) is dict else value
-    screened = _screened
-    if depth <= 0 and _flat.issuperset(map(type, items)):
-        return
-    if len(items) > _NEAR:
-        # Long, so not looked into; but what it holds itself is told by the types, at the speed of C.
-        if any(kind not in _OPEN and _is_unsafe(kind) for kind in set(map(type, items)) - _screened):
-            raise _UnsafeError
-        return
-    for item in items:
-        kind = type(item)
-        if kind is str or kind in screened:
-            continue
-        if kind not in _OPEN:
-            if _is_unsafe(kind):
-                raise _UnsafeError
-        elif item and depth > 0:
-            _screen(item, depth - 1)
-
-
-def _screen_whole(value: Any) -> None:
-    """Do so with all that a value holds in containers, each of which is looked into once."""
-    waiting, seen = [value], {identity(value)}
-    while waiting:
-        held = waiting.pop()
-        if type(held) in _SETS and not _sortable.issuperset(map(type, held)):
-            raise _UnsafeError
-        for item in held.values() if type(held) is dict else held:
-            kind = type(item)
-            if kind is str or kind in _screened:
-                continue
-            if kind not in _OPEN:
-                if _is_unsafe(kind):
-                    raise _UnsafeError
-            elif item and identity(item) not in seen:
-                seen.add(identity(item))
-                waiting.append(item)
-
-
-_SETS = frozenset({set, frozenset})
-_sortable = frozenset({*_screened, tuple})
-"""Types of a set's items that are put in order without running code of the program."""
-_flat = frozenset({*_screened, *_OPEN} - _SETS)
-"""Types of which nothing is to be known but what is deeper than is looked."""
-
-
-def _looks_deep() -> bool:
-    return _met_unsafe[0] or "sqlalchemy.orm" in sys.modules
-
-
-def _is_unsafe(cls: type) -> bool:
-    if _runs_code.find(cls, shapes.runs_code):
-        _met_unsafe[0] = True
-        return True
-    if cls in _runs_code:  # it lasts
-        _screened.add(cls)
-    return False
 
 
 _sorting = msgspec.json.Encoder(enc_hook=_hook, order="deterministic")
@@ -163,7 +65,7 @@ def encode_look(value: Any) -> bytes:
     In MessagePack: strings are copied there and not escaped, which for a history takes half of the time. But it has no time
     zones, so what may hold a moment is written as JSON; no text has the byte that tells of one.
     """
-    look = encode_within(_looking, value, _shown)
+    look = encode_within(_looking, value, plain_form)
     if _EXTENSION in look and any(sign in look for sign in _MOMENTS):
         return _looking_exactly.encode(value)
     return look
@@ -174,19 +76,9 @@ def is_cut(body: bytes) -> bool:
     return body.startswith(TYPES) and TOO_LARGE in body
 
 
-def screen(values: Any) -> None:
-    """Raise where values hold something that only the walk may read: once a crossing, before they are written."""
-    _screen(values)
-
-
 def encode_screened(value: Any) -> bytes:
     """Write a value that was screened with its keys sorted, unless it multiplies; raises where it has to be walked."""
-    return encode_within(_sorting, value, _shown)
-
-
-def _encode(value: Any) -> bytes:
-    _screen(value if type(value) in _OPEN else (value,))
-    return encode_screened(value)
+    return encode_within(_sorting, value, plain_form)
 
 
 def canonical(parameters: Sequence[str], values: Sequence[Any], *, typed: bool = True) -> bytes:
@@ -207,7 +99,7 @@ def canonical(parameters: Sequence[str], values: Sequence[Any], *, typed: bool =
             body = encode_sorted(bound)
             return _with_tree(bound, body) if _DOLLAR in body and typed and has_tag(body) else body
         if not any(type(value) is float and not isfinite(value) for value in values):
-            _screen(bound)
+            screen(bound)
             body = encode_screened(bound)
             return _with_tree(bound, body) if typed else body
     except TooLargeError:
@@ -224,7 +116,7 @@ def canonical(parameters: Sequence[str], values: Sequence[Any], *, typed: bool =
 
 def _without_large(bound: dict[str, Any], *, typed: bool) -> bytes:
     """Write the arguments that can be, with the types of the others in their places."""
-    known = {name: _opaque(value) if _is_too_large(value) else value for name, value in bound.items()}
+    known = {name: opaque_form(value) if _is_too_large(value) else value for name, value in bound.items()}
     body = _encode_walked(known)
     if not typed:
         return body
@@ -283,7 +175,9 @@ def snapshot(value: Any) -> bytes:
     Equal snapshots mean equal canonical forms, at a third of their cost; different ones mean nothing.
     """
     # It was screened when it was written, so only what came in since would have to be.
-    if _met_unsafe[0] or "sqlalchemy.orm" in sys.modules:  # `_looks_deep`, written out for the hot path
+    if (
+        met_unsafe[0] or "sqlalchemy.orm" in sys.modules
+    ):  # `screening._looks_deep`, written out for the hot path
         return screened_snapshot(value)
     try:
         look = _to_look(value)  # as `encode_look` does, without a limit: it was written
@@ -301,7 +195,7 @@ def snapshot(value: Any) -> bytes:
 def screened_snapshot(value: Any) -> bytes:
     """Do the same for a value that nothing else was written of."""
     try:
-        _screen((value,))
+        screen((value,))
         return encode_look(value)
     except TooLargeError:
         return TOO_LARGE
@@ -316,7 +210,7 @@ def _walked(value: Any) -> bytes:
     try:
         shown = _walk(value, _Open(MOST_VISITS))
     except TooLargeError:
-        if multiplies(value, _shown):
+        if multiplies(value, plain_form):
             raise
         shown = _walk(value, _Open(inf))
     return msgspec.json.encode(shown, order="deterministic")
@@ -333,138 +227,7 @@ def _encode_walked(value: Any) -> bytes:
         return msgspec.json.encode({"$unreadable": type(error).__name__})
 
 
-# --- what msgspec has no form for
-# ----------------------------------------------------------------------------------
-
-
-def _opaque(value: Any) -> Any:
-    return {"$opaque": names.label(type(value))}
-
-
-def _model(value: Any) -> Any:
-    """Return all fields, set or not, and what is private; sentinels for "not given" are left out."""
-    own, without = dictionary_of(value) or {}, objects.derived(type(value))
-    found = {
-        key: held
-        for key, held in own.items()
-        if key not in without and text(type(held), "__name__") not in _SENTINELS
-    }
-    for more in (slot(value, "__pydantic_extra__"), slot(value, "__pydantic_private__")):
-        if more:
-            found.update(more)
-    return found
-
-
-def _reference(value: Any) -> Any:
-    return {"$ref": names.label(value) if issubclass(type(value), type) else names.label_function(value)}
-
-
-def _error(value: BaseException) -> Any:
-    return {"$error": names.label(type(value)), "args": list(of_error(value, "args"))}
-
-
-def _request(value: Any) -> Any:
-    found = {"method": value.method, "url": str(value.url)}
-    content = getattr(value, "_content", b"")
-    return {
-        **found,
-        "content": msgspec.Raw(bodies.store_body(content, value.headers.get("content-type", ""))),
-    }
-
-
-def _response(value: Any) -> Any:
-    content = getattr(value, "_content", b"")
-    stored = msgspec.Raw(bodies.store_body(content, value.headers.get("content-type", "")))
-    return {"status": value.status_code, "content": stored}
-
-
-def _headers(value: Any) -> Any:
-    return {key.decode("latin-1"): item.decode("latin-1") for key, item in value.raw}
-
-
-def _enum(value: Any) -> Any:
-    return value._value_ if isinstance(value._value_, (str, int)) else {"$enum": value._name_}
-
-
-def _partial(value: Any) -> Any:
-    return {"$partial": value.func, "args": list(value.args), "keywords": dict(value.keywords)}
-
-
-_HTTP = {"Request": _request, "Response": _response, "URL": str, "Headers": _headers}
-_BASES: tuple[tuple[type, Any], ...] = (
-    (str, lambda value: "".join(str.__iter__(value))),
-    (int, int.__int__),
-    (float, float.__float__),
-    (complex, lambda value: [value.real, value.imag]),
-    (bytes, lambda value: bytes.__getitem__(value, slice(None))),
-    (bytearray, lambda value: bytes(bytearray.copy(value))),
-    (dict, lambda value: dict(dict.items(value))),
-    (list, lambda value: list(list.__iter__(value))),
-    (tuple, lambda value: list(tuple.__iter__(value))),
-    (set, lambda value: set(set.__iter__(value))),
-    (frozenset, lambda value: set(frozenset.__iter__(value))),
-    (deque, lambda value: list(deque.__iter__(value))),
-)
-
-
-def _shape_of(cls: type) -> Any:
-    """Decide once how instances of a class are shown."""
-    if issubclass(cls, type) or issubclass(cls, _FUNCTIONS):
-        return _reference
-    if issubclass(cls, BaseException):
-        return _error
-    kind = shapes.kind_of(cls)
-    if kind == "http":
-        return _HTTP[shapes.http_class(cls)]
-    simple = {
-        "pydantic": _model,
-        "namespace": lambda value: dict(dictionary_of(value) or {}),
-        "enum": _enum,
-    }.get(kind)
-    if simple is not None:
-        return simple
-    if kind == "record":
-        if not lasts(cls):  # its slots hold it
-            return lambda value: shapes.attributes(value, shapes.slots_of(type(value)))
-        slots = shapes.slots_of(cls)
-        return lambda value: shapes.attributes(value, slots)
-    table = arrays.shape_of(cls)
-    if table is not None:
-        return table
-    for base, shape in _BASES:
-        if issubclass(cls, base):
-            return shape
-    return _library_shape(cls)
-
-
-def _library_shape(cls: type) -> Any:
-    if cls is range or cls is slice:
-        return lambda value: [value.start, value.stop, value.step]
-    if cls is types.MappingProxyType:
-        return mapping_of
-    if cls is types.ModuleType:
-        return lambda value: {"$module": str(value.__name__)}
-    for module, name, shape in (
-        ("pathlib", "PurePath", str),
-        ("functools", "partial", _partial),
-        ("fractions", "Fraction", str),
-        ("datetime", "tzinfo", str),
-    ):
-        known = getattr(sys.modules.get(module), name, None)
-        if (
-            isinstance(known, type)
-            and issubclass(cls, known)
-            and text(cls, "__module__").partition(".")[0] in (module, "zoneinfo")
-        ):
-            return shape
-    return objects.show if objects.is_own(cls) else _opaque
-
-
-_SHAPES: ClassTable[Any] = ClassTable()
-
-
-# --- the fallback
-# --------------------------------------------------------------------------------------------------
+# --- the fallback --------------------------------------------------------------------------------------------------
 
 
 class _Open(set[int]):
@@ -535,4 +298,4 @@ def _walk_inside(value: Any, open_: _Open) -> Any:
     except Exception as error:
         if is_interruption(error):
             raise
-        return _walk(_shown(value), open_)
+        return _walk(plain_form(value), open_)

@@ -21,12 +21,12 @@ from autochron.envelope.canonical import (
     encode_look,
     encode_screened,
     encode_sorted,
-    screen,
     with_types,
 )
 from autochron.envelope.exact_look import exact_look
 from autochron.envelope.looks import LARGE
 from autochron.envelope.plain_json import MAX_DEPTH, is_plain
+from autochron.envelope.screening import screen
 
 _LONG = 8
 """Elements from which on a list is worth keeping."""

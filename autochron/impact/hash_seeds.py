@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pickle
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 
 from autochron._runtime import hashseed
 from autochron._runtime.unpatched import os
 from autochron.impact.probe import HANGS, Outcome, none, unpacked
 from autochron.impact.tape import Tape
+from autochron.workers.commands import start_python
 
 PROBE = "AUTOCHRON_IMPACT_PROBE"
 """Names the file that tells a process with another seed what to replay, and that it answers into."""
@@ -49,14 +49,10 @@ class Seeds:
             file = os.path.join(scratch, seed)
             with open(file, "wb") as stream:
                 pickle.dump((tape, is_wrapped), stream)
-            process = subprocess.Popen(
-                [sys.executable, "-m", "autochron", "impact", *words],
-                cwd=folder,
-                env={**os.environ, **hashseed.chosen(seed), PROBE: file},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
+            process = start_python(
+                ["-m", "autochron", "impact", *words],
+                {**os.environ, **hashseed.chosen(seed), PROBE: file},
+                folder=folder,
             )
             self._processes.append((process, f"{file}.out"))
 

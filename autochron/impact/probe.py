@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import atexit
 import pickle
-import select
-import signal
 import struct
 import sys
 import threading
@@ -26,6 +24,10 @@ from autochron.redaction.redactor import Redactor
 from autochron.replaying.plan import FULL
 from autochron.session.replaying import Replaying
 from autochron.stdio.capture import Capture
+from autochron.workers.ending import kill_child
+from autochron.workers.fork import fork_process
+from autochron.workers.pipes import deadline_after, read_part, write_all
+from autochron.workers.silence import silence
 
 if TYPE_CHECKING:
     from autochron.instrument.activation import Activation
@@ -110,12 +112,12 @@ class Probe:
             warnings.catch_warnings()
         ):  # Python warns of threads; a library that starts some when imported is no concern
             warnings.simplefilter("ignore", DeprecationWarning)
-            process = _fork()
+            process = fork_process()
         if process == 0:
             try:
                 os.setpgid(0, 0)
                 os.close(reading)
-                _be_silent()
+                silence()
                 self.here(tape, variants, lambda outcome: _send(writing, outcome))
             except BaseException as error:
                 _send(writing, none(f"can't be replayed ({type(error).__name__}: {error})"))
@@ -126,17 +128,23 @@ class Probe:
             return _heard(reading, timeout)
         finally:
             os.close(reading)
-            _end(process)
+            kill_child(process, with_group=True)
 
-    def here(self, tape: Tape | None, variants: Mapping[str, int], send: Callable[[Outcome], None]) -> None:
-        """Replay in this process, which ends with it."""
-        activation, before = self._activation, set(sys.modules)
+    def _perturb(self, tape: Tape | None, variants: Mapping[str, int]) -> Perturbing:
+        """Have the values of a tape served from now on, but for those that vary."""
+        activation = self._activation
         if activation.values is not None:
             activation.values.watch.off()
         values = Perturbing(activation.rules, activation.project, tape, variants)
         activation.values = values
         activation.hook.on_executed = values.watch.imported
         values.begin()
+        return values
+
+    def here(self, tape: Tape | None, variants: Mapping[str, int], send: Callable[[Outcome], None]) -> None:
+        """Replay in this process, which ends with it."""
+        activation, before = self._activation, set(sys.modules)
+        values = self._perturb(tape, variants)
         trust_nobody()
         ordering = Ordering(values)
         if self.sources is not None:
@@ -227,19 +235,6 @@ _EXPECTED = frozenset({"missing", "input", "output", "status", "invented"})
 """What a value that isn't recorded may well change."""
 
 
-def _fork() -> int:
-    fork = unpatched.fork
-    assert fork is not None  # noqa: S101 - asked before
-    process: int = fork()
-    return process
-
-
-def _be_silent() -> None:
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(nothing, descriptor)
-
-
 def packed(outcome: Outcome) -> bytes:
     """Return an outcome as it goes through a pipe."""
     return pickle.dumps(outcome)
@@ -253,19 +248,17 @@ def unpacked(data: bytes) -> Outcome:
 
 def _send(descriptor: int, outcome: Outcome) -> None:
     data = packed(outcome)
-    with open(descriptor, "wb", closefd=False) as pipe:
-        pipe.write(_LENGTH.pack(len(data)) + data)
+    write_all(descriptor, _LENGTH.pack(len(data)) + data)
 
 
 def _heard(descriptor: int, timeout: float) -> Outcome:
     """Read what a process says, until it has said it all, or has died, or the time is over."""
-    until = unpatched.perf_counter_ns() + int(timeout * 1e9)
+    deadline = deadline_after(timeout)
     data = bytearray()
     while True:
-        left = (until - unpatched.perf_counter_ns()) / 1e9
-        if left <= 0 or not select.select([descriptor], [], [], left)[0]:
+        part = read_part(descriptor, deadline)
+        if part is None:
             return none(HANGS)
-        part = os.read(descriptor, 1 << 20)
         if not part:
             return none(DIES)
         data += part
@@ -275,15 +268,3 @@ def _heard(descriptor: int, timeout: float) -> Outcome:
 
 HANGS = "doesn't end"
 DIES = "dies"
-
-
-def _end(process: int) -> None:
-    """End a process and what it has left behind."""
-    try:
-        os.killpg(process, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        try:
-            os.kill(process, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-    os.waitpid(process, 0)

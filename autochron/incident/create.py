@@ -6,7 +6,7 @@ import re
 import shutil
 import tempfile
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from string import Template
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -100,7 +100,7 @@ def write(wanted: Wanted, tree: Sequence[str]) -> Incident:
         UnwovenToolError: the trace has tools that no rule wove, so that the test would run them for real, and that is not
             allowed.
     """
-    record, folder = wanted.record, os.path.abspath(wanted.folder)
+    folder = os.path.abspath(wanted.folder)
     plan, footer = _settled(wanted, folder)
     said = _Said(wanted, plan, folder, footer)
     files = {
@@ -108,7 +108,22 @@ def write(wanted: Wanted, tree: Sequence[str]) -> Incident:
         said.file: said.test(),
         "README.md": said.readme(tree),
     }
-    made = None
+    _make_folder(wanted, folder, files, footer)
+    return Incident(
+        folder=wanted.folder,
+        trace=wanted.record.header.id,
+        files=(TRACE, *files),
+        test=os.path.join(wanted.folder, said.file),
+        waits=said.is_block,
+        raises=footer.error.rpartition(".")[2] if said.is_call and footer.error else None,
+        warnings=tuple(_warnings(wanted, folder)),
+        root=wanted.rules.root or os.getcwd(),
+    )
+
+
+def _make_folder(wanted: Wanted, folder: str, files: Mapping[str, str], footer: Footer) -> None:
+    """Write the files and the trace beside the folder, then move all into its place."""
+    record, made = wanted.record, None
     try:
         os.makedirs(os.path.dirname(folder), exist_ok=True)
         made = tempfile.mkdtemp(prefix=".autochron-", dir=os.path.dirname(folder))
@@ -136,16 +151,6 @@ def write(wanted: Wanted, tree: Sequence[str]) -> Incident:
                 f"{wanted.folder} can't be made ({error.strerror}); name another folder"
             ) from error
         raise
-    return Incident(
-        folder=wanted.folder,
-        trace=record.header.id,
-        files=(TRACE, *files),
-        test=os.path.join(wanted.folder, said.file),
-        waits=said.is_block,
-        raises=footer.error.rpartition(".")[2] if said.is_call and footer.error else None,
-        warnings=tuple(_warnings(wanted, folder)),
-        root=wanted.rules.root or os.getcwd(),
-    )
 
 
 def suspects_of(wanted: Wanted) -> list[Envelope]:

@@ -12,7 +12,8 @@ from msgspec import structs
 from msgspec.json import decode
 
 from autochron._runtime.unpatched import os
-from autochron.crossing.kernel import Crossing, SuspendableToken
+from autochron.crossing.crossing import Crossing
+from autochron.crossing.tokens import SuspendableToken
 from autochron.errors import PlanError
 from autochron.model import Place, Rules, SwapRule, Target
 from autochron.project import module_names
@@ -315,7 +316,11 @@ class Swapped:
     __slots__ = ("_arguments", "_point", "_stream", "_swap", "_thrown", "_token")
 
     def __init__(
-        self, swap: Swap, token: Crossing | SuspendableToken | None, point: Point, arguments: tuple[Any, ...]
+        self,
+        swap: Swap,
+        token: Crossing[Any] | SuspendableToken | None,
+        point: Point,
+        arguments: tuple[Any, ...],
     ) -> None:
         self._swap = swap
         self._token = token

@@ -12,13 +12,14 @@ from autochron.isolation.refusals import innermost
 from autochron.model import VALUE, Evidence
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.effects.open_handles import OpenHandles
     from autochron.effects.snapshots import SnapshotFolder
     from autochron.isolation.refusals import Refusals
     from autochron.ports import Record
     from autochron.project import Project
     from autochron.replaying.director import Director
+    from autochron.replaying.running import Running
     from autochron.reproduction.crashwatch import CrashWatch
 
 _UNWATCHED = (
@@ -149,12 +150,12 @@ class LiveObservation:
         """Return the addresses of the live crossings around what runs now, innermost first."""
         return self._refusals.live_around(innermost())
 
-    def entered(self, crossing: Crossing) -> None:
+    def entered(self, crossing: Crossing[Running]) -> None:
         """Note what was done before a live crossing."""
         if self.state is not None and not crossing.rule.id.startswith(VALUE):
             self.state.entered(self._refusals.named(crossing)[0])
 
-    def left(self, crossing: Crossing, error: BaseException | None) -> None:
+    def left(self, crossing: Crossing[Running], error: BaseException | None) -> None:
         """Note what a live crossing has done, and whether what it raised is a crash."""
         state = self.state
         if state is None or crossing.rule.id.startswith(VALUE):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import tempfile
+from contextlib import suppress
 from typing import IO, Any
 
 import msgspec
@@ -19,6 +19,8 @@ from autochron.crossing.pausing import surroundings
 from autochron.errors import JudgeError, JudgeSetupError, VerdictError
 from autochron.judging.speakers import Asking
 from autochron.redaction.redactor import Redactor
+from autochron.workers.commands import start_python
+from autochron.workers.pipes import LineChannel, WorkerDiedError
 
 _PACKAGES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -41,23 +43,21 @@ class JudgeProcess:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._channel: LineChannel | None = None
         self._errors: IO[bytes] | None = None
         self._placeholders: tuple[str, ...] = ()
 
     def ask(self, model: str, prompt: str, base_url: str | None) -> Answer:
         """Ask one question; JudgeError and its kinds where there is no verdict."""
         process = self._process or self._start()
-        assert process.stdin is not None  # noqa: S101 - both are pipes
-        assert process.stdout is not None  # noqa: S101
+        assert self._channel is not None  # noqa: S101 - it starts with the process
         asking = Asking(model, prompt, base_url, self._placeholders)
+        with suppress(WorkerDiedError):  # what it said last tells why
+            self._channel.send(msgspec.json.encode(asking) + b"\n")
         try:
-            process.stdin.write(msgspec.json.encode(asking) + b"\n")
-            process.stdin.flush()
-        except BrokenPipeError:  # what it said last tells why
-            pass
-        line = process.stdout.readline()
-        if not line.endswith(b"\n"):
-            raise JudgeSetupError(self._last_word(process))
+            line = self._channel.receive(None)
+        except WorkerDiedError:
+            raise JudgeSetupError(self._last_word(process)) from None
         answer = msgspec.json.decode(line, type=Answer)
         if answer.error:
             kinds = {each.slug: each for each in (JudgeSetupError, VerdictError)}
@@ -89,15 +89,19 @@ class JudgeProcess:
             paths = (environment.get("PYTHONPATH"), _PACKAGES)
             environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lasts as long as the process
-        self._process = subprocess.Popen(
+        self._process = process = start_python(
             # -P: what lies in the working folder is the program's, and no part of the judge.
-            [sys.executable, "-P", "-m", "autochron.judging"],
+            ["-P", "-m", "autochron.judging"],
+            environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            env=environment,
+            own_session=False,  # Ctrl-C ends it with the program that asks
         )
-        return self._process
+        assert process.stdin is not None  # noqa: S101 - both are pipes
+        assert process.stdout is not None  # noqa: S101
+        self._channel = LineChannel(process.stdin.fileno(), process.stdout.fileno())
+        return process
 
     def _last_word(self, process: subprocess.Popen[bytes]) -> str:
         status = process.wait()

@@ -201,12 +201,7 @@ class Matcher:
         asked = self._asked(modules, is_project=is_project)
         if asked == _NOBODY:
             return NOTHING
-        known = list(
-            dict.fromkeys(
-                (name, inner.co_firstlineno, definitions.shape_of(inner))
-                for name, inner in definitions.definitions(code)
-            )
-        )
+        known = _known_definitions(code)
         # What the names of the module's own definitions may begin with.
         known_as = tuple(name for name in modules if name != "__main__") or (module,)
         decorated, ledger = decorated_functions(asked.decorated, known_as, code, source)
@@ -217,28 +212,19 @@ class Matcher:
         calls, unread = fitting_calls(asked.calls, known_as, code, source)
         methods = self._methods(asked, known_as, code, source)
         return Found(
-            matches=tuple(
-                Match(rule, name, line, shape)
-                for name, line, shape in known
-                for rule in ranked(
-                    [
-                        *_candidates(asked, name, decorated.get((_last(name), line), _NONE)),
-                        *_of_derived(methods, name),
-                    ],
-                    f"{module}:{name}",
-                )
-            )
-            + tuple(
-                Match(rule, name, each.co_firstlineno, definitions.shape_of(each), each.co_qualname)
-                for name, each in named
-                for rule in ranked(
-                    [
-                        rule
-                        for rule in _candidates(asked, name, _NONE)
-                        if _last_named(rule.selector) == _last(name)
-                    ],
-                    f"{module}:{name}",
-                )
+            matches=(
+                *(
+                    Match(rule, name, line, shape)
+                    for name, line, shape in known
+                    for rule in ranked(
+                        [
+                            *_candidates(asked, name, decorated.get((_last(name), line), _NONE)),
+                            *_of_derived(methods, name),
+                        ],
+                        f"{module}:{name}",
+                    )
+                ),
+                *_lambda_matches(asked, named, module),
             ),
             traces=tuple(
                 TraceMatch(rule, name, line, shape)
@@ -314,6 +300,26 @@ def match_definitions(
     if _last_matcher is None or _last_matcher[0] is not rules:
         _last_matcher = (rules, Matcher(rules))
     return list(_last_matcher[1].find(module_name, code, source, is_project=is_project).matches)
+
+
+def _known_definitions(code: CodeType) -> list[tuple[str, int, Shape]]:
+    """Return the qualified names of a module's definitions, each with its first line and its shape."""
+    return list(
+        dict.fromkeys(
+            (name, inner.co_firstlineno, definitions.shape_of(inner))
+            for name, inner in definitions.definitions(code)
+        )
+    )
+
+
+def _lambda_matches(asked: _Asked, named: Iterable[tuple[str, CodeType]], module: str) -> Iterator[Match]:
+    """Yield the matches of lambdas that rules name."""
+    for name, code in named:
+        meant = [
+            rule for rule in _candidates(asked, name, _NONE) if _last_named(rule.selector) == _last(name)
+        ]
+        for rule in ranked(meant, f"{module}:{name}"):
+            yield Match(rule, name, code.co_firstlineno, definitions.shape_of(code), code.co_qualname)
 
 
 def _candidates(asked: _Asked, qualname: str, decorators: frozenset[str]) -> list[BoundaryRule]:

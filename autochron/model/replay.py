@@ -56,6 +56,7 @@ class Divergence(Struct, frozen=True, kw_only=True):
         "unwatched",
         "not-compared",
         "effect",
+        "standstill",
     ]
     address: str
     message: str

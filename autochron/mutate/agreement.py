@@ -8,9 +8,13 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from autochron.errors import UsageError
 from autochron.mutate.model import Mutant
+
+if TYPE_CHECKING:
+    from cosmic_ray.work_item import WorkItem
 
 _TIMEOUT = 120
 
@@ -39,12 +43,26 @@ def by_cosmic_ray(folder: Path, mutants: Sequence[Mutant]) -> Iterator[tuple[str
             yield mutant.id, _is_killed(copy, mutant)
 
 
+def _work_item(mutant: Mutant) -> WorkItem:
+    """Return a mutant as cosmic-ray's own distributor takes it."""
+    from cosmic_ray.work_item import MutationSpec, WorkItem  # lazy: as below
+
+    spec = MutationSpec(
+        module_path=Path(mutant.target.file),
+        operator_name=mutant.operator,
+        operator_args=dict(mutant.arguments),
+        occurrence=mutant.occurrence,
+        start_pos=(mutant.line, mutant.column),
+        end_pos=(mutant.end_line, mutant.end_column),
+        definition_name=mutant.target.function,
+    )
+    return WorkItem(job_id=mutant.id, mutations=(spec,))
+
+
 def _is_killed(folder: Path, mutant: Mutant) -> bool:
-    from cosmic_ray.work_db import (
-        WorkDB,
-        use_db,
-    )  # lazy: SQLAlchemy's half a second, and few mutants are sampled
-    from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome, WorkItem
+    # lazy: SQLAlchemy's half a second, and few mutants are sampled
+    from cosmic_ray.work_db import WorkDB, use_db
+    from cosmic_ray.work_item import TestOutcome, WorkerOutcome
 
     if mutant.target.file.startswith("../"):
         raise UsageError(
@@ -54,22 +72,8 @@ def _is_killed(folder: Path, mutant: Mutant) -> bool:
     config.write_text(
         _CONFIG.format(file=mutant.target.file, timeout=_TIMEOUT, python=sys.executable), encoding="utf-8"
     )
-    item = WorkItem(
-        job_id=mutant.id,
-        mutations=(
-            MutationSpec(
-                module_path=Path(mutant.target.file),
-                operator_name=mutant.operator,
-                operator_args=dict(mutant.arguments),
-                occurrence=mutant.occurrence,
-                start_pos=(mutant.line, mutant.column),
-                end_pos=(mutant.end_line, mutant.end_column),
-                definition_name=mutant.target.function,
-            ),
-        ),
-    )
     with use_db(session, WorkDB.Mode.create) as database:
-        database.add_work_item(item)
+        database.add_work_item(_work_item(mutant))
     done = subprocess.run(
         [sys.executable, "-m", "cosmic_ray.cli", "exec", config.name, session.name],
         cwd=folder,

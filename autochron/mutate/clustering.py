@@ -150,14 +150,14 @@ def _in_worker(work: Work[T], folder: str, options: Any, token: str) -> T | None
         threading.Thread(target=watch, daemon=True).start()
 
     try:
-        return work(folder, options, _Telling(worker, token).tell, stopping)
+        return work(folder, options, _ProgressReporter(worker, token).tell, stopping)
     except KeyboardInterrupt:  # Dask would end the worker
         return None
     finally:
         over.set()
 
 
-class _Telling:
+class _ProgressReporter:
     """Reports the progress from time to time."""
 
     def __init__(self, worker: Any, topic: str) -> None:

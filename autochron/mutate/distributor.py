@@ -33,8 +33,8 @@ from cosmic_ray.util import read_python_source
 from cosmic_ray.work_item import TestOutcome, WorkerOutcome, WorkItem, WorkResult
 
 from autochron.errors import UsageError
+from autochron.mutate.fork_server import ForkServer, ServerPool
 from autochron.mutate.protocol import Asked, Job, Reply
-from autochron.mutate.workers import Crew, Nursery
 
 _SERVER = "autochron.mutate.server.command_server"
 
@@ -46,7 +46,7 @@ _INSTEAD = (
 )
 
 
-class Command(NamedTuple):
+class PytestCommand(NamedTuple):
     """A command of pytest: what follows its name, and whether it is run as a module."""
 
     words: tuple[str, ...]
@@ -85,29 +85,29 @@ class AutochronDistributor(Distributor):  # type: ignore[misc] # cosmic-ray has 
             is_module=command.is_module,
             files=tuple(files),
         )
-        nursery = Nursery(_SERVER, os.getcwd(), width)
-        crew = Crew(nursery, asked, width)
+        fork_server = ForkServer(_SERVER, os.getcwd(), width)
+        server_pool = ServerPool(fork_server, asked, width)
         try:
-            fix = crew.first().fix
+            fix = server_pool.first().fix
             if fix is not None and fix.kind != "passed":
                 _LOG.warning(
                     "the tests fail before anything is mutated, so that every mutant counts as killed"
                 )
             with ThreadPoolExecutor(width) as pool:
-                futures = {pool.submit(_tried, item, crew): item.job_id for item in items}
+                futures = {pool.submit(_tried, item, server_pool): item.job_id for item in items}
                 try:
                     for future in as_completed(futures):
                         on_task_complete(futures[future], future.result())
                 except BaseException:
                     pool.shutdown(wait=False, cancel_futures=True)
-                    crew.end()  # so that nobody waits for what is being tried
+                    server_pool.end()  # so that nobody waits for what is being tried
                     raise
         finally:
-            crew.end()
-            nursery.end()
+            server_pool.end()
+            fork_server.end()
 
 
-def read_command(text: str) -> Command:
+def read_command(text: str) -> PytestCommand:
     """Read a command of pytest.
 
     Raises:
@@ -123,7 +123,7 @@ def read_command(text: str) -> Command:
                 f"test-command `{text}`: {found or program} is not of the Python that runs cosmic-ray here ({sys.prefix}),"
                 " whose forks would run the tests; install pytest there, or write `python -m pytest ARGS`"
             )
-        return Command(tuple(rest), is_module=False)
+        return PytestCommand(tuple(rest), is_module=False)
     if not name.startswith("python") or rest[:2] != ["-m", "pytest"]:
         raise UsageError(
             f"test-command `{text}` can't be run in forks, for it is no command of pytest; {_INSTEAD}"
@@ -134,7 +134,7 @@ def read_command(text: str) -> Command:
             f"test-command `{text}`: its Python is that of {prefix or 'nowhere'}, and cosmic-ray runs here in that of"
             f" {sys.prefix}, whose forks would run the tests; run cosmic-ray there, or name {sys.executable}"
         )
-    return Command(tuple(rest[2:]), is_module=True)
+    return PytestCommand(tuple(rest[2:]), is_module=True)
 
 
 def _scripts() -> str:
@@ -163,7 +163,7 @@ def _jobs(config: Mapping[str, Any]) -> int:
 # --- one mutant -----------------------------------------------------------------------------------------------------
 
 
-def _tried(item: WorkItem, crew: Crew) -> WorkResult:
+def _tried(item: WorkItem, server_pool: ServerPool) -> WorkResult:
     """Make a mutant and have it tried; what is wrong with its operator is a result, as in cosmic-ray."""
     try:
         changed = _texts(item)
@@ -176,7 +176,7 @@ def _tried(item: WorkItem, crew: Crew) -> WorkResult:
     if changed is None:
         return WorkResult(worker_outcome=WorkerOutcome.NO_TEST)
     texts = {os.path.realpath(path): after for path, (_, after) in changed.items()}
-    reply = crew.ask(Job(id=item.job_id, variant="mutant", texts=texts))
+    reply = server_pool.ask(Job(id=item.job_id, variant="mutant", texts=texts))
     return _result(reply, "\n".join(line for path, pair in changed.items() for line in _diff(path, *pair)))
 
 

@@ -17,7 +17,7 @@ from autochron.errors import UsageError
 from autochron.mutate.bytecode import fingerprint
 from autochron.mutate.model import Mutant, Target
 from autochron.mutate.operators import operator_class
-from autochron.mutate.parsing import Parsed, Place, parse, read
+from autochron.mutate.parsing import MutationPlace, ParsedModule, parse, read
 from autochron.mutate.regions import Region, is_noise, regions
 from autochron.mutate.sets import OperatorSet
 
@@ -42,13 +42,13 @@ class Generated(Struct, frozen=True, kw_only=True):
     source: str
 
 
-class _Change(Struct, frozen=True):
+class _OperatorUse(Struct, frozen=True):
     """One change: what the operator is, which of its places, and the region that it is in."""
 
     operator: str
     rank: int
     occurrence: int
-    place: Place
+    place: MutationPlace
     region: Region
 
 
@@ -110,7 +110,9 @@ def mutated(source: str, mutant: Mutant) -> str:
 # --- Places ---
 
 
-def _regions(parsed: Parsed, function: str, operators: OperatorSet, *, everything: bool) -> list[Region]:
+def _regions(
+    parsed: ParsedModule, function: str, operators: OperatorSet, *, everything: bool
+) -> list[Region]:
     definition = parsed.definition(function)
     parsed.check(function, (definition.end_lineno or definition.lineno) + 1)
     found = regions(parsed, function, definition, operators.places, everything=everything)
@@ -119,11 +121,11 @@ def _regions(parsed: Parsed, function: str, operators: OperatorSet, *, everythin
     return found
 
 
-def _changes(parsed: Parsed, operators: OperatorSet, found: list[Region]) -> Iterator[_Change]:
+def _changes(parsed: ParsedModule, operators: OperatorSet, found: list[Region]) -> Iterator[_OperatorUse]:
     """Return all changes, in the order of the source and then of the operators."""
     inside = {id(node): region for region in found for node in region.nodes}
     changes = [
-        _Change(operator, rank, occurrence, place, inside[id(place.node)])
+        _OperatorUse(operator, rank, occurrence, place, inside[id(place.node)])
         for rank, operator in enumerate(operators.operators)
         for occurrence, place in enumerate(parsed.places(operator))
         if id(place.node) in inside and not is_noise(place.node, _replaced(parsed, place))
@@ -131,11 +133,11 @@ def _changes(parsed: Parsed, operators: OperatorSet, found: list[Region]) -> Ite
     return iter(sorted(changes, key=lambda each: (each.place.position, each.rank, each.occurrence)))
 
 
-def _statements(parsed: Parsed, changes: list[_Change]) -> list[NodeOrLeaf]:
+def _statements(parsed: ParsedModule, changes: list[_OperatorUse]) -> list[NodeOrLeaf]:
     return list({id(node): node for node in (parsed.statement(each.place.node) for each in changes)}.values())
 
 
-def _replaced(parsed: Parsed, place: Place) -> str:
+def _replaced(parsed: ParsedModule, place: MutationPlace) -> str:
     start, end = place.position
     return parsed.text[parsed.offsets[start] : parsed.offsets[end]]
 
@@ -143,7 +145,7 @@ def _replaced(parsed: Parsed, place: Place) -> str:
 # --- Mutants ---
 
 
-def _apply(parsed: Parsed, operator: str, place: Place) -> str:
+def _apply(parsed: ParsedModule, operator: str, place: MutationPlace) -> str:
     """Change one place of a copy of its node, and give the module's text around it."""
     change = operator_class(operator)().mutate(_copied(place.node, place.node.parent), place.index)
     start, end = parsed.span(place.node)
@@ -171,7 +173,7 @@ def _slots(of: type) -> tuple[str, ...]:
     return _SLOTS[of]
 
 
-def _program(parsed: Parsed, statement: NodeOrLeaf, text: str) -> tuple[Any, ...] | str:
+def _program(parsed: ParsedModule, statement: NodeOrLeaf, text: str) -> tuple[Any, ...] | str:
     """Return what a statement of the module compiles to in a text that differs nowhere else; its text where it is no Python.
 
     The rest of the module compiles to the same whatever stands here, and would take most of the time.
@@ -187,7 +189,7 @@ def _program(parsed: Parsed, statement: NodeOrLeaf, text: str) -> tuple[Any, ...
     return fingerprint(made)
 
 
-def _mutant(parsed: Parsed, incident: str, target: Target, change: _Change, text: str) -> Mutant:
+def _mutant(parsed: ParsedModule, incident: str, target: Target, change: _OperatorUse, text: str) -> Mutant:
     place, region = change.place, change.region
     (line, column), (end_line, end_column) = place.position
     before, after = _replaced(parsed, place), _after(parsed, place, text)
@@ -221,7 +223,7 @@ def _mutant(parsed: Parsed, incident: str, target: Target, change: _Change, text
     )
 
 
-def _after(parsed: Parsed, place: Place, text: str) -> str:
+def _after(parsed: ParsedModule, place: MutationPlace, text: str) -> str:
     """Return what stands where the replaced code stood; an operator may have changed the blanks around it, too."""
     start, end = (parsed.offsets[position] for position in place.position)
     rest = len(parsed.text) - end

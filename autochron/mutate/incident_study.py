@@ -17,24 +17,24 @@ from autochron.errors import UsageError
 from autochron.mutate import scoring
 from autochron.mutate.agreement import by_cosmic_ray
 from autochron.mutate.canary import raising
+from autochron.mutate.fork_server import ForkServer, ServerPool
 from autochron.mutate.generating import Generated, generate, mutated
 from autochron.mutate.journal import Journal
 from autochron.mutate.merging import in_order
 from autochron.mutate.model import (
-    Agreement,
     Canary,
-    Incident,
+    Crosscheck,
     Input,
     Kind,
     Mutant,
     Result,
     Sensitivity,
+    StudiedIncident,
     Target,
 )
-from autochron.mutate.options import TRACE, Argued, Options, tools_of
-from autochron.mutate.protocol import Asked, Job, Ready, Reply, Server, digest_of
+from autochron.mutate.options import TRACE, Argued, StudyOptions, tools_of
+from autochron.mutate.protocol import Asked, Job, Ready, Reply, ServerKind, digest_of
 from autochron.mutate.sets import OperatorSet
-from autochron.mutate.workers import Crew, Nursery
 
 _SERVER = "autochron.mutate.server.main"
 
@@ -42,7 +42,7 @@ Progress = Callable[[str, str, int, int], None]
 """Told of the incident, what is done, how much of it, and of how much."""
 
 
-class Tried(NamedTuple):
+class MutantText(NamedTuple):
     """A mutant with the text that it makes."""
 
     mutant: Mutant
@@ -53,7 +53,7 @@ class Unit:
     """The study of one incident."""
 
     def __init__(
-        self, folder: Path, operators: OperatorSet, options: Options, width: int, progress: Progress
+        self, folder: Path, operators: OperatorSet, options: StudyOptions, width: int, progress: Progress
     ) -> None:
         self.folder = folder.resolve()
         self.name = self.folder.name
@@ -62,8 +62,8 @@ class Unit:
         self._options = options
         self._width = width
         self._progress = progress
-        self._crews: dict[tuple[Server, bool], Crew] = {}
-        self._nursery: Nursery | None = None
+        self._pools: dict[tuple[ServerKind, bool], ServerPool] = {}
+        self._fork_server: ForkServer | None = None
         self._reruns = False
         """Whether the tests run the agent in processes of their own, where code that is replaced here is not found."""
         self._is_stopped = False
@@ -73,41 +73,36 @@ class Unit:
     def stop(self) -> None:
         """Have it end soon."""
         self._is_stopped = True
-        for crew in list(self._crews.values()):
-            crew.end()
+        for pool in list(self._pools.values()):
+            pool.end()
 
-    def run(self) -> Incident:
+    def run(self) -> StudiedIncident:
         """Try it all."""
         key = f"{self.digest} {sys.version_info[0]}.{sys.version_info[1]} {self._options.shard}"
         self._journal = Journal(os.path.join(self._options.out, "journal", f"{self.name}.jsonl"), key)
         try:
             return self._studied()
         finally:
-            for crew in self._crews.values():
-                crew.end()
-            if self._nursery is not None:
-                self._nursery.end()
+            for pool in self._pools.values():
+                pool.end()
+            if self._fork_server is not None:
+                self._fork_server.end()
             self._journal.close()
 
-    def _studied(self) -> Incident:
+    def _studied(self) -> StudiedIncident:
         known = self._journal.ready("cut")
         if known is not None and not self._is_as_it_was(known):
             self._journal.forget()
         cut = self._ready("cut")
         told = msgspec.json.encode(sorted(cut.files.items()))
         self.digest = hashlib.sha256(self.digest.encode() + told).hexdigest()[:16]
-        fix = _fix(cut)
-        if fix.kind != "passed":
-            raise UsageError(
-                f"{self._shown}: its test fails before anything is mutated ({fix.said}); mend that first, with"
-                f" `pytest {self._shown}`"
-            )
+        fix = self._passing_fix(cut)
         self._reruns = fix.reran
         made = [self._generated(each) for each in cut.targets]
         for each, target in zip(made, cut.targets, strict=True):
             self._sources[target.file] = each.source
         mutants = [
-            Tried(mutant, mutated(each.source, mutant))
+            MutantText(mutant, mutated(each.source, mutant))
             for each in made
             for mutant in each.mutants
             if is_in_shard(mutant.id, self._options.shard)
@@ -116,20 +111,10 @@ class Unit:
         baseline = self._baseline(cut, fix)
         canaries = self._canaries(cut, baseline)
         replies = self._replies(mutants, baseline)
-        results = [
-            scoring.scored(
-                each.mutant,
-                replies[each.mutant.id],
-                baseline,
-                self._diff(each),
-                proof=self._argued(self._options.arguments.equivalent, each.mutant),
-                why=self._argued(self._options.arguments.survivor, each.mutant),
-            )
-            for each in mutants
-        ]
+        results = [self._scored(each, replies[each.mutant.id], baseline) for each in mutants]
         self._refuse_flaky(fix)
         inputs, sensitivity = _inputs(baseline, results)
-        return Incident(
+        return StudiedIncident(
             name=self.name,
             targets=cut.targets,
             sources=dict(self._sources),
@@ -142,6 +127,30 @@ class Unit:
             results=in_order(results),
             agreement=self._agreement(mutants, results),
             made_of=self.made_of,
+        )
+
+    def _passing_fix(self, cut: Ready) -> Reply:
+        """Return how the tests end with the fix; UsageError where they fail."""
+        fix = _fix(cut)
+        if fix.kind != "passed":
+            raise UsageError(
+                f"{self._shown}: its test fails before anything is mutated ({fix.said}); mend that first, with"
+                f" `pytest {self._shown}`"
+            )
+        return fix
+
+    def _scored(
+        self, tried: MutantText, trials: scoring.MutantReplies, baseline: scoring.FixBaseline
+    ) -> Result:
+        """Return the result of one mutant, with what the user argues of it."""
+        arguments = self._options.arguments
+        return scoring.scored(
+            tried.mutant,
+            trials,
+            baseline,
+            self._diff(tried),
+            proof=self._argued(arguments.equivalent, tried.mutant),
+            why=self._argued(arguments.survivor, tried.mutant),
         )
 
     def _is_as_it_was(self, known: Ready) -> bool:
@@ -157,9 +166,9 @@ class Unit:
 
     # --- processes ---------------------------------------------------------------------------------------------------
 
-    def _crew(self, server: Server, *, rebuilds: bool = False) -> Crew:
+    def _pool_for(self, server: ServerKind, *, rebuilds: bool = False) -> ServerPool:
         key = (server, rebuilds)
-        if key not in self._crews:
+        if key not in self._pools:
             cut = self._journal.ready("cut")
             asked = Asked(
                 server=server,
@@ -173,36 +182,36 @@ class Unit:
                 drawn=self._options.drawn,
                 rebuilds=rebuilds,
             )
-            self._crews[key] = Crew(self._nursed(), asked, self._width)
+            self._pools[key] = ServerPool(self._started(), asked, self._width)
         if self._is_stopped:
             raise KeyboardInterrupt
-        return self._crews[key]
+        return self._pools[key]
 
-    def _nursed(self) -> Nursery:
-        if self._nursery is None:
-            self._nursery = Nursery(_SERVER, str(self.folder), 4 * self._width)
-        return self._nursery
+    def _started(self) -> ForkServer:
+        if self._fork_server is None:
+            self._fork_server = ForkServer(_SERVER, str(self.folder), 4 * self._width)
+        return self._fork_server
 
-    def _ready(self, server: Server) -> Ready:
+    def _ready(self, server: ServerKind) -> Ready:
         """Start a process of a kind, or know from the journal what it says."""
         known = self._journal.ready(server)
         if known is not None:
             return known
         try:
-            ready = self._crew(server).first()
+            ready = self._pool_for(server).first()
         except UsageError as error:
             raise UsageError(f"{self._shown}: {error.message}") from error
         self._journal.began(server, ready)
         return ready
 
-    def _baseline(self, cut: Ready, fix: Reply) -> scoring.Baseline:
+    def _baseline(self, cut: Ready, fix: Reply) -> scoring.FixBaseline:
         """Have the fix tried by each method, and by the cut-point test three times."""
         second = self._tested("cut", Job(id="again", variant="fix"))
         # One right after the other: a test that fails every other time would pass by chance before and after anything else.
         for each in (second, self._tested("cut", Job(id="and again", variant="fix"))):
             if each.kind != fix.kind:
                 raise UsageError(_flaky(self._shown, fix, each))
-        return scoring.Baseline(
+        return scoring.FixBaseline(
             fix=fix,
             recorded=cut.recorded,
             stub=_fix(self._ready("stub")).kind,
@@ -217,7 +226,7 @@ class Unit:
         known = self._journal.ready("mocks")
         if known is None:
             try:
-                known = self._crew("mocks").first()
+                known = self._pool_for("mocks").first()
             except UsageError as error:
                 if "there is no test" in error.message:
                     known = Ready(fault=error.message)
@@ -228,7 +237,7 @@ class Unit:
 
     # --- trials --------------------------------------------------------------------------------------------------------
 
-    def _canaries(self, cut: Ready, baseline: scoring.Baseline) -> tuple[Canary, ...]:
+    def _canaries(self, cut: Ready, baseline: scoring.FixBaseline) -> tuple[Canary, ...]:
         """Try what must end in a way that is known before."""
         found = [Canary("the fix", "cut-point", "passes", _word(baseline.fix))]
         if baseline.mocks is not None:
@@ -260,14 +269,16 @@ class Unit:
             )
         return tuple(found)
 
-    def _replies(self, mutants: Sequence[Tried], baseline: scoring.Baseline) -> dict[str, scoring.Trials]:
+    def _replies(
+        self, mutants: Sequence[MutantText], baseline: scoring.FixBaseline
+    ) -> dict[str, scoring.MutantReplies]:
         """Have every mutant tried: by all methods that run the tests, and what they let live with other inputs."""
-        servers: list[Server] = ["cut", "stub"]
+        servers: list[ServerKind] = ["cut", "stub"]
         if baseline.mocks is not None:
             servers.append("mocks")
         total = len(mutants) * len(servers)
         done = 0
-        found: dict[Server, dict[str, Reply]] = {}
+        found: dict[ServerKind, dict[str, Reply]] = {}
         for server in servers:
             found[server] = self._all(server, mutants, done, total)
             done += len(mutants)
@@ -282,7 +293,7 @@ class Unit:
         ]
         widened = {} if baseline.widened is None else self._all("widen", left, done, total + len(left))
         return {
-            each.mutant.id: scoring.Trials(
+            each.mutant.id: scoring.MutantReplies(
                 cut=found["cut"][each.mutant.id],
                 stub=found["stub"][each.mutant.id],
                 mocks=found["mocks"][each.mutant.id] if "mocks" in found else None,
@@ -291,7 +302,9 @@ class Unit:
             for each in mutants
         }
 
-    def _all(self, server: Server, mutants: Sequence[Tried], done: int, total: int) -> dict[str, Reply]:
+    def _all(
+        self, server: ServerKind, mutants: Sequence[MutantText], done: int, total: int
+    ) -> dict[str, Reply]:
         """Have one process, or several, try all of these; what the journal knows is not tried again."""
         found = {
             each.mutant.id: known
@@ -313,27 +326,27 @@ class Unit:
         again: list[str] = []
         jobs = [_job(each) for each in mutants if each.mutant.id not in found]
         if jobs:
-            self._crew(server, rebuilds=self._reruns).run(jobs, hear)
+            self._pool_for(server, rebuilds=self._reruns).run(jobs, hear)
         for each in again:
             hear(self._tested(server, _job(texts[each]), keeps=False))
         if self._is_stopped:
             raise KeyboardInterrupt
         return found
 
-    def _tested(self, server: Server, job: Job, *, keeps: bool = True) -> Reply:
+    def _tested(self, server: ServerKind, job: Job, *, keeps: bool = True) -> Reply:
         """Have one thing tried, with the modules loaded anew where it must be."""
         known = self._journal.reply(server, job.id) if keeps else None
         if known is None:
-            known = self._crew(server, rebuilds=self._reruns).ask(job)
+            known = self._pool_for(server, rebuilds=self._reruns).ask(job)
             if known.must_rebuild and not self._reruns:
-                known = self._crew(server, rebuilds=True).ask(job)
+                known = self._pool_for(server, rebuilds=True).ask(job)
                 if known.must_rebuild:
                     raise UsageError(f"{self._shown}: {job.id} can't be tried: {known.must_rebuild}")
             if keeps:
                 self._journal.tried(server, known)
         return known
 
-    def _agreement(self, mutants: Sequence[Tried], results: Sequence[Result]) -> tuple[Agreement, ...]:
+    def _agreement(self, mutants: Sequence[MutantText], results: Sequence[Result]) -> tuple[Crosscheck, ...]:
         """Have plain cosmic-ray try a few mutants, too."""
         share = self._options.sample
         wanted = sample(mutants, share) if share else []
@@ -345,20 +358,20 @@ class Unit:
             self._journal.agree(mutant, killed=is_killed)
             self._progress(self.name, "sample", at, len(unknown))
         found = [
-            Agreement(each.mutant.id, verdicts[each.mutant.id], bool(self._journal.agreed(each.mutant.id)))
+            Crosscheck(each.mutant.id, verdicts[each.mutant.id], bool(self._journal.agreed(each.mutant.id)))
             for each in wanted
         ]
         return tuple(sorted(found, key=lambda each: each.mutant))
 
     def _refuse_flaky(self, fix: Reply) -> None:
         """Try the fix once more at the end: a test that passes at times says nothing of mutants."""
-        if ("cut", False) not in self._crews:  # all that was needed stands in the journal
+        if ("cut", False) not in self._pools:  # all that was needed stands in the journal
             return
-        last = self._crew("cut").ask(Job(id="last", variant="fix"))
+        last = self._pool_for("cut").ask(Job(id="last", variant="fix"))
         if last.kind != fix.kind:
             raise UsageError(_flaky(self._shown, fix, last))
 
-    def _diff(self, each: Tried) -> str:
+    def _diff(self, each: MutantText) -> str:
         target = each.mutant.target.file
         lines = difflib.unified_diff(
             self._sources[target].splitlines(),
@@ -408,7 +421,7 @@ def _fix(ready: Ready) -> Reply:
     return ready.fix
 
 
-def sample(mutants: Sequence[Tried], share: float) -> list[Tried]:
+def sample(mutants: Sequence[MutantText], share: float) -> list[MutantText]:
     """Choose a share of the mutants, one at least, by a hash of their ids: the same ones each time."""
     count = min(len(mutants), max(1, round(share * len(mutants))))
     return sorted(mutants, key=lambda each: hashlib.sha256(f"sample {each.mutant.id}".encode()).digest())[
@@ -416,7 +429,7 @@ def sample(mutants: Sequence[Tried], share: float) -> list[Tried]:
     ]
 
 
-def _job(each: Tried) -> Job:
+def _job(each: MutantText) -> Job:
     mutant = each.mutant
     return Job(
         id=mutant.id, variant="mutant", target=mutant.target, text=each.text, rebuilds=mutant.at_import
@@ -429,7 +442,7 @@ def is_in_shard(mutant: str, shard: tuple[int, int]) -> bool:
     return int(hashlib.sha256(mutant.encode()).hexdigest(), 16) % count == which - 1
 
 
-def _digest(folder: Path, operators: OperatorSet, options: Options) -> str:
+def _digest(folder: Path, operators: OperatorSet, options: StudyOptions) -> str:
     """Return a digest of what the results of an incident depend on."""
     found = hashlib.sha256(
         msgspec.json.encode(
@@ -443,7 +456,7 @@ def _digest(folder: Path, operators: OperatorSet, options: Options) -> str:
 
 
 def _inputs(
-    baseline: scoring.Baseline, results: Sequence[Result]
+    baseline: scoring.FixBaseline, results: Sequence[Result]
 ) -> tuple[tuple[Input, ...], tuple[Sensitivity, ...]]:
     """Return the inputs that were tried, with those that a set cover keeps, and which argument can flip the decision."""
     if baseline.widened is None:

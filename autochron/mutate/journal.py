@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from autochron._runtime.own_folder import make_folder
 from autochron.errors import UsageError
-from autochron.mutate.protocol import Ready, Reply, Server
+from autochron.mutate.protocol import Ready, Reply, ServerKind
 
 
 class _Head(Struct, frozen=True, tag="head"):
@@ -19,12 +19,12 @@ class _Head(Struct, frozen=True, tag="head"):
 
 
 class _Began(Struct, frozen=True, tag="ready"):
-    server: Server
+    server: ServerKind
     ready: Ready
 
 
 class _Tried(Struct, frozen=True, tag="tried"):
-    server: Server
+    server: ServerKind
     reply: Reply
 
 
@@ -44,8 +44,8 @@ class Journal:
         """Read what there is, if it is of the same study; else begin anew."""
         self._path = path
         self._head = _Head(digest)
-        self._ready: dict[Server, Ready] = {}
-        self._replies: dict[tuple[Server, str], Reply] = {}
+        self._ready: dict[ServerKind, Ready] = {}
+        self._replies: dict[tuple[ServerKind, str], Reply] = {}
         self._agreed: dict[str, bool] = {}
         lines = list(_lines(path))
         if lines[:1] == [self._head]:
@@ -91,20 +91,20 @@ class Journal:
                 f"{self._path} can't be written ({error.strerror}); what was tried so far is in it"
             ) from error
 
-    def ready(self, server: Server) -> Ready | None:
+    def ready(self, server: ServerKind) -> Ready | None:
         """Return what a process said of itself."""
         return self._ready.get(server)
 
-    def began(self, server: Server, ready: Ready) -> None:
+    def began(self, server: ServerKind, ready: Ready) -> None:
         """Keep what a process said of itself."""
         self._ready[server] = ready
         self._write(_Began(server, ready))
 
-    def reply(self, server: Server, mutant: str) -> Reply | None:
+    def reply(self, server: ServerKind, mutant: str) -> Reply | None:
         """Return what came of a trial."""
         return self._replies.get((server, mutant))
 
-    def tried(self, server: Server, reply: Reply) -> None:
+    def tried(self, server: ServerKind, reply: Reply) -> None:
         """Keep what came of a trial."""
         self._replies[server, reply.id] = reply
         self._write(_Tried(server, reply))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from autochron.errors import UsageError
-from autochron.mutate.model import Incident, Result, Study
+from autochron.mutate.model import Result, StudiedIncident, Study
 from autochron.mutate.scoring import cover
 
 STUDY = "study.json"
@@ -86,7 +86,7 @@ def _all_methods(studies: Sequence[Study]) -> list[str]:
     return max((list(study.methods) for study in studies), key=len)
 
 
-def _joined(parts: Sequence[Incident]) -> Incident:
+def _joined(parts: Sequence[StudiedIncident]) -> StudiedIncident:
     first = parts[0]
     results = in_order([result for part in parts for result in part.results])
     kept = set(cover(each.inputs for each in results))

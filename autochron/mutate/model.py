@@ -67,7 +67,7 @@ class Mutant(Struct, frozen=True, kw_only=True):
     at_import: bool = False
 
 
-class Verdict(Struct, frozen=True):
+class MutantVerdict(Struct, frozen=True):
     """What one method said of one mutant.
 
     Attributes:
@@ -114,7 +114,7 @@ class Result(Struct, frozen=True, kw_only=True):
     """
 
     mutant: Mutant
-    verdicts: dict[str, Verdict]
+    verdicts: dict[str, MutantVerdict]
     changes: tuple[Change, ...] = ()
     is_unsafe: bool = False
     inputs: tuple[int, ...] = ()
@@ -173,7 +173,7 @@ class Canary(Struct, frozen=True):
         return self.expected == self.got
 
 
-class Agreement(Struct, frozen=True):
+class Crosscheck(Struct, frozen=True):
     """What plain cosmic-ray said of a mutant of the sample, and what we did."""
 
     mutant: str
@@ -181,7 +181,7 @@ class Agreement(Struct, frozen=True):
     theirs: bool
 
 
-class Incident(Struct, frozen=True, kw_only=True):
+class StudiedIncident(Struct, frozen=True, kw_only=True):
     """One incident of a study.
 
     Attributes:
@@ -209,7 +209,7 @@ class Incident(Struct, frozen=True, kw_only=True):
     inputs: tuple[Input, ...] = ()
     sensitivity: tuple[Sensitivity, ...] = ()
     results: tuple[Result, ...] = ()
-    agreement: tuple[Agreement, ...] = ()
+    agreement: tuple[Crosscheck, ...] = ()
     made_of: str = ""
 
 
@@ -229,5 +229,5 @@ class Study(Struct, frozen=True, kw_only=True):
     operators: str
     digest: str
     methods: tuple[str, ...]
-    incidents: tuple[Incident, ...]
+    incidents: tuple[StudiedIncident, ...]
     shard: tuple[int, int] = (1, 1)

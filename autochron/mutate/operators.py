@@ -239,7 +239,7 @@ OPERATORS: tuple[type[Operator], ...] = (
 """Those of ours."""
 
 
-class Provider:
+class AutochronOperators:
     """Our operators by name, as cosmic-ray asks for them."""
 
     _BY_NAME: ClassVar[dict[str, type[Operator]]] = {each.__name__: each for each in OPERATORS}
@@ -251,7 +251,7 @@ class Provider:
         return self._BY_NAME[name]
 
 
-_PROVIDERS = {"core": OperatorProvider(), "autochron": Provider()}
+_PROVIDERS = {"core": OperatorProvider(), "autochron": AutochronOperators()}
 
 
 def operator_names() -> tuple[str, ...]:

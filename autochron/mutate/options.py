@@ -32,7 +32,7 @@ class Arguments(Struct, frozen=True, forbid_unknown_fields=True):
     survivor: tuple[Argued, ...] = ()
 
 
-class Options(Struct, frozen=True, kw_only=True):
+class StudyOptions(Struct, frozen=True, kw_only=True):
     """How a study is made.
 
     Attributes:

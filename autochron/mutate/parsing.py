@@ -42,7 +42,7 @@ _UNREAD = (
 """What Python reads and parso doesn't, by the node's name in `ast`; the first that is there is meant."""
 
 
-class Place(Struct, frozen=True):
+class MutationPlace(Struct, frozen=True):
     """Where an operator can change something.
 
     Attributes:
@@ -58,7 +58,7 @@ class Place(Struct, frozen=True):
     position: Position
 
 
-class Parsed:
+class ParsedModule:
     """A module's text, read twice. None of it is ever changed.
 
     Attributes:
@@ -81,7 +81,7 @@ class Parsed:
                 f"{file}:{line} is no Python ({getattr(error, 'msg', error)}), so there is nothing to mutate; mend it first"
             ) from None
         self.nodes: tuple[NodeOrLeaf, ...] = tuple(ast_nodes(parso.parse(text)))
-        self._places: dict[str, tuple[Place, ...]] = {}
+        self._places: dict[str, tuple[MutationPlace, ...]] = {}
 
     @cached_property
     def order(self) -> dict[int, int]:
@@ -125,13 +125,13 @@ class Parsed:
             node = node.parent
         return node
 
-    def places(self, operator: str) -> tuple[Place, ...]:
+    def places(self, operator: str) -> tuple[MutationPlace, ...]:
         """Return all places of an operator; the number of one is what cosmic-ray calls its occurrence."""
         if operator not in self._places:
             self._places[operator] = tuple(self._found(operator))
         return self._places[operator]
 
-    def _found(self, operator: str) -> Iterator[Place]:
+    def _found(self, operator: str) -> Iterator[MutationPlace]:
         made = operator_class(operator)()
         types = next((of for family, of in _LOOKED_AT.items() if operator.startswith(family)), None)
         numbers = range(len(self.nodes)) if types is None else self._of_types(types)
@@ -145,7 +145,7 @@ class Parsed:
                     "write the line otherwise, or leave the operator out"
                 ) from error
             for index, position in enumerate(positions):
-                yield Place(number, node, index, position)
+                yield MutationPlace(number, node, index, position)
 
     @cached_property
     def _by_type(self) -> dict[str, list[int]]:
@@ -214,9 +214,9 @@ class Parsed:
 
 
 @lru_cache(maxsize=16)
-def parse(text: str, file: str) -> Parsed:
+def parse(text: str, file: str) -> ParsedModule:
     """Read a module's text; UsageError where it is no Python."""
-    return Parsed(text, file)
+    return ParsedModule(text, file)
 
 
 def read(folder: Path, file: str) -> str:

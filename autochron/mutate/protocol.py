@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from autochron.mutate.model import Input, Kind, Target
 
-Server: TypeAlias = Literal["stub", "mocks", "cut", "widen", "command"]
+ServerKind: TypeAlias = Literal["stub", "mocks", "cut", "widen", "command"]
 """What a process tries: tests with all served, tests without a trace, tests as they are, other inputs, or a command."""
 
 Variant: TypeAlias = Literal["fix", "mutant", "raises", "unguarded"]
@@ -36,7 +36,7 @@ class Job(Struct, frozen=True, kw_only=True):
     texts: dict[str, str] = {}
 
 
-class Given(Struct, frozen=True):
+class LiveOutcome(Struct, frozen=True):
     """What a live crossing gave: its outcome as it stands in a trace, in JSON."""
 
     address: str
@@ -68,7 +68,7 @@ class Reply(Struct, frozen=True, kw_only=True):
     variant: Variant
     kind: Kind = "passed"
     said: str = ""
-    given: tuple[Given, ...] = ()
+    given: tuple[LiveOutcome, ...] = ()
     reached: dict[str, tuple[int, ...]] = {}
     inputs: tuple[Input, ...] = ()
     outcomes: dict[str, str] = {}
@@ -99,7 +99,7 @@ class Ready(Struct, frozen=True, kw_only=True):
     tests: int = 0
     swaps: dict[str, str] = {}
     targets: tuple[Target, ...] = ()
-    recorded: tuple[Given, ...] = ()
+    recorded: tuple[LiveOutcome, ...] = ()
     fix: Reply | None = None
     limit: float = 0.0
     process: int = 0
@@ -126,7 +126,7 @@ class Asked(Struct, frozen=True, kw_only=True):
         files: all that will be changed.
     """
 
-    server: Server
+    server: ServerKind
     paths: tuple[str, ...]
     folder: str
     memory: int = 1 << 30
@@ -150,15 +150,15 @@ def digest_of(path: str) -> str:
         return ""
 
 
-class Channel(Struct, frozen=True):
+class ServerPipes(Struct, frozen=True):
     """The descriptors by which a server is told what to try, and says what came of it."""
 
     reading: int
     writing: int
 
 
-class Nursed(Struct, frozen=True, kw_only=True):
+class ForkServerStart(Struct, frozen=True, kw_only=True):
     """What a process is started with that forks into servers: the incident's folder, and a channel for each."""
 
     folder: str
-    channels: tuple[Channel, ...]
+    channels: tuple[ServerPipes, ...]

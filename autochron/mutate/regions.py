@@ -9,7 +9,7 @@ from msgspec import Struct
 from parso.python.tree import ExprStmt
 from parso.tree import BaseNode, NodeOrLeaf
 
-from autochron.mutate.parsing import Definition, Parsed, whole
+from autochron.mutate.parsing import Definition, ParsedModule, whole
 from autochron.mutate.sets import Places
 
 _ARITHMETIC = frozenset({"arith_expr", "term", "power", "shift_expr", "expr", "xor_expr", "and_expr"})
@@ -32,7 +32,7 @@ class Region(Struct, frozen=True):
 
 
 def regions(
-    parsed: Parsed, function: str, definition: Definition, places: Places, *, everything: bool
+    parsed: ParsedModule, function: str, definition: Definition, places: Places, *, everything: bool
 ) -> list[Region]:
     """Return what is changed of a function.
 
@@ -137,7 +137,7 @@ def _defaults(function: BaseNode, *, everything: bool) -> Iterator[NodeOrLeaf]:
                     yield from _inside(default, everything=everything)
 
 
-def constants(parsed: Parsed, function: str, definition: Definition) -> list[Region]:
+def constants(parsed: ParsedModule, function: str, definition: Definition) -> list[Region]:
     """Return the constants of the module, and of the function's class, that it uses, also for one another."""
     names, attributes = _used(definition)
     left = list(_assigned(parsed, function))
@@ -186,7 +186,7 @@ def _used(definition: Definition) -> tuple[set[str], set[str]]:
     return loaded - stored, {node.attr for node in nodes if isinstance(node, ast.Attribute)}
 
 
-def _assigned(parsed: Parsed, function: str) -> Iterator[tuple[str, ExprStmt]]:
+def _assigned(parsed: ParsedModule, function: str) -> Iterator[tuple[str, ExprStmt]]:
     """Yield the assignments outside of every function: the module's, and those of the classes that the function is in."""
     for node in parsed.nodes:
         if not isinstance(node, ExprStmt) or not _has_value(node):

@@ -8,15 +8,15 @@ from typing import Any
 from msgspec import Struct, json, structs
 
 from autochron.json_differences import differences_between, pair_equal_lengths
-from autochron.mutate.model import Behaviour, Change, Input, Kind, Mutant, Result, Verdict
-from autochron.mutate.protocol import Given, Reply
+from autochron.mutate.model import Behaviour, Change, Input, Kind, Mutant, MutantVerdict, Result
+from autochron.mutate.protocol import LiveOutcome, Reply
 
 _SHORT = 120
 _MOST = 20
 """So many differences of one mutant are kept."""
 
 
-class Baseline(Struct, frozen=True):
+class FixBaseline(Struct, frozen=True):
     """What is known of the fix.
 
     Attributes:
@@ -29,7 +29,7 @@ class Baseline(Struct, frozen=True):
     """
 
     fix: Reply
-    recorded: tuple[Given, ...] = ()
+    recorded: tuple[LiveOutcome, ...] = ()
     stub: Kind | None = None
     mocks: Kind | None = None
     widened: Reply | None = None
@@ -59,7 +59,7 @@ def _without_chance(each: Change, chance: frozenset[str]) -> Change:
     return Change(each.address, each.path, *said)
 
 
-def differences(fix: Sequence[Given], mutant: Sequence[Given]) -> Iterator[Change]:
+def differences(fix: Sequence[LiveOutcome], mutant: Sequence[LiveOutcome]) -> Iterator[Change]:
     """Yield where what the live crossings gave differs, in the order of the fix's."""
     theirs = {each.address: each.outcome for each in mutant}
     for each in fix:
@@ -85,7 +85,7 @@ def _short_json(outcome: str) -> str:
     return _short(tree.get("returned", tree) if isinstance(tree, dict) else tree)
 
 
-class Trials(Struct, kw_only=True):
+class MutantReplies(Struct, kw_only=True):
     """What came of one mutant, by who tried it."""
 
     cut: Reply
@@ -95,11 +95,11 @@ class Trials(Struct, kw_only=True):
 
 
 def scored(
-    mutant: Mutant, trials: Trials, baseline: Baseline, diff: str, *, proof: str = "", why: str = ""
+    mutant: Mutant, trials: MutantReplies, baseline: FixBaseline, diff: str, *, proof: str = "", why: str = ""
 ) -> Result:
     """Say what became of one mutant; `proof` is why it is equivalent, and `why` what it would take, as people argue."""
     cut = trials.cut
-    verdicts: dict[str, Verdict] = {}
+    verdicts: dict[str, MutantVerdict] = {}
     if trials.stub is not None:
         verdicts["full-stub"] = _verdict(trials.stub, baseline.stub)
     if trials.mocks is not None:
@@ -117,7 +117,7 @@ def scored(
     if survives and changes:
         first = changes[0]
         said = f"{first.address} gave {first.path or 'something else'}: {first.mutant} instead of {first.fix}"
-        full = Verdict("output", said, is_killed=True)
+        full = MutantVerdict("output", said, is_killed=True)
     verdicts["full-output"] = full
     inputs: tuple[int, ...] = ()
     if baseline.widened is not None:
@@ -140,23 +140,23 @@ def scored(
     )
 
 
-def _verdict(reply: Reply, expected: Kind | None) -> Verdict:
+def _verdict(reply: Reply, expected: Kind | None) -> MutantVerdict:
     is_killed = reply.kind not in {"compile", expected}
-    return Verdict(reply.kind, reply.said, is_killed=is_killed)
+    return MutantVerdict(reply.kind, reply.said, is_killed=is_killed)
 
 
-def _widened(reply: Reply | None, fix: Reply, inputs: Sequence[int]) -> Verdict | None:
+def _widened(reply: Reply | None, fix: Reply, inputs: Sequence[int]) -> MutantVerdict | None:
     """Return what other inputs say of a mutant that lives with the recorded one; None where they say nothing."""
     if reply is None:
         return None
     if inputs:
-        return Verdict("output", _of_input(inputs[0], reply, fix), is_killed=True)
+        return MutantVerdict("output", _of_input(inputs[0], reply, fix), is_killed=True)
     if reply.kind != fix.kind:  # with the recorded input it passes: one of the others has ended all
-        return Verdict(reply.kind, reply.said, is_killed=True)
+        return MutantVerdict(reply.kind, reply.said, is_killed=True)
     return None
 
 
-def _is_unsafe(cut: Reply, baseline: Baseline) -> bool:
+def _is_unsafe(cut: Reply, baseline: FixBaseline) -> bool:
     """Return whether the tool did what the fix keeps it from.
 
     It went on to what the fix stands before, in a call in which the fix does not; or a crossing gave what it gave in the
@@ -246,7 +246,7 @@ def _hint(
     changes: Sequence[Change],
     inputs: Sequence[int],
     fix: Reply | None,
-    verdicts: Mapping[str, Verdict],
+    verdicts: Mapping[str, MutantVerdict],
 ) -> str:
     """Say what would kill a survivor."""
     if behaviour in {"escape", "output"} and changes:

@@ -15,16 +15,16 @@ from autochron.mutate.clustering import mapped
 from autochron.mutate.incident_study import Progress, Unit
 from autochron.mutate.model import (
     METHODS,
-    Incident,
+    StudiedIncident,
     Study,
 )
-from autochron.mutate.options import Arguments, Options, check_folder, folders_of, read_arguments
+from autochron.mutate.options import Arguments, StudyOptions, check_folder, folders_of, read_arguments
 from autochron.mutate.sets import OperatorSet, operator_set
 
-__all__ = ["Arguments", "Options", "folders_of", "read_arguments", "study_of"]
+__all__ = ["Arguments", "StudyOptions", "folders_of", "read_arguments", "study_of"]
 
 
-def study_of(folders: Sequence[Path], options: Options, progress: Progress) -> Study:
+def study_of(folders: Sequence[Path], options: StudyOptions, progress: Progress) -> Study:
     """Try the mutants of each incident by every method.
 
     Raises:
@@ -58,7 +58,9 @@ def study_of(folders: Sequence[Path], options: Options, progress: Progress) -> S
     )
 
 
-def _study(operators: OperatorSet, made: Sequence[tuple[Incident, str]], options: Options) -> Study:
+def _study(
+    operators: OperatorSet, made: Sequence[tuple[StudiedIncident, str]], options: StudyOptions
+) -> Study:
     incidents = tuple(each for each, _ in made)
     if not any(each.generated for each in incidents):
         raise UsageError(
@@ -77,7 +79,9 @@ def _study(operators: OperatorSet, made: Sequence[tuple[Incident, str]], options
     )
 
 
-def _on_cluster(folders: Sequence[Path], options: Options, progress: Progress) -> list[tuple[Incident, str]]:
+def _on_cluster(
+    folders: Sequence[Path], options: StudyOptions, progress: Progress
+) -> list[tuple[StudiedIncident, str]]:
     """Try each incident in a task of its own; their journals lie where those of one machine do."""
     whole = msgspec.structs.replace(options, out=os.path.abspath(options.out))
     names = [str(each.resolve()) for each in folders]
@@ -85,8 +89,8 @@ def _on_cluster(folders: Sequence[Path], options: Options, progress: Progress) -
 
 
 def in_task(
-    folder: str, options: Options, progress: Progress, stopping: Callable[[Callable[[], None]], None]
-) -> tuple[Incident, str]:
+    folder: str, options: StudyOptions, progress: Progress, stopping: Callable[[Callable[[], None]], None]
+) -> tuple[StudiedIncident, str]:
     """Try one incident in a worker of a cluster: one process at a time, for other tasks have the other cores."""
     check_folder(Path(folder))
     unit = Unit(Path(folder), operator_set(options.operators), options, 1, progress)

@@ -24,6 +24,7 @@ from autochron.isolation.live_observation import StateScope
 from autochron.model import Command, ReplaySummary, Rules, Severity
 from autochron.program.main_module import Program, end_process, say_exit
 from autochron.program.run import Options, weave_into
+from autochron.program.standstill import Standstill
 from autochron.redaction.redactor import Redactor
 from autochron.replaying.command_trust import refuse_foreign
 from autochron.replaying.environment import PLACES, PLAN, REPORT, SCRATCH
@@ -102,11 +103,7 @@ def run_replayed(
     if command is None:
         refuse_foreign(record.header, reference, rules, words, trusted)
     plan = _plan_of(record, wanted)
-    if not allow_unwoven:
-        refuse_unwoven(record)
-        refuse_uncovered(record, rules)
-    elif not plan.is_full:
-        refuse_uncovered(record, rules, live=plan)
+    _refuse_unwoven_tools(record, rules, plan, allow_unwoven=allow_unwoven)
     told = os.environ.pop(REPORT, None)
     scope = StateScope(
         places_of(options, reference, rules),
@@ -132,27 +129,51 @@ def run_replayed(
     capture.serve_recorded(record.footer)
     writers = ending.writers = _writers_of(replaying)
     capture.start(None if writers is None else writers.note, errors=rules.stderr)
-    replaying.begin()
-    if options.watch:
-        replaying.watch()
+    _begin(replaying, ending, watches=options.watch)
     process = unpatched.getpid()
     status = program.run(weave_into(activation, program))  # type: ignore[arg-type]
-    if unpatched.getpid() != process:  # a forked child: it ends as it would, and the report is its parent's
-        atexit.register(replaying.leave)
-        if (left := program.let_go()) is not None:
-            raise left
-        end_process(status)
-        return status
-    say_exit(program.exit)
-    # What Python does at exit is done here, because the program's threads and exit functions are part of what is compared.
-    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
-    atexit._run_exitfuncs()  # noqa: SLF001
-    keep_modules_at_exit()  # for what the report imports
+    if unpatched.getpid() != process:
+        return _end_forked(replaying, program, status)
+    _exit_as_python(program)
     undo()
     if told is not None:
         ending.broke = _crash_of(program, activation)
     program.let_go()
     return ending.finish(status, program.uncaught)
+
+
+def _begin(replaying: Replaying, ending: _ReplayEnding, *, watches: bool) -> None:
+    """Begin to serve; `watches` says whether calls outside every boundary are looked for."""
+    replaying.begin()
+    if watches:
+        replaying.watch()
+    ending.watch_standstill()
+
+
+def _refuse_unwoven_tools(record: Record, rules: Rules, plan: ReplayPlan, *, allow_unwoven: bool) -> None:
+    """Raise UnwovenToolError where the replay would run a tool for real that no rule covers, and that is not allowed."""
+    if not allow_unwoven:
+        refuse_unwoven(record)
+        refuse_uncovered(record, rules)
+    elif not plan.is_full:
+        refuse_uncovered(record, rules, live=plan)
+
+
+def _end_forked(replaying: Replaying, program: Program, status: int) -> int:
+    """End a process that the program has forked as it would end; the report is its parent's."""
+    atexit.register(replaying.leave)
+    if (left := program.let_go()) is not None:
+        raise left
+    end_process(status)
+    return status
+
+
+def _exit_as_python(program: Program) -> None:
+    """Do what Python does at exit: the program's threads and exit functions are part of what is compared."""
+    say_exit(program.exit)
+    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
+    atexit._run_exitfuncs()  # noqa: SLF001
+    keep_modules_at_exit()  # for what the report imports
 
 
 def _plan_of(record: Record, wanted: Wanted) -> ReplayPlan:
@@ -228,6 +249,19 @@ class _ReplayEnding:
         """Who printed what, where the output is compared."""
         self.broke: str | None = None
         """How the program crashed, where no refusal ended it."""
+        self._standstill: Standstill | None = None
+        self._has_ended = True
+        """Whether the program ends by itself, and not because it stands still."""
+
+    def watch_standstill(self) -> None:
+        """End the program where it stands still."""
+        self._standstill = Standstill(self._replaying.director, self._stand_still)
+        self._standstill.begin()
+
+    def _stand_still(self) -> None:
+        """End a program that waits for ever: it has no status of its own to be compared."""
+        self._has_ended = False
+        self.cut_short(1)
 
     def finish(self, status: int | None, uncaught: str | None = None, *, flushes: bool = True) -> int:
         """Compare and tell; return 0 where all was the same, else 1. None is the status of what exec replaced.
@@ -240,6 +274,8 @@ class _ReplayEnding:
 
     def _finish(self, status: int | None, uncaught: str | None, *, flushes: bool) -> int:
         replaying = self._replaying
+        if self._standstill is not None:
+            self._standstill.over()
         self._capture.stop(flushes=flushes)
         if replaying.watching is not None:
             replaying.watching.end()
@@ -248,7 +284,8 @@ class _ReplayEnding:
         replaying.broke = self.broke
         said = self._capture.said()
         self._capture.let_go()
-        compare_ending(replaying, status, self._capture, said, uncaught, self.writers)
+        if self._has_ended:
+            compare_ending(replaying, status, self._capture, said, uncaught, self.writers)
         replaying.excuse_refusals()
         summary = replaying.summary(status or 0)
         if self._told is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
@@ -95,11 +95,7 @@ def run_recorded(
     capture.hold(*process_of(store))
     redactor = Redactor.of(rules)
     arguments = redactor.mask_arguments(command.arguments)
-    masked = [
-        str(at)
-        for at, pair in enumerate(zip(command.arguments, arguments, strict=True), 1)
-        if pair[0] != pair[1]
-    ]
+    masked = _changed_places(command.arguments, arguments)
     command = Command(command.mode, command.target, arguments, facts.folder_of(rules))
     try:
         activation = activate(rules, program.own, aliases={"__main__": program.aliases})
@@ -120,16 +116,8 @@ def run_recorded(
     state.impacts = impacts
     if only_failed:
         recording.keep_failed()
-    recording.before_exec = lambda: state.flush(None)
-    atexit.register(state.finish)
-    undo = exit_hooks.guard(state.flush)
-    state.undo = undo
-    capture.start(recording.printed, errors=rules.stderr)
-    capture.listen(recording.taken)
-    recording.hear()
-    recording.effects.unseen = capture.unseen
-    if capture.output.kind:
-        recording.recorder.stdio.position = capture.output.position
+    state.guard()
+    _connect(capture, recording, errors=rules.stderr)
     recording.begin()
     if options.watch:
         recording.watch()
@@ -142,6 +130,21 @@ def run_recorded(
     if (left := program.let_go()) is not None:
         raise left  # Python prints what it was given, and exits
     return status
+
+
+def _changed_places(words: Sequence[str], masked: Sequence[str]) -> list[str]:
+    """Return the places of the words that masking has changed, counted from 1."""
+    return [str(at) for at, pair in enumerate(zip(words, masked, strict=True), 1) if pair[0] != pair[1]]
+
+
+def _connect(capture: Capture, recording: Recording, *, errors: bool) -> None:
+    """Capture the standard streams, and give the recording what goes through them."""
+    capture.start(recording.printed, errors=errors)
+    capture.listen(recording.taken)
+    recording.hear()
+    recording.effects.unseen = capture.unseen
+    if capture.output.kind:
+        recording.recorder.stdio.position = capture.output.position
 
 
 def _place(store: str) -> str:
@@ -180,6 +183,12 @@ class _Ending:
         self.undo: Callable[[], None] | None = None
         self._process = unpatched.getpid()
         self._done = False
+
+    def guard(self) -> None:
+        """Have every end of the process come to here: by exit functions, without clean-up, or by exec."""
+        self.recording.before_exec = lambda: self.flush(None)
+        atexit.register(self.finish)
+        self.undo = exit_hooks.guard(self.flush)
 
     def flush(self, status: int | None) -> None:
         """Write all that waits, before the process ends without clean-up."""

@@ -23,8 +23,8 @@ VARIABLE = "AUTOCHRON"
 _PARAMETER = "_autochron_trace"
 """The name that a test which is run for several traces has the one of them under."""
 
-_play = pytest.StashKey["plays.Play"]()
-_prepared = pytest.StashKey["plays.Play"]()
+PLAY = pytest.StashKey["plays.Play"]()
+PREPARED = pytest.StashKey["plays.Play"]()
 """What was made ready for a test before it was set up: by who sets it up many times, in a fork each."""
 _mode = pytest.StashKey[str]()
 _running = pytest.StashKey["plays.Play | None"]()
@@ -152,7 +152,7 @@ def _autochron_trace(request: pytest.FixtureRequest) -> Any:
 def replay(request: pytest.FixtureRequest) -> plays.Face:
     """Return what crosses in this test: `replay["issue_refund[1]"].result`, `replay.called(...)`, `replay.sequence()`."""
     node: pytest.Item = request.node
-    play = node.stash.get(_play, None)
+    play = node.stash.get(PLAY, None)
     if play is None:
         pytest.fail(
             f"{node.nodeid} asks for `replay` and says nothing of a trace; mark it with"
@@ -164,15 +164,15 @@ def replay(request: pytest.FixtureRequest) -> plays.Face:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Find the trace of a marked test and weave by its rules, before its fixtures are set up."""
-    if _play in item.stash:  # run again
-        del item.stash[_play]
+    if PLAY in item.stash:  # run again
+        del item.stash[PLAY]
     marker = item.get_closest_marker(MARKER)
     if marker is None:
         return
-    if _prepared in item.stash:
-        item.stash[_play] = play = item.stash[_prepared]
+    if PREPARED in item.stash:
+        item.stash[PLAY] = play = item.stash[PREPARED]
         play.puts_back = False
-        del item.stash[_prepared]
+        del item.stash[PREPARED]
         return
     from autochron.errors import AutochronError  # lazy: with the first marker
     from autochron.pytest_plugin.marks import asked_of
@@ -182,7 +182,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     trace = several.params.get(_PARAMETER) if several is not None else None
     try:
         asked = asked_of(marker, item, trace)
-        item.stash[_play] = play_of(asked, item.config.stash[_mode], item)
+        item.stash[PLAY] = play_of(asked, item.config.stash[_mode], item)
     except AutochronError as error:
         fault = str(error)
     else:
@@ -193,7 +193,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Replay or record while a marked test runs; where replay and record disagree the test fails."""
-    play = item.stash.get(_play, None)
+    play = item.stash.get(PLAY, None)
     if play is None:
         return (yield)
     item.config.stash[_running] = play
@@ -215,7 +215,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[Any]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add what crossed to the report of a test that failed, and what else there is to say."""
-    play = item.stash.get(_play, None)
+    play = item.stash.get(PLAY, None)
     if call.excinfo is not None and "autochron.instrument.activation" in sys.modules:
         from autochron.pytest_plugin.tracebacks import trim  # lazy: where anything is woven
 

@@ -23,7 +23,7 @@ from autochron.model import (
 from autochron.recording.changes import STILL, kind_at
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.inputs import Inputs
     from autochron.recording.changes import Watch
 
@@ -149,6 +149,26 @@ class Draft(Struct, eq=False):
         self.watch = None
         self.shown = None
 
+    def add_wire(self, wire: Wire) -> bool:
+        """Note a request that is about to be sent, in the place of a failed one that it repeats.
+
+        Returns:
+            False where it is not noted: another client is sending it, by way of this one.
+        """
+        wires = self.wires
+        if wires is None:
+            wires = self.wires = []
+        for each in wires:  # a loop, and no call more: this is on the way of each request
+            is_sending = not each.status and not each.closed and each.error is None
+            if is_sending and each.door is not wire.door:
+                return False
+        if wires and wires[-1].failed() and wires[-1].same_request(wire):
+            wire.attempts = wires[-1].attempts + 1
+            wires[-1] = wire
+        else:
+            wires.append(wire)
+        return True
+
     def let_go_of_bodies(self) -> None:
         """Let go of the bodies of its exchanges, once they are written: the program may keep its responses for ever."""
         for wire in self.wires or ():
@@ -201,7 +221,7 @@ class Begun:
 
     __slots__ = ("crossing",)
 
-    def __init__(self, crossing: Crossing) -> None:
+    def __init__(self, crossing: Crossing[Draft]) -> None:
         self.crossing = crossing
 
 

@@ -32,7 +32,7 @@ from autochron.redaction.json_paths import drop_paths, redact_paths
 from autochron.redaction.redactor import Redactor
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.redaction.joined import StreamMasker
     from autochron.redaction.mask_key import MaskKey
     from autochron.weaving.gate import Point
@@ -49,7 +49,7 @@ def _no_key() -> MaskKey | None:
     return None
 
 
-def _is_inside_a_model(crossing: Crossing) -> bool:
+def _is_inside_a_model(crossing: Crossing[Draft]) -> bool:
     """Return whether a crossing began inside of a model's, or of one of another process, which may be a model's."""
     above = crossing.parent
     while above is not None:
@@ -104,38 +104,23 @@ class Editor:
             self._masked_items.setdefault(seq, {})["items.*"] = None
         return found
 
-    def envelope(self, crossing: Crossing, *, begun: bool = False) -> Envelope:
+    def envelope(self, crossing: Crossing[Draft], *, begun: bool = False) -> Envelope:
         """Make the envelope of a crossing; with `begun`, of a stream that is to be put again when it ends."""
-        draft: Draft = crossing.record
+        draft = crossing.record
+        assert draft is not None  # noqa: S101 - what is written has one
         rule = crossing.rule
         wires = tuple(draft.wires or ())  # once: the program may be sending more
         exchanges = tuple(self._exchange(index, wire) for index, wire in enumerate(wires))
         reenters = draft.left_to_exchanges and bool(wires)
         masked_paths: list[str] = []
         outcome = Streamed((), Abandoned()) if begun else self._outcome(draft, rule, masked_paths)
-        from_wire = (
-            draft.input is None or reenters
-        )  # also of a stream that handed out items before it sent a request
-        raw, body = self._input(crossing, wires if from_wire else None)
+        # Also of a stream that handed out items before it sent a request.
+        from_wire = draft.input is None or reenters
+        raw, body = self._input(crossing, draft, wires if from_wire else None)
         request = request_body(body, wires[0]) if from_wire and wires else None
         parent = None if crossing.parent is None else crossing.parent.seq
         site = self._site(crossing.point)
-        names = (crossing.name, site.rpartition(":")[2].rpartition(".")[2])
-        # What runs on a replay answers nothing: a tool that is called in it would be called for real.
-        answers = (names, rule.kind) if not crossing.boundary.runs else (("", ""), "")
-        if not self.asking.may_be_asked:
-            # What a stream asks for may be answered before it ends.
-            self.asking.may_be_asked = (begun and rule.kind == "model") or _is_inside_a_model(crossing)
-        if self.asking.may_be_asked:
-            self.asking.cross(
-                crossing.seq,
-                *answers,
-                parent,
-                body,
-                rule.pack or rule.id,
-                in_model=_is_inside_a_model(crossing),
-                is_again=draft.streamed and not begun,
-            )
+        self._match_request(crossing, draft, site, body, begun=begun)
         masked_paths += self._masked_items.get(crossing.seq, ())
         changed = None
         if draft.changed is not None and not begun:
@@ -146,13 +131,10 @@ class Editor:
             if rule.kind == "model"
             else b"{}"
         )
-        if crossing.point.passer is not None:
-            meta = encode({**decode(meta), "passed": self._site(crossing.point.passer)})
-        if raw is not body and (digests := self._digests(raw, body, rule, from_wire=from_wire)):
-            meta = encode({**decode(meta), "masked": digests})
-        if draft.after:
-            meta = encode({**decode(meta), "after": draft.after})
-        if not reenters and (more := self._beside(crossing, draft, rule)):
+        more = self._more_meta(crossing, draft, raw, body, from_wire=from_wire)
+        if not reenters:
+            more |= self._beside(crossing, draft, rule)
+        if more:
             meta = encode({**decode(meta), **more})
         return Envelope(
             seq=crossing.seq,
@@ -176,7 +158,43 @@ class Editor:
             + (() if from_wire else by_type(body, rule.volatile)),
         )
 
-    def _beside(self, crossing: Crossing, draft: Draft, rule: BoundaryRule) -> dict[str, Any]:
+    def _match_request(
+        self, crossing: Crossing[Draft], draft: Draft, site: str, body: bytes, *, begun: bool
+    ) -> None:
+        """Look whether a crossing answers a request of a model's, where one may have been made."""
+        rule, asking = crossing.rule, self.asking
+        if not asking.may_be_asked:
+            # What a stream asks for may be answered before it ends.
+            asking.may_be_asked = (begun and rule.kind == "model") or _is_inside_a_model(crossing)
+        if not asking.may_be_asked:
+            return
+        names = (crossing.name, site.rpartition(":")[2].rpartition(".")[2])
+        # What runs on a replay answers nothing: a tool that is called in it would be called for real.
+        answers = (names, rule.kind) if not crossing.boundary.runs else (("", ""), "")
+        asking.cross(
+            crossing.seq,
+            *answers,
+            None if crossing.parent is None else crossing.parent.seq,
+            body,
+            rule.pack or rule.id,
+            in_model=_is_inside_a_model(crossing),
+            is_again=draft.streamed and not begun,
+        )
+
+    def _more_meta(
+        self, crossing: Crossing[Draft], draft: Draft, raw: bytes, body: bytes, *, from_wire: bool
+    ) -> dict[str, Any]:
+        """Return what the meta of any kind of crossing may have: who passed it, what is masked, what it came after."""
+        found: dict[str, Any] = {}
+        if crossing.point.passer is not None:
+            found["passed"] = self._site(crossing.point.passer)
+        if raw is not body and (digests := self._digests(raw, body, crossing.rule, from_wire=from_wire)):
+            found["masked"] = digests
+        if draft.after:
+            found["after"] = draft.after
+        return found
+
+    def _beside(self, crossing: Crossing[Draft], draft: Draft, rule: BoundaryRule) -> dict[str, Any]:
         """Return what a replay needs beside the outcome: facts about the result, prints, and changes between items."""
         found: dict[str, Any] = {}
         if crossing.handed is not None:
@@ -221,9 +239,12 @@ class Editor:
         found = None if key is None else key.digests(*comparable_pair(raw, masked, rule, from_wire=from_wire))
         return {"key": key.id, "digests": found} if key is not None and found else None
 
-    def _input(self, crossing: Crossing, wires: tuple[Wire, ...] | None) -> tuple[bytes, bytes]:
+    def _input(
+        self, crossing: Crossing[Draft], draft: Draft, wires: tuple[Wire, ...] | None
+    ) -> tuple[bytes, bytes]:
         """Return the input as it is, and as it is kept: of the first request; with None as it was noted."""
-        raw = crossing.record.input if wires is None else request_input(wires[0]) if wires else b"{}"
+        raw = draft.input if wires is None else request_input(wires[0]) if wires else b"{}"
+        assert raw is not None  # noqa: S101 - what is not left to the requests was noted
         masked = self._redactor.mask_input((crossing.name, crossing.root.lane), raw)
         return raw, shaped_input(masked, crossing.rule, from_wire=wires is not None)
 

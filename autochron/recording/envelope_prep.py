@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from autochron._runtime.lazy import late_modules
-from autochron.crossing.kernel import Crossing
+from autochron.crossing.crossing import Crossing
 from autochron.model import Envelope
 from autochron.project import Project
 from autochron.redaction.redactor import Redactor
@@ -17,7 +17,7 @@ from autochron.weaving.gate import Point
 if TYPE_CHECKING:
     from autochron.envelope import type_trees
     from autochron.recording import envelope_editor
-    from autochron.recording.drafts import Item
+    from autochron.recording.drafts import Draft, Item
     from autochron.recording.envelope_editor import Editor
     from autochron.recording.requested_tools import Unanswered
     from autochron.redaction.mask_key import MaskKey
@@ -75,7 +75,7 @@ class Tally:
     def _has_begun(self) -> bool:
         return "_editor" in self.__dict__
 
-    def envelope(self, crossing: Crossing, *, begun: bool = False) -> Envelope:
+    def envelope(self, crossing: Crossing[Draft], *, begun: bool = False) -> Envelope:
         """Make the envelope of a crossing; with `begun`, of a stream that is to be put again when it ends."""
         envelope = self._editor.envelope(crossing, begun=begun)
         self.counts[envelope.name] = max(self.counts.get(envelope.name, 0), envelope.nth)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from autochron._runtime.signals import is_interruption
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.http.exchange import Wire
+    from autochron.recording.drafts import Draft
 
 
 class Request:
@@ -19,10 +20,10 @@ class Request:
 
     def __init__(
         self,
-        crossing: Crossing,
+        crossing: Crossing[Draft],
         wire: Wire,
-        ended: Callable[[Crossing], None],
-        fault: Callable[[Crossing, Exception], None],
+        ended: Callable[[Crossing[Draft]], None],
+        fault: Callable[[Crossing[Draft], Exception], None],
     ) -> None:
         self._crossing = crossing
         self._wire = wire

@@ -7,14 +7,14 @@ counted as lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from autochron._runtime import unpatched
 from autochron._runtime.lazy import late_modules
 from autochron._runtime.signals import is_interruption
 from autochron._runtime.unpatched import getframe
-from autochron.crossing.kernel import Crossing
+from autochron.crossing.crossing import Crossing
 from autochron.crossing.lane_order import note_waiting
 from autochron.crossing.lanes import Root
 from autochron.model import Closed, Raised, Returned
@@ -25,11 +25,9 @@ if TYPE_CHECKING:
     from autochron.crossing import streams
     from autochron.effects.outside import OutsideEffects
     from autochron.envelope import canonical, codec, shapes, types
-    from autochron.http.exchange import Wire
     from autochron.inputs import Inputs
-    from autochron.model import BoundaryRule
     from autochron.ports import Serving
-    from autochron.recording import aliases, changes, drafts, exchange_tokens, named_globals, weak_values
+    from autochron.recording import changes, drafts, exchange_tokens, value_notes, weak_values
     from autochron.recording.changes import Watch
     from autochron.recording.drafts import Draft
 else:
@@ -40,16 +38,14 @@ else:
         "autochron.envelope.codec",
         "autochron.envelope.shapes",
         "autochron.envelope.types",
-        "autochron.recording.aliases",
         "autochron.recording.changes",
         "autochron.recording.drafts",
         "autochron.recording.exchange_tokens",
-        "autochron.recording.named_globals",
+        "autochron.recording.value_notes",
         "autochron.recording.weak_values",
         call_inputs="autochron.inputs",
     )
 
-_NO_VARIADIC = (None, None)
 _now = unpatched.perf_counter_ns
 
 HEAVY = 16_384
@@ -62,7 +58,7 @@ class Recorder:
     def __init__(self, submit: Callable[[Any], None], problem: Callable[[str], None]) -> None:
         self._submit = submit
         self._problem = problem
-        self._open: dict[int, Crossing] = {}
+        self._open: dict[int, Crossing[Draft]] = {}
         self.stdio = StdioNotes(self._open)
         self.lost = 0
         self.outside: OutsideEffects | None = None
@@ -73,7 +69,7 @@ class Recorder:
 
     # --- told by the kernel ----------------------------------------------------------------------------------------
 
-    def begin(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Serving | None:  # noqa: C901 - the hot path
+    def begin(self, crossing: Crossing[Draft], arguments: tuple[Any, ...]) -> Serving | None:  # noqa: C901 - the hot path
         """Note the input."""
         if self.outside is not None and not self._open:
             self._tell_outside(self.outside.crossing_began)
@@ -99,7 +95,7 @@ class Recorder:
                 draft.input = canonical.canonical(*inputs.read(arguments))
             elif not inputs.deferred:
                 if inputs.large or not inputs.whole:
-                    self._note_arguments(crossing, draft, inputs)
+                    value_notes.note_arguments(crossing, draft, inputs)
                 else:
                     draft.input = body = canonical.canonical(point.parameters, arguments)
                     inputs.large = len(body) > call_inputs.LARGE
@@ -110,54 +106,20 @@ class Recorder:
                     else:
                         draft.watch = changes.watch(point, arguments, inputs.caught, inputs.changing)
                     if inputs.globals is not None:
-                        self._watch_globals(crossing, draft, inputs)
+                        value_notes.watch_globals(crossing, draft, inputs)
                     if draft.watch is not None:
-                        _let_receiver_be(crossing.rule, draft.watch)
+                        value_notes.ignore_receiver(crossing.rule, draft.watch)
         except Exception as error:
             self._failed(crossing, error)
         return None
 
-    def _note_arguments(self, crossing: Crossing, draft: Draft, inputs: Inputs) -> None:
-        """Note those that are the input, and watch all."""
-        arguments, point = draft.arguments, crossing.point
-        names, values = inputs.read(arguments)
-        looks: Mapping[int, bytes] = changes.NO_LOOKS
-        if inputs.large:
-            growing = inputs.growing(crossing.root.lane)
-            draft.input, looks = growing.canonical(names, values), growing.looks
-        else:
-            draft.input = body = canonical.canonical(names, values)
-            inputs.large = len(body) > call_inputs.LARGE
-        look = (
-            canonical.snapshot
-            if inputs.whole and not canonical.is_cut(draft.input)
-            else canonical.screened_snapshot
-        )
-        draft.watch = changes.watch(point, arguments, inputs.caught, inputs.changing, looks, look)
-        if inputs.globals is not None:
-            self._watch_globals(crossing, draft, inputs)
-        if draft.watch is not None:
-            _let_receiver_be(crossing.rule, draft.watch)
-
-    def _watch_globals(self, crossing: Crossing, draft: Draft, inputs: Inputs) -> None:
-        """Watch the globals that a tool's code names; what they are is found at its first call."""
-        if inputs.globals is False:
-            is_own = crossing.rule.pack is None and crossing.rule.kind != "model" and inputs.changing is None
-            point = crossing.point
-            found = (
-                (named_globals.named_globals(point), named_globals.named_cells_of(point)) if is_own else ()
-            )
-            inputs.globals = tuple(filter(None, found)) or None
-            if inputs.globals is None:
-                return
-        for each in inputs.globals:
-            draft.watch = changes.watch_globals(each, draft.watch, draft.arguments)
-
-    def returned(self, crossing: Crossing, value: Any) -> Any:
+    def returned(self, crossing: Crossing[Draft], value: Any) -> Any:
         """Note the outcome."""
-        if crossing.seq not in self._open:  # it could not be noted when it began, or the recording is over
+        draft = crossing.record
+        if (
+            draft is None or crossing.seq not in self._open
+        ):  # it could not be noted when it began, or the recording is over
             return value
-        draft: Draft = crossing.record
         draft.ended = _now()
         try:
             if draft.wires is not None and crossing.point.transport:
@@ -170,24 +132,24 @@ class Recorder:
             elif crossing.boundary.runs:
                 draft.outcome = Returned(call_inputs.observed(crossing.rule, value))
             elif draft.streamed:
-                draft.end = self._stream_value(draft, value)
+                draft.end = value_notes.stream_end(draft, value)
             elif inputs is None or not inputs.deferred:
-                self._note_value(crossing, draft, value)
+                value_notes.note_value(crossing, draft, value)
             elif draft.wires:
                 draft.outcome = Returned()
             else:
                 self._say_late(crossing)
-                self._note_value(crossing, draft, value)
+                value_notes.note_value(crossing, draft, value)
             self._finish(crossing, draft)
         except Exception as error:
             self._failed(crossing, error)
         return value
 
-    def raised(self, crossing: Crossing, error: BaseException) -> None:
+    def raised(self, crossing: Crossing[Draft], error: BaseException) -> None:
         """Note the error."""
-        if crossing.seq not in self._open:
+        draft = crossing.record
+        if draft is None or crossing.seq not in self._open:
             return
-        draft: Draft = crossing.record
         draft.ended = _now()
         try:
             if draft.wires is not None and crossing.point.transport:
@@ -214,11 +176,11 @@ class Recorder:
         except Exception as fault:
             self._failed(crossing, fault)
 
-    def item(self, crossing: Crossing, item: Any) -> None:
+    def item(self, crossing: Crossing[Draft], item: Any) -> None:
         """Note one item, at once: a stream may outlive everything."""
-        if crossing.seq not in self._open:
+        draft = crossing.record
+        if draft is None or crossing.seq not in self._open:
             return
-        draft: Draft = crossing.record
         if crossing.boundary.runs:
             return
         try:
@@ -239,10 +201,10 @@ class Recorder:
                 raise  # in the woven generator, which tells of it as of any error
             self._fault(crossing, error)
 
-    def sent(self, crossing: Crossing, value: Any, thrown: BaseException | None) -> None:
+    def sent(self, crossing: Crossing[Draft], value: Any, thrown: BaseException | None) -> None:
         """Note what was sent or thrown into a stream that a replay serves."""
-        draft: Draft = crossing.record
-        if crossing.seq not in self._open or crossing.boundary.runs or not draft.streamed:
+        draft = crossing.record
+        if draft is None or crossing.seq not in self._open or crossing.boundary.runs or not draft.streamed:
             return
         try:
             draft.send(call_inputs.sent_form(value, thrown))
@@ -251,10 +213,10 @@ class Recorder:
                 raise
             self._fault(crossing, error)
 
-    def substituted(self, crossing: Crossing, argument: Any) -> Any:
+    def substituted(self, crossing: Crossing[Draft], argument: Any) -> Any:
         """Note the argument that is the outcome, before the body can change it."""
-        if crossing.seq in self._open:
-            draft: Draft = crossing.record
+        draft = crossing.record
+        if draft is not None and crossing.seq in self._open:
             try:
                 encoded = codec.encode(argument)
                 draft.add_opaque(encoded.opaque)
@@ -265,20 +227,22 @@ class Recorder:
                 self._fault(crossing, error)
         return argument
 
-    def follows(self, crossing: Crossing) -> bool:
+    def follows(self, crossing: Crossing[Draft]) -> bool:
         """Follow iterators, unless their items come out of HTTP exchanges that are kept anyway."""
-        draft: Draft = crossing.record
-        if draft.left_to_exchanges or crossing.boundary.runs:
+        draft = crossing.record
+        if draft is None or draft.left_to_exchanges or crossing.boundary.runs:
             return False
         if draft.inputs is None or not draft.inputs.deferred:
             self._begin_stream(crossing, draft)
         # Else it may send its request when it is first read, and then the exchange says all.
         return True
 
-    def follows_object(self, crossing: Crossing, value: Any) -> bool:
+    def follows_object(self, crossing: Crossing[Draft], value: Any) -> bool:
         """Follow objects that are no values, and can be named."""
         cls, draft = type(value), crossing.record
-        if shapes.kind_of(cls) != "none" or draft.left_to_exchanges or crossing.boundary.runs:
+        if shapes.kind_of(cls) != "none":
+            return False
+        if draft is None or draft.left_to_exchanges or crossing.boundary.runs:
             return False
         try:
             name = types.name_of(cls)
@@ -293,10 +257,11 @@ class Recorder:
                 draft.watch.weaken()
         return True
 
-    def looked(self, crossing: Crossing, value: Any, *, at_end: bool = False) -> None:
+    def looked(self, crossing: Crossing[Draft], value: Any, *, at_end: bool = False) -> None:
         """Note what of an object's attributes is another than before."""
-        draft: Draft = crossing.record
+        draft = crossing.record
         try:
+            assert draft is not None  # noqa: S101 - that of an object is kept
             held = shapes.attributes(value, shapes.slots_of(type(value)))
             draft.look("end" if at_end else str(draft.items), held)
             if crossing.done:  # closed after it had ended
@@ -306,7 +271,7 @@ class Recorder:
                 raise
             self._fault(crossing, error)
 
-    def written(self, crossing: Crossing) -> None:
+    def written(self, crossing: Crossing[Draft]) -> None:
         """Let go of what was noted of a crossing: a context that was copied inside of it may live for ever."""
         draft = crossing.record
         if type(draft) is not drafts.Draft:
@@ -319,7 +284,7 @@ class Recorder:
         else:
             draft.let_go_of_bodies()
 
-    def detach(self, crossing: Crossing) -> tuple[tuple[Any, ...], Watch | None] | None:
+    def detach(self, crossing: Crossing[Draft]) -> tuple[tuple[Any, ...], Watch | None] | None:
         """Return the program's objects that are kept of a crossing, and keep them no longer."""
         draft = crossing.record
         if type(draft) is not drafts.Draft:
@@ -336,20 +301,20 @@ class Recorder:
         draft.arguments, draft.watch = (), None
         return arguments, watched
 
-    def attach(self, crossing: Crossing, objects: tuple[tuple[Any, ...], Watch | None]) -> None:
+    def attach(self, crossing: Crossing[Draft], objects: tuple[tuple[Any, ...], Watch | None]) -> None:
         """Keep again what `detach` returned."""
-        if crossing.seq not in self._open:
+        draft = crossing.record
+        if draft is None or crossing.seq not in self._open:
             return
         arguments, watched = objects
         arguments = tuple([weak_values.alive(held) for held in arguments])
         if watched is not None:
             watched.strengthen()
-        draft: Draft = crossing.record
         draft.arguments, draft.watch = arguments, watched
 
-    def dropped(self, crossing: Crossing) -> None:
+    def dropped(self, crossing: Crossing[Draft]) -> None:
         """Let go of what is kept of a crossing that nobody can bring to its end any more."""
-        draft: Draft = crossing.record
+        draft = crossing.record
         if crossing.done or crossing.seq not in self._open or type(draft) is not drafts.Draft:
             return
         if not draft.streamed and _is_held(crossing, draft):
@@ -373,16 +338,8 @@ class Recorder:
         try:
             wire = point.transport.sent(point.parameters, arguments)
             draft: Draft = current.record
-            wires = draft.wires
-            if wires is None:
-                wires = draft.wires = []
-            if any(_is_sending(each) and each.door is not wire.door for each in wires):
-                return exchange_tokens.PASSING  # one client sends through another: it is one request
-            if wires and wires[-1].failed() and wires[-1].same_request(wire):
-                wire.attempts = wires[-1].attempts + 1
-                wires[-1] = wire
-            else:
-                wires.append(wire)
+            if not draft.add_wire(wire):
+                return exchange_tokens.PASSING
         except Exception as error:
             if is_interruption(error):
                 raise
@@ -390,10 +347,12 @@ class Recorder:
             return None
         return exchange_tokens.Request(current, wire, self.wire_ended, self._fault)
 
-    def wire_ended(self, crossing: Crossing) -> None:
+    def wire_ended(self, crossing: Crossing[Draft]) -> None:
         """Note that a body was read to its end, or let go."""
-        draft: Draft = crossing.record
-        if crossing.seq in self._open and (draft.outcome is not None or draft.end is not None):
+        draft = crossing.record
+        if draft is None or crossing.seq not in self._open:
+            return
+        if draft.outcome is not None or draft.end is not None:
             self._finish(crossing, draft)
 
     # --- the end ---------------------------------------------------------------------------------------------------
@@ -402,7 +361,8 @@ class Recorder:
         """Hand over streams that are still open, as far as they are; give the addresses of what has no outcome yet."""
         without = []
         for crossing in list(self._open.values()):
-            draft: Draft = crossing.record
+            draft = crossing.record
+            assert draft is not None  # noqa: S101 - what is open has one
             if draft.outcome is None and not draft.streamed and _is_held(crossing, draft):
                 if draft.left_to_exchanges:
                     draft.outcome, draft.ended = Returned(), _now()
@@ -422,7 +382,8 @@ class Recorder:
         """Hand over what never ended: streams that were left open are abandoned; what has no outcome is lost."""
         without = self.hand_over()
         for crossing in list(self._open.values()):  # what is let go of may be the last that held another one
-            crossing.record.let_go()
+            if crossing.record is not None:
+                crossing.record.let_go()
         self._open.clear()
         return without
 
@@ -431,29 +392,6 @@ class Recorder:
         self._open.clear()
 
     # --- inside ----------------------------------------------------------------------------------------------------
-
-    def _note_value(self, crossing: Crossing, draft: Draft, value: Any) -> None:
-        if changes.kind_at(type(value)) != changes.STILL:
-            arguments = draft.arguments if draft.watch is None else draft.watch.arguments
-            may_be = crossing.point.variadic != _NO_VARIADIC
-            for argument in arguments:
-                if argument is value:
-                    may_be = True
-            name = changes.argument_of(crossing.point, arguments, value) if may_be else None
-            if name is not None:
-                draft.outcome = Returned(argument=name)
-                return
-        if (
-            draft.watch is not None and crossing.boundary.is_tool
-        ):  # what a model gives is never an argument of its call
-            draft.aliases = aliases.aliases_in(value, draft.watch.names())
-        body = codec.encode_plain(value)
-        if body is None:
-            encoded = codec.encode_tagged(value)
-            body = encoded.body
-            if encoded.opaque:
-                draft.add_opaque(aliases.without_aliases(encoded.opaque, draft.aliases or ()))
-        draft.outcome = Returned(body)
 
     def _tell_outside(self, tell: Callable[[], None]) -> None:
         try:
@@ -465,20 +403,12 @@ class Recorder:
                 f"what changed outside of boundaries is not known: {type(error).__name__}: {error} (unlooked)"
             )
 
-    def _close_one(self, crossing: Crossing) -> None:
+    def _close_one(self, crossing: Crossing[Draft]) -> None:
         self._open.pop(crossing.seq, None)
         if self.outside is not None and not self._open:
             self._tell_outside(self.outside.crossing_ended)
 
-    def _stream_value(self, draft: Draft, value: Any) -> Returned:
-        if value is None:
-            return Returned()
-        encoded = codec.encode(value)
-        if encoded.opaque:
-            draft.add_opaque(changes.below("return", encoded.opaque))
-        return Returned(encoded.body)
-
-    def _finish(self, crossing: Crossing, draft: Draft) -> None:
+    def _finish(self, crossing: Crossing[Draft], draft: Draft) -> None:
         """Hand over what has ended; again when the bodies beneath were read, if they still are."""
         watched = draft.watch
         if watched is not None:
@@ -506,11 +436,11 @@ class Recorder:
         draft.waiting += 1  # as `_hand_over` does
         self._submit(crossing)
 
-    def _hand_over(self, crossing: Crossing, draft: Draft) -> None:
+    def _hand_over(self, crossing: Crossing[Draft], draft: Draft) -> None:
         draft.waiting += 1
         self._submit(crossing)
 
-    def _begin_stream(self, crossing: Crossing, draft: Draft) -> None:
+    def _begin_stream(self, crossing: Crossing[Draft], draft: Draft) -> None:
         draft.streamed = True
         draft.ended = _now()
         if draft.input is None and not draft.wires:
@@ -522,16 +452,16 @@ class Recorder:
         if draft.inputs is not None:
             draft.input = canonical.canonical(*draft.inputs.read(draft.arguments))
 
-    def _say_late(self, crossing: Crossing) -> None:
+    def _say_late(self, crossing: Crossing[Draft]) -> None:
         self._problem(
             f"{crossing.name} made no HTTP request that was seen, so it is recorded by its value, with its arguments as"
             ' they were at its end; say codec = "value" if that is how it works (no-exchange)'
         )
 
-    def _failed(self, crossing: Crossing, error: Exception) -> None:
+    def _failed(self, crossing: Crossing[Draft], error: Exception) -> None:
         """Take it for the crossing's outcome, and raise it, if a signal handler of the program's raised it; else a fault."""
         if is_interruption(error):
-            draft: Draft | None = crossing.record
+            draft = crossing.record
             if draft is None:  # it is written already, by its outcome
                 self._problem(
                     f"{crossing.address} is recorded by its outcome, and then a signal handler raised {type(error).__name__}"
@@ -547,7 +477,7 @@ class Recorder:
             raise error
         self._fault(crossing, error)
 
-    def _fault(self, crossing: Crossing, error: Exception) -> None:
+    def _fault(self, crossing: Crossing[Draft], error: Exception) -> None:
         self._close_one(crossing)
         with self._lock:
             self.lost += 1
@@ -561,23 +491,13 @@ def _note_order(root: Root, draft: Draft) -> None:
         note_waiting(root)
 
 
-def _is_sending(wire: Wire) -> bool:
-    return not wire.status and not wire.closed and wire.error is None
-
-
-def _let_receiver_be(rule: BoundaryRule, watched: Watch) -> None:
-    """Look no longer at a library's session, of which a pack says that it is no input: other tasks change it meanwhile."""
-    if watched.opaque and rule.pack is not None and rule.capture:
-        watched.opaque = [each for each in watched.opaque if each[0] != "self"]
-
-
-def _is_held(crossing: Crossing, draft: Draft) -> bool:
+def _is_held(crossing: Crossing[Draft], draft: Draft) -> bool:
     """Return whether the caller holds a stream of what the exchanges beneath say: it may leave that open for ever."""
     return crossing.form.endswith("iterator") or (
         draft.left_to_exchanges and crossing.point.function.endswith("generator")
     )
 
 
-def _keeps_exchanges(crossing: Crossing) -> bool:
+def _keeps_exchanges(crossing: Crossing[Draft]) -> bool:
     rule = crossing.rule
     return rule.kind == "model" and rule.codec != "value"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from autochron._runtime.bare import identity
 from autochron._runtime.lazy import late_modules
-from autochron.crossing.kernel import Crossing
+from autochron.crossing.crossing import Crossing
 from autochron.crossing.lanes import CURRENT
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class StdioNotes:
         said_during: from where to where that grew while a tool ran, with the tool's `seq`.
     """
 
-    def __init__(self, open_crossings: Mapping[int, Crossing]) -> None:
+    def __init__(self, open_crossings: Mapping[int, Crossing[Draft]]) -> None:
         self._open = open_crossings
         self._prints = 0
         self.latest = 0
@@ -51,7 +51,7 @@ class StdioNotes:
         if self.listen is not None and identity(sys.stdout) != self.heard:
             draft.undo = self.listen(self.printed)
 
-    def finish(self, crossing: Crossing, draft: Draft) -> None:
+    def finish(self, crossing: Crossing[Draft], draft: Draft) -> None:
         """Note what was written since `attend`, and whether others printed in between."""
         if draft.undo is not None:
             draft.undo()
@@ -77,7 +77,7 @@ class StdioNotes:
         for draft in _drafts_around():
             draft.taken = [*(draft.taken or ()), (kind, count)]
 
-    def _are_mixed(self, crossing: Crossing, prints: list[Print]) -> bool:
+    def _are_mixed(self, crossing: Crossing[Draft], prints: list[Print]) -> bool:
         """Return whether others printed since a crossing's first print, or may do so that run beside it."""
         if self._prints - prints[0].number + 1 != len(prints):
             return True

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import binascii
 import re
-import sys
-from collections.abc import Collection, Iterable, Iterator
-from itertools import islice
-from typing import Any, AnyStr
+from collections.abc import Iterable
 
 import msgspec
 
@@ -20,6 +17,7 @@ from autochron._runtime.pauses import pause
 from autochron.redaction import contexts, encoded
 from autochron.redaction.commands import mask_sequence
 from autochron.redaction.encoded import unpack
+from autochron.redaction.json_tokens import AT_ONCE, BYTES_TAGS, MANY, JsonTokens
 from autochron.redaction.known_pieces import KnownPieces
 from autochron.redaction.own_patterns import OwnPatterns
 from autochron.redaction.plain_view import reveal
@@ -27,17 +25,14 @@ from autochron.redaction.secret_names import SecretNames, holds_number
 from autochron.redaction.secret_patterns import MASK, is_vendors_secret, mask_formats, may_hold_format
 from autochron.redaction.signin import KEYS as SIGN_IN_KEYS
 from autochron.redaction.spans import Span, apply
+from autochron.redaction.windows import END, RAW_END, WINDOW, windows
 
-# A string that doesn't end is one token: the text is then no JSON, or a part of one.
-_TOKEN = late(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{},:]|[^\s"\[\]{},:]++', re.DOTALL)
 _NAME = late(r"[\w.\- ]{1,100}", re.ASCII)
 _NAME_KEYS = frozenset({"name", "key"})
-_BYTES = frozenset({"$bytes", "$bytearray"})
 _TYPES = frozenset({"$type", "$error", "$enum", "$ref", "$opaque"})
 _TYPE = late(r"@?[A-Za-z_][\w./\-]{0,200}:[A-Za-z_][A-Za-z_.<>]{0,200}", re.ASCII)
 """How the codec names a class, with no digit in its name, which a secret mostly has."""
 _LONG = 4000
-_MOST_MEMBERS = 6
 _MOST_BYTES = 300
 """Tokens that the bytes of a language model's token are written with, at most."""
 _MOST_STEPS = 64
@@ -57,17 +52,6 @@ _PAIR = late(
 _VARIABLE = late(r"""(?<![\w$])([A-Z][A-Z0-9_]{2,})=(["']?)([!#%&*+\-./0-9:=?@A-Z^_a-z|~]{6,})""", re.ASCII)
 _QUERY = late(r"""(?:\A|(?<=[?&]))([\w.\-]+)=([!$%*+,\-./0-9:;=@A-Z_a-z|~]+)""", re.ASCII)
 _KEEP = frozenset({"null", "true", "false", '""', f'"{MASK}"'})
-_WINDOW = 1 << 20
-"""Characters of a text from which on parts of it are looked at one by one."""
-_OVERLAP = 1 << 16
-_LONGEST = 1 << 22
-"""Characters of a token from which on it is looked at in parts, too."""
-_END = late(r"""[\s"']""")
-_RAW_END = late(rb"""[\s"']""")
-_AT_ONCE = 256
-"""Tokens between two pauses."""
-_MANY = 4096
-"""Tokens from which on there are pauses: what is small is to be written soon."""
 _MAX_NAME = 100
 _MAX_HARMLESS = 4096
 _MAX_MASKED = 4096
@@ -94,15 +78,15 @@ class Scanner:
 
     def suspicious(self, text: str) -> bool:
         """Return whether there may be something to mask, in JSON text or in a plain string."""
-        if len(text) > _WINDOW:
-            return any(self._suspicious(text[start:end]) for start, end in _windows(text, _END))
+        if len(text) > WINDOW:
+            return any(self._suspicious(text[start:end]) for start, end in windows(text, END))
         return self._suspicious(text)
 
     def suspicious_body(self, body: bytes) -> bool:
         """Do the same for the bytes of JSON text, without a copy of a long one."""
-        if len(body) > _WINDOW:
-            windows = _windows(body, _RAW_END)
-            return any(self._suspicious(body[start:end].decode("latin-1")) for start, end in windows)
+        if len(body) > WINDOW:
+            parts = windows(body, RAW_END)
+            return any(self._suspicious(body[start:end].decode("latin-1")) for start, end in parts)
         return self._suspicious(body.decode("latin-1"))
 
     def _suspicious(self, text: str) -> bool:
@@ -220,42 +204,6 @@ class Scanner:
         return _Pass(self, text, nesting).run()
 
 
-def _windows(text: AnyStr, ending: re.Pattern[AnyStr]) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of parts of a long text.
-
-    They overlap by 64 KB, so a secret of up to that length stands in one of them with what tells it.
-    They end and begin where no token does. A token that is longer than a part is cut where its base64 can be decoded from,
-    but not where that is compressed.
-    """
-    start, size = 0, len(text)
-    while size - start > _WINDOW + _LONGEST:
-        found = ending.search(text, start + _WINDOW, start + _WINDOW + _LONGEST)
-        if found is None:
-            last = _last_sign(text, start, start + _WINDOW) + 1 or start
-            if encoded.is_packed(text[last : last + 4]):
-                found = ending.search(text, start + _WINDOW + _LONGEST)
-                end = size if found is None else found.end()
-            else:
-                end = last + (start + _WINDOW - last & ~3)
-            following = end - _OVERLAP
-        else:
-            end = found.end()
-            back = ending.search(text, end - _OVERLAP, end)
-            following = end - _OVERLAP if back is None else back.start()
-        yield start, end
-        pause()
-        start = following
-    yield start, size
-
-
-def _last_sign(text: AnyStr, start: int, end: int) -> int:
-    """Return where a part of a text has the last sign that is in no token; -1 where it has none."""
-    signs: Any = (" ", '"', "'", "\n")
-    if not isinstance(text, str):
-        signs = [sign.encode() for sign in signs]
-    return max(text.rfind(sign, start, end) for sign in signs)
-
-
 def _is_json(text: str) -> bool:
     try:
         return isinstance(_decode(text), (dict, list))
@@ -279,14 +227,8 @@ class _Pass:
 
     def __init__(self, scanner: Scanner, text: str, nesting: int) -> None:
         self.scanner = scanner
-        self.text = text
+        self.tokens = JsonTokens(text)
         self.nesting = nesting
-        self.tokens: list[tuple[int, int]] = []
-        matches = _TOKEN.finditer(text)
-        while some := [match.span() for match in islice(matches, _AT_ONCE)]:
-            self.tokens += some
-            if len(self.tokens) > _MANY:
-                pause()
         self.levels = [_Level()]
         self.found: list[Span] = []
         self.replaced: dict[int, str] = {}
@@ -297,28 +239,28 @@ class _Pass:
     def run(self) -> list[Span]:
         at, count = 0, len(self.tokens)
         while at < count:
-            until = min(at + _AT_ONCE, count)
+            until = min(at + AT_ONCE, count)
             while at < until:
                 at = self._step(at)
-            if at > _MANY:
+            if at > MANY:
                 pause()
         return self.found
 
-    def _sign(self, at: int) -> str:
-        """Return the first character of a token, '' past the end."""
-        return self.text[self.tokens[at][0]] if 0 <= at < len(self.tokens) else ""
-
     def _step(self, at: int) -> int:
-        sign = self._sign(at)
+        sign = self.tokens.sign(at)
         level = self.levels[-1]
         if sign == '"':
-            if self._sign(at + 1) == ":":
+            if self.tokens.sign(at + 1) == ":":
                 return self._member(at, level)
             if at in self.named:
                 return self._mask_value(at)
             if at in self.replaced:
                 self.found.append(
-                    Span(*self.tokens[at], _quoted(self.scanner.mask_string(self.replaced[at])), self._path())
+                    Span(
+                        *self.tokens.spans[at],
+                        _quoted(self.scanner.mask_string(self.replaced[at])),
+                        self._path(),
+                    )
                 )
                 return at + 1
             self._string(at)
@@ -327,7 +269,7 @@ class _Pass:
                 self._look_at_sequence(at, level)
             pair = level.pairs and sign == "["
             self.levels.append(_Level(pairs=level.key == "$dict" and sign == "["))
-            if pair and self._sign(at + 1) == '"' and self._sign(at + 2) == ",":
+            if pair and self.tokens.sign(at + 1) == '"' and self.tokens.sign(at + 2) == ",":
                 return self._member(at + 1, self.levels[-1])
         elif sign in "}]":
             if len(self.levels) > 1:
@@ -340,26 +282,26 @@ class _Pass:
 
     def _member(self, at: int, level: _Level) -> int:
         """Handle a key, its colon and what a secret name masks."""
-        name = self._decoded(at)
+        name = self.tokens.string(at)
         level.key = name
         self._string(at, of_key=True)
         value = at + 2
-        if name in _NAME_KEYS and self._sign(value) == '"':
+        if name in _NAME_KEYS and self.tokens.sign(value) == '"':
             self._look_for_value(value, level)
-        if name == "code" and self._sign(value) == '"' and self._is_sign_in(value):
+        if name == "code" and self.tokens.sign(value) == '"' and self._is_sign_in(value):
             return self._mask_value(value)
         if name in self.scanner.names and not (name == "token" and self._is_logprob(value)):
             if self._is_secret_number(name, value):
-                self.found.append(Span(*self.tokens[value], f'"{MASK}"', self._path()))
+                self.found.append(Span(*self.tokens.spans[value], f'"{MASK}"', self._path()))
                 return value + 1
             return self._mask_value(value)
-        if self._sign(value) == '"' and is_vendors_secret(name, self._decoded(value)):
+        if self.tokens.sign(value) == '"' and is_vendors_secret(name, self.tokens.string(value)):
             return self._mask_value(value)
         return value
 
     def _is_secret_number(self, name: str, at: int) -> bool:
         """Return whether a PIN or the like stands as a whole number of three digits or more."""
-        text = self.text[slice(*self._bounds(at))]
+        text = self.tokens.raw(at)
         return 3 <= len(text) <= 12 and text.isdigit() and holds_number(name)
 
     def _look_at_sequence(self, at: int, level: _Level) -> None:
@@ -367,68 +309,39 @@ class _Pass:
         words: list[str | None] = []
         places: list[int] = []
         here = at + 1
-        while self._sign(here) not in {"]", ""}:
-            word, after = self._element(here)
+        while self.tokens.sign(here) not in {"]", ""}:
+            word, after = self.tokens.element(here)
             if after is None:
                 return
             words.append(word)
-            places.append(here if self._sign(here) == '"' else here + 3)
-            if self._sign(after) == ",":
+            places.append(here if self.tokens.sign(here) == '"' else here + 3)
+            if self.tokens.sign(after) == ",":
                 after += 1
-            elif self._sign(after) != "]":
+            elif self.tokens.sign(after) != "]":
                 return
             here = after
         if len(words) < 2:
             return
         for index, masked in mask_sequence(words, self.scanner.names, level.key).items():
-            if self._sign(places[index] - 1) == ":":
+            if self.tokens.sign(places[index] - 1) == ":":
                 self.named.add(places[index])
             else:
                 self.replaced[places[index]] = masked
 
-    def _element(self, at: int) -> tuple[str | None, int | None]:
-        """Return a string or bytes in an array with the token behind it, None and that token for a number, else nothing."""
-        sign = self._sign(at)
-        if sign == '"':
-            return self._decoded(at), at + 1
-        if sign == "{":
-            if [self._sign(at + i) for i in (1, 2, 3, 4)] != ['"', ":", '"', "}"] or self._decoded(
-                at + 1
-            ) not in _BYTES:
-                return None, None
-            try:
-                return binascii.a2b_base64(self._decoded(at + 3), strict_mode=True).decode(), at + 5
-            except (binascii.Error, ValueError):
-                return None, at + 5
-        return (None, None) if sign in "[]},:" else (None, at + 1)
-
     def _look_for_value(self, at: int, level: _Level) -> None:
         """Note the `value` beside a `name`, a few plain members before or after it."""
-        for here in self._members_beside(at, frozenset({"value"})):
+        for here in self.tokens.members_beside(at, frozenset({"value"})):
             self._name_value(at, here)
             if here < at and here in self.named:
                 self._mask_before(here, level)
 
     def _is_sign_in(self, at: int) -> bool:
         """Return whether a plain member beside a value says that the object asks for a token."""
-        return next(self._members_beside(at, SIGN_IN_KEYS), None) is not None
-
-    def _members_beside(self, at: int, keys: Collection[str]) -> Iterator[int]:
-        """Yield the nearest string under one of the keys behind a value and before it, a few plain members away."""
-        for step in (4, -4):
-            here = at
-            for _ in range(_MOST_MEMBERS):
-                comma = here + 1 if step > 0 else here - 3
-                here += step
-                if self._sign(comma) != "," or self._sign(here - 1) != ":" or self._sign(here) in "{[":
-                    break
-                if self._sign(here) == '"' and self._decoded(here - 2) in keys:
-                    yield here
-                    break
+        return next(self.tokens.members_beside(at, SIGN_IN_KEYS), None) is not None
 
     def _mask_before(self, at: int, level: _Level) -> None:
         """Mask a value that was passed already."""
-        start = self.tokens[at][0]
+        start = self.tokens.spans[at][0]
         later: list[Span] = []
         while self.found and self.found[-1].start >= start:
             later.append(self.found.pop())
@@ -438,24 +351,17 @@ class _Pass:
         self.found += (span for span in reversed(later) if span.start != start)
 
     def _name_value(self, name: int, value: int) -> None:
-        text = self._decoded(name)
+        text = self.tokens.string(name)
         if _NAME.fullmatch(text) and text in self.scanner.names:
             self.named.add(value)
 
-    def _decoded(self, at: int) -> str:
-        start, end = self.tokens[at]
-        try:
-            return str(_decode(self.text[start:end].encode("latin-1")))
-        except (msgspec.DecodeError, UnicodeError):
-            return self.text[start + 1 : end - 1]
-
     def _string(self, at: int, *, of_key: bool = False) -> None:
         """Mask what is secret inside a string."""
-        start, end = self.tokens[at]
-        text = self._decoded(at)
+        start, end = self.tokens.spans[at]
+        text = self.tokens.string(at)
         if not of_key and self.levels[-1].key in _TYPES and _TYPE.fullmatch(text):
             return  # the module may be called `cookies`
-        if not of_key and self.levels[-1].key in _BYTES:
+        if not of_key and self.levels[-1].key in BYTES_TAGS:
             self._bytes(at, text)
             return
         masked = self.scanner.mask_string(text, self.nesting)
@@ -473,7 +379,7 @@ class _Pass:
         masked = self.scanner.mask_string(text, self.nesting)
         if masked != text:
             masked = masked if unpacked is None else MASK
-            start, end = self.tokens[at]
+            start, end = self.tokens.spans[at]
             found = binascii.b2a_base64(masked.encode("utf-8", "surrogatepass"), newline=False).decode()
             self.found.append(Span(start, end, f'"{found}"', self._path()))
 
@@ -481,48 +387,30 @@ class _Pass:
         """Mask a string or a container whole, and give the token after it; a program may count with numbers."""
         if at >= len(self.tokens):
             return at
-        sign = self._sign(at)
-        start, end = self.tokens[at]
+        sign = self.tokens.sign(at)
+        start, end = self.tokens.spans[at]
         after = at + 1
         if sign in "{[":
             # Where the text is a part that ends here, the container is not an empty one: it goes on.
-            if self._sign(after) in ("}", "]") or self.text[slice(*self._bounds(after))] == '"$opaque"':
+            if self.tokens.sign(after) in ("}", "]") or self.tokens.raw(after) == '"$opaque"':
                 return at
-            after = self._skip(at)
-            end = self.tokens[after - 1][1]
-        elif sign != '"' or self.text[start:end] in _KEEP:
+            after = self.tokens.skip(at)
+            end = self.tokens.spans[after - 1][1]
+        elif sign != '"' or self.tokens.raw(at) in _KEEP:
             return at + (sign == '"')
         self.found.append(Span(start, end, f'"{MASK}"', self._path()))
         return after
 
-    def _bounds(self, at: int) -> tuple[int, int]:
-        return self.tokens[at] if at < len(self.tokens) else (0, 0)
-
-    def _skip(self, at: int, most: int = sys.maxsize) -> int:
-        """Return the token after the container that opens at a token, or one of `most` tokens on."""
-        depth = 0
-        stop = min(len(self.tokens), at + most)
-        while at < stop:
-            sign = self._sign(at)
-            depth += (sign in "{[") - (sign in "}]")
-            at += 1
-            if not depth:
-                break
-        return at
-
     def _is_logprob(self, value: int) -> bool:
         """Distinguish a token of a language model's answer, which stands beside its `logprob`, from a credential."""
-        if self._sign(value) != '"':
+        if self.tokens.sign(value) != '"':
             return False
-        if self._named(value - 6) == "logprob" and self._sign(value - 4) not in "{[}]":
+        if self.tokens.key(value - 6) == "logprob" and self.tokens.sign(value - 4) not in "{[}]":
             return True
         after = value + 1
-        if self._named(after + 1) == "bytes":
-            after = self._skip(after + 3, _MOST_BYTES)
-        return self._named(after + 1) == "logprob"
-
-    def _named(self, at: int) -> str:
-        return self._decoded(at) if self._sign(at) == '"' and self._sign(at + 1) == ":" else ""
+        if self.tokens.key(after + 1) == "bytes":
+            after = self.tokens.skip(after + 3, _MOST_BYTES)
+        return self.tokens.key(after + 1) == "logprob"
 
     def _path(self) -> str:
         mask = self.scanner.mask_string  # a key may be a secret itself

@@ -20,7 +20,8 @@ from autochron.redaction.redactor import MASK
 from autochron.weaving.cells import CELL, Cells, frame_of
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
+    from autochron.replaying.running import Running
 
 GLOBAL = "global:"
 """Stands before the name of a global of the module, among what a call changed."""
@@ -69,7 +70,7 @@ def apply_changes(
 
 
 def repeat_changes(
-    changed: bytes, crossing: Crossing, arguments: tuple[Any, ...], *, with_names: bool
+    changed: bytes, crossing: Crossing[Running], arguments: tuple[Any, ...], *, with_names: bool
 ) -> list[str]:
     """Change again what a recorded crossing changed: its arguments, globals of its module, and cells.
 

@@ -10,7 +10,7 @@ from msgspec.json import decode
 
 from autochron._runtime import unpatched
 from autochron.crossing import streams
-from autochron.crossing.kernel import Crossing
+from autochron.crossing.crossing import Crossing
 from autochron.envelope import codec, shapes
 from autochron.envelope.type_trees import TYPES
 from autochron.errors import AutochronError, CodecError, DivergenceError
@@ -70,7 +70,7 @@ class Director:
 
     # --- told by the kernel ----------------------------------------------------------------------------------------
 
-    def begin(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Serving | None:
+    def begin(self, crossing: Crossing[Running], arguments: tuple[Any, ...]) -> Serving | None:
         """Find the record of a crossing and serve it, or let it run."""
         if _process[0] != self._process:  # before the lock, which another thread may have held at the fork
             raise self._refuse_child(crossing.address)
@@ -82,23 +82,24 @@ class Director:
             earlier = state.cursor.meet(envelope)
             self._finder.met_in(envelope, crossing.root.lane)
             mode = self._mode(crossing, envelope)
-            if mode != "served" or envelope.reenters:
-                self.runs.begin(crossing, mode, envelope)
+            is_run = mode != "served" or envelope.reenters
+            running = self.runs.begin(crossing, mode, envelope) if is_run else None
             if state.report is not None:
                 state.report.tell(ChildEvent(kind="crossed", seq=envelope.seq, lane=crossing.root.lane))
         has_more = envelope.meta != NOTHING_BESIDE
         if has_more or earlier is not None:
             self._compare_order(envelope, earlier)
         if envelope.reenters:  # what it was asked is known with its first request
-            serves = mode != "live" and crossing.point.transport
+            if running is None or mode == "live" or not crossing.point.transport:
+                return None
             # Not a whole `Serving`: a client's request is a function's call, so it is only asked for its outcome.
-            serving: Any = ServedRequest
-            return serving(state, self.runs, crossing, crossing.point, arguments) if serves else None
+            serving: Any = ServedRequest(state, self.runs, running, crossing, crossing.point, arguments)
+            return serving  # type: ignore[no-any-return]
         input_body = state.inputs.raw(crossing, arguments)
         if input_body != envelope.input or has_more or input_body.startswith(TYPES):
             input_body = self._compared(crossing, input_body, envelope)
-        if mode != "served":
-            crossing.record.entry.input = None if input_body == envelope.input else input_body
+        if running is not None:
+            running.entry.input = None if input_body == envelope.input else input_body
             return None
         state.cursor.close(envelope)
         with schedule.lock:
@@ -128,7 +129,7 @@ class Director:
             if state.cursor.is_due(other):
                 state.divergence_log.order(envelope, other)
 
-    def _compared(self, crossing: Crossing, raw: bytes, envelope: Envelope) -> bytes:
+    def _compared(self, crossing: Crossing[Running], raw: bytes, envelope: Envelope) -> bytes:
         """Compare what a crossing is given with its record; return it, masked."""
         state = self.state
         input_body = raw
@@ -141,7 +142,7 @@ class Director:
             state.divergence_log.not_compared(envelope, input_body)
         return input_body
 
-    def _note_served(self, crossing: Crossing, envelope: Envelope, input_body: bytes) -> None:
+    def _note_served(self, crossing: Crossing[Running], envelope: Envelope, input_body: bytes) -> None:
         state = self.state
         if not self._is_full and envelope.kind == "tool":
             state.divergence_log.served_tool(envelope)
@@ -152,7 +153,7 @@ class Director:
         entry.parent = place_of(crossing.parent)
         entry.input = input_body
 
-    def _mode(self, crossing: Crossing, envelope: Envelope) -> Mode:
+    def _mode(self, crossing: Crossing[Running], envelope: Envelope) -> Mode:
         state, plan = self.state, self.state.plan
         if self._is_full or crossing.rule.observe:
             return "opened" if crossing.boundary.runs else "served"
@@ -165,7 +166,7 @@ class Director:
             return "live"
         return "opened" if envelope.seq in plan.opened or state.states.holds_needed(envelope) else "served"
 
-    def returned(self, crossing: Crossing, value: Any) -> Any:
+    def returned(self, crossing: Crossing[Running], value: Any) -> Any:
         """Hear that a crossing that ran has returned; keep it, and compare."""
         running = self.runs.end(crossing)
         if running is None:
@@ -191,7 +192,7 @@ class Director:
             )
         return value
 
-    def raised(self, crossing: Crossing, error: BaseException) -> None:
+    def raised(self, crossing: Crossing[Running], error: BaseException) -> None:
         """Hear that a crossing that ran has raised; keep it, and compare."""
         running = self.runs.end(crossing)
         if running is not None and self.runs.observer is not None and running.mode == "live":
@@ -215,18 +216,19 @@ class Director:
         severity: Severity | None = "consequence" if envelope.seq in self.state.plan.opened else None
         self.note("outcome", envelope.address, message, envelope=envelope, severity=severity)
 
-    def item(self, crossing: Crossing, item: Any) -> None:
+    def item(self, crossing: Crossing[Running], item: Any) -> None:
         """Keep an item of a stream that is live."""
         running = crossing.record
         if isinstance(running, Running) and running.mode != "served" and not crossing.boundary.runs:
             running.entry.item(item)
 
-    def sent(self, crossing: Crossing, value: Any, thrown: BaseException | None) -> None:
+    def sent(self, crossing: Crossing[Running], value: Any, thrown: BaseException | None) -> None:
         """Nothing: what runs is given what is sent; a serving compares."""
 
-    def substituted(self, crossing: Crossing, argument: Any) -> Any:
+    def substituted(self, crossing: Crossing[Running], argument: Any) -> Any:
         """Return the argument that was recorded; what is live keeps its own, as it is before the body can change it."""
-        running: Running = crossing.record
+        running = crossing.record
+        assert running is not None  # noqa: S101 - its body runs
         envelope = running.envelope
         if running.mode == "live" or envelope is None:
             running.entry.returned(crossing, argument)
@@ -241,28 +243,28 @@ class Director:
             self.state.not_rebuilt(envelope, error)
             raise
 
-    def follows(self, crossing: Crossing) -> bool:
+    def follows(self, crossing: Crossing[Running]) -> bool:
         """Follow what is live, and what sends its request when it is first read: its body runs again."""
         running = crossing.record
         if not isinstance(running, Running) or crossing.boundary.runs:
             return False
         return running.mode == "live" or not running.served
 
-    def detach(self, crossing: Crossing) -> None:
+    def detach(self, crossing: Crossing[Running]) -> None:
         """Nothing: what runs is compared by what was noted of it."""
 
-    def attach(self, crossing: Crossing, objects: Any) -> None:
+    def attach(self, crossing: Crossing[Running], objects: Any) -> None:
         """Nothing: `detach` returned nothing."""
 
-    def dropped(self, crossing: Crossing) -> None:
+    def dropped(self, crossing: Crossing[Running]) -> None:
         """Nothing: what never ends is told of when the program does."""
 
-    def follows_object(self, crossing: Crossing, value: Any) -> bool:
+    def follows_object(self, crossing: Crossing[Running], value: Any) -> bool:
         """Follow what is live, and what sends its request when it is first read."""
         cls = type(value)
         return shapes.kind_of(cls) == "none" and self.follows(crossing) and streams.can_follow(cls)
 
-    def looked(self, crossing: Crossing, value: Any, *, at_end: bool = False) -> None:
+    def looked(self, crossing: Crossing[Running], value: Any, *, at_end: bool = False) -> None:
         """Nothing: what is live is in its own state."""
 
     def transport(self, current: Any, point: Any, arguments: tuple[Any, ...]) -> Any:
@@ -276,7 +278,7 @@ class Director:
             return None
         if _process[0] != self._process:
             raise self._refuse_child(current.address)
-        return ServedRequest(self.state, self.runs, current, point, arguments)
+        return ServedRequest(self.state, self.runs, running, current, point, arguments)
 
     def take_over(self) -> None:
         """Serve a fork in the place of the process that was forked."""

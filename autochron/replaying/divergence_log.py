@@ -18,7 +18,7 @@ from autochron.replaying.child_reports import ChildEvent
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.model import BoundaryRule, Envelope, Outcome
     from autochron.ports import Record
     from autochron.replaying.child_reports import ChildReport
@@ -290,7 +290,7 @@ class DivergenceLog:
         )
         self.note("extra", address, message, severity="notice", nearest=known.address)
 
-    def invented(self, crossing: Crossing, address: str, *, ran_out: bool, is_foreign: bool) -> None:
+    def invented(self, crossing: Crossing[Any], address: str, *, ran_out: bool, is_foreign: bool) -> None:
         """Note, once for each name, a value that was not recorded and is made up."""
         if crossing.name in self._invented:
             return

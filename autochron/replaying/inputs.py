@@ -12,7 +12,7 @@ from autochron.http import exchange
 from autochron.inputs import LARGE, inputs_of
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.redaction.mask_key import MaskKey
     from autochron.redaction.redactor import Redactor
 
@@ -30,7 +30,7 @@ class InputReader:
         self.why_no_key: str | None = None
         """Why digests of what is masked can't be compared; empty where they can, None where the key was not asked for yet."""
 
-    def raw(self, crossing: Crossing, arguments: tuple[Any, ...]) -> bytes:
+    def raw(self, crossing: Crossing[Any], arguments: tuple[Any, ...]) -> bytes:
         """Write the input of a crossing as it is."""
         inputs = crossing.boundary.inputs or inputs_of(crossing)
         names, values = inputs.read(arguments)
@@ -40,11 +40,11 @@ class InputReader:
         inputs.large = len(raw) > LARGE
         return raw
 
-    def input(self, crossing: Crossing, arguments: tuple[Any, ...]) -> bytes:
+    def input(self, crossing: Crossing[Any], arguments: tuple[Any, ...]) -> bytes:
         """Write the input of a crossing, masked."""
         return self.masked(crossing, self.raw(crossing, arguments))
 
-    def masked(self, crossing: Crossing, raw: bytes) -> bytes:
+    def masked(self, crossing: Crossing[Any], raw: bytes) -> bytes:
         """Mask an input of a crossing."""
         return self._redactor.mask_input((crossing.name, crossing.root.lane), raw)
 

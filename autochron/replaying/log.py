@@ -15,7 +15,7 @@ from autochron.model import Abandoned, Closed, Envelope, Mode, Raised, Replayed,
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.model import Outcome
     from autochron.replaying.inputs import InputReader
 
@@ -49,7 +49,12 @@ class LogEntry:
     )  # fmt: skip
 
     def __init__(
-        self, place: int, crossing: Crossing, mode: Mode, recorded: Envelope | None, address: tuple[str, int]
+        self,
+        place: int,
+        crossing: Crossing[Any],
+        mode: Mode,
+        recorded: Envelope | None,
+        address: tuple[str, int],
     ) -> None:
         self.place = place
         self.address = address
@@ -75,7 +80,7 @@ class LogEntry:
 
     # --- told of a crossing whose body runs ----------------------------------------------------------------------------
 
-    def returned(self, crossing: Crossing, value: Any) -> None:
+    def returned(self, crossing: Crossing[Any], value: Any) -> None:
         """Keep the value."""
         self._ended(crossing)
         encoded = codec.encode(value)
@@ -84,7 +89,7 @@ class LogEntry:
             self.value = value
         self._end_with(Returned(encoded.body))
 
-    def raised(self, crossing: Crossing, error: BaseException) -> None:
+    def raised(self, crossing: Crossing[Any], error: BaseException) -> None:
         """Keep the error."""
         self._ended(crossing)
         if isinstance(error, GeneratorExit):
@@ -99,7 +104,7 @@ class LogEntry:
             self.items = []
         self.items.append(codec.encode(item).body)
 
-    def _ended(self, crossing: Crossing) -> None:
+    def _ended(self, crossing: Crossing[Any]) -> None:
         self.form = crossing.form
         self.duration = unpatched.perf_counter_ns() - self.started
 
@@ -134,7 +139,7 @@ class Log:
 
     def begin(
         self,
-        crossing: Crossing,
+        crossing: Crossing[Any],
         mode: Mode,
         recorded: Envelope | None,
         address: tuple[str, int] | None = None,

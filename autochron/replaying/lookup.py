@@ -10,7 +10,7 @@ from autochron.replaying import compare
 from autochron.replaying.running import Running
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.model import Envelope
     from autochron.ports import Record
     from autochron.replaying.cursor import Cursor
@@ -24,7 +24,7 @@ class Finder:
         unasked: crossings that run again and have sent nothing yet, by the place of the record that they stand for so far.
     """
 
-    def __init__(self, cursor: Cursor, read: Callable[[Crossing, tuple[Any, ...]], bytes]) -> None:
+    def __init__(self, cursor: Cursor, read: Callable[[Crossing[Running], tuple[Any, ...]], bytes]) -> None:
         self._cursor = cursor
         self._read = read
         """Returns the input of a crossing."""
@@ -36,7 +36,7 @@ class Finder:
         self._others: dict[str, set[str]] = {}
         """The other lanes in which the records of a recorded lane were met."""
 
-    def find(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Envelope | None:
+    def find(self, crossing: Crossing[Running], arguments: tuple[Any, ...]) -> Envelope | None:
         """Return the envelope that a crossing is the replay of; None where it was not recorded."""
         above, lane = crossing.parent, crossing.root.lane
         parent = None if above is None else parent_of(above)
@@ -50,7 +50,7 @@ class Finder:
         return envelope or self._find_continued(crossing, arguments, parent)
 
     def _find_continued(
-        self, crossing: Crossing, arguments: tuple[Any, ...], parent: int | None
+        self, crossing: Crossing[Running], arguments: tuple[Any, ...], parent: int | None
     ) -> Envelope | None:
         """Find what a lane may have gone on with where the recorded program did so in a lane of its own."""
         lane, cursor = crossing.root.lane, self._cursor
@@ -67,7 +67,7 @@ class Finder:
         return None
 
     def _find_in_lane(
-        self, crossing: Crossing, arguments: tuple[Any, ...], parent: int | None
+        self, crossing: Crossing[Running], arguments: tuple[Any, ...], parent: int | None
     ) -> Envelope | None:
         cursor = self._cursor
         lane, name = cursor.recorded_lane(crossing.root.lane), crossing.name
@@ -98,7 +98,7 @@ class Finder:
         return envelope or next((candidate for candidate in alike if candidate.reenters), None)
 
     def _find_lane(
-        self, crossing: Crossing, arguments: tuple[Any, ...], parent: int | None
+        self, crossing: Crossing[Running], arguments: tuple[Any, ...], parent: int | None
     ) -> Envelope | None:
         """Find what a lane of a name that was not recorded may be, by what it crosses first.
 
@@ -116,7 +116,7 @@ class Finder:
         cursor.identify(lane, candidates[0].lane)
         return candidates[0]
 
-    def exchange(self, running: Running, input_body: bytes, crossing: Crossing, log: Log) -> None:
+    def exchange(self, running: Running, input_body: bytes, crossing: Crossing[Running], log: Log) -> None:
         """Assign to a crossing the record that was asked the same, in a lane that was started alike.
 
         Where another crossing stands for that one so far, it gets this one's.

@@ -12,7 +12,7 @@ from autochron.replaying.log import masked
 from autochron.replaying.running import Running
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.http import exchange
     from autochron.model import Envelope, Mode
     from autochron.ports import LiveObserver
@@ -30,11 +30,11 @@ class RunningCrossings:
     def __init__(self, state: ReplayState, finder: Finder) -> None:
         self._state = state
         self._finder = finder
-        self.observer: LiveObserver | None = None
+        self.observer: LiveObserver[Crossing[Running]] | None = None
 
     def begin(
         self,
-        crossing: Crossing,
+        crossing: Crossing[Running],
         mode: Mode,
         envelope: Envelope | None,
         address: tuple[str, int] | None = None,
@@ -55,7 +55,7 @@ class RunningCrossings:
                 state.divergence_log.hint_at_state(entry.full_address, lane)
         return running
 
-    def end(self, crossing: Crossing) -> Running | None:
+    def end(self, crossing: Crossing[Running]) -> Running | None:
         """Note that a crossing whose body ran has ended; return what was kept with it."""
         running = crossing.record
         if not isinstance(running, Running):
@@ -77,7 +77,7 @@ class RunningCrossings:
             schedule.finish(envelope)
         return running
 
-    def compare_request(self, running: Running, wire: exchange.Wire, crossing: Crossing) -> None:
+    def compare_request(self, running: Running, wire: exchange.Wire, crossing: Crossing[Running]) -> None:
         """Compare what the provider would get with what it got."""
         if running.compared:
             return
@@ -103,7 +103,7 @@ class RunningCrossings:
             running.entry.input = input_body
         state.divergence_log.compare_input(envelope, input_body, crossing.rule)
 
-    def compare_outcome(self, running: Running, crossing: Crossing) -> None:
+    def compare_outcome(self, running: Running, crossing: Crossing[Running]) -> None:
         """Compare how a crossing ended; a child process reports it to the first one, too."""
         state, envelope, outcome = self._state, running.envelope, running.entry.outcome
         if envelope is not None and outcome is not None and outcome != envelope.outcome:

@@ -8,7 +8,7 @@ from autochron.errors import AutochronError, DivergenceError
 from autochron.replaying.serving import ServedCrossing
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.http import exchange
     from autochron.model import Envelope
     from autochron.replaying.replay_state import ReplayState
@@ -25,7 +25,8 @@ class ServedRequest:
         self,
         state: ReplayState,
         runs: RunningCrossings,
-        crossing: Crossing,
+        running: Running,
+        crossing: Crossing[Running],
         point: Any,
         arguments: tuple[Any, ...],
     ) -> None:
@@ -33,7 +34,7 @@ class ServedRequest:
         self._state = state
         self._runs = runs
         self._crossing = crossing
-        self._running: Running = crossing.record
+        self._running = running
         self._point = point
         self._arguments = arguments
 

@@ -24,8 +24,9 @@ from autochron.replaying.printing import MARK as PRINTS
 from autochron.replaying.turns import running_loop
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.replaying.replay_state import ReplayState
+    from autochron.replaying.running import Running
 
 _CANCELLED = ("asyncio.exceptions:CancelledError", "concurrent.futures._base:CancelledError")
 
@@ -45,7 +46,7 @@ class ServedCrossing(Struct, eq=False):
     """A crossing whose body is not run. It is false, which tells woven code so."""
 
     _state: ReplayState
-    _crossing: Crossing
+    _crossing: Crossing[Running]
     _arguments: tuple[Any, ...]
     envelope: Envelope
     _given: int = 0

@@ -14,7 +14,7 @@ from autochron.replaying.running import Running
 from autochron.replaying.running_crossings import place_of
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.model import Envelope
     from autochron.ports import Serving
     from autochron.replaying.replay_state import ReplayState
@@ -42,7 +42,7 @@ class Unrecorded:
         self._files: set[str] | None = None
         """Those in which something was recorded; None until that is asked."""
 
-    def begin(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Serving | None:
+    def begin(self, crossing: Crossing[Running], arguments: tuple[Any, ...]) -> Serving | None:
         """Let a crossing run where the plan says so or it is inside something live, or serve it what a like one returned.
 
         Raises:
@@ -68,7 +68,7 @@ class Unrecorded:
         state.divergence_log.live_anew(running.entry.full_address)
         return None
 
-    def _is_live(self, crossing: Crossing) -> bool:
+    def _is_live(self, crossing: Crossing[Running]) -> bool:
         """Return whether a plan lets it run; an ambient value is live only where it is named."""
         plan = self._state.plan
         if plan.is_full:
@@ -96,7 +96,9 @@ class Unrecorded:
                 earlier.append(envelope)
         yield from earlier
 
-    def _repeat(self, crossing: Crossing, input_body: bytes, known: Envelope, around: Any) -> Serving:
+    def _repeat(
+        self, crossing: Crossing[Running], input_body: bytes, known: Envelope, around: Any
+    ) -> Serving:
         """Serve what another crossing of the name and input gave."""
         entry = self._state.log.begin(crossing, "served", None, self._next_address(crossing.name))
         entry.parent = place_of(crossing.parent)
@@ -105,13 +107,13 @@ class Unrecorded:
         self._state.divergence_log.repeated(entry.full_address, around.record.entry.full_address, known)
         return Repeated(known)
 
-    def _invent(self, crossing: Crossing, arguments: tuple[Any, ...]) -> None:
+    def _invent(self, crossing: Crossing[Running], arguments: tuple[Any, ...]) -> None:
         """Have a value made up that was not recorded: the program goes on with it."""
         running = self._runs.begin(crossing, "invented", None, self._next_address(crossing.name))
         running.entry.input = self._state.inputs.input(crossing, arguments)
         self._note_invented(crossing, running.entry.address)
 
-    def _note_invented(self, crossing: Crossing, address: tuple[str, int]) -> None:
+    def _note_invented(self, crossing: Crossing[Running], address: tuple[str, int]) -> None:
         """Note an ambient value that is made up."""
         name, nth = address
         is_foreign = self._is_foreign(crossing.rule.place.file)
@@ -141,7 +143,7 @@ class Unrecorded:
             envelope.name == name for envelope in envelopes
         )
 
-    def _refuse(self, crossing: Crossing) -> BaseException:
+    def _refuse(self, crossing: Crossing[Running]) -> BaseException:
         """Note one that can't be served; return what is raised in its place."""
         nearest = self._state.cursor.nearest(crossing.name)
         lane = crossing.root.lane
@@ -153,7 +155,7 @@ class Unrecorded:
         return ReplayStoppedError(message) if self._refused > _ENOUGH else DivergenceError(message)
 
 
-def _live_around(crossing: Crossing) -> Any:
+def _live_around(crossing: Crossing[Running]) -> Any:
     """Return the live crossing that one is inside of; None where nothing live is around it."""
     above: Any = crossing.parent
     while above is not None:

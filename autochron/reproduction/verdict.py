@@ -174,6 +174,18 @@ class _Judge:
             return self._made("reproduced", ["it did to the world what it did in the incident"])
         if same and tells:
             return self._made("reproduced", ["it gave what it gave in the incident"])
+        return self._recurs_in_part(had, again, given) or self._undecided(known, same=same)
+
+    def _recurs_in_part(
+        self, had: Sequence[EffectPrint], again: Sequence[EffectPrint], given: Mapping[str, Any]
+    ) -> Judged | None:
+        """Return the verdict where a part of the effects recurs, or may do so unread; None where none does.
+
+        Args:
+            had: the effects in the incident.
+            again: those of them that recur.
+            given: the crossing's input in the incident.
+        """
         if any(
             self._is_material(effect)
             for effect in self._effects
@@ -193,7 +205,11 @@ class _Judge:
             listed = "; ".join(map(shown, unread))
             reason = f"{self._address} wrote what can't be read, so it may hold what it did in the incident: {listed}"
             return self._inconclusive([reason])
-        if same and not had:
+        return None
+
+    def _undecided(self, known: CrossingPrint | None, *, same: bool) -> Judged | None:
+        """Return the verdict where nothing could tell whether it recurs; None where something could."""
+        if same and not (known is not None and known.effects):
             what = "nothing" if not self._varies(known) else "only fields that are others in each run"
             return self._inconclusive(
                 [

@@ -17,7 +17,7 @@ from msgspec.json import decode, encode
 
 from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
-from autochron.crossing.kernel import BUSY
+from autochron.crossing.crossing import BUSY
 from autochron.envelope import admission, codec, objects
 from autochron.envelope import types as names
 from autochron.envelope.bodies import restore_body

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import structs
 
 from autochron._runtime.lazy import late_modules
-from autochron.crossing.kernel import Crossing
+from autochron.crossing.crossing import Crossing
 from autochron.instrument.decorators import marked
 from autochron.model import ADDRESS, NOT_COMPARED, Child, ChildEnd, Envelope, Footer, Unwoven
 from autochron.recording.envelope_prep import Tally
@@ -117,7 +117,7 @@ class Preparation:
         self.footer = None
         self.__dict__.pop("tally", None)
 
-    def prepare(self, submitted: Crossing | Begun | Item | Ending) -> Any:
+    def prepare(self, submitted: Crossing[drafts.Draft] | Begun | Item | Ending) -> Any:
         """Return an envelope, or what writes to a sink; None where nothing is to be kept."""
         recorded, tally = self._recorded, self.tally
         if isinstance(submitted, Crossing):

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from autochron._runtime.unpatched import os
-from autochron.crossing.kernel import is_inside
+from autochron.crossing.crossing import is_inside
 from autochron.effects.events import LISTS, SIGNAL_EVENTS, STATE_EVENTS, TEMPORARY_EVENTS
 from autochron.effects.undisturbed import is_busy, undisturbed
 from autochron.isolation import network

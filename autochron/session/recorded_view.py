@@ -16,7 +16,7 @@ from autochron.session.replayed_view import Called, Crossings, ReplayedCrossing,
 from autochron.store import open_store
 
 if TYPE_CHECKING:
-    from autochron.crossing.kernel import Crossing
+    from autochron.crossing.crossing import Crossing
     from autochron.replaying.log import LogEntry
 
 
@@ -84,9 +84,9 @@ class Recorded:
 
     def _keep(self, recorder: Any) -> None:
         """Keep what model calls give: a trace has what the provider answered, and a test asks for the SDK's object."""
-        note: Callable[[Crossing, Any], Any] = recorder.returned
+        note: Callable[[Crossing[Any], Any], Any] = recorder.returned
 
-        def returned(crossing: Crossing, value: Any) -> Any:
+        def returned(crossing: Crossing[Any], value: Any) -> Any:
             if crossing.rule.kind == "model":
                 self._values[crossing.seq] = value
             return note(crossing, value)

@@ -16,7 +16,8 @@ from autochron._runtime.lazy import late_modules
 from autochron._runtime.signals import is_interruption
 from autochron._runtime.std_streams import listen_to_prints_anywhere
 from autochron._runtime.unpatched import os
-from autochron.crossing.kernel import Crossing, Kernel
+from autochron.crossing.crossing import Crossing
+from autochron.crossing.kernel import Kernel
 from autochron.crossing.lanes import MAIN, Remote, Root
 from autochron.effects.undisturbed import undisturbed
 from autochron.errors import AutochronError, MaskKeyError
@@ -443,7 +444,7 @@ def _handing(
     )
 
 
-def _seq_of(crossing: Crossing | Remote | None) -> int | None:
+def _seq_of(crossing: Crossing[Any] | Remote | None) -> int | None:
     return None if crossing is None else crossing.seq
 
 

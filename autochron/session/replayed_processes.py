@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.crossing import processes
-from autochron.crossing.kernel import is_inside
+from autochron.crossing.crossing import is_inside
 from autochron.crossing.lanes import Remote
 from autochron.errors import UnwovenToolError
 from autochron.isolation import network

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from autochron.crossing import lane_hooks, processes
-from autochron.crossing.kernel import BUSY, Kernel, is_inside
+from autochron.crossing.crossing import BUSY, is_inside
+from autochron.crossing.kernel import Kernel
 from autochron.crossing.lanes import CURRENT, HELD, MAIN, Remote
 from autochron.envelope import types
 from autochron.instrument.activation import Activation
@@ -18,6 +19,7 @@ from autochron.redaction.redactor import Redactor
 from autochron.weaving import gate
 
 if TYPE_CHECKING:
+    from autochron.crossing.crossing import Crossing
     from autochron.crossing.kernels import Kernels
     from autochron.instrument.swap import Swapping
     from autochron.instrument.watching import Watching
@@ -76,7 +78,7 @@ class Session(ABC):
 
     def start(
         self,
-        handler: CrossingHandler,
+        handler: CrossingHandler[Crossing[Any]],
         transport: Callable[..., Any],
         *,
         lane: str = MAIN,
@@ -100,7 +102,7 @@ class Session(ABC):
 
     def begin_again(
         self,
-        handler: CrossingHandler,
+        handler: CrossingHandler[Crossing[Any]],
         transport: Callable[..., Any],
         *,
         lane: str,

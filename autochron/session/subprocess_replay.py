@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,8 @@ from autochron.replaying.command_trust import digest_of
 from autochron.replaying.environment import PLACES, PLAN, REPORT, SCRATCH
 from autochron.session.replayed_view import Crossings, gathered
 from autochron.store.tracefile import write_trace
+from autochron.workers.commands import start_python
+from autochron.workers.ending import kill_group
 
 LIMIT = "AUTOCHRON_LIMIT"
 """Names the seconds that a replay may take, while an incident is tried."""
@@ -98,7 +99,7 @@ def run_again(
         report, settled = os.path.join(folder, "report.json"), os.path.join(folder, "plan.json")
         with open(settled, "wb") as file:
             file.write(msgspec.json.encode(plan))
-        words = [sys.executable, "-m", "autochron", "replay", trace, "--quiet"]
+        words = ["-m", "autochron", "replay", trace, "--quiet"]
         words += ["--rules", rules] if rules else []
         words += [word for swap in swaps for word in ("--swap", f"{swap.old}={_named(swap)}")]
         words += ["--allow-unwoven"] if allow_unwoven else []
@@ -144,21 +145,12 @@ def _died(status: int) -> str:
 def _finished(
     words: list[str], environment: dict[str, str], timeout: float | None
 ) -> tuple[int, bytes, bytes]:
-    """Run a command to its end; with what it has started it is killed where that takes too long."""
-    with subprocess.Popen(
-        words,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    ) as process:
+    """Run an interpreter with some words to its end; with what it has started it is killed where that takes too long."""
+    with start_python(words, environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
             stdout, stderr = process.communicate(timeout=timeout)
         except BaseException:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except OSError:
+            if not kill_group(process.pid):
                 process.kill()
             raise
     return process.returncode, stdout, stderr

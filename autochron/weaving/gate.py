@@ -16,7 +16,10 @@ from autochron.effects.undisturbed import undisturbed
 from autochron.weaving.delegation import Relay
 
 if TYPE_CHECKING:
-    from autochron.ports import Serving, Token, WovenHandler
+    from inspect import Signature
+
+    from autochron.ports import Serving, Token, Transport, WovenHandler
+    from autochron.rules.compiled_boundary import CompiledBoundary
 
 THROUGH = frozenset(
     {
@@ -53,7 +56,7 @@ class Gate(deque[Any]):
 GATE = Gate([None])
 
 
-def switch_on(handler: WovenHandler) -> None:
+def switch_on(handler: WovenHandler[Point]) -> None:
     """Put a handler in force: from now on woven code calls it."""
     GATE[0] = handler.enter
 
@@ -82,9 +85,9 @@ class Point:
         rules: what fits it, in order of precedence; opaque to weaving.
         passer: the definition to which it was passed as an argument, if it is woven for that.
         signature: for a callable without code, how to bind its arguments.
-        transport: the door of an HTTP client through which every request goes, where it is one; opaque here.
+        transport: the door of an HTTP client through which every request goes, where it is one.
         replaced: the indexes of the parameters that a token may give another value for, before the body runs.
-        compiled: what the handler made of the rules, so that the next session need not make it again; opaque to weaving.
+        compiled: what the handler made of the rules, for the next session, too; None before the first call.
         trace: whether each call of it has a trace of its own.
         step: for a method of objects that are followed step by step, its name; it is no boundary.
         called: for a call site, the qualified name of what it calls; its own `qualname` says where it stands.
@@ -117,15 +120,15 @@ class Point:
         self.file = file
         self.line = line
         self.rules = rules
-        self.transport: Any = None
+        self.transport: Transport | None = None
         self.replaced: tuple[int, ...] = ()
         self.passer: Point | None = None
         self.trace = False
         self.step = ""
-        self.signature: Any = None
+        self.signature: Signature | None = None
         self.called = qualname
         self.captured: dict[str, dict[str, Any]] = {}
-        self.compiled: Any = None
+        self.compiled: tuple[CompiledBoundary, ...] | None = None
         if rules:  # the program is about to cross something
             with undisturbed():
                 import_late_modules()

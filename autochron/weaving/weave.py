@@ -13,6 +13,7 @@ from autochron.weaving.heap import every_function
 from autochron.weaving.ledger import Ledger
 
 if TYPE_CHECKING:
+    from autochron.ports import Transport
     from autochron.weaving.binding import Binding
 
 
@@ -29,7 +30,7 @@ class Mark:
         self,
         rules: tuple[Any, ...],
         *,
-        transport: Any = None,
+        transport: Transport | None = None,
         replaced: str | None = None,
         needed: tuple[str, ...] = (),
     ) -> None:

@@ -14,6 +14,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 TIMEOUT = 60
 _KEPT = (
     "AUTOCHRON_CACHE",
+    "PYTEST_ADDOPTS",
+    "PYTHONHASHSEED",
     "XDG_CONFIG_HOME",
     "PATH",
     "HOME",

@@ -482,7 +482,8 @@ def test_devices_and_pipes_are_left_alone(world):
 KILLED = """
 import os, signal, sys
 from autochron.effects.scratch import Scratch
-from autochron.mutate.fork_trial import Limits, forked
+from autochron.workers.fork import forked
+from autochron.workers.limits import Limits
 
 def work(tell):
     with open(Scratch().to_write(os.path.abspath("x.txt")), "w") as file:

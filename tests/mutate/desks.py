@@ -4,9 +4,9 @@ import shutil
 import sys
 from pathlib import Path
 
+from autochron.mutate.fork_server import ForkServer, ServerPool
 from autochron.mutate.model import Target
 from autochron.mutate.protocol import Asked, Job
-from autochron.mutate.workers import Crew, Nursery
 from tests.cli.processes import ROOT, autochron, start, write
 
 SERVER = "autochron.mutate.server.main"
@@ -124,16 +124,18 @@ def begun(folder, *words, **more):
 
 
 class Trier:
-    """A crew that tries hand-written bodies of a function."""
+    """A pool of servers that tries hand-written bodies of a function."""
 
     def __init__(self, folder: Path, *, server="cut", target=TARGET, width=1, **asked):
         self.folder = folder
         self.target = target
-        self.nursery = Nursery(SERVER, str(folder), width)
+        self.fork_server = ForkServer(SERVER, str(folder), width)
         paths = tuple(str(each) for each in sorted(folder.glob("test_*.py")))
         asked = {"timeout": 2.0, "memory": 256 << 20, "targets": (target,)} | asked
-        self.crew = Crew(self.nursery, Asked(server=server, paths=paths, folder=str(folder), **asked), width)
-        self.ready = self.crew.first()
+        self.pool = ServerPool(
+            self.fork_server, Asked(server=server, paths=paths, folder=str(folder), **asked), width
+        )
+        self.ready = self.pool.first()
 
     def job(self, body, name="mutant", **more):
         """Return the job of a function whose body is this."""
@@ -143,8 +145,8 @@ class Trier:
         return Job(id=name, variant="mutant", target=self.target, text=head + lines, **more)
 
     def ask(self, body, **more):
-        return self.crew.ask(self.job(body, **more))
+        return self.pool.ask(self.job(body, **more))
 
     def end(self):
-        self.crew.end()
-        self.nursery.end()
+        self.pool.end()
+        self.fork_server.end()

@@ -3,17 +3,17 @@
 import msgspec
 
 from autochron.mutate.model import (
-    Agreement,
     Canary,
     Change,
-    Incident,
+    Crosscheck,
     Input,
     Mutant,
+    MutantVerdict,
     Result,
     Sensitivity,
+    StudiedIncident,
     Study,
     Target,
-    Verdict,
 )
 
 METHODS = ("full-stub", "mocks", "cut-point", "full-output", "widened")
@@ -58,7 +58,7 @@ def verdicts(cut_point, *, mocks=None, full_output=None, widened=None):
         "widened": widened or full_output,
     }  # fmt: skip
     return {
-        method: Verdict(kind, "" if kind == "passed" else f"{kind} it was", kind != "passed")
+        method: MutantVerdict(kind, "" if kind == "passed" else f"{kind} it was", kind != "passed")
         for method, kind in found.items()
         if kind is not None
     }
@@ -118,7 +118,7 @@ def refund():
             proof="both quotes make the same string",
         ),
     ]
-    return Incident(
+    return StudiedIncident(
         name="refund",
         targets=(TARGET,),
         sources={"guarded.py": GUARD},
@@ -148,15 +148,15 @@ def refund():
         ),
         results=tuple(results),
         agreement=(
-            Agreement("000000000000", ours=True, theirs=True),
-            Agreement("000000000013", ours=False, theirs=False),
+            Crosscheck("000000000000", ours=True, theirs=True),
+            Crosscheck("000000000013", ours=False, theirs=False),
         ),
     )
 
 
 def empty():
     """An incident without mutants."""
-    return Incident(
+    return StudiedIncident(
         name="stale_quote2",
         targets=(Target("guarded.py", "quote"),),
         sources={"guarded.py": "def quote(): ...\n"},

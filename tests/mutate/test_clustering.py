@@ -44,7 +44,7 @@ def test_an_address_without_a_scheduler_is_refused(distributed):
 def test_a_study_on_a_cluster_is_that_of_one_machine(distributed, tmp_path):
     pytest.importorskip("cosmic_ray")
     pytest.importorskip("openai")
-    from autochron.mutate.study import Options, study_of
+    from autochron.mutate.study import StudyOptions, study_of
 
     folders = [INCIDENTS / "refund", INCIDENTS / "payout"]
     told = []
@@ -53,7 +53,7 @@ def test_a_study_on_a_cluster_is_that_of_one_machine(distributed, tmp_path):
         told.append(words)
 
     def studied(executor):
-        options = Options(
+        options = StudyOptions(
             operators="paper",
             jobs=2,
             out=str(tmp_path / executor),
@@ -75,9 +75,9 @@ def test_a_study_on_a_cluster_is_that_of_one_machine(distributed, tmp_path):
 @pytest.mark.slow
 def test_what_is_wrong_with_an_incident_is_said_as_on_one_machine(distributed, tmp_path):
     pytest.importorskip("cosmic_ray")
-    from autochron.mutate.study import Options, study_of
+    from autochron.mutate.study import StudyOptions, study_of
 
-    options = Options(operators="paper", out=str(tmp_path / "out"), executor="dask")
+    options = StudyOptions(operators="paper", out=str(tmp_path / "out"), executor="dask")
     with pytest.raises(UsageError, match="holds no test_"):
         study_of([tmp_path], options, tell_nobody)
 

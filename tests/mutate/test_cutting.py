@@ -20,18 +20,18 @@ PAYS = 'return {"status": "paid", "cents": cents}\n'
 
 @pytest.fixture
 def tried(desk, tmp_path, monkeypatch):
-    """Return a crew for a copy of the desk in which some files are others; the agents write where the test's folder is."""
+    """Return a trier for a copy of the desk in which some files are others; the agents write where the test's folder is."""
     monkeypatch.chdir(tmp_path)
-    crews = []
+    pools = []
 
     def begin(**files):
-        crews.append(Trier(copied(desk, tmp_path / "copy", **files), timeout=20.0))
-        return crews[-1]
+        pools.append(Trier(copied(desk, tmp_path / "copy", **files), timeout=20.0))
+        return pools[-1]
 
     for name, value in PLAIN.items():
         monkeypatch.setenv(name, value)
     yield begin
-    for each in crews:
+    for each in pools:
         each.end()
 
 

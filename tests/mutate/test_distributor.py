@@ -16,7 +16,7 @@ from cosmic_ray.work_item import MutationSpec, WorkerOutcome, WorkItem
 from cosmic_ray.work_item import TestOutcome as Outcome
 
 from autochron.errors import UsageError
-from autochron.mutate.distributor import AutochronDistributor, Command, read_command
+from autochron.mutate.distributor import AutochronDistributor, PytestCommand, read_command
 
 PRICE = """
 LIMIT = 10
@@ -196,9 +196,11 @@ def test_a_module_that_the_engine_has_loaded_is_not_tried(project):
 
 
 def test_commands_of_pytest_are_read():
-    assert read_command(f"{sys.executable} -m pytest -x 'a b'") == Command(("-x", "a b"), is_module=True)
+    assert read_command(f"{sys.executable} -m pytest -x 'a b'") == PytestCommand(
+        ("-x", "a b"), is_module=True
+    )
     beside = os.path.join(os.path.dirname(sys.executable), "pytest")
-    assert read_command(f"{beside} tests") == Command(("tests",), is_module=False)
+    assert read_command(f"{beside} tests") == PytestCommand(("tests",), is_module=False)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from autochron.errors import UsageError
 from autochron.mutate.boundary_values import Constant, Constants, candidates, constants_of, copied
 from autochron.mutate.hypothesis_inputs import drawn
-from autochron.mutate.model import Incident, Input, Study, Target
+from autochron.mutate.model import Input, StudiedIncident, Study, Target
 from autochron.mutate.report.edge_tests import write_tests
 
 SOURCE = '''
@@ -155,7 +155,7 @@ def _input(number, arguments, outcome, *, kept=True):
 
 
 def _study(*inputs):
-    incident = Incident(
+    incident = StudiedIncident(
         name="shop",
         targets=(Target("guard.py", "guard"),),
         sources={"guard.py": GUARD},

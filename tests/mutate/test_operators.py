@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autochron.errors import UsageError
-from autochron.mutate.operators import OPERATORS, Provider, operator_class, operator_names
+from autochron.mutate.operators import OPERATORS, AutochronOperators, operator_class, operator_names
 from autochron.mutate.sets import OperatorSet, operator_set, set_names
 from tests.cli.processes import ROOT
 
@@ -26,7 +26,7 @@ from tests.cli.processes import ROOT
 def mutants(name, source):
     """All texts that cosmic-ray itself makes with one of our operators, first to last."""
     made = []
-    while (text := mutate_code(source, Provider()[name](), len(made))) is not None:
+    while (text := mutate_code(source, AutochronOperators()[name](), len(made))) is not None:
         made.append(text)
     return made
 
@@ -98,7 +98,7 @@ def test_all_occurrences_in_order(name, source, expected):
         ast.parse(f"def f():\n {text}" if "return" in text else text)
 
 
-@pytest.mark.parametrize("name", sorted(Provider()))
+@pytest.mark.parametrize("name", sorted(AutochronOperators()))
 def test_every_operator_has_a_row(name):
     assert name in {row[0] for row in TABLE}
 
@@ -134,23 +134,23 @@ def test_the_value_of_a_string_is_marked_whatever_its_quotes(literals):
 
 
 def test_the_provider_is_as_cosmic_ray_asks_for_it():
-    assert list(Provider()) == [each.__name__ for each in OPERATORS]
-    assert [Provider()[name] for name in Provider()] == list(OPERATORS)
+    assert list(AutochronOperators()) == [each.__name__ for each in OPERATORS]
+    assert [AutochronOperators()[name] for name in AutochronOperators()] == list(OPERATORS)
     with pytest.raises(KeyError):
-        Provider()["NumberReplacer"]
+        AutochronOperators()["NumberReplacer"]
 
 
 def test_the_entry_point_names_the_provider():
     project = tomllib.loads(Path(ROOT, "pyproject.toml").read_text(encoding="utf-8"))["project"]
     module, _, name = project["entry-points"]["cosmic_ray.operator_providers"]["autochron"].partition(":")
-    assert getattr(import_module(module), name) is Provider
+    assert getattr(import_module(module), name) is AutochronOperators
 
 
 def test_operators_are_found_by_name_without_the_entry_point():
     assert operator_class("core/NumberReplacer") is NumberReplacer
-    assert operator_class("autochron/NegateIf") is Provider()["NegateIf"]
+    assert operator_class("autochron/NegateIf") is AutochronOperators()["NegateIf"]
     assert set(operator_names()) == {
-        *(f"core/{name}" for name in OperatorProvider()), *(f"autochron/{name}" for name in Provider())
+        *(f"core/{name}" for name in OperatorProvider()), *(f"autochron/{name}" for name in AutochronOperators())
     }  # fmt: skip
 
 

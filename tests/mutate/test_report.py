@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from autochron.errors import UsageError
-from autochron.mutate.model import METHODS, Agreement, Behaviour, Canary, Kind, Result, Verdict
+from autochron.mutate.model import METHODS, Behaviour, Canary, Crosscheck, Kind, MutantVerdict, Result
 from autochron.mutate.report.tallies import (
     SAID_OF_BEHAVIOURS,
     SAID_OF_METHODS,
-    Tally,
+    KillCount,
     is_equivalent,
     is_refuted,
     kinds,
@@ -182,7 +182,7 @@ def test_escapes_are_not_known_without_cut_point():
 
 
 def test_an_unsafe_mutant_that_was_not_tried_is_no_escape_and_is_counted():
-    untried = changed(refund(), 16, verdicts={"full-stub": Verdict("passed")})
+    untried = changed(refund(), 16, verdicts={"full-stub": MutantVerdict("passed")})
     assert line_of(written(study(untried)), "escapes:") == (
         "escapes: 0 of 2 mutants that let through what the guard is there to prevent; cut-point kills 1, 1 were not tried"
     )
@@ -233,9 +233,9 @@ def test_a_shard_says_that_it_is_a_part():
 
 def test_where_plain_cosmic_ray_disagrees_that_is_listed_even_quietly():
     sample = (
-        Agreement("000000000000", ours=True, theirs=True),
-        Agreement("000000000013", ours=False, theirs=True),
-        Agreement("00000000beef", ours=True, theirs=False),
+        Crosscheck("000000000000", ours=True, theirs=True),
+        Crosscheck("000000000013", ours=False, theirs=True),
+        Crosscheck("00000000beef", ours=True, theirs=False),
     )
     given = study(msgspec.structs.replace(refund(), agreement=sample))
     expected = (
@@ -259,13 +259,17 @@ def test_a_proof_that_a_verdict_refutes_is_told_and_not_counted():
 @pytest.mark.parametrize(
     "more",
     [
-        {"verdicts": {"widened": Verdict("output", "", is_killed=True)}},
+        {"verdicts": {"widened": MutantVerdict("output", "", is_killed=True)}},
         {"inputs": (2,)},
         {"is_unsafe": True},
     ],
 )
 def test_what_refutes_a_proof(more):
-    fields = {"mutant": mutant(1, 9, "<=", "<"), "verdicts": {"widened": Verdict("passed")}, "proof": "so"}
+    fields = {
+        "mutant": mutant(1, 9, "<=", "<"),
+        "verdicts": {"widened": MutantVerdict("passed")},
+        "proof": "so",
+    }
     assert (is_equivalent(Result(**fields)), is_refuted(Result(**fields))) == (True, False)
     assert (is_equivalent(Result(**fields | more)), is_refuted(Result(**fields | more))) == (False, True)
 
@@ -273,8 +277,8 @@ def test_what_refutes_a_proof(more):
 def test_a_kill_by_passing_has_a_column_of_its_own():
     # The fix fails under full-stub, and a mutant passes: that is told from the fix, too.
     odd = {
-        "full-stub": Verdict("passed", "", is_killed=True),
-        "cut-point": Verdict("assertion", "as the fix"),
+        "full-stub": MutantVerdict("passed", "", is_killed=True),
+        "cut-point": MutantVerdict("assertion", "as the fix"),
     }
     given = study(changed(refund(), 16, verdicts=odd, is_unsafe=False), methods=("full-stub", "cut-point"))
     lines = written(given).splitlines()
@@ -321,16 +325,16 @@ def test_two_incidents_of_one_name_get_no_report():
 
 
 def test_the_paper_s_numbers():
-    assert Tally(51, 192).percent == pytest.approx(26.5625)
-    assert Tally(51, 192).interval == pytest.approx((20.82, 33.22), abs=0.01)
-    for end in Tally(
+    assert KillCount(51, 192).percent == pytest.approx(26.5625)
+    assert KillCount(51, 192).interval == pytest.approx((20.82, 33.22), abs=0.01)
+    for end in KillCount(
         51, 192
     ).interval:  # where the share seen lies 1.96 deviations away, as Wilson's ends are defined
         share = end / 100
         assert abs(share - 51 / 192) == pytest.approx(
             1.959964 * math.sqrt(share * (1 - share) / 192), rel=1e-5
         )
-    assert Tally(0, 0).interval is None
+    assert KillCount(0, 0).interval is None
 
 
 def test_all_kinds_methods_and_behaviours_have_words():

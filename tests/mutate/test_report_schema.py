@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from autochron.errors import UsageError
-from autochron.mutate.model import Change, Target, Verdict
+from autochron.mutate.model import Change, MutantVerdict, Target
 from autochron.mutate.report.page import encode_page
 from autochron.mutate.report.schema import encode_report, schema_report
 from tests.mutate.studies import GUARD, METHODS, changed, empty, mutant, refund, study, whole
@@ -75,8 +75,8 @@ def test_another_method_gives_another_status():
 
 def test_killed_is_what_differs_from_the_fix():
     # The fix fails under full-stub: failing is then no kill, and passing is one.
-    given = changed(refund(), 0, verdicts={"full-stub": Verdict("assertion", "not blocked")})
-    given = changed(given, 1, verdicts={"full-stub": Verdict("passed", "", is_killed=True)})
+    given = changed(refund(), 0, verdicts={"full-stub": MutantVerdict("assertion", "not blocked")})
+    given = changed(given, 1, verdicts={"full-stub": MutantVerdict("passed", "", is_killed=True)})
     assert statuses(study(given), "full-stub")[:2] == [
         ("Survived", None),
         ("Killed", "the test passes, and fails on the fix"),

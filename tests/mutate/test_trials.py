@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from autochron.mutate.fork_trial import Limits, forked
+from autochron.workers.fork import forked
+from autochron.workers.limits import Limits
 from tests.mutate.desks import PLAIN, Trier
 
 BLOCKS = 'return {"status": "blocked", "most": 4900}\n'
@@ -255,15 +256,15 @@ def test_going_on_to_what_the_fix_replaces_is_told(trier):
 def test_memory_stays_as_it_is(trier):
     """A server that kept something of each trial would have grown."""
     job = trier.job(FIX)
-    trier.crew.ask(job)
+    trier.pool.ask(job)
     before = _resident(trier)
     for _ in range(300):
-        assert trier.crew.ask(job).kind == "passed"
+        assert trier.pool.ask(job).kind == "passed"
     assert _resident(trier) - before < 2 << 20
 
 
 def _resident(trier):
-    (server,) = trier.crew._idle
+    (server,) = trier.pool._idle
     with open(f"/proc/{server.ready.process}/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 

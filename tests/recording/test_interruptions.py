@@ -86,7 +86,7 @@ PLACES = [
     (double, changes, "watch"),
     (lambda value: same([value]), changes, "argument_of"),
     (double, canonical, "encode_sorted"),
-    (lambda value: double((value,)), canonical, "_screen"),
+    (lambda value: double((value,)), canonical, "screen"),
     (double, codec, "Writer"),
     (fail, codec, "Writer"),
     (lambda value: list(count(value)), codec, "Writer"),

@@ -24,7 +24,7 @@ from typing import Any
 
 from msgspec import json
 
-from autochron.mutate.model import Incident, Kind, Mutant, Result, Study, Verdict
+from autochron.mutate.model import Kind, Mutant, MutantVerdict, Result, StudiedIncident, Study
 from autochron.mutate.report import tallies
 
 SCHEMA_VERSION = "2"
@@ -106,7 +106,7 @@ def _config(study: Study, method: str) -> dict[str, Any]:
     }
 
 
-def _file(incident: Incident, file: str, source: str, method: str) -> dict[str, Any]:
+def _file(incident: StudiedIncident, file: str, source: str, method: str) -> dict[str, Any]:
     lines = source.split("\n")  # as the page counts: not at a form feed, as splitlines() does
     return {
         "language": "python",
@@ -119,7 +119,7 @@ def _file(incident: Incident, file: str, source: str, method: str) -> dict[str, 
     }
 
 
-def _mutant(incident: Incident, result: Result, lines: list[str], method: str) -> dict[str, Any]:
+def _mutant(incident: StudiedIncident, result: Result, lines: list[str], method: str) -> dict[str, Any]:
     status, reason = _status(result, method)
     mutant = result.mutant
     return {
@@ -163,12 +163,12 @@ def _status(result: Result, method: str) -> tuple[str, str]:
     return "Survived", ""
 
 
-def _said(verdict: Verdict) -> str:
+def _said(verdict: MutantVerdict) -> str:
     kind = "the test passes, and fails on the fix" if verdict.kind == "passed" else verdict.kind
     return f"{kind}: {verdict.said}" if verdict.said else kind
 
 
-def _description(incident: Incident, result: Result) -> str:
+def _description(incident: StudiedIncident, result: Result) -> str:
     """Say what changes, what that does and what would kill it: a line each."""
     said = [*tallies.small_diff(result)]
     if result.behaviour is not None:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from autochron.errors import UsageError
 from autochron.judging.agreement import wilson
-from autochron.mutate.model import METHODS, Behaviour, Incident, Kind, Result, Study
+from autochron.mutate.model import METHODS, Behaviour, Kind, Result, StudiedIncident, Study
 
 CUT_POINT = "cut-point"
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -31,7 +31,7 @@ SAID_OF_BEHAVIOURS: dict[Behaviour, str] = {
 }
 
 
-class Tally(Struct, frozen=True):
+class KillCount(Struct, frozen=True):
     """How many of the mutants that a method tried it kills."""
 
     killed: int
@@ -54,10 +54,10 @@ def all_results(study: Study) -> tuple[Result, ...]:
     return tuple(result for incident in study.incidents for result in incident.results)
 
 
-def tally(results: Iterable[Result], method: str) -> Tally:
+def tally(results: Iterable[Result], method: str) -> KillCount:
     """Count what a method kills."""
     verdicts = [result.verdicts[method] for result in results if method in result.verdicts]
-    return Tally(sum(verdict.is_killed for verdict in verdicts), len(verdicts))
+    return KillCount(sum(verdict.is_killed for verdict in verdicts), len(verdicts))
 
 
 def kinds(results: Iterable[Result], method: str) -> dict[Kind, int]:
@@ -134,7 +134,7 @@ def refusal(study: Study) -> str | None:
     return f"{said}. Mend the test or the tool, and run the study again"
 
 
-def _broken(incident: Incident) -> list[str]:
+def _broken(incident: StudiedIncident) -> list[str]:
     if not incident.canaries:
         return [f"{incident.name}: none was tried"]
     return [
@@ -181,7 +181,7 @@ def class_of(result: Result) -> str:
     return "" if result.behaviour is None else SAID_OF_BEHAVIOURS[result.behaviour]
 
 
-def told(incident: Incident, result: Result, limit: int = 2) -> list[str]:
+def told(incident: StudiedIncident, result: Result, limit: int = 2) -> list[str]:
     """Say where a mutant differs from the fix: the first of its changes on the recorded input, and of its inputs."""
     said = [
         f"{each.address}{' ' + each.path if each.path else ''}: {each.fix} with the fix, {each.mutant} with the mutant"
@@ -199,7 +199,7 @@ def told(incident: Incident, result: Result, limit: int = 2) -> list[str]:
     return [*said, *([f"and {more} more"] if more else [])]
 
 
-def counted_generated(incidents: Sequence[Incident]) -> tuple[int, int, int, int]:
+def counted_generated(incidents: Sequence[StudiedIncident]) -> tuple[int, int, int, int]:
     """Count what was generated, of that what has the bytecode of the fix, and that of another mutant, and what was tried."""
     return (
         sum(each.generated for each in incidents),

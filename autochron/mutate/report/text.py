@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from autochron.mutate.model import Incident, Result, Study
+from autochron.mutate.model import Result, StudiedIncident, Study
 from autochron.mutate.report import tallies
-from autochron.mutate.report.tallies import CUT_POINT, KINDS, Tally
+from autochron.mutate.report.tallies import CUT_POINT, KINDS, KillCount
 from autochron.report.phrases import cells, clean, cut
 from autochron.report.text import Page, plural
 
@@ -93,11 +93,11 @@ def _kills(study: Study) -> Iterator[tuple[str, ...]]:
         yield from rows(f"without {len(everything) - len(real)} argued equivalent", real)
 
 
-def _share(found: Tally) -> str:
+def _share(found: KillCount) -> str:
     return "-" if found.percent is None else f"{found.killed}/{found.tried} {found.percent:.1f} %"
 
 
-def _interval(found: Tally) -> str:
+def _interval(found: KillCount) -> str:
     return "-" if found.interval is None else f"{found.interval[0]:.1f}–{found.interval[1]:.1f} %"
 
 
@@ -189,12 +189,12 @@ def _write_faults(study: Study, page: Page, *, quiet: bool) -> None:
                 )
 
 
-def _found(incident: Incident, mutant: str) -> str:
+def _found(incident: StudiedIncident, mutant: str) -> str:
     result = next((each for each in incident.results if each.mutant.id == mutant), None)
     return f"{incident.name}  {mutant}" if result is None else _name(incident, result)
 
 
-def _name(incident: Incident, result: Result) -> str:
+def _name(incident: StudiedIncident, result: Result) -> str:
     mutant = result.mutant
     return f"{tallies.place(incident.name, result)}  {mutant.operator}  {mutant.id}"
 
@@ -215,7 +215,7 @@ def _write_survivors(study: Study, method: str, page: Page) -> None:
         _write_mutant(incident, result, page)
 
 
-def _write_mutant(incident: Incident, result: Result, page: Page, *, brief: bool = False) -> None:
+def _write_mutant(incident: StudiedIncident, result: Result, page: Page, *, brief: bool = False) -> None:
     page.line(f"  {_name(incident, result)}", "bold")
     if brief:
         return

@@ -11,7 +11,6 @@ the time must not find that it stood there.
 
 from __future__ import annotations
 
-import select
 import signal
 import stat
 import sys
@@ -25,9 +24,13 @@ from autochron._runtime import unpatched
 from autochron._runtime.unpatched import getframe, os
 from autochron.crossing.pausing import paused
 from autochron.isolation.denials import Isolation
-from autochron.mutate.fork_trial import Fork, Limits, at_rest, close_ours, flush, keep_from_trials, parted
 from autochron.mutate.protocol import Job, Reply
 from autochron.mutate.server.endings import reply_of
+from autochron.workers.ending import kill_child
+from autochron.workers.fork import Fork, at_rest, close_ours, fork_process, keep_from_forks, parted
+from autochron.workers.limits import Limits
+from autochron.workers.pipes import LineChannel, WorkerDiedError
+from autochron.workers.silence import flush
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType, FunctionType
@@ -56,18 +59,16 @@ class Stand:
         Raises:
             LostError: it does not come to the cut, or can't stop there.
         """
-        jobs, self._jobs = os.pipe()
-        self._replies, replies = os.pipe()
-        keep_from_trials(self._jobs, self._replies)
+        jobs, writing = os.pipe()
+        reading, replies = os.pipe()
+        keep_from_forks(writing, reading)
+        self._channel = LineChannel(writing, reading)
         self._seconds = limits.seconds + _BEYOND
-        self._waiting = bytearray()
         flush()
-        fork = unpatched.fork
-        assert fork is not None  # noqa: S101 - asked before
-        self._process: int = fork()
+        self._process = fork_process()
         if self._process == 0:
-            close_ours(self._jobs, self._replies)
-            keep_from_trials(jobs, replies)
+            close_ours(writing, reading)
+            keep_from_forks(jobs, replies)
             try:
                 run(jobs, replies)
             finally:
@@ -89,35 +90,23 @@ class Stand:
             LostError: nothing came back.
         """
         try:
-            view = memoryview(line)
-            while view:
-                view = view[os.write(self._jobs, view) :]
-        except BrokenPipeError:
+            self._channel.send(line)
+        except WorkerDiedError:
             self.end()
             raise LostError from None
         return self._line()
 
     def _line(self) -> bytes:
-        until = unpatched.perf_counter_ns() + int(self._seconds * 1e9)
-        while not self._waiting.endswith(b"\n"):
-            left = (until - unpatched.perf_counter_ns()) / 1e9
-            part = b""
-            if left > 0 and select.select([self._replies], [], [], left)[0]:
-                part = os.read(self._replies, 1 << 20)
-            if not part:
-                self.end()
-                raise LostError
-            self._waiting += part
-        line = bytes(self._waiting)
-        self._waiting.clear()
-        return line
+        try:
+            return self._channel.receive(self._seconds)
+        except WorkerDiedError:
+            self.end()
+            raise LostError from None
 
     def end(self) -> None:
         """End it."""
-        close_ours(self._jobs, self._replies)
-        with suppress(ProcessLookupError):
-            os.kill(self._process, signal.SIGKILL)
-        os.waitpid(self._process, 0)
+        close_ours(self._channel.writing, self._channel.reading)
+        kill_child(self._process, with_group=False)
 
 
 class Cut:

@@ -1,6 +1,6 @@
 """A process that runs a command of pytest in a fork for each trial, with other texts in the place of some files.
 
-    python -m autochron.mutate.server.command_server NURSED
+    python -m autochron.mutate.server.command_server START
 
 It is what `mutate.distributor` has cosmic-ray's mutants tried by: any tests, as the command runs them, its status and all
 that it says. What the tests import from elsewhere is imported once, before the forks; the project's own modules in each.
@@ -24,10 +24,12 @@ from _pytest.assertion.rewrite import AssertionRewritingHook
 from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.instrument import source_overlay
-from autochron.mutate.fork_trial import Limits, flush, forked, has_grown
-from autochron.mutate.protocol import Asked, Channel, Job, Nursed, Ready, Reply
-from autochron.mutate.server.main import nurse
+from autochron.mutate.protocol import Asked, ForkServerStart, Job, Ready, Reply, ServerPipes
+from autochron.mutate.server.main import fork_servers
 from autochron.mutate.server.trials import say
+from autochron.workers.fork import forked
+from autochron.workers.limits import Limits, has_grown
+from autochron.workers.silence import flush
 
 _UNLIMITED = 1 << 46
 """Bytes: cosmic-ray's own distributor sets no limit, so none of its tests may meet one here."""
@@ -198,7 +200,7 @@ def _import(names: Iterable[str]) -> None:
             importlib.import_module(name)
 
 
-def serve(channel: Channel) -> None:
+def serve(channel: ServerPipes) -> None:
     """Do what is asked through a channel, until nothing is asked any more."""
     with open(channel.reading, "rb", closefd=False) as jobs:
         first = jobs.readline()
@@ -208,7 +210,7 @@ def serve(channel: Channel) -> None:
 
 def main(words: list[str]) -> int:
     """Fork into servers."""
-    return nurse(msgspec.json.decode(words[0], type=Nursed), serve)
+    return fork_servers(msgspec.json.decode(words[0], type=ForkServerStart), serve)
 
 
 if __name__ == "__main__":

@@ -28,10 +28,11 @@ from autochron.mutate.boundary_values import (
     constants_of,
     copied,
 )
-from autochron.mutate.fork_trial import Ended, Limits, forked
 from autochron.mutate.model import Input
 from autochron.mutate.protocol import Asked, Knows, Reply
 from autochron.mutate.server.outcomes import of_call
+from autochron.workers.fork import Ended, forked
+from autochron.workers.limits import Limits
 
 if TYPE_CHECKING:
     from types import FunctionType

@@ -9,9 +9,11 @@ import pytest
 
 from autochron._runtime import unpatched
 from autochron.errors import AutochronError, DivergenceError
-from autochron.mutate.fork_trial import Ended, Limits, flush, forked
 from autochron.mutate.model import Kind
 from autochron.mutate.protocol import Job, Reply
+from autochron.workers.fork import Ended, forked
+from autochron.workers.limits import Limits
+from autochron.workers.silence import flush
 
 
 def settled(job: Job, work: Callable[[], Reply], limits: Limits) -> Reply:

@@ -1,6 +1,6 @@
 """A process that tries mutants: it collects an incident's tests once, and runs them in a fork for each trial.
 
-    python -m autochron.mutate.server.main NURSED
+    python -m autochron.mutate.server.main START
 
 It imports what the incident's files import, and forks into a server for each channel. A server reads what it is to do,
 then jobs, and writes a reply to each: a line of JSON each (`mutate.protocol`).
@@ -19,16 +19,19 @@ from typing import BinaryIO
 import msgspec
 import pytest
 
+from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.instrument import source_overlay
 from autochron.isolation.tls import trust_nobody
-from autochron.mutate.fork_trial import Limits, flush, forked, has_grown, keep_from_trials
-from autochron.mutate.protocol import Asked, Channel, Job, Nursed, Ready, Reply
+from autochron.mutate.protocol import Asked, ForkServerStart, Job, Ready, Reply, ServerPipes
 from autochron.mutate.server.endings import kind_of, settled
 from autochron.mutate.server.plugin_conflicts import Alone
 from autochron.mutate.server.preload import imported, preload, words_of
 from autochron.mutate.server.trials import FIRST, Trials, limits_of, say
 from autochron.mutate.server.warmup import rehearse
+from autochron.workers.fork import fork_process, forked, keep_from_forks
+from autochron.workers.limits import Limits, has_grown
+from autochron.workers.silence import flush
 
 
 class Once(Trials):
@@ -42,8 +45,7 @@ class Once(Trials):
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run the tests; whatever comes of that is the reply."""
-        self._items = session.items
-        if session.testsfailed or not self._items:
+        if not self._take(session):
             return True
         self._settle()
         if self._widening is not None:
@@ -109,9 +111,9 @@ class Rebuilding:
         return once.said()
 
 
-def serve(channel: Channel) -> None:
+def serve(channel: ServerPipes) -> None:
     """Do what is asked through a channel, until nothing is asked any more."""
-    keep_from_trials(*msgspec.structs.astuple(channel))
+    keep_from_forks(*msgspec.structs.astuple(channel))
     with open(channel.reading, "rb", closefd=False) as jobs:
         first = jobs.readline()
         if not first:
@@ -126,20 +128,20 @@ def serve(channel: Channel) -> None:
 
 def main(words: list[str]) -> int:
     """Import, and fork into servers."""
-    nursed = msgspec.json.decode(words[0], type=Nursed)
-    for name in sorted(imports_of(nursed.folder)):
+    start = msgspec.json.decode(words[0], type=ForkServerStart)
+    for name in sorted(imports_of(start.folder)):
         with suppress(BaseException):  # the tests import it, and say so
             importlib.import_module(name)
     with suppress(Exception):  # the trials are slower, then, and no other
         rehearse()
-    return nurse(nursed, serve)
+    return fork_servers(start, serve)
 
 
-def nurse(nursed: Nursed, serve: Callable[[Channel], None]) -> int:
+def fork_servers(start: ForkServerStart, serve: Callable[[ServerPipes], None]) -> int:
     """Fork into a server for each channel, and wait for them."""
-    for channel in nursed.channels:
-        if os.fork() == 0:
-            for other in nursed.channels:
+    for channel in start.channels:
+        if fork_process() == 0:
+            for other in start.channels:
                 if other is not channel:
                     os.close(other.reading)
                     os.close(other.writing)
@@ -152,11 +154,11 @@ def nurse(nursed: Nursed, serve: Callable[[Channel], None]) -> int:
                 sys.excepthook(*sys.exc_info())
             finally:
                 flush()
-                os._exit(status)
-    for channel in nursed.channels:
+                unpatched.immediate_exit(status)
+    for channel in start.channels:
         os.close(channel.reading)
         os.close(channel.writing)
-    for _ in nursed.channels:
+    for _ in start.channels:
         os.wait()
     return 0
 

@@ -10,7 +10,7 @@ from msgspec import json
 
 from autochron.envelope import codec
 from autochron.model import Abandoned, Closed, Envelope, Raised, Returned, Streamed
-from autochron.mutate.protocol import Given
+from autochron.mutate.protocol import LiveOutcome
 
 if TYPE_CHECKING:
     from autochron.pytest_plugin.plays import Replayer
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 _NOT_COMPARED = frozenset({"model", "ambient"})
 
 
-def given_by(play: Replayer, where: str) -> Iterator[Given]:
+def given_by(play: Replayer, where: str) -> Iterator[LiveOutcome]:
     """Yield what the live crossings of a replay gave, in order of start; `where` is put behind each address."""
     for each in play.face.crossings:
         if each.live and each.kind not in _NOT_COMPARED:
-            yield Given(each.address + where, shown(each.replayed.envelope))
+            yield LiveOutcome(each.address + where, shown(each.replayed.envelope))
 
 
-def recorded_of(play: Replayer, where: str) -> Iterator[Given]:
+def recorded_of(play: Replayer, where: str) -> Iterator[LiveOutcome]:
     """Yield what the crossings gave that are live here, when they were recorded."""
     record, plan = play.face.planned()
     for each in record:
         if plan.is_live(each) and each.kind not in _NOT_COMPARED:
-            yield Given(each.address + where, shown(each))
+            yield LiveOutcome(each.address + where, shown(each))
 
 
 def shown(envelope: Envelope) -> str:

@@ -3,39 +3,34 @@
 from __future__ import annotations
 
 import gc
-import inspect
 import io
 import sys
-import tokenize
-from collections.abc import Generator, Iterator
-from contextlib import redirect_stderr, redirect_stdout, suppress
-from types import FunctionType, ModuleType
-from typing import Any, BinaryIO, Literal, TypeAlias
+from collections.abc import Generator
+from contextlib import redirect_stderr, redirect_stdout
+from typing import Any, BinaryIO
 
 import msgspec
 import pytest
 
 from autochron._runtime.unpatched import os
-from autochron.diagnostics.incident_check import suspects
-from autochron.diagnostics.recorded_sites import parts_of
 from autochron.errors import AutochronError, PlanError, UsageError
 from autochron.instrument.swap import Swap
 from autochron.isolation.tls import trust_nobody
-from autochron.mutate.bytecode import Part
-from autochron.mutate.fork_trial import Limits, forked, has_grown
 from autochron.mutate.model import Kind, Target
 from autochron.mutate.protocol import Asked, Job, Ready, Reply, digest_of
 from autochron.mutate.server.checkpoint import Codes, Cut, LostError, Stand
 from autochron.mutate.server.edge_inputs import Widening, longest, widened
 from autochron.mutate.server.endings import ended_as, first_line, kind_of, settled
+from autochron.mutate.server.marked_tests import mark, replayer_of, swaps_of
 from autochron.mutate.server.outcomes import given_by, recorded_of
+from autochron.mutate.server.phases import PhaseRunner
 from autochron.mutate.server.preload import file_of, imported, preload, warm, words_of
-from autochron.pytest_plugin import MARKER, _play, _prepared
-from autochron.pytest_plugin.marks import EXAMPLE, asked_of
-from autochron.pytest_plugin.plays import Replayer, play_of
-from autochron.rules.nearest import hint
-from autochron.weaving.heap import every_function
-from autochron.weaving.replacing import woven_like
+from autochron.mutate.server.targets import TargetFunctions, targets_of
+from autochron.pytest_plugin import MARKER, PLAY, PREPARED
+from autochron.pytest_plugin.marks import EXAMPLE
+from autochron.pytest_plugin.plays import Replayer
+from autochron.workers.fork import forked
+from autochron.workers.limits import Limits, has_grown
 
 FIRST, _LEAST, _TIMES = 120.0, 2.0, 10.0
 """Seconds that the fix may take at first, that any trial may, and how many times as long as the fix."""
@@ -52,13 +47,11 @@ class Trials:
         self._items: list[pytest.Item] = []
         self._plays: list[Replayer] = []
         self._swaps: dict[str, str] = {}
-        self._functions: dict[Target, list[FunctionType]] = {}
-        self._parts: dict[Target, Part] = {}
+        self._functions = TargetFunctions(asked.folder)
+        self._runner = PhaseRunner(())
         self._limits = Limits(FIRST, asked.memory)
         self._widening: Widening | None = None
         self._is_served = False
-        self._is_set_up = False
-        """Whether the test was set up before there were trials."""
         self._cuts = False
         """Whether trials go on from the cut."""
         self._stand: Stand | None = None
@@ -95,12 +88,11 @@ class Trials:
         items[:] = [each for each in items if (each.get_closest_marker(MARKER) is not None) is wants]
         if self._asked.server == "stub":
             for each in items:
-                _mark(each, live=(), swap=None)
+                mark(each, live=(), swap=None)
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Try what is asked for, as long as something is."""
-        self._items = session.items
-        if session.testsfailed or not self._items:
+        if not self._take(session):
             return True  # `end` says why
         try:
             ready = self._prepare()
@@ -118,10 +110,16 @@ class Trials:
                 os.write(self._writing, told)
         return True
 
+    def _take(self, session: pytest.Session) -> bool:
+        """Take the collected tests; return whether they can be tried."""
+        self._items = session.items
+        self._runner = PhaseRunner(self._items)
+        return bool(self._items) and not session.testsfailed
+
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
         """Have the run that is made up to the cut stop there, and a trial that goes on from there end with the test."""
-        play = pyfuncitem.stash.get(_play, None)
+        play = pyfuncitem.stash.get(PLAY, None)
         if self._cut is None or not isinstance(play, Replayer):
             return (yield)
         self._cut.watch(play.face.session)
@@ -166,12 +164,12 @@ class Trials:
     def _settle(self) -> tuple[Target, ...]:
         """Weave as the tests will, and find what is to be mutated."""
         if self._asked.server != "mocks":
-            self._plays = [_play_of(each) for each in self._items]
+            self._plays = [replayer_of(each) for each in self._items]
         for play in self._plays:
-            self._swaps |= _swaps_of(play)
-        targets = self._targets()
+            self._swaps |= swaps_of(play)
+        targets = targets_of(self._asked, self._plays)
         for each in targets:
-            self._functions[each] = list(self._found(each))
+            self._functions.find(each)
         if self._asked.server == "widen":
             self._widening = self._widen()
         return targets
@@ -192,15 +190,14 @@ class Trials:
         self._loaded = msgspec.json.decode(ended.said, type=dict[str, str])
         preload(self._loaded, self._asked.folder)
         trust_nobody()
-        for target, functions in self._functions.items():
-            if functions:
-                self._part(target)
+        self._functions.parse()
         for item, play in zip(self._items, self._plays, strict=False):
             play.face.prepare()
             warm(play)
             if self._widening is None:  # its trials mark the tests anew
-                item.stash[_prepared] = play
-        self._set_up()
+                item.stash[PREPARED] = play
+        if self._widening is None:
+            self._runner.set_up()
         gc.collect()
         gc.freeze()
         has_grown()
@@ -237,7 +234,7 @@ class Trials:
             for each in (*map(file_of, list(sys.modules)), *self._loaded.values())
             if each
         }
-        paths |= {self._path(each) for each in self._functions}
+        paths |= self._functions.paths()
         libraries = os.path.realpath(sys.prefix) + os.sep
         found = [
             path
@@ -246,46 +243,14 @@ class Trials:
         ]
         return {os.path.relpath(path, home).replace(os.sep, "/"): digest_of(path) for path in sorted(found)}
 
-    def _targets(self) -> tuple[Target, ...]:
-        """Return what is mutated: what is asked for, else what the tests swap in, else the live tools of the record."""
-        if self._asked.targets:
-            return self._asked.targets
-        found: dict[Target, None] = {}
-        for play in self._plays:
-            swaps = play.asked.swap or {}
-            for old, new in swaps.items():
-                function = Swap(old, new, play.root).function()
-                while hasattr(function, "__wrapped__"):
-                    function = function.__wrapped__
-                code = getattr(function, "__code__", None)
-                if code is None:
-                    raise PlanError(
-                        f"{new} has no code of Python's that could be mutated; name a function with --tool"
-                    )
-                found[self._target(code.co_filename, code.co_qualname)] = None
-            record, plan = play.face.planned()
-            for each in () if swaps else suspects(record, plan):
-                file, qualname, _ = parts_of(each.site)
-                if file.endswith(".py"):
-                    found[self._target(os.path.join(play.root, file), qualname)] = None
-        if self._plays and not found:
-            raise PlanError(
-                "the live tools are defined in a library; name the function of yours to mutate with --tool FILE:NAME"
-            )
-        return tuple(found)
-
-    def _target(self, path: str, qualname: str) -> Target:
-        folder = os.path.realpath(self._asked.folder)
-        return Target(os.path.relpath(os.path.realpath(path), folder).replace(os.sep, "/"), qualname)
-
     def _widen(self) -> Widening:
         """Have each target swapped for what gives it other inputs; without a swap they stand in for themselves."""
-        functions = [function for each in self._functions.values() for function in each]
+        functions = self._functions.all()
         for item, play in zip(self._items, self._plays, strict=True):
             if not play.asked.swap:
                 own = {f"{each.__code__.co_filename}:{each.__code__.co_qualname}": each for each in functions}
-                _mark(item, swap=own)
-        self._plays = [_play_of(each) for each in self._items]
+                mark(item, swap=own)
+        self._plays = [replayer_of(each) for each in self._items]
         texts = {}
         for each in functions:
             with open(each.__code__.co_filename, encoding="utf-8") as file:
@@ -304,34 +269,15 @@ class Trials:
                 name = name if names.count(name) == 1 else swap.qualname
                 explorers.append(widening.explorer(swap.function(), name, self._where(item)))
                 swaps[old] = explorers[-1].callable()
-            _mark(item, swap=swaps)
-        kind, said = kind_of(self._run())
+            mark(item, swap=swaps)
+        kind, said = kind_of(self._runner.run())
         return widened(msgspec.structs.replace(reply, kind=kind, said=said), explorers, widening.knows())
-
-    def _path(self, target: Target) -> str:
-        return os.path.realpath(os.path.join(self._asked.folder, target.file))
-
-    def _found(self, target: Target) -> Iterator[FunctionType]:
-        """Yield the functions that have a target's code, wherever they are held."""
-        path = self._path(target)
-        if not os.path.isfile(path):
-            files = [each for each in os.listdir(self._asked.folder) if each.endswith(".py")]
-            raise PlanError(
-                f"there is no file {target.file} in {self._asked.folder}, which was to have"
-                f" {target.function}{hint(files, target.file)}"
-            )
-        with suppress(PlanError):  # it may be a function inside a function, or be deleted after it was used
-            Swap(f"{path}:{target.function}", f"{path}:{target.function}", self._asked.folder).function()
-        for function in every_function():
-            code = function.__code__
-            if code.co_qualname == target.function and os.path.realpath(code.co_filename) == path:
-                yield function
 
     # --- trials ----------------------------------------------------------------------------------------------------
 
     def _tried(self, job: Job) -> Reply:
         """Try in a fork, and say how that ended; what can't be put in place needs none."""
-        codes = self._codes(job)
+        codes = self._functions.codes(job)
         return (
             codes if isinstance(codes, Reply) else settled(job, lambda: self._try(job, codes), self._limits)
         )
@@ -353,13 +299,13 @@ class Trials:
 
     def _run_to_cut(self, jobs: int, replies: int) -> None:
         """Run the test in the process that will stand at the cut; it comes back only where it did not come there."""
-        functions = [each for several in self._functions.values() for each in several]
-        self._cut = Cut(jobs, replies, self._limits, self._codes, functions)
-        self._run()
+        functions = self._functions
+        self._cut = Cut(jobs, replies, self._limits, functions.codes, functions.all())
+        self._runner.run()
 
     def _cuts_alike(self, first: Reply) -> bool:
         """Return whether trials can go on from the cut, and the fix gives there what it gives in a whole run."""
-        if not self._is_set_up or not all(play.face.is_swapping for play in self._plays):
+        if not self._runner.is_set_up or not all(play.face.is_swapping for play in self._plays):
             return False
         try:
             self._stand = Stand(self._run_to_cut, self._limits)
@@ -379,16 +325,16 @@ class Trials:
         for function, code in codes:
             function.__code__ = code
         if job.variant == "unguarded":
-            self._take_down()
+            self._runner.take_down()
             for each in self._items:
-                _mark(each, swap=None)
+                mark(each, swap=None)
         if self._widening is not None and job.variant in {"fix", "mutant"}:
             return self._explore(self._widening, Reply(id=job.id, variant=job.variant))
-        return self._reply(job, *kind_of(self._run()))
+        return self._reply(job, *kind_of(self._runner.run()))
 
     def _reply(self, job: Job, kind: Kind, said: str) -> Reply:
         """Say how the tests ended, and what crossed in them."""
-        found = [(self._where(each), each.stash.get(_play, None)) for each in self._items]
+        found = [(self._where(each), each.stash.get(PLAY, None)) for each in self._items]
         plays = [(where, play) for where, play in found if isinstance(play, Replayer)]
         return Reply(
             id=job.id,
@@ -409,124 +355,6 @@ class Trials:
         files = {each.path for each in self._items}
         return f" of {item.path.name if len(files) > 1 else ''}::{item.nodeid.partition('::')[2]}"
 
-    def _codes(self, job: Job) -> Codes | Reply:
-        """Compile a job's text once for all, and say which function is to have which code; or why none can."""
-        target = job.target
-        reply = Reply(id=job.id, variant=job.variant)
-        if job.rebuilds:
-            return msgspec.structs.replace(reply, must_rebuild="it runs when the module is imported")
-        if target is None:
-            return []
-        functions = self._functions.get(target) or ()
-        if not functions:
-            why = f"{target.function} of {target.file} is not loaded before the tests run"
-            return msgspec.structs.replace(reply, must_rebuild=why)
-        try:
-            code = self._part(target).compiled(job.text)
-            return [(each, woven_like(each, code)) for each in functions]
-        except SyntaxError as error:
-            return msgspec.structs.replace(reply, kind="compile", said=f"SyntaxError: {error.msg}")
-        except (ValueError, MemoryError, RecursionError) as error:  # also of the compiler
-            return msgspec.structs.replace(reply, kind="compile", said=first_line(error))
-        except AutochronError as error:
-            return msgspec.structs.replace(reply, must_rebuild=error.message)
-
-    def _part(self, target: Target) -> Part:
-        if target not in self._parts:
-            path = self._functions[target][0].__code__.co_filename
-            with tokenize.open(path) as file:
-                self._parts[target] = Part(file.read(), path, target.function)
-        return self._parts[target]
-
-    def _run(self) -> BaseException | None:
-        """Run the tests, up to the first that fails; gives what it raised."""
-        for item in self._items:
-            is_skipped = False
-            # What is set up without any code of theirs is taken down without any, too.
-            for when in ("call",) if self._is_set_up else _PHASES:
-                if is_skipped and when == "call":
-                    continue
-                error = _phase(item, when, reports=not self._is_set_up)
-                # One that is skipped fails no run of pytest.
-                is_skipped = isinstance(error, pytest.skip.Exception)
-                if error is not None and not is_skipped:
-                    return error
-        return None
-
-    def _set_up(self) -> None:
-        """Set up, once for all trials, a test that is alone and for whose sake nothing but pytest and we do anything then."""
-        if len(self._items) != 1 or self._widening is not None or not _is_plain(self._items[0]):
-            return
-        self._is_set_up = True
-        if _phase(self._items[0], "setup", reports=False) is not None:
-            self._take_down()  # then each trial will say so
-
-    def _take_down(self) -> None:
-        """Have tests set up in the trial."""
-        if self._is_set_up:
-            self._is_set_up = False
-            _phase(self._items[0], "teardown", reports=False)
-
-
-_Phase: TypeAlias = Literal["setup", "call", "teardown"]
-_PHASES: tuple[_Phase, ...] = ("setup", "call", "teardown")
-
-
-def _phase(item: pytest.Item, when: _Phase, *, reports: bool) -> BaseException | None:
-    """Have the plugins do one part of what running a test is; gives what that raised.
-
-    With `reports` they are told of it as well: fixtures such as `tmp_path` ask how the test went.
-    """
-    hook = getattr(item.ihook, f"pytest_runtest_{when}")
-    options: dict[str, Any] = {"nextitem": None} if when == "teardown" else {}
-    called = pytest.CallInfo.from_call(lambda: hook(item=item, **options), when=when)
-    if reports:
-        item.ihook.pytest_runtest_makereport(item=item, call=called)
-    return called.excinfo.value if called.excinfo is not None else None
-
-
-_AROUND = (
-    "pytest_runtest_call",
-    "pytest_pyfunc_call",
-    "pytest_runtest_setup",
-    "pytest_fixture_setup",
-    "pytest_runtest_teardown",
-    "pytest_fixture_post_finalizer",
-)
-"""The hooks by which plugins do something before and after a test, and around it."""
-
-_QUIET = frozenset(
-    {
-        *("_pytest", "pytest", "autochron"),
-        # These look for coroutines, `@given`, contexts, and a time-out of the function's own, which is a timer.
-        *("anyio", "pytest_asyncio", "_hypothesis_pytestplugin", "pytest_cov", "pytest_timeout"),
-    }
-)
-"""Packages that do nothing there for a plain function, or nothing that the cut doesn't notice."""
-
-
-def _is_plain(item: pytest.Item) -> bool:
-    """Return whether a test is set up without any code but pytest's and ours: no fixture of others, no hook of theirs."""
-    fixtures = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", None)
-    function = getattr(item, "obj", None)
-    if (
-        fixtures is None
-        or getattr(item, "cls", None) is not None
-        or getattr(function, "is_hypothesis_test", False)
-    ):
-        return False
-    if not isinstance(function, FunctionType) or inspect.iscoroutinefunction(function):
-        return False
-    made = [each.func.__module__ for several in fixtures.values() for each in several]
-    hooks = [
-        _module_of(each.plugin) for when in _AROUND for each in getattr(item.ihook, when).get_hookimpls()
-    ]
-    return all(each.partition(".")[0] in _QUIET for each in (*made, *hooks))
-
-
-def _module_of(plugin: object) -> str:
-    return plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__module__
-
 
 def limits_of(asked: Asked, fix: Reply) -> Limits:
     """Return what a trial may take, from what the fix takes; other inputs have limits of their own."""
@@ -539,37 +367,6 @@ def limits_of(asked: Asked, fix: Reply) -> Limits:
             f"with the fix the tests take {fix.seconds:.2g} s, and --timeout gives a trial {asked.timeout:g} s; give it more"
         )
     return Limits(asked.timeout or max(_LEAST, _TIMES * fix.seconds), asked.memory)
-
-
-def _mark(item: pytest.Item, **options: Any) -> None:
-    """Have a test ask for something else of its trace."""
-    marker = item.get_closest_marker(MARKER)
-    assert marker is not None  # noqa: S101 - others are not collected
-    if _prepared in item.stash:
-        del item.stash[_prepared]
-    mark = getattr(pytest.mark, MARKER)
-    item.add_marker(mark(*marker.args, **(dict(marker.kwargs) | options)), append=False)
-
-
-def _play_of(item: pytest.Item) -> Replayer:
-    """Weave for a test, as it will before it runs."""
-    marker = item.get_closest_marker(MARKER)
-    assert marker is not None  # noqa: S101 - others are not collected
-    several = getattr(item, "callspec", None)
-    trace = several.params.get("_autochron_trace") if several is not None else None
-    play = play_of(asked_of(marker, item, trace), "replay", item)
-    assert isinstance(play, Replayer)  # noqa: S101 - it is what the mode gives
-    return play
-
-
-def _swaps_of(play: Replayer) -> dict[str, str]:
-    """Return what a test swaps by name, with whole paths."""
-
-    def whole(name: str) -> str:
-        module, _, qualname = name.rpartition(":")
-        return f"{os.path.join(play.root, module)}:{qualname}" if module.endswith(".py") else name
-
-    return {whole(old): whole(new) for old, new in (play.asked.swap or {}).items() if isinstance(new, str)}
 
 
 def _last_line(text: str) -> str:

@@ -4,7 +4,8 @@ import mmap
 
 import pytest
 
-from autochron.mutate.fork_trial import Limits, forked, has_grown
+from autochron.workers.fork import forked
+from autochron.workers.limits import Limits, has_grown
 
 MEGABYTE = 1 << 20
 

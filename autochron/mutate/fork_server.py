@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import select
-import signal
 import subprocess
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -17,7 +14,10 @@ import msgspec
 
 from autochron._runtime import unpatched
 from autochron.errors import UsageError
-from autochron.mutate.protocol import Asked, Channel, Job, Nursed, Ready, Reply
+from autochron.mutate.protocol import Asked, ForkServerStart, Job, Ready, Reply, ServerPipes
+from autochron.workers.commands import start_python
+from autochron.workers.ending import kill_group
+from autochron.workers.pipes import LineChannel, WorkerDiedError
 
 _START = 300.0
 """Seconds that a process may take to import, collect and try the fix."""
@@ -26,11 +26,7 @@ _BEYOND = 30.0
 """Seconds beyond a trial's own limit after which its server is given up."""
 
 
-class ServerDiedError(Exception):
-    """A process has ended, or says nothing any more."""
-
-
-class Nursery:
+class ForkServer:
     """A process that imports what an incident's tests need, and forks into those that try mutants."""
 
     def __init__(self, module: str, folder: str, count: int) -> None:
@@ -46,19 +42,14 @@ class Nursery:
     def _start(self, count: int) -> None:
         pipes = [(*os.pipe(), *os.pipe()) for _ in range(count)]
         theirs = [(jobs, replies) for jobs, _, _, replies in pipes]
-        told = Nursed(folder=self._folder, channels=tuple(Channel(*each) for each in theirs))
-        words = [sys.executable, "-m", self._module, msgspec.json.encode(told).decode()]
+        told = ForkServerStart(folder=self._folder, channels=tuple(ServerPipes(*each) for each in theirs))
         try:
-            # A session of its own: a mutant that kills the group of its parent kills that, and not us.
-            process = subprocess.Popen(
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
+            # In a session of its own: a mutant that kills the group of its parent kills that, and not us.
+            process = start_python(
+                ["-m", self._module, msgspec.json.encode(told).decode()],
+                {"PYTHONHASHSEED": "1", **os.environ},  # the order of sets is the same in every study
                 stderr=subprocess.PIPE,
-                # The order of sets is the same in every study.
-                env={"PYTHONHASHSEED": "1", **os.environ},
-                pass_fds=[each for pair in theirs for each in pair],
-                start_new_session=True,
+                keep_open=[each for pair in theirs for each in pair],
             )
         finally:
             for pair in theirs:
@@ -88,7 +79,7 @@ class Nursery:
         server = Server(*ends)
         try:
             server.begin(asked)
-        except ServerDiedError:
+        except WorkerDiedError:
             server.end()
             last = next((line for line in reversed(self._said) if line), "nothing")
             raise UsageError(f"the process that was to try it has ended; it said last: {last}") from None
@@ -103,8 +94,7 @@ class Nursery:
             for each in self._ends.popleft():
                 os.close(each)
         for process in self._started:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
+            kill_group(process.pid)
             process.wait()
 
 
@@ -112,8 +102,7 @@ class Server:
     """One process that tries mutants."""
 
     def __init__(self, jobs: int, replies: int) -> None:
-        self._jobs, self._replies = jobs, replies
-        self._waiting = bytearray()
+        self._channel = LineChannel(jobs, replies)
         self._is_ended = False
         self.ready = Ready()
 
@@ -121,54 +110,32 @@ class Server:
         """Say what is to be tried, and wait until it can be.
 
         Raises:
-            ServerDiedError: it has ended over it.
+            WorkerDiedError: it has ended over it.
         """
-        self._send(msgspec.json.encode(asked))
-        self.ready = msgspec.json.decode(self._line(_START), type=Ready)
+        self.ready = msgspec.json.decode(self._answer(msgspec.json.encode(asked), _START), type=Ready)
 
     def ask(self, job: Job) -> Reply:
         """Have something tried.
 
         Raises:
-            ServerDiedError: it has ended over it, or is past all limits.
+            WorkerDiedError: it has ended over it, or is past all limits.
         """
-        self._send(msgspec.json.encode(job))
-        return msgspec.json.decode(self._line(self.ready.limit + _BEYOND), type=Reply)
+        limit = self.ready.limit + _BEYOND
+        return msgspec.json.decode(self._answer(msgspec.json.encode(job), limit), type=Reply)
 
-    def _send(self, line: bytes) -> None:
-        view = memoryview(line + b"\n")
-        try:
-            while view:
-                view = view[os.write(self._jobs, view) :]
-        except BrokenPipeError:
-            raise ServerDiedError from None
-
-    def _line(self, seconds: float) -> bytes:
-        until = unpatched.perf_counter_ns() + int(seconds * 1e9)
-        while b"\n" not in self._waiting:
-            left = (until - unpatched.perf_counter_ns()) / 1e9
-            if left <= 0 or not select.select([self._replies], [], [], left)[0]:
-                raise ServerDiedError
-            part = os.read(self._replies, 1 << 20)
-            if not part:
-                raise ServerDiedError
-            self._waiting += part
-        line, _, rest = bytes(self._waiting).partition(b"\n")
-        self._waiting = bytearray(rest)
-        return line
+    def _answer(self, line: bytes, seconds: float) -> bytes:
+        self._channel.send(line + b"\n")
+        return self._channel.receive(seconds)
 
     def end(self) -> None:
         """End it, with all that it has started; once more does nothing."""
         if self._is_ended:
             return
         self._is_ended = True
-        for descriptor in (self._jobs, self._replies):
-            with suppress(OSError):
-                os.close(descriptor)
+        self._channel.close()
         if self.ready.process:
             for group in (self.ready.process, *_groups_in(self.ready.process)):
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(group, signal.SIGKILL)
+                kill_group(group)
 
 
 def _groups_in(session: int) -> set[int]:
@@ -182,11 +149,11 @@ def _groups_in(session: int) -> set[int]:
     return found
 
 
-class Crew:
+class ServerPool:
     """So many servers that are asked the same kind of thing, as there is work for."""
 
-    def __init__(self, nursery: Nursery, asked: Asked, width: int) -> None:
-        self._nursery = nursery
+    def __init__(self, fork_server: ForkServer, asked: Asked, width: int) -> None:
+        self._fork_server = fork_server
         self._asked = asked
         self._width = width
         self._idle: list[Server] = []
@@ -207,7 +174,7 @@ class Crew:
         began = unpatched.perf_counter_ns()
         try:
             reply = server.ask(job)
-        except ServerDiedError:
+        except WorkerDiedError:
             server.end()
             took = (unpatched.perf_counter_ns() - began) / 1e9
             said = "it ended the process that was trying it, in whose group it is not"
@@ -250,7 +217,7 @@ class Crew:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        server = self._nursery.server(self._asked)
+        server = self._fork_server.server(self._asked)
         with self._lock:
             self._all.append(server)
         if self._is_over:

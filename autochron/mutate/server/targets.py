@@ -1,0 +1,134 @@
+"""What is mutated: which functions those are, where this process holds them, and the code that a mutant gives them."""
+
+from __future__ import annotations
+
+import tokenize
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from types import FunctionType
+
+import msgspec
+
+from autochron._runtime.unpatched import os
+from autochron.diagnostics.incident_check import suspects
+from autochron.diagnostics.recorded_sites import parts_of
+from autochron.errors import AutochronError, PlanError
+from autochron.instrument.swap import Swap
+from autochron.mutate.bytecode import Part
+from autochron.mutate.model import Target
+from autochron.mutate.protocol import Asked, Job, Reply
+from autochron.mutate.server.checkpoint import Codes
+from autochron.mutate.server.endings import first_line
+from autochron.pytest_plugin.plays import Replayer
+from autochron.rules.nearest import hint
+from autochron.weaving.heap import every_function
+from autochron.weaving.replacing import woven_like
+
+
+def targets_of(asked: Asked, plays: Sequence[Replayer]) -> tuple[Target, ...]:
+    """Return what is mutated: what is asked for, else what the tests swap in, else the live tools of the record."""
+    if asked.targets:
+        return asked.targets
+    found: dict[Target, None] = {}
+    for play in plays:
+        swaps = play.asked.swap or {}
+        for old, new in swaps.items():
+            function = Swap(old, new, play.root).function()
+            while hasattr(function, "__wrapped__"):
+                function = function.__wrapped__
+            code = getattr(function, "__code__", None)
+            if code is None:
+                raise PlanError(
+                    f"{new} has no code of Python's that could be mutated; name a function with --tool"
+                )
+            found[_target(asked.folder, code.co_filename, code.co_qualname)] = None
+        record, plan = play.face.planned()
+        for each in () if swaps else suspects(record, plan):
+            file, qualname, _ = parts_of(each.site)
+            if file.endswith(".py"):
+                found[_target(asked.folder, os.path.join(play.root, file), qualname)] = None
+    if plays and not found:
+        raise PlanError(
+            "the live tools are defined in a library; name the function of yours to mutate with --tool FILE:NAME"
+        )
+    return tuple(found)
+
+
+def _target(folder: str, path: str, qualname: str) -> Target:
+    home = os.path.realpath(folder)
+    return Target(os.path.relpath(os.path.realpath(path), home).replace(os.sep, "/"), qualname)
+
+
+class TargetFunctions:
+    """The functions that have the targets' code, and the text that each target's code is compiled from."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._functions: dict[Target, list[FunctionType]] = {}
+        self._parts: dict[Target, Part] = {}
+
+    def find(self, target: Target) -> None:
+        """Find the functions that have a target's code; PlanError where its file is not there."""
+        self._functions[target] = list(self._found(target))
+
+    def all(self) -> list[FunctionType]:
+        """Return the functions of all targets."""
+        return [function for several in self._functions.values() for function in several]
+
+    def paths(self) -> set[str]:
+        """Return the files that the targets are in."""
+        return {self._path(target) for target in self._functions}
+
+    def parse(self) -> None:
+        """Read and parse the targets' files, before any fork, as each trial would have to."""
+        for target, functions in self._functions.items():
+            if functions:
+                self._part(target)
+
+    def codes(self, job: Job) -> Codes | Reply:
+        """Compile a job's text once for all, and say which function is to have which code; or why none can."""
+        target = job.target
+        reply = Reply(id=job.id, variant=job.variant)
+        if job.rebuilds:
+            return msgspec.structs.replace(reply, must_rebuild="it runs when the module is imported")
+        if target is None:
+            return []
+        functions = self._functions.get(target) or ()
+        if not functions:
+            why = f"{target.function} of {target.file} is not loaded before the tests run"
+            return msgspec.structs.replace(reply, must_rebuild=why)
+        try:
+            code = self._part(target).compiled(job.text)
+            return [(each, woven_like(each, code)) for each in functions]
+        except SyntaxError as error:
+            return msgspec.structs.replace(reply, kind="compile", said=f"SyntaxError: {error.msg}")
+        except (ValueError, MemoryError, RecursionError) as error:  # also of the compiler
+            return msgspec.structs.replace(reply, kind="compile", said=first_line(error))
+        except AutochronError as error:
+            return msgspec.structs.replace(reply, must_rebuild=error.message)
+
+    def _part(self, target: Target) -> Part:
+        if target not in self._parts:
+            path = self._functions[target][0].__code__.co_filename
+            with tokenize.open(path) as file:
+                self._parts[target] = Part(file.read(), path, target.function)
+        return self._parts[target]
+
+    def _path(self, target: Target) -> str:
+        return os.path.realpath(os.path.join(self._folder, target.file))
+
+    def _found(self, target: Target) -> Iterator[FunctionType]:
+        """Yield the functions that have a target's code, wherever they are held."""
+        path = self._path(target)
+        if not os.path.isfile(path):
+            files = [each for each in os.listdir(self._folder) if each.endswith(".py")]
+            raise PlanError(
+                f"there is no file {target.file} in {self._folder}, which was to have"
+                f" {target.function}{hint(files, target.file)}"
+            )
+        with suppress(PlanError):  # it may be a function inside a function, or be deleted after it was used
+            Swap(f"{path}:{target.function}", f"{path}:{target.function}", self._folder).function()
+        for function in every_function():
+            code = function.__code__
+            if code.co_qualname == target.function and os.path.realpath(code.co_filename) == path:
+                yield function

@@ -1,0 +1,99 @@
+"""What is noted of a call's values: its input, what may change in its arguments, and its outcome.
+
+The recorder notes plain arguments itself, for that is the hot path; these are the cases beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from autochron.envelope import canonical, codec
+from autochron.inputs import LARGE
+from autochron.model import Returned
+from autochron.recording import aliases, changes, named_globals
+
+if TYPE_CHECKING:
+    from autochron.crossing.crossing import Crossing
+    from autochron.inputs import Inputs
+    from autochron.model import BoundaryRule
+    from autochron.recording.changes import Watch
+    from autochron.recording.drafts import Draft
+
+_NO_VARIADIC = (None, None)
+
+
+def note_arguments(crossing: Crossing[Draft], draft: Draft, inputs: Inputs) -> None:
+    """Note the arguments that are the input, where not all are or they are large, and watch all."""
+    arguments, point = draft.arguments, crossing.point
+    names, values = inputs.read(arguments)
+    looks: Mapping[int, bytes] = changes.NO_LOOKS
+    if inputs.large:
+        growing = inputs.growing(crossing.root.lane)
+        draft.input, looks = growing.canonical(names, values), growing.looks
+    else:
+        draft.input = body = canonical.canonical(names, values)
+        inputs.large = len(body) > LARGE
+    look = (
+        canonical.snapshot
+        if inputs.whole and not canonical.is_cut(draft.input)
+        else canonical.screened_snapshot
+    )
+    draft.watch = changes.watch(point, arguments, inputs.caught, inputs.changing, looks, look)
+    if inputs.globals is not None:
+        watch_globals(crossing, draft, inputs)
+    if draft.watch is not None:
+        ignore_receiver(crossing.rule, draft.watch)
+
+
+def watch_globals(crossing: Crossing[Draft], draft: Draft, inputs: Inputs) -> None:
+    """Watch the globals that a tool's code names; which they are is found at its first call."""
+    if inputs.globals is False:
+        is_own = crossing.rule.pack is None and crossing.rule.kind != "model" and inputs.changing is None
+        point = crossing.point
+        found = (named_globals.named_globals(point), named_globals.named_cells_of(point)) if is_own else ()
+        inputs.globals = tuple(filter(None, found)) or None
+        if inputs.globals is None:
+            return
+    for each in inputs.globals:
+        draft.watch = changes.watch_globals(each, draft.watch, draft.arguments)
+
+
+def ignore_receiver(rule: BoundaryRule, watched: Watch) -> None:
+    """Watch a library's session no longer, of which a pack says that it is no input: other tasks change it meanwhile."""
+    if watched.opaque and rule.pack is not None and rule.capture:
+        watched.opaque = [each for each in watched.opaque if each[0] != "self"]
+
+
+def note_value(crossing: Crossing[Draft], draft: Draft, value: Any) -> None:
+    """Note what a call returned as its outcome: which argument it is, or its value."""
+    if changes.kind_at(type(value)) != changes.STILL:
+        arguments = draft.arguments if draft.watch is None else draft.watch.arguments
+        may_be = crossing.point.variadic != _NO_VARIADIC
+        for argument in arguments:
+            if argument is value:
+                may_be = True
+        name = changes.argument_of(crossing.point, arguments, value) if may_be else None
+        if name is not None:
+            draft.outcome = Returned(argument=name)
+            return
+    if draft.watch is not None and crossing.boundary.is_tool:
+        # What a model returns is never an argument of its call.
+        draft.aliases = aliases.aliases_in(value, draft.watch.names())
+    body = codec.encode_plain(value)
+    if body is None:
+        encoded = codec.encode_tagged(value)
+        body = encoded.body
+        if encoded.opaque:
+            draft.add_opaque(aliases.without_aliases(encoded.opaque, draft.aliases or ()))
+    draft.outcome = Returned(body)
+
+
+def stream_end(draft: Draft, value: Any) -> Returned:
+    """Return the end of a stream that returned a value."""
+    if value is None:
+        return Returned()
+    encoded = codec.encode(value)
+    if encoded.opaque:
+        draft.add_opaque(changes.below("return", encoded.opaque))
+    return Returned(encoded.body)

@@ -1,0 +1,108 @@
+"""The tokens of JSON text, or of a part of one, found by index: no tree is built, so offsets stay those of the text."""
+
+from __future__ import annotations
+
+import binascii
+import re
+import sys
+from collections.abc import Collection, Iterator
+from itertools import islice
+
+import msgspec
+
+from autochron._runtime.lazy import late
+from autochron._runtime.pauses import pause
+
+# A string that doesn't end is one token: the text is then no JSON, or a part of one.
+_TOKEN = late(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{},:]|[^\s"\[\]{},:]++', re.DOTALL)
+AT_ONCE = 256
+"""Tokens between two pauses."""
+MANY = 4096
+"""Tokens from which on there are pauses: what is small is to be written soon."""
+BYTES_TAGS = frozenset({"$bytes", "$bytearray"})
+"""Keys under which the codec writes bytes in base64."""
+_MOST_MEMBERS = 6
+_decode = msgspec.json.Decoder().decode
+
+
+class JsonTokens:
+    """The tokens of a text of Latin-1 characters.
+
+    Attributes:
+        text: the text.
+        spans: where each token starts and ends in it.
+    """
+
+    __slots__ = ("spans", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.spans: list[tuple[int, int]] = []
+        matches = _TOKEN.finditer(text)
+        while some := [match.span() for match in islice(matches, AT_ONCE)]:
+            self.spans += some
+            if len(self.spans) > MANY:
+                pause()
+
+    def __len__(self) -> int:
+        return len(self.spans)
+
+    def sign(self, at: int) -> str:
+        """Return the first character of a token; '' where there is none."""
+        return self.text[self.spans[at][0]] if 0 <= at < len(self.spans) else ""
+
+    def raw(self, at: int) -> str:
+        """Return a token as it stands in the text; '' past the end."""
+        return self.text[slice(*self.spans[at])] if at < len(self.spans) else ""
+
+    def string(self, at: int) -> str:
+        """Return the string that a token is, decoded where it can be."""
+        start, end = self.spans[at]
+        try:
+            return str(_decode(self.text[start:end].encode("latin-1")))
+        except (msgspec.DecodeError, UnicodeError):
+            return self.text[start + 1 : end - 1]
+
+    def key(self, at: int) -> str:
+        """Return the key that a token is; '' where it is none."""
+        return self.string(at) if self.sign(at) == '"' and self.sign(at + 1) == ":" else ""
+
+    def skip(self, at: int, most: int = sys.maxsize) -> int:
+        """Return the token after the container that opens at a token, or one of `most` tokens on."""
+        depth = 0
+        stop = min(len(self.spans), at + most)
+        while at < stop:
+            sign = self.sign(at)
+            depth += (sign in "{[") - (sign in "}]")
+            at += 1
+            if not depth:
+                break
+        return at
+
+    def element(self, at: int) -> tuple[str | None, int | None]:
+        """Return a string or bytes in an array with the token behind it, None and that token for a number, else nothing."""
+        sign = self.sign(at)
+        if sign == '"':
+            return self.string(at), at + 1
+        if sign == "{":
+            signs = [self.sign(at + i) for i in (1, 2, 3, 4)]
+            if signs != ['"', ":", '"', "}"] or self.string(at + 1) not in BYTES_TAGS:
+                return None, None
+            try:
+                return binascii.a2b_base64(self.string(at + 3), strict_mode=True).decode(), at + 5
+            except (binascii.Error, ValueError):
+                return None, at + 5
+        return (None, None) if sign in "[]},:" else (None, at + 1)
+
+    def members_beside(self, at: int, keys: Collection[str]) -> Iterator[int]:
+        """Yield the nearest string under one of the keys behind a value and before it, a few plain members away."""
+        for step in (4, -4):
+            here = at
+            for _ in range(_MOST_MEMBERS):
+                comma = here + 1 if step > 0 else here - 3
+                here += step
+                if self.sign(comma) != "," or self.sign(here - 1) != ":" or self.sign(here) in "{[":
+                    break
+                if self.sign(here) == '"' and self.string(here - 2) in keys:
+                    yield here
+                    break

@@ -1,0 +1,84 @@
+"""Pipes between a process and one that works for it: writing all of some bytes, and reading with a deadline."""
+
+from __future__ import annotations
+
+import select
+
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import os
+
+_PART = 1 << 20
+"""Bytes that are read at once, at most."""
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all bytes: one call of the system may write a part of them.
+
+    Raises:
+        BrokenPipeError: nobody can read them any more.
+    """
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def deadline_after(seconds: float) -> int:
+    """Return the time that `read_part` takes: so many seconds from now, in nanoseconds of the monotonic clock."""
+    return unpatched.perf_counter_ns() + int(seconds * 1e9)
+
+
+def read_part(descriptor: int, deadline: int) -> bytes | None:
+    """Return the next bytes of a pipe: none once it is closed, and None where the deadline passes first."""
+    left = (deadline - unpatched.perf_counter_ns()) / 1e9
+    if left <= 0 or not select.select([descriptor], [], [], left)[0]:
+        return None
+    return os.read(descriptor, _PART)
+
+
+class WorkerDiedError(Exception):
+    """The process has ended, or has not answered in time."""
+
+
+class LineChannel:
+    """A pipe to a process that works for us, and one back: each request and each answer is a line."""
+
+    def __init__(self, writing: int, reading: int) -> None:
+        """Take the descriptors that requests are written to and answers are read from."""
+        self.writing = writing
+        self.reading = reading
+        self._waiting = b""
+
+    def send(self, line: bytes) -> None:
+        """Write a request, which ends with a newline.
+
+        Raises:
+            WorkerDiedError: the process has ended.
+        """
+        try:
+            write_all(self.writing, line)
+        except BrokenPipeError:
+            raise WorkerDiedError from None
+
+    def receive(self, seconds: float | None) -> bytes:
+        """Return the next answer with its newline; without `seconds` wait as long as it takes.
+
+        Raises:
+            WorkerDiedError: the process has ended, or the time is over.
+        """
+        deadline = None if seconds is None else deadline_after(seconds)
+        parts = [self._waiting]
+        while b"\n" not in parts[-1]:
+            part = os.read(self.reading, _PART) if deadline is None else read_part(self.reading, deadline)
+            if not part:
+                raise WorkerDiedError
+            parts.append(part)
+        line, newline, self._waiting = b"".join(parts).partition(b"\n")
+        return line + newline
+
+    def close(self) -> None:
+        """Close both pipes."""
+        for descriptor in (self.writing, self.reading):
+            try:
+                os.close(descriptor)
+            except OSError:  # it is closed already
+                pass

@@ -1,0 +1,295 @@
+"""A replay that waits for what a served body would have done ends, and says why; one that merely waits goes on."""
+
+import re
+import sys
+import time
+
+import pytest
+
+from tests.cli.processes import autochron, finish, start
+
+RULES = """version = 1
+packs = []
+
+[[boundary]]
+name = "{__name__}"
+kind = "tool"
+define = "tools:*"
+"""
+
+ASYNC_TOOLS = """async def produce(to):
+    for n in range(3):
+        await to.put(n)
+
+async def send(to):
+    await to.send(1)
+
+async def set_it(to):
+    to.set()
+
+async def complete(to):
+    to.set_result(1)
+
+async def consume(of):
+    return [await of.get() for _ in range(3)]
+
+async def write(to):
+    to.send(b"1")
+
+class Worker:
+    def __init__(self, to):
+        self.to = to
+
+async def by_object(worker):
+    await worker.to.put(1)
+
+async def act():
+    return 7
+"""
+THREAD_TOOLS = """def produce(to):
+    to.put(1)
+
+def set_it(to):
+    to.set()
+
+def complete(to):
+    to.set_result(1)
+
+def consume(of):
+    return of.get()
+
+def append(to, condition):
+    with condition:
+        to.append(1)
+        condition.notify_all()
+
+def act(to=None):
+    return 7
+"""
+
+
+def in_loop(body, *, by="asyncio.run(main())"):
+    """Return a program whose coroutine `main` has a body."""
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    return f"import asyncio\nimport tools\nasync def main():\n{lines}{by}\n"
+
+
+IN_LOOPS = {
+    "a queue": (
+        in_loop(
+            "q = asyncio.Queue()\nt = asyncio.create_task(tools.produce(q))\nprint(await q.get())\nawait t"
+        ),
+        "produce",
+    ),
+    "an event": (
+        in_loop(
+            "e = asyncio.Event()\nt = asyncio.create_task(tools.set_it(e))\nawait e.wait()\nprint(await t)"
+        ),
+        "set_it",
+    ),
+    "a future": (
+        in_loop(
+            "f = asyncio.get_running_loop().create_future()\nt = asyncio.create_task(tools.complete(f))\n"
+            "print(await f, await t)"
+        ),
+        "complete",
+    ),
+    "a stream of anyio": (
+        "import anyio\n"
+        + in_loop(
+            "to, of = anyio.create_memory_object_stream(1)\n"
+            "async with anyio.create_task_group() as group:\n    group.start_soon(tools.send, to)\n"
+            "    print(await of.receive())",
+            by="anyio.run(main)",
+        ),
+        "send",
+    ),
+    "a queue of an object": (
+        in_loop(
+            "worker = tools.Worker(asyncio.Queue())\nt = asyncio.create_task(tools.by_object(worker))\n"
+            "print(await worker.to.get(), await t)"
+        ),
+        "by_object",
+    ),
+    "a channel of trio": (
+        (
+            "import trio, tools\nasync def main():\n    to, of = trio.open_memory_channel(1)\n"
+            "    async with trio.open_nursery() as nursery:\n        nursery.start_soon(tools.send, to)\n"
+            "        print(await of.receive())\ntrio.run(main)\n"
+        ),
+        "send",
+    ),
+    "a pair of sockets": (
+        "import socket\n"
+        + in_loop(
+            "to, of = socket.socketpair()\nof.setblocking(False)\n"
+            "t = asyncio.create_task(tools.write(to))\n"
+            "print(await asyncio.get_running_loop().sock_recv(of, 1), await t)"
+        ),
+        "write",
+    ),
+}
+IN_THREADS = {
+    "a queue": ("import queue\nq = queue.Queue()\ntools.produce(q)\nprint(q.get())\n", "produce"),
+    "a queue read by another thread": (
+        (
+            "import queue, threading\nq = queue.Queue()\n"
+            "reader = threading.Thread(target=lambda: print(q.get()))\nreader.start()\ntools.produce(q)\nreader.join()\n"
+        ),
+        "produce",
+    ),
+    "an event": ("import threading\ne = threading.Event()\ntools.set_it(e)\nprint(e.wait())\n", "set_it"),
+    "a future": (
+        "from concurrent.futures import Future\nf = Future()\ntools.complete(f)\nprint(f.result())\n",
+        "complete",
+    ),
+    "a condition": (
+        (
+            "import collections, threading\nitems, condition = collections.deque(), threading.Condition()\n"
+            "def read():\n    with condition:\n        while not items:\n            condition.wait()\n"
+            "reader = threading.Thread(target=read)\nreader.start()\ntools.append(items, condition)\nreader.join()\n"
+        ),
+        "append",
+    ),
+}
+
+
+REASONS = {
+    "a channel of trio": "served bodies do nothing, and that of send[1] was the last",
+    "a stream of anyio": "served bodies do nothing, and that of send[1] was the last",  # its look is what it was
+    "a queue of an object": "did to worker of by_object[1]",
+    "a condition": "did to condition of append[1]",
+}
+WAITING = {
+    "a sleep": "import time\nprint(tools.act())\ntime.sleep(S)\nprint('over')\n",
+    "a time limit": (
+        "import threading\nprint(tools.act(threading.Event()))\nprint(threading.Event().wait(S))\n"
+    ),
+    "a thread that sleeps": (
+        "import threading, time\ne = threading.Event()\n"
+        "def later():\n    time.sleep(S)\n    e.set()\n"
+        "threading.Thread(target=later, daemon=True).start()\nprint(tools.act(e), e.wait())\n"
+    ),
+    "a timer of a loop": (
+        "import asyncio\nasync def main():\n    e = asyncio.Event()\n    print(tools.act(e))\n"
+        "    asyncio.get_running_loop().call_later(S, e.set)\n    print(await e.wait())\nasyncio.run(main())\n"
+    ),
+    "a worker of a pool": (
+        "import asyncio, time\nasync def main():\n    print(tools.act())\n"
+        "    print(await asyncio.to_thread(time.sleep, S))\nasyncio.run(main())\n"
+    ),
+    "an alarm": (
+        "import signal, threading\ne = threading.Event()\n"
+        "signal.signal(signal.SIGALRM, lambda *_: e.set())\nprint(tools.act(e))\n"
+        "signal.setitimer(signal.ITIMER_REAL, S)\nprint(e.wait())\n"
+    ),
+    "a producer and a consumer, both served": (
+        "import queue\nq = queue.Queue()\ntools.produce(q)\nprint(tools.consume(q))\n"
+    ),
+    "a queue that nobody touches": (
+        "import queue\nq = queue.Queue()\nprint(tools.act(q))\nq.put(1)\nprint(q.get())\n"
+    ),
+    "a fork": (
+        "import os, time, warnings\nwarnings.simplefilter('error')\nprint(tools.act(), flush=True)\n"
+        "time.sleep(2)\npid = os.fork()\nif not pid:\n    os._exit(3)\nprint(os.waitpid(pid, 0)[1])\n"
+    ),
+}
+
+
+def replays(folder, tools, programs):
+    """Record programs with tools, and replay all of them at once; return how that ended.
+
+    They have the variable `SECONDS`: few when they are recorded, and in the replay more than a standstill takes.
+    """
+    started = {}
+    for number, (shape, program) in enumerate(programs.items()):
+        place = folder / str(number)
+        place.mkdir()
+        (place / "autochron.toml").write_text(RULES)
+        (place / "tools.py").write_text(tools)
+        (place / "agent.py").write_text(program)
+        started[shape] = (
+            place,
+            start([sys.executable, "-m", "autochron", "run", "agent.py"], place, env={"SECONDS": "0.5"}),
+        )
+    for shape, (place, process) in started.items():
+        ran = finish(process)
+        assert ran.status == 0, (shape, ran.said)
+        words = [sys.executable, "-m", "autochron", "replay", "last"]
+        started[shape] = (place, start(words, place, env={"SECONDS": "9"}))
+    return {shape: finish(process) for shape, (_, process) in started.items()}
+
+
+def expect_refused(results, names):
+    for shape, again in results.items():
+        assert again.status == 1, (shape, again.said)
+        first = re.search(r"first: (.*)", again.said)[1]
+        assert first.startswith("the program stands still: each of its threads waits"), shape
+        assert first.endswith("(standstill)"), shape
+        assert f"; make it live (--live {names[shape]}), or" in first, (shape, first)
+        assert REASONS.get(shape, f"did to to of {names[shape]}[1]") in first, (shape, first)
+
+
+def test_event_loops_that_wait_for_ever_end(tmp_path):
+    results = replays(tmp_path, ASYNC_TOOLS, {shape: program for shape, (program, _) in IN_LOOPS.items()})
+    expect_refused(results, {shape: name for shape, (_, name) in IN_LOOPS.items()})
+
+
+def test_threads_that_wait_for_ever_end(tmp_path):
+    programs = {shape: f"import tools\n{program}" for shape, (program, _) in IN_THREADS.items()}
+    results = replays(tmp_path, THREAD_TOOLS, programs)
+    expect_refused(results, {shape: name for shape, (_, name) in IN_THREADS.items()})
+
+
+def test_what_was_named_is_the_remedy(tmp_path):
+    program, name = IN_THREADS["a queue"]
+    assert replays(tmp_path, THREAD_TOOLS, {"a queue": f"import tools\n{program}"})["a queue"].status == 1
+    again = autochron(tmp_path / "0", "replay", "last", "--live", name)
+    assert (again.status, again.text) == (0, "1\n"), again.said
+
+
+@pytest.mark.slow
+def test_what_waits_for_something_goes_on(tmp_path):
+    before = "import os, tools\nS = float(os.environ['SECONDS'])\n"
+    programs = {shape: before + program for shape, program in WAITING.items()}
+    for shape, again in replays(tmp_path, THREAD_TOOLS, programs).items():
+        assert again.status == 0, (shape, again.said)
+
+
+@pytest.mark.slow
+def test_a_program_that_a_signal_ends_goes_on(tmp_path):
+    program = (
+        "import signal, threading, tools\ne = threading.Event()\nsignal.signal(signal.SIGTERM, lambda *_: e.set())\n"
+        "tools.act()\nprint('ready', flush=True)\nprint(e.wait())\n"
+    )
+    (tmp_path / "autochron.toml").write_text(RULES)
+    (tmp_path / "tools.py").write_text(THREAD_TOOLS)
+    (tmp_path / "agent.py").write_text(program)
+    for words, seconds in ((("run", "agent.py"), 0), (("replay", "last"), 8)):
+        process = start([sys.executable, "-m", "autochron", *words], tmp_path)
+        assert process.stdout.readline() == b"ready\n"
+        time.sleep(seconds)
+        process.terminate()
+        ended = finish(process)
+        assert ended.status == 0, ended.said
+
+
+@pytest.mark.slow
+def test_a_server_that_waits_for_a_client_goes_on(tmp_path):
+    program = (
+        "import asyncio, tools\nasync def main():\n    done = asyncio.Event()\n"
+        "    async def talk(reader, writer):\n        writer.close()\n        done.set()\n"
+        "    server = await asyncio.start_server(talk, '127.0.0.1', 0)\n    tools.act()\n"
+        "    print(server.sockets[0].getsockname()[1], file=open('port', 'w'))\n"
+        "    print('ready', flush=True)\n    await done.wait()\nasyncio.run(main())\n"
+    )
+    (tmp_path / "autochron.toml").write_text(RULES)
+    (tmp_path / "tools.py").write_text(THREAD_TOOLS)
+    (tmp_path / "agent.py").write_text(program)
+    for words, seconds in ((("run", "agent.py"), 0), (("replay", "last"), 8)):
+        process = start([sys.executable, "-m", "autochron", *words], tmp_path)
+        assert process.stdout.readline() == b"ready\n"
+        time.sleep(seconds)
+        assert process.poll() is None
+        process.terminate()
+        finish(process)

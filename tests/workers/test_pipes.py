@@ -1,0 +1,77 @@
+"""Pipes to a process that works for us: lines come one by one, and a process that is gone or silent is noticed."""
+
+import os
+import threading
+
+import pytest
+
+from autochron.workers.pipes import LineChannel, WorkerDiedError, deadline_after, read_part, write_all
+
+
+@pytest.fixture
+def ends():
+    """Return a channel, the descriptor that its requests arrive at, and the one that its answers are written to."""
+    requests, writing = os.pipe()
+    reading, answers = os.pipe()
+    channel = LineChannel(writing, reading)
+    yield channel, requests, answers
+    channel.close()
+    for each in (requests, answers):
+        try:
+            os.close(each)
+        except OSError:
+            pass
+
+
+def test_a_request_arrives_and_an_answer_comes_back(ends):
+    channel, requests, answers = ends
+    channel.send(b"one\n")
+    assert os.read(requests, 100) == b"one\n"
+    os.write(answers, b"two\n")
+    assert channel.receive(5.0) == b"two\n"
+
+
+def test_answers_that_arrive_together_are_told_apart(ends):
+    channel, _, answers = ends
+    os.write(answers, b"a\nb\nc")
+    assert [channel.receive(5.0), channel.receive(None)] == [b"a\n", b"b\n"]
+    os.write(answers, b"d\n")
+    assert channel.receive(5.0) == b"cd\n"
+
+
+def test_an_answer_may_be_longer_than_a_pipe_holds(ends):
+    channel, _, answers = ends
+    line = b"x" * (3 << 20) + b"\n"
+    writer = threading.Thread(target=write_all, args=(answers, line))
+    writer.start()
+    assert channel.receive(20.0) == line
+    writer.join()
+
+
+@pytest.mark.parametrize("seconds", [5.0, None])
+def test_a_process_that_ends_within_a_line_has_not_answered(ends, seconds):
+    channel, _, answers = ends
+    os.write(answers, b"half")
+    os.close(answers)
+    with pytest.raises(WorkerDiedError):
+        channel.receive(seconds)
+
+
+def test_a_process_that_says_nothing_is_given_up(ends):
+    channel, _, _ = ends
+    with pytest.raises(WorkerDiedError):
+        channel.receive(0.01)
+
+
+def test_a_request_to_a_process_that_is_gone_fails(ends):
+    channel, requests, _ = ends
+    os.close(requests)
+    with pytest.raises(WorkerDiedError):
+        channel.send(b"one\n")
+
+
+def test_a_part_is_none_when_late_and_empty_when_closed(ends):
+    channel, _, answers = ends
+    assert read_part(channel.reading, deadline_after(0.0)) is None
+    os.close(answers)
+    assert read_part(channel.reading, deadline_after(5.0)) == b""
