@@ -1,7 +1,7 @@
 """The command line.
 
-`run` is parsed by hand and imports nothing that it doesn't need: it stands before every recorded program. This module itself
-imports least of all, for Python may be started anew from here.
+`run` and `replay` import nothing that they don't need, for they come before every program. This module itself imports least
+of all, for Python may be started anew from here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from autochron._runtime import hashseed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import NoReturn
 
 HELP = """\
@@ -35,26 +35,31 @@ _INTERRUPTED = 130
 """As a shell says it of what ctrl-C ended."""
 
 _COMMANDS = ("run", "replay", "incident", "traces", "check", "impact", "mutate", "rules", "judge")
+"""Each is a module here with a function of its name, which takes the words after the command and returns the status."""
+
+_PROGRAM_COMMANDS = ("run", "replay")
+"""These run a program in this process: they start fast, and streams and interrupts are the program's."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run a command and exit: 2 for what was asked wrongly, else with the command's own status."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    """Run a command and exit: with 2 after a usage error, else with the command's own status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None:
         hashseed.take()
-        if given[:1] == ["run"] and not hashseed.current() and "--no-watch" not in given:
+        if words[:1] == ["run"] and not hashseed.current() and "--no-watch" not in words:
             hashseed.start_again(hashseed.choose())
-        if given[:1] == ["replay"]:
-            from autochron.cli.beforehand import seed_of  # lazy: it looks for a trace
+        if words[:1] == ["replay"]:
+            from autochron.cli.seed_lookup import seed_of  # lazy: it looks for a trace
 
-            seed = seed_of(given[1:])
+            seed = seed_of(words[1:])
             if seed not in {"", hashseed.current()}:
                 hashseed.start_again(seed)
     from autochron.errors import AutochronError  # lazy, as all that the process before it needs not
 
+    is_program = bool(words) and words[0] in _PROGRAM_COMMANDS
     try:
-        status = _dispatch(given)
-        if given[:1] not in (["run"], ["replay"]):  # there it is the program's, and Python's to flush
+        status = _dispatch(words)
+        if not is_program:  # there it is the program's, and Python's to flush
             sys.stdout.flush()
     except AutochronError as error:
         sys.stderr.write(f"autochron: {error}\n")
@@ -63,15 +68,16 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         _close_stdout()
         status = 1
     except KeyboardInterrupt:
-        if given[:1] in (["run"], ["replay"]):  # there it is the program's
+        if is_program:  # there it is the program's
             raise
         sys.stderr.write("autochron: interrupted\n")
         status = _INTERRUPTED
     sys.exit(status)
 
 
-def _dispatch(given: list[str]) -> int:
-    command = given[0] if given else "--help"
+def _dispatch(words: list[str]) -> int:
+    """Run the command that the first word names, with the others as its arguments, and return its status."""
+    command = words[0] if words else "--help"
     if command in ("-h", "--help", "help"):
         sys.stdout.write(HELP)
         return 0
@@ -80,53 +86,34 @@ def _dispatch(given: list[str]) -> int:
 
         sys.stdout.write(f"autochron {__version__}\n")
         return 0
-    if command in ("run", "replay"):
-        from autochron.cli.lean import Lean
+    if command in _PROGRAM_COMMANDS:
+        from autochron.cli.fast_import import FastImport  # lazy: not for the process before a new start
 
-        if command == "run":
-            with Lean():
-                from autochron.cli.run import run
+        with FastImport():
+            function = _function_of(command)
+    elif command in _COMMANDS:
+        function = _function_of(command)
+    else:
+        raise _no_command(command)
+    return function(words[1:])
 
-            return run(given[1:])
-        with Lean():
-            from autochron.cli.replay import replay
 
-        return replay(given[1:])
-    if command == "traces":
-        from autochron.cli.traces import traces
+def _function_of(command: str) -> Callable[[list[str]], int]:
+    """Import the module of a command, and return the function of the same name."""
+    from importlib import import_module  # lazy: not for the process before a new start
 
-        return traces(given[1:])
-    if command == "incident":
-        from autochron.cli.incident import incident
+    function: Callable[[list[str]], int] = getattr(import_module(f"{__name__}.{command}"), command)
+    return function
 
-        return incident(given[1:])
-    if command == "check":
-        from autochron.cli.check import check
 
-        return check(given[1:])
-    if command == "impact":
-        from autochron.cli.impact import impact
-
-        return impact(given[1:])
-    if command == "mutate":
-        from autochron.cli.mutate import mutate
-
-        return mutate(given[1:])
-    if command == "rules":
-        from autochron.cli.rules import rules
-
-        return rules(given[1:])
-    if command == "judge":
-        from autochron.cli.judge import judge
-
-        return judge(given[1:])
+def _no_command(command: str) -> Exception:
+    """Return the error for a word that names no command, with the nearest that does."""
     from autochron.errors import UsageError
     from autochron.rules.nearest import nearest  # lazy: difflib
 
     near = nearest((*_COMMANDS, "--help", "--version"), command)
-    raise UsageError(
-        f"there is no command {command!r}" + (f"; did you mean {near}?" if near else "; see autochron --help")
-    )
+    hint = f"did you mean {near}?" if near else "see autochron --help"
+    return UsageError(f"there is no command {command!r}; {hint}")
 
 
 def _close_stdout() -> None:

@@ -1,8 +1,12 @@
-"""Options of our own that stand before a program's: parsed by hand, for argparse is slow to import and takes too much."""
+"""The options of `run` and `replay`, which stand before those of a program, read without argparse.
+
+To import argparse takes 6 ms, and these two come before every program. And what follows the program belongs to the program,
+whatever it looks like: argparse would have to be told where that begins, and to find out takes this module's loop anyway.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from autochron.errors import UsageError
 
@@ -10,7 +14,7 @@ FLAG, VALUE, MANY = "flag", "value", "many"
 
 
 class Parsed:
-    """What was given: options by name, and the rest from the first word that is none."""
+    """The options by name, and the other words."""
 
     def __init__(self) -> None:
         self.values: dict[str, str] = {}
@@ -40,7 +44,7 @@ def parse(command: str, arguments: Sequence[str], options: Mapping[str, str], *,
         name, joined, value = word.partition("=")
         kind = options.get(name)
         if kind is None:
-            raise _unknown(command, name, options)
+            raise unknown_option(f"autochron {command}", name, options)
         if kind == FLAG:
             if joined:
                 raise UsageError(f"autochron {command}: {name} takes no value")
@@ -59,37 +63,10 @@ def parse(command: str, arguments: Sequence[str], options: Mapping[str, str], *,
     return parsed
 
 
-def _unknown(command: str, name: str, options: Mapping[str, str]) -> UsageError:
+def unknown_option(prog: str, name: str, known: Iterable[str]) -> UsageError:
+    """Return the error for an option that a command such as `autochron run` hasn't, with the nearest that it has."""
     from autochron.rules.nearest import nearest  # lazy: difflib
 
-    near = nearest(options, name)
-    hint = f"did you mean {near}?" if near else f"see autochron {command} --help"
-    return UsageError(f"autochron {command} has no option {name}; {hint}")
-
-
-def percentage(command: str, parsed: Parsed) -> float | None:
-    """Read `--fail-under`; None where it isn't given."""
-    given = parsed.values.get("--fail-under")
-    if given is None:
-        return None
-    try:
-        least = float(given)
-    except ValueError:
-        least = -1.0
-    if not 0 <= least <= 100:
-        raise UsageError(f"autochron {command}: --fail-under takes a percentage from 0 to 100, not {given}")
-    return least
-
-
-def seconds(command: str, parsed: Parsed) -> float | None:
-    """Read `--timeout`; None where it isn't given."""
-    given = parsed.values.get("--timeout")
-    if given is None:
-        return None
-    try:
-        found = float(given)
-    except ValueError:
-        found = 0.0
-    if not 0 < found <= 86_400:
-        raise UsageError(f"autochron {command}: --timeout takes seconds, up to a day, not {given}")
-    return found
+    near = nearest(known, name)
+    hint = f"did you mean {near}?" if near else f"see {prog} --help"
+    return UsageError(f"{prog} has no option {name}; {hint}")

@@ -3,67 +3,65 @@
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections import Counter
 
 from autochron._runtime.unpatched import os
-from autochron.cli.options import FLAG, VALUE, Parsed, parse
+from autochron.cli.command_parser import CommandParser
 from autochron.config import RULE_FILE, default_store, find_rule_file
 from autochron.errors import TraceNotFoundError, UsageError
 from autochron.model import Finding, Rules
 from autochron.rules.loading import load_rules
 
-HELP = """\
-usage: autochron rules [--explain FILE:LINE | --suggest] [FOLDER or PROGRAM]
-
-Show the rules in force, which definitions and calls each fits, and how often those were crossed in the latest trace; without
-running anything.
-
-  --explain FILE:LINE  what each rule makes of the calls and definitions on a line, and why it doesn't fit
-  --suggest            what is missing: a table for each call that escapes the record, by the latest trace and by source;
-                       they are shown, and written into the rules where you say yes
-  --yes                write them without asking
-  --rules FILE         the rules; default autochron.toml or [tool.autochron], found upward
-  --store URL          where the latest trace is; default .autochron/traces.db beside the rules
-  --json               as JSON
-"""
-
-_OPTIONS = {
-    "--rules": VALUE,
-    "--store": VALUE,
-    "--explain": VALUE,
-    "--suggest": FLAG,
-    "--yes": FLAG,
-    "--json": FLAG,
-    "--help": FLAG,
-    "-h": FLAG,
-}
-
 
 def rules(arguments: list[str]) -> int:
     """Show which rule matches what."""
-    parsed = parse("rules", arguments, _OPTIONS, stop=False)
-    if parsed.flags & {"-h", "--help"}:
-        sys.stdout.write(HELP)
-        return 0
-    if len(parsed.rest) > 1:
+    options = _parser().read(arguments)
+    words = options.words
+    if len(words) > 1:
         raise UsageError("autochron rules takes one folder or program")
-    as_json = "--json" in parsed.flags
-    if "--explain" in parsed.values:
-        return _explain(parsed, parsed.values["--explain"], as_json=as_json)
-    start = parsed.rest[0] if parsed.rest else "."
+    if options.explain is not None:
+        return _explain(options, options.explain)
+    start = words[0] if words else "."
     if not os.path.exists(start):
         raise UsageError(f"there is no {start}; name a folder or a program")
-    if "--suggest" in parsed.flags:
-        return _suggest(parsed, start)
+    if options.suggest:
+        return _suggest(options, start)
     from autochron.diagnostics.rule_survey import survey
     from autochron.report.rules import write_rules
 
-    loaded, folder = _load(parsed, start)
-    write_rules(survey(loaded, folder, _crossed(parsed, loaded)), sys.stdout, as_json=as_json)
+    loaded, folder = _load(options, start)
+    write_rules(survey(loaded, folder, _crossed(options, loaded)), sys.stdout, as_json=options.json)
     return 0
 
 
-def _explain(parsed: Parsed, place: str, *, as_json: bool) -> int:
+def _parser() -> CommandParser:
+    parser = CommandParser(
+        "rules",
+        "[--explain FILE:LINE | --suggest] [OPTION ...] [FOLDER or PROGRAM]",
+        "Show the rules in force, which definitions and calls each fits, and how often those were crossed in the "
+        "latest trace; without running anything.",
+    )
+    parser.add_value(
+        "--explain",
+        "FILE:LINE",
+        "what each rule makes of the calls and definitions on a line, and why it doesn't fit",
+    )
+    parser.add_flag(
+        "--suggest",
+        "what is missing: a table for each call that escapes the record, by the latest trace and by source; they are "
+        "shown, and written into the rules where you say yes",
+    )
+    parser.add_flag("--yes", "write them without asking")
+    parser.add_value("--rules", "FILE", "the rules; default autochron.toml or [tool.autochron], found upward")
+    parser.add_value(
+        "--store", "URL", "where the latest trace is; default .autochron/traces.db beside the rules"
+    )
+    parser.add_flag("--json", "as JSON")
+    return parser
+
+
+def _explain(options: Namespace, place: str) -> int:
     file, _, line = place.rpartition(":")
     if not file or not line.isdecimal() or int(line) < 1:
         raise UsageError(f"autochron rules --explain {place}: give a file and a line, such as agent.py:41")
@@ -72,18 +70,18 @@ def _explain(parsed: Parsed, place: str, *, as_json: bool) -> int:
     from autochron.diagnostics.explain import explain
     from autochron.report.rules import write_explained
 
-    loaded, _folder = _load(parsed, file)
-    explained = explain(loaded, file, int(line), _crossed(parsed, loaded))
-    write_explained(explained, sys.stdout, as_json=as_json)
+    loaded, _folder = _load(options, file)
+    explained = explain(loaded, file, int(line), _crossed(options, loaded))
+    write_explained(explained, sys.stdout, as_json=options.json)
     return 0
 
 
-def _suggest(parsed: Parsed, start: str) -> int:
+def _suggest(options: Namespace, start: str) -> int:
     from autochron.diagnostics.suggest import suggest, text, write
     from autochron.report.text import Page, plural
 
-    loaded, folder = _load(parsed, start)
-    suggestions = suggest(loaded, folder, _found(parsed, loaded))
+    loaded, folder = _load(options, start)
+    suggestions = suggest(loaded, folder, _found(options, loaded))
     page = Page(sys.stdout)
     if not suggestions:
         page.line(
@@ -99,7 +97,7 @@ def _suggest(parsed: Parsed, start: str) -> int:
         plural(len(suggestions), "table"),
         os.path.relpath(loaded.file or os.path.join(folder, RULE_FILE)),
     )
-    if "--yes" not in parsed.flags:
+    if not options.yes:
         if not sys.stdin.isatty():
             page.line(f"{tables} for {file}; --yes writes them", "bold")
             return 0
@@ -112,11 +110,10 @@ def _suggest(parsed: Parsed, start: str) -> int:
     return 0
 
 
-def _found(parsed: Parsed, loaded: Rules) -> tuple[Finding, ...]:
+def _found(options: Namespace, loaded: Rules) -> tuple[Finding, ...]:
     """Return what the latest run found; nothing where there is no trace."""
-    store = parsed.values.get("--store")
-    url = store or default_store(loaded.file)
-    if store is None and not os.path.exists(url.removeprefix("sqlite:///")):
+    url = options.store or default_store(loaded.file)
+    if options.store is None and not os.path.exists(url.removeprefix("sqlite:///")):
         return ()
     from autochron.store import open_store
 
@@ -127,18 +124,17 @@ def _found(parsed: Parsed, loaded: Rules) -> tuple[Finding, ...]:
     return () if footer is None else footer.findings
 
 
-def _load(parsed: Parsed, start: str) -> tuple[Rules, str]:
+def _load(options: Namespace, start: str) -> tuple[Rules, str]:
     """Read the rules for a folder or program, and give the folder."""
-    file = parsed.values.get("--rules") or find_rule_file(start)
+    file = options.rules or find_rule_file(start)
     folder = start if os.path.isdir(start) else os.path.dirname(os.path.abspath(start))
     return load_rules(file, root=None if file else folder), folder
 
 
-def _crossed(parsed: Parsed, loaded: Rules) -> dict[tuple[str, str], int] | None:
+def _crossed(options: Namespace, loaded: Rules) -> dict[tuple[str, str], int] | None:
     """Count the crossings of the latest trace by site and name; None where there is no trace."""
-    store = parsed.values.get("--store")
-    url = store or default_store(loaded.file)
-    if store is None and not os.path.exists(url.removeprefix("sqlite:///")):
+    url = options.store or default_store(loaded.file)
+    if options.store is None and not os.path.exists(url.removeprefix("sqlite:///")):
         return None
     from autochron.store import open_store
 

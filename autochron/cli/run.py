@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Literal
 
-from autochron.cli.options import FLAG, VALUE, parse, percentage
+from autochron.cli.options import FLAG, VALUE, parse
 from autochron.errors import UsageError
 from autochron.model import Checked, Command, RunSummary
 from autochron.program.run import Options, run_recorded
@@ -71,7 +71,7 @@ def run(arguments: list[str]) -> int:
         quiet=quiet,
         watch="--no-watch" not in parsed.flags,
     )
-    strict, least = "--strict" in parsed.flags, percentage("run", parsed)
+    strict, least = "--strict" in parsed.flags, _percentage(parsed.values.get("--fail-under"))
     file = _report_file(parsed.values.get("--report"))
     if not options.watch and (strict or least is not None or file):
         raise UsageError(
@@ -97,6 +97,14 @@ def run(arguments: list[str]) -> int:
 
     name = parsed.values.get("--name")
     return run_recorded(options, command, name, report, only_failed=keep == "failed")
+
+
+def _percentage(text: str | None) -> float | None:
+    if text is None:
+        return None
+    from autochron.cli.option_values import percentage  # lazy: few runs ask for it
+
+    return percentage(text, "autochron run: --fail-under")
 
 
 def _report_file(file: str | None) -> str | None:

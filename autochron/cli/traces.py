@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import Namespace
 
 from msgspec import structs
 
-from autochron.cli.options import FLAG, MANY, VALUE, Parsed, parse
+from autochron.cli.command_parser import CommandParser
 from autochron.config import default_store, find_rule_file
 from autochron.errors import StoreError, UsageError
 from autochron.model import Footer
 from autochron.ports import Store
 from autochron.store import open_store
 
-HELP = """\
-usage: autochron traces list                          what is in the store
+_SYNOPSIS = """\
+list                          what is in the store
        autochron traces show TRACE [--all | --full]   a trace as a tree; --all leaves nothing out,
                                                       --full shows all that went in and out
        autochron traces diff TRACE TRACE [--inputs strict|warn|ignore]
@@ -26,18 +27,7 @@ usage: autochron traces list                          what is in the store
                                                       a folder beside it; of a database's table only rows that fit
        autochron traces import FILE [--reseal]        take a trace file in; --reseal accepts one that was edited
        autochron traces prune [--max-age 30d] [--max-size 500MB] [--dry-run]
-                                                      drop what is older, and the oldest until the rest fits
-
-  --store URL   the store; default .autochron/traces.db beside the rules
-  --rules FILE  the rules, beside which the store is
-  --json        list, show and diff as JSON, also what prune drops
-"""
-
-_OPTIONS = {
-    "--store": VALUE, "--rules": VALUE, "--max-age": VALUE, "--max-size": VALUE, "--rows": MANY, "--accept": MANY,
-    "--with-snapshots": FLAG, "--inputs": VALUE, "--json": FLAG, "--all": FLAG, "--full": FLAG, "--reseal": FLAG,
-    "--dry-run": FLAG, "--help": FLAG, "-h": FLAG,
-}  # fmt: skip
+                                                      drop what is older, and the oldest until the rest fits"""
 _ACTIONS = {"list": 0, "show": 1, "diff": 2, "export": 2, "import": 1, "prune": 0}
 _WANTS = {
     "show": "a trace", "diff": "two traces", "export": "a trace and a file", "import": "a file",
@@ -46,102 +36,128 @@ _WANTS = {
 
 def traces(arguments: list[str]) -> int:
     """Look at traces and move them."""
-    parsed = parse("traces", arguments, _OPTIONS, stop=False)
-    if parsed.flags & {"-h", "--help"}:
-        sys.stdout.write(HELP)
-        return 0
-    action, *words = parsed.rest or ["list"]
+    options = _parser().read(arguments)
+    action, *words = options.words or ["list"]
     if action not in _ACTIONS:
         raise UsageError(f"autochron traces has no {action!r}; it does {', '.join(_ACTIONS)}")
     if len(words) != _ACTIONS[action]:
         raise UsageError(f"autochron traces {action} wants {_WANTS.get(action, 'nothing')} after it")
     if action == "list":
-        return _list(parsed)
+        return _list(options)
     if action == "prune":
-        return _prune(parsed)
+        return _prune(options)
     if action == "show":
-        return _show(parsed, words[0])
+        return _show(options, words[0])
     if action == "diff":
-        return _diff(parsed, words[0], words[1])
-    return _export(parsed, words[0], words[1]) if action == "export" else _import(parsed, words[0])
+        return _diff(options, words[0], words[1])
+    return _export(options, words[0], words[1]) if action == "export" else _import(options, words[0])
 
 
-def store_of(parsed: Parsed) -> Store:
+def _parser() -> CommandParser:
+    parser = CommandParser("traces", _SYNOPSIS, None)
+    parser.add_value("--store", "URL", "the store; default .autochron/traces.db beside the rules")
+    parser.add_value("--rules", "FILE", "the rules, beside which the store is")
+    parser.add_flag("--json", "list, show and diff as JSON, also what prune drops")
+    parser.add_flag("--all", "show: leave nothing out")
+    parser.add_flag("--full", "show: all that went in and out")
+    parser.add_value(
+        "--inputs",
+        "HOW",
+        "diff: what a changed input of the same crossing is: strict, warn or ignore; default strict",
+        default="strict",
+    )
+    parser.add_flag("--with-snapshots", "export: what the trace's files held before the run, too")
+    parser.add_list(
+        "--rows", "TABLE=WHERE", "export: of a database's table take these rows alone; may be given again"
+    )
+    parser.add_list(
+        "--accept",
+        "NAME",
+        "export: take along what looks like a secret and has this name; may be given again",
+    )
+    parser.add_flag("--reseal", "import: accept a trace file that was edited")
+    parser.add_value("--max-age", "AGE", "prune: drop what is older, such as 30d")
+    parser.add_value("--max-size", "SIZE", "prune: drop the oldest until the rest fits, such as 500MB")
+    parser.add_flag("--dry-run", "prune: only show what would be dropped")
+    return parser
+
+
+def store_of(options: Namespace) -> Store:
     """Open the store that the options name."""
-    return open_store(store_url(parsed))
+    return open_store(store_url(options))
 
 
-def store_url(parsed: Parsed) -> str:
+def store_url(options: Namespace) -> str:
     """Name the store that the options mean."""
-    return parsed.values.get("--store") or default_store(parsed.values.get("--rules") or find_rule_file())
+    return options.store or default_store(options.rules or find_rule_file())
 
 
-def _open(parsed: Parsed, reference: str) -> tuple[Store, str]:
+def _open(options: Namespace, reference: str) -> tuple[Store, str]:
     if reference.endswith(".jsonl"):
         if not os.path.exists(reference):
             raise StoreError(
                 f"there is no trace file {reference}; `autochron traces export TRACE FILE` makes one"
             )
         return open_store(reference), "last"
-    return store_of(parsed), reference
+    return store_of(options), reference
 
 
-def _list(parsed: Parsed) -> int:
+def _list(options: Namespace) -> int:
     from autochron.report.traces import write_list
 
-    write_list(store_of(parsed).summaries(), sys.stdout, as_json="--json" in parsed.flags)
+    write_list(store_of(options).summaries(), sys.stdout, as_json=options.json)
     return 0
 
 
-def _show(parsed: Parsed, reference: str) -> int:
+def _show(options: Namespace, reference: str) -> int:
     from autochron.report.traces import write_trace, write_tree
 
-    store, name = _open(parsed, reference)
-    as_json = "--json" in parsed.flags
-    if as_json or "--full" in parsed.flags:
+    store, name = _open(options, reference)
+    as_json = options.json
+    if as_json or options.full:
         write_trace(store.load(name), sys.stdout, as_json=as_json)
     else:
-        write_tree(store.record(name), sys.stdout, whole="--all" in parsed.flags)
+        write_tree(store.record(name), sys.stdout, whole=options.all)
     return 0
 
 
-def _diff(parsed: Parsed, first: str, second: str) -> int:
+def _diff(options: Namespace, first: str, second: str) -> int:
     from autochron.diff.crossings import INPUTS
     from autochron.diff.traces import differ
     from autochron.report.comparison import write_comparison
 
-    said = parsed.values.get("--inputs", "strict")
+    said = options.inputs
     inputs = next((each for each in INPUTS if each == said), None)
     if inputs is None:
         raise UsageError(
             f"autochron traces: --inputs is {', '.join(INPUTS[:-1])} or {INPUTS[-1]}, not {said}"
         )
-    one, other = (store.load(name) for store, name in (_open(parsed, each) for each in (first, second)))
+    one, other = (store.load(name) for store, name in (_open(options, each) for each in (first, second)))
     comparison = differ(one, other, inputs=inputs)
-    write_comparison(comparison, sys.stdout, as_json="--json" in parsed.flags)
+    write_comparison(comparison, sys.stdout, as_json=options.json)
     return 0 if comparison.same else 1
 
 
-def _export(parsed: Parsed, reference: str, file: str) -> int:
+def _export(options: Namespace, reference: str, file: str) -> int:
     from autochron.store.tracefile import write_stream
 
-    store, name = _open(parsed, reference)
+    store, name = _open(options, reference)
     trace_id = store.find(name)
     header, footer = store.outline(trace_id)
     words = ""
-    if "--with-snapshots" in parsed.flags:
+    if options.with_snapshots:
         from autochron.effects.carrying import take_along  # lazy: with that word alone
         from autochron.effects.snapshots import folder_of_store
         from autochron.redaction.redactor import Redactor
         from autochron.rules.loading import load_rules
 
-        source, target = folder_of_store(store_of_trace(parsed, reference)), folder_of_store(file)
+        source, target = folder_of_store(store_of_trace(options, reference)), folder_of_store(file)
         if footer is None or source is None or target is None:
             raise UsageError(
                 f"trace {trace_id} has no snapshots to take along to {file}; give a file that ends with .jsonl"
             )
-        rows, accepted = parsed.lists.get("--rows", ()), parsed.lists.get("--accept", ())
-        redactor = Redactor.of(load_rules(parsed.values.get("--rules") or find_rule_file()))
+        rows, accepted = options.rows or (), options.accept or ()
+        redactor = Redactor.of(load_rules(options.rules or find_rule_file()))
         taken = take_along(footer, [source], target.path, rows, accepted, redactor.mask)
         footer = structs.replace(footer, snapshots=taken)
         words = (
@@ -152,18 +168,18 @@ def _export(parsed: Parsed, reference: str, file: str) -> int:
     return 0
 
 
-def store_of_trace(parsed: Parsed, reference: str) -> str:
+def store_of_trace(options: Namespace, reference: str) -> str:
     """Return what the snapshots of a trace lie beside: its file, or the store."""
-    return reference if reference.endswith(".jsonl") else store_url(parsed)
+    return reference if reference.endswith(".jsonl") else store_url(options)
 
 
-def _import(parsed: Parsed, file: str) -> int:
+def _import(options: Namespace, file: str) -> int:
     from autochron.store.tracefile import read_trace
 
     if not os.path.exists(file):
         raise StoreError(f"there is no trace file {file}")
-    trace = read_trace(file, reseal="--reseal" in parsed.flags)
-    store = store_of(parsed)
+    trace = read_trace(file, reseal=options.reseal)
+    store = store_of(options)
     sink = store.begin(trace.header)
     for number, envelope in enumerate(trace.envelopes):
         sink.put(envelope)
@@ -202,11 +218,11 @@ def _drop_snapshots(store: Store) -> None:
     folder.drop_all_but(digests)
 
 
-def _prune(parsed: Parsed) -> int:
+def _prune(options: Namespace) -> int:
     from autochron.report.traces import write_pruned
     from autochron.store import pruning
 
-    age, size = parsed.values.get("--max-age"), parsed.values.get("--max-size")
+    age, size = options.max_age, options.max_size
     if age is None and size is None:
         raise UsageError(
             "autochron traces prune wants --max-age, --max-size or both; with --dry-run it only tells"
@@ -215,14 +231,12 @@ def _prune(parsed: Parsed) -> int:
     if age is not None:
         before = pruning.moment_ago(pruning.seconds(age, "autochron traces prune: --max-age"))
     room = None if size is None else pruning.room(size, "autochron traces prune: --max-size")
-    store = store_of(parsed)
+    store = store_of(options)
     summaries = store.summaries()
     dropped = pruning.to_drop(summaries, begun_before=before, room=room)
-    is_dry = "--dry-run" in parsed.flags
+    is_dry = options.dry_run
     if dropped and not is_dry:
         store.drop([each.header.id for each in dropped])
         _drop_snapshots(store)
-    write_pruned(
-        dropped, summaries[len(dropped) :], sys.stdout, is_dry=is_dry, as_json="--json" in parsed.flags
-    )
+    write_pruned(dropped, summaries[len(dropped) :], sys.stdout, is_dry=is_dry, as_json=options.json)
     return 0

@@ -10,7 +10,7 @@ from autochron.detect.ambient_rules import mark_recorded
 from autochron.detect.ignores import ignored
 from autochron.detect.line_hash import hash_of
 from autochron.detect.scan.cache import Cache, key_of
-from autochron.detect.scan.scan import Seen, scan
+from autochron.detect.scan.scan import ScannedCall, scan
 from autochron.diagnostics.rule_survey import compiled
 from autochron.errors import RuleError, UsageError
 from autochron.matching.derived_classes import matcher_for
@@ -107,7 +107,7 @@ class _Work:
         if seen:
             self._add(path, name, source, seen)
 
-    def _add(self, path: str, name: str, source: bytes, seen: list[Seen]) -> None:
+    def _add(self, path: str, name: str, source: bytes, seen: list[ScannedCall]) -> None:
         woven, called = self._boundaries(path, source)
         texts = texts_of(source)
         for each in seen:

@@ -10,7 +10,7 @@ from autochron.diagnostics.rule_survey import Crossed, compiled
 from autochron.errors import UsageError
 from autochron.matching.calls import Miss, fit_call
 from autochron.matching.decorators import names_of
-from autochron.matching.scopes import Function, Names, Scope
+from autochron.matching.scopes import Function, Names, NameScope
 from autochron.matching.sites import CallRule, CallSite, call_rule, label_of
 from autochron.model import BoundaryRule, Call, Considered, Decorated, Define, Explained, Http, Rules, Target
 from autochron.project import Project, read_source
@@ -81,7 +81,7 @@ class _Line:
 
     # --- calls --------------------------------------------------------------------------------------------------------
 
-    def _call(self, call: ast.Call, scope: Scope) -> Explained:
+    def _call(self, call: ast.Call, scope: NameScope) -> Explained:
         considered, sites = [], []
         for rule in self._rules.boundaries:
             if isinstance(rule.selector, Call):
@@ -96,7 +96,7 @@ class _Line:
         what = f"call of {ast.unparse(call.func)}"
         return Explained(self._place, what, tuple(considered), self._times(labels))
 
-    def _fit(self, rule: CallRule, call: ast.Call, scope: Scope) -> CallSite | Miss:
+    def _fit(self, rule: CallRule, call: ast.Call, scope: NameScope) -> CallSite | Miss:
         if not self._is_project:
             return Miss(
                 "the file is not in the project, and calls are woven there only (see `project` in the rules)"
@@ -118,7 +118,7 @@ class _Line:
 
     # --- definitions --------------------------------------------------------------------------------------------------
 
-    def _definition(self, function: Function, scope: Scope) -> Explained:
+    def _definition(self, function: Function, scope: NameScope) -> Explained:
         qualname = scope.qualname_of(function.name)
         decorators = frozenset(name for each in function.decorator_list for name in names_of(each, scope))
         considered = []

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import copysign
+from operator import ne
 from typing import Any, TypeAlias
 
 import msgspec
 
 from autochron.envelope import type_trees
-from autochron.envelope.tags import join
 from autochron.envelope.types import is_same
+from autochron.json_differences import (
+    ABSENT,
+    JsonDifference,
+    Pairs,
+    differences_between,
+    is_other,
+    pair_members,
+)
 
 MISSING = "(missing)"
 
@@ -42,29 +50,32 @@ def first_difference(
 
 def difference_of(one: Any, other: Any, excuse: Excuse | None = None) -> tuple[str, str, str] | None:
     """Do the same for values that were read already."""
-    return _difference(one, other, "", excuse or _unexcused)
+    for each in differences_between(one, other, is_other=_is_other):
+        # An item that only one list has is never excused: it would shift all that come after it.
+        is_surplus = bool(each.steps) and isinstance(each.steps[-1], int) and _is_one_sided(each)
+        if is_surplus or excuse is None or not excuse(each.dotted, *_sides(each)):
+            if isinstance(each.first, str) and isinstance(each.second, str):
+                return _report(each.dotted, *_show_texts(each.first, each.second))
+            return _report(each.dotted, _show(each.first), _show(each.second))
+    return None
+
+
+def _is_one_sided(difference: JsonDifference) -> bool:
+    return difference.first is ABSENT or difference.second is ABSENT
+
+
+def _sides(difference: JsonDifference) -> tuple[Any, Any]:
+    """Return both sides as an excuse is told of them."""
+    first, second = (MISSING if side is ABSENT else side for side in (difference.first, difference.second))
+    return first, second
 
 
 def _unexcused(_path: str, _one: Any, _other: Any) -> bool:
     return False
 
 
-def _difference(one: Any, other: Any, path: str, excuse: Excuse) -> tuple[str, str, str] | None:
-    if type(one) is not type(other):
-        return None if excuse(path, one, other) else _report(path, _show(one), _show(other))
-    if isinstance(one, dict):
-        return _difference_of_objects(one, other, path, excuse)
-    if isinstance(one, list):
-        for index, (mine, theirs) in enumerate(zip(one, other, strict=False)):
-            found = _difference(mine, theirs, join(path, index), excuse)
-            if found:
-                return found
-        return _difference_of_lengths(one, other, path)
-    if (one == other and not _are_other_zeros(one, other)) or excuse(path, one, other):
-        return None
-    if isinstance(one, str):
-        return _report(path, *_show_texts(one, other))
-    return _report(path, _show(one), _show(other))
+def _is_other(one: Any, other: Any) -> bool:
+    return is_other(one, other) or _are_other_zeros(one, other)
 
 
 def _are_other_zeros(one: Any, other: Any) -> bool:
@@ -80,15 +91,16 @@ def _difference_of_types(
     """Return where the types or the state of two values differ that read the same as JSON."""
     types, other_types = _spread(one[1], one[0]), _spread(other[1], other[0])
 
-    def is_same_type(path: str, mine: Any, theirs: Any) -> bool:
-        if isinstance(mine, str) and isinstance(theirs, str) and is_same(mine, theirs):
-            return True
-        return excuse(_readable(path), mine, theirs)
-
-    found = _difference_of_trees(types, other_types, "", is_same_type)
-    if found is None:
+    for each in differences_between(types, other_types, pair=_pair_types, is_other=ne):
+        path = each.dotted
+        mine, theirs = (
+            MISSING if side is ABSENT else side for side in map(_own_type, (each.first, each.second))
+        )
+        is_alias = isinstance(mine, str) and isinstance(theirs, str) and is_same(mine, theirs)
+        if not is_alias and not excuse(_readable(path), mine, theirs):
+            break
+    else:
         return None
-    path, mine, theirs = found
     shown = [
         _bare_type(tree, path, value, side)
         for tree, value, side in ((types, one[0], mine), (other_types, other[0], theirs))
@@ -98,22 +110,20 @@ def _difference_of_types(
     return _report(_readable(path), *shown)
 
 
-def _difference_of_trees(one: Any, other: Any, path: str, excuse: Excuse) -> tuple[str, Any, Any] | None:
-    """Return (path, one, other) with the values as they are: a node with a type alone is that type."""
+def _pair_types(one: Any, other: Any) -> Pairs | None:
+    """Pair the members of two trees of types: a node with a type alone is that type."""
+    if isinstance(one, dict) != isinstance(other, dict) and _own_type(one) == _own_type(other):
+        one, other = (
+            {key: held for key, held in side.items() if key != "$is"} if isinstance(side, dict) else {}
+            for side in (one, other)
+        )
     if isinstance(one, dict) and isinstance(other, dict):
-        for key in [*one, *(key for key in other if key not in one)]:
-            mine, theirs = one.get(key, MISSING), other.get(key, MISSING)
-            if mine != theirs and (found := _difference_of_trees(mine, theirs, join(path, key), excuse)):
-                return found
-        return None
-    mine, theirs = (side.get("$is", MISSING) if isinstance(side, dict) else side for side in (one, other))
-    if isinstance(one, dict) != isinstance(other, dict) and mine == theirs:
-        rest = {key: held for key, held in (one if isinstance(one, dict) else other).items() if key != "$is"}
-        sides = (rest, {}) if isinstance(one, dict) else ({}, rest)
-        return _difference_of_trees(*sides, path, excuse)
-    if one == other or excuse(path, mine, theirs):
-        return None
-    return path, mine, theirs
+        return [each for each in pair_members(one, other) or () if each[1] != each[2]]
+    return None
+
+
+def _own_type(node: Any) -> Any:
+    return node.get("$is", ABSENT) if isinstance(node, dict) else node
 
 
 def _spread(types: Any, value: Any) -> Any:
@@ -174,34 +184,13 @@ def _readable(path: str) -> str:
     return ".".join(f"({step[1:]})" if step[:1] == "$" and step[:2] != "$$" else step for step in steps)
 
 
-def _difference_of_objects(
-    one: dict[str, Any], other: dict[str, Any], path: str, excuse: Excuse
-) -> tuple[str, str, str] | None:
-    for key in [*one, *(key for key in other if key not in one)]:
-        if key in one and key in other:
-            found = _difference(one[key], other[key], join(path, key), excuse)
-            if found:
-                return found
-        elif not excuse(join(path, key), one.get(key, MISSING), other.get(key, MISSING)):
-            mine, theirs = (_show(side[key]) if key in side else MISSING for side in (one, other))
-            return _report(join(path, key), mine, theirs)
-    return None
-
-
-def _difference_of_lengths(one: list[Any], other: list[Any], path: str) -> tuple[str, str, str] | None:
-    if len(one) == len(other):
-        return None
-    shared = min(len(one), len(other))
-    mine = _show(one[shared]) if len(one) > shared else MISSING
-    theirs = _show(other[shared]) if len(other) > shared else MISSING
-    return _report(join(path, shared), mine, theirs)
-
-
 def _report(path: str, one: str, other: str) -> tuple[str, str, str]:
     return path or "(value)", one, other
 
 
 def _show(value: Any) -> str:
+    if value is ABSENT:
+        return MISSING
     text = _encode(value).decode()
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
 

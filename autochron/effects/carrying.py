@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from operator import ne
 from typing import Any
 
 from msgspec import structs
@@ -16,6 +17,7 @@ from autochron.effects.changes import digest_of
 from autochron.effects.databases import open_read_only
 from autochron.effects.snapshots import SnapshotFolder
 from autochron.errors import UsageError
+from autochron.json_differences import Pairs, differences_between, pair_equal_lengths
 from autochron.model import Footer, Snapshot
 
 Masks = Callable[[bytes], bytes]
@@ -194,15 +196,15 @@ def _masked(value: dict[str, Any], masks: Masks) -> list[str]:
     """Return the paths of what is masked in a value."""
     body = json.dumps(value).encode()
     after = masks(body)
-    return [] if after == body else list(_differing(value, json.loads(after), ""))
+    return (
+        []
+        if after == body
+        else [each.dotted for each in differences_between(value, json.loads(after), pair=_pair, is_other=ne)]
+    )
 
 
-def _differing(one: Any, other: Any, path: str) -> Iterator[str]:
-    if isinstance(one, dict) and isinstance(other, dict):
-        for key in one:
-            yield from _differing(one[key], other.get(key), f"{path}.{key}" if path else str(key))
-    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        for at, (mine, theirs) in enumerate(zip(one, other, strict=True)):
-            yield from _differing(mine, theirs, f"{path}.{at}")
-    elif one != other:
-        yield path
+def _pair(value: Any, masked: Any) -> Pairs | None:
+    """Pair what a value holds with what is there once it is masked; a key that the mask has made stands alone."""
+    if isinstance(value, dict) and isinstance(masked, dict):
+        return [(key, held, masked.get(key)) for key, held in value.items()]
+    return pair_equal_lengths(value, masked)

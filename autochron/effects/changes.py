@@ -18,6 +18,7 @@ from autochron.effects.databases import SIDE_FILES, Mark, is_database, is_young,
 from autochron.effects.lock_safe import open_to_read, read_whole
 from autochron.effects.scratch import Scratch
 from autochron.effects.undisturbed import undisturbed
+from autochron.json_differences import ABSENT, Pairs, differences_between, pair_equal_lengths
 from autochron.model import StateEffect
 
 MOST_READ = 4 << 20
@@ -247,7 +248,7 @@ def differences(path: str, before: State, now: State) -> list[StateEffect]:
         value = now.value if isinstance(now, _Json) else [_line(each) for each in now.lines]
         return [_effect(path, CREATED, value)]
     if isinstance(now, _Json) and isinstance(before, _Json):
-        return _few(path, list(members(path, before.value, now.value, "")))
+        return _few(path, list(members(path, before.value, now.value)))
     if before is not None and now == _Text([]):
         return [_effect(path, EMPTIED)]
     if isinstance(now, _Text) and isinstance(before, _Text):
@@ -322,32 +323,34 @@ def _line(text: str) -> Any:
     return text
 
 
-_MISSING = object()
-
-
-def members(path: str, before: Any, now: Any, at: str) -> Iterator[StateEffect]:
+def members(path: str, before: Any, now: Any) -> Iterator[StateEffect]:
     """Yield in what two values of JSON differ."""
-    where = f" at {at}" if at else ""
-    if isinstance(before, dict) and isinstance(now, dict):
-        for key in dict.fromkeys([*before, *now]):
-            inner = f"{at}.{key}" if at else str(key)
-            had, has = before.get(key, _MISSING), now.get(key, _MISSING)
-            if had is _MISSING:
-                yield _effect(path, f"added at {inner}", has)
-            elif has is _MISSING:
-                yield _effect(path, f"removed at {inner}", had)
-            else:
-                yield from members(path, had, has, inner)
-    elif isinstance(before, list) and isinstance(now, list) and now[: len(before)] == before:
-        for item in now[len(before) :]:
-            yield _effect(path, f"added{where}", item)
-    elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
-        for index, (had, has) in enumerate(zip(before, now, strict=True)):
-            yield from members(path, had, has, f"{at}.{index}" if at else str(index))
-    elif isinstance(before, list) and isinstance(now, list):
-        yield from _items(path, before, now, where)
-    elif type(before) is not type(now) or before != now:
-        yield _effect(path, f"changed{where}", {"before": before, "after": now})
+    for each in differences_between(before, now, pair=_pair):
+        had, has, at = each.first, each.second, each.dotted
+        where = f" at {at}" if at else ""
+        if had is ABSENT:
+            yield _effect(path, f"added at {at}", has)
+        elif has is ABSENT:
+            yield _effect(path, f"removed at {at}", had)
+        elif not isinstance(had, list) or not isinstance(has, list):
+            yield _effect(path, f"changed{where}", {"before": had, "after": has})
+        elif _is_longer(had, has):
+            for item in has[len(had) :]:
+                yield _effect(path, f"added{where}", item)
+        else:
+            yield from _items(path, had, has, where)
+
+
+def _pair(before: Any, now: Any) -> Pairs | None:
+    """Pair the members of two values, but for a list that has only grown: its new items tell all."""
+    if isinstance(before, list) and isinstance(now, list) and _is_longer(before, now):
+        return None
+    return pair_equal_lengths(before, now)
+
+
+def _is_longer(before: list[Any], now: list[Any]) -> bool:
+    """Return whether a list begins with all that another holds."""
+    return now[: len(before)] == before
 
 
 def _items(path: str, before: list[Any], now: list[Any], where: str) -> Iterator[StateEffect]:

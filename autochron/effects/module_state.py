@@ -44,9 +44,9 @@ class ModuleState:
         for place, now in self._seen.items():
             if place in before:
                 if before[place] != now:
-                    found += members(place, before[place], now, "")
+                    found += members(place, before[place], now)
             elif _file_of(place) in modules:  # else the module was imported just now
-                found += members(place, [], [now], "")
+                found += members(place, [], [now])
         return found
 
     def _read(self) -> dict[str, Any]:

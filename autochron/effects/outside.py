@@ -336,7 +336,7 @@ def _flush(paths: set[str]) -> None:
 Severity: TypeAlias = Literal["error", "notice"]
 
 
-class Difference(NamedTuple):
+class OutsideDifference(NamedTuple):
     """One thing in which the effects of a replay are others."""
 
     effect: OutsideEffect
@@ -349,7 +349,7 @@ def differences(
     recorded: Sequence[OutsideEffect],
     now: Sequence[OutsideEffect],
     digests: Callable[[str], tuple[str, str]],
-) -> list[Difference]:
+) -> list[OutsideDifference]:
     """Return in what the files and databases of two runs differ that are changed outside every boundary.
 
     Args:
@@ -367,25 +367,25 @@ def differences(
         grave: Severity = "error" if effect.site != "?" else "notice"
         if not effect.digest or not digest:
             reason = effect.reason or "what it held before the recorded run is not here"
-            found.append(Difference(effect, "notice", f"what {what} holds is not compared: {reason}"))
+            found.append(OutsideDifference(effect, "notice", f"what {what} holds is not compared: {reason}"))
         elif digest == effect.digest:
             continue
         elif rough == effect.rough:
             message = f"{what} has other times in it than when it was recorded; else it is the same"
-            found.append(Difference(effect, "notice", message))
+            found.append(OutsideDifference(effect, "notice", message))
         elif digest == ABSENT:
             message = f"{effect.site} {effect.does} {what} no more, as it did when it was recorded"
-            found.append(Difference(effect, grave, message))
+            found.append(OutsideDifference(effect, grave, message))
         else:
             message = (
                 f"{what} does not hold what it held when it was recorded; it is written at {effect.site}"
             )
-            found.append(Difference(effect, grave, message))
+            found.append(OutsideDifference(effect, grave, message))
     for effect in now:
         if effect.kind in _STATE and effect.what not in known:
             grave = "error" if effect.site != "?" else "notice"
             message = f"{effect.site} {effect.does} {effect.what}, which it did not when it was recorded"
-            found.append(Difference(effect, grave, message))
+            found.append(OutsideDifference(effect, grave, message))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import ne
 from typing import TYPE_CHECKING, Any
 
 from msgspec import DecodeError
@@ -9,6 +10,7 @@ from msgspec.json import decode
 
 from autochron.diff.json import first_difference
 from autochron.envelope.type_trees import split
+from autochron.json_differences import ABSENT, differences_between
 from autochron.model import Effect
 
 if TYPE_CHECKING:
@@ -63,7 +65,11 @@ def _of_inputs(one: bytes, other: bytes) -> tuple[str, Any, Any]:
         then == now and (found := first_difference(one, other)) is not None
     ):  # the same as JSON: of other types
         return found
-    return _where(then, now, "")
+    place = next(differences_between(then, now, is_other=ne), None)
+    if place is None:
+        return "", then, now
+    was, is_now = (_NOTHING if side is ABSENT else side for side in (place.first, place.second))
+    return place.indexed, was, is_now
 
 
 def _read(data: bytes) -> Any:
@@ -74,22 +80,6 @@ def _read(data: bytes) -> Any:
 
 
 _NOTHING = "(nothing)"
-
-
-def _where(one: Any, other: Any, path: str) -> tuple[str, Any, Any]:
-    """Find the first place at which two values of JSON differ."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        for key in dict.fromkeys([*one, *other]):
-            was, now = one.get(key, _NOTHING), other.get(key, _NOTHING)
-            if was != now:
-                return _where(was, now, f"{path}.{key}" if path else str(key))
-    if isinstance(one, list) and isinstance(other, list):
-        for at in range(max(len(one), len(other))):
-            was = one[at] if at < len(one) else _NOTHING
-            now = other[at] if at < len(other) else _NOTHING
-            if was != now:
-                return _where(was, now, f"{path}[{at}]")
-    return path, one, other
 
 
 def _short(value: Any) -> str:

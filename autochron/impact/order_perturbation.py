@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autochron._runtime import unpatched
 from autochron.detect.line_hash import hash_of
-from autochron.detect.scan.scopes import qualname_of
+from autochron.detect.scan.flow import qualname_of
 from autochron.diagnostics.check import package_of, texts_of
 from autochron.impact.alternative_orders import (
     Hashed,

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import NamedTuple
 
-from autochron.detect.scan.binder import read
+from autochron.detect.scan.flow_reader import read
 from autochron.detect.scan.infer import Evaluation
-from autochron.detect.scan.set_order import Kind, Order, Orders
+from autochron.detect.scan.set_order import Kind, OrderSite, OrderSites
 
 NAME = "__autochron_instead__"
 """The builtin that they pass through: of builtins, so that it is there in each scope, and in a class isn't mangled."""
@@ -28,7 +28,7 @@ class Instead(NamedTuple):
     """A module in which these expressions are wrapped."""
 
     tree: ast.Module
-    sites: Mapping[str, Order]
+    sites: Mapping[str, OrderSite]
     """By key."""
 
     def compiled(self, file: str) -> CodeType:
@@ -38,7 +38,7 @@ class Instead(NamedTuple):
             return compile(self.tree, file, "exec", dont_inherit=True)
 
 
-def instead(source: bytes, package: str, key: Callable[[Order], str]) -> Instead:
+def instead(source: bytes, package: str, key: Callable[[OrderSite], str]) -> Instead:
     """Wrap the expressions of a module; `key` names a site.
 
     SyntaxError, ValueError or RecursionError where the source doesn't parse, or is nested too deeply.
@@ -47,9 +47,9 @@ def instead(source: bytes, package: str, key: Callable[[Order], str]) -> Instead
         warnings.simplefilter("ignore")
         tree = ast.parse(source)
     program = read(tree, package)
-    orders = Orders(program, Evaluation(program), is_wide=True)
+    orders = OrderSites(program, Evaluation(program), is_wide=True)
     wraps: dict[int, dict[str, Kind]] = {}
-    sites: dict[str, Order] = {}
+    sites: dict[str, OrderSite] = {}
     for order in orders.found():
         if order.node is not None and not isinstance(order.node, ast.Starred):
             sites.setdefault(key(order), order)

@@ -348,7 +348,7 @@ _STANDARD = (os.path.join(os.path.dirname(os.path.abspath(os.__file__)), ""), "<
 
 _WRITERS = (
     "autochron.replaying.child_reports",
-    "autochron.session.replay_dir",
+    "autochron.replaying.replay_folder",
     "autochron.store.",
     "autochron.weaving.code_cache",
 )

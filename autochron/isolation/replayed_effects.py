@@ -13,7 +13,7 @@ from autochron.project import function_of_project
 
 if TYPE_CHECKING:
     from autochron.effects.live_state import LiveState
-    from autochron.effects.outside import Difference, OutsideEffects
+    from autochron.effects.outside import OutsideDifference, OutsideEffects
     from autochron.isolation.effect_rules import AllowedEffects
     from autochron.model import Footer
     from autochron.project import Project
@@ -59,7 +59,7 @@ class ReplayedEffects:
         """Count the files and databases that were changed on the scratch copy, once they were compared."""
         return self._count
 
-    def differences(self, *, has_children: bool) -> list[Difference]:
+    def differences(self, *, has_children: bool) -> list[OutsideDifference]:
         """Return in what they differ from the recorded ones; nothing where the trace does not know those."""
         footer = self._footer
         recorded = () if footer is None else footer.effects

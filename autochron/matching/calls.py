@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from autochron.matching.scopes import Meaning, Names, Scope
+from autochron.matching.scopes import Meaning, Names, NameScope
 from autochron.matching.sites import CallRule, CallSite, Position, Saved
 from autochron.rules.calls import (
     REFUSED,
@@ -88,7 +88,7 @@ def _names_in(called: ast.expr) -> str:
     return ".".join([called.id, *names] if isinstance(called, ast.Name) else names)
 
 
-def fit_call(rule: CallRule, call: ast.Call, scope: Scope, names: Names) -> CallSite | Miss:
+def fit_call(rule: CallRule, call: ast.Call, scope: NameScope, names: Names) -> CallSite | Miss:
     """Decide whether a rule fits a call."""
     if rule.qualnames is not None and not rule.qualnames.fits(scope.qualname):
         return Miss(f"it stands in {scope.qualname}, and the rule is for {rule.within}")
@@ -164,7 +164,7 @@ _Element: TypeAlias = "str | ast.Attribute | ast.Subscript | ast.expr"
 class _Chain:
     """What a call calls: an expression, and the attributes and indices that follow it."""
 
-    def __init__(self, called: ast.expr, scope: Scope) -> None:
+    def __init__(self, called: ast.expr, scope: NameScope) -> None:
         self.called = called
         self.trailers: list[ast.Attribute | ast.Subscript] = []
         tree = called
@@ -295,7 +295,7 @@ class _Fit:
 
     # --- what comes of it ---------------------------------------------------------------------------------------------
 
-    def site(self, scope: Scope) -> CallSite:
+    def site(self, scope: NameScope) -> CallSite:
         """Return the site, with what is needed of the metavariables."""
         needed, call, called = self._rule.needed, self._call, self._chain.called
         calls = [_position(call)]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
-from autochron.matching.scopes import Names, Scope
+from autochron.matching.scopes import Names, NameScope
 
 
 class Decoration(Struct, frozen=True):
@@ -39,7 +39,7 @@ def decorations(source: str, module: str, *, is_package: bool) -> Iterator[Decor
                 yield Decoration(function.name, function.decorator_list[0].lineno, names)
 
 
-def names_of(decorator: ast.expr, scope: Scope) -> frozenset[str]:
+def names_of(decorator: ast.expr, scope: NameScope) -> frozenset[str]:
     """Return the names of a decorator; called with arguments it is the same decorator."""
     while isinstance(decorator, ast.Call):
         decorator = decorator.func

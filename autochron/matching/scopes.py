@@ -9,10 +9,20 @@ Not resolved: names that another module hands on (`from shop import tool` where 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, Self, TypeAlias
 
 from msgspec import Struct
+
+from autochron.scopes import (
+    Capture,
+    Kind,
+    Scope,
+    base_package,
+    captured,
+    defaults,
+    imported,
+    parameters,
+)
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Origin: TypeAlias = Literal["import", "definition", "value", "free"]
@@ -28,83 +38,51 @@ class Meaning(Struct, frozen=True):
     """How it is known: by an import, as a definition of this module, as a value that something computes, or not at all."""
 
 
-class Scope:
-    """The names that one module, class, function or comprehension binds."""
+class Alias(NamedTuple):
+    """A name that is assigned what an expression stands for."""
 
-    __slots__ = (
-        "_following", "aliases", "bound", "elsewhere", "is_class", "outer", "prefix", "qualname", "stars",
-        "transparent",
-    )  # fmt: skip
+    value: ast.expr
+    scope: NameScope
+    """Where the expression stands."""
+
+
+class NameScope(Scope["Meaning | Alias"]):
+    """A scope in which each name has the meanings that its bindings give."""
+
+    __slots__ = ("_following", "prefix")
 
     def __init__(
-        self,
-        prefix: str,
-        outer: Scope | None,
-        *,
-        qualname: str = "<module>",
-        is_class: bool = False,
-        transparent: bool = False,
+        self, prefix: str, kind: Kind, outer: Self | None = None, qualname: str = "<module>"
     ) -> None:
+        super().__init__(kind, outer, qualname)
         self.prefix = prefix
         """What the names of its definitions begin with."""
-        self.outer = outer
-        self.qualname = qualname
-        """Of the definition that it is in."""
-        self.is_class = is_class
-        self.transparent = transparent
-        """Whether it is a comprehension's: a walrus in it binds outside."""
-        self.bound: dict[str, set[Meaning]] = {}
-        self.stars: list[str] = []
-        self.elsewhere: dict[str, Scope] = {}
-        """Where names belong that are declared `global` or `nonlocal`."""
-        self.aliases: dict[str, list[tuple[ast.expr, Scope]]] = {}
-        """What names were assigned, and where."""
         self._following: set[str] = set()
-
-    def qualname_of(self, name: str) -> str:
-        """Return the qualified name of a definition in it."""
-        if self.qualname == "<module>":
-            return name
-        return f"{self.qualname}.{name}" if self.is_class else f"{self.qualname}.<locals>.{name}"
-
-    def bind(self, name: str, meaning: str, origin: Origin) -> None:
-        """Let a name stand for something, beside what it stands for already."""
-        home = self.elsewhere.get(name, self)
-        home.bound.setdefault(name, set()).add(Meaning(meaning, origin))
-
-    def bind_alias(self, name: str, value: ast.expr) -> None:
-        """Let a name stand for what a dotted name stands for."""
-        home = self.elsewhere.get(name, self)
-        home.aliases.setdefault(name, []).append((value, self))
 
     def bind_value(self, name: str) -> None:
         """Let a name stand for something that is computed."""
-        self.bind(name, f"{self.elsewhere.get(name, self).prefix}.{name}", "value")
+        self.bind(name, Meaning(f"{self.home(name).prefix}.{name}", "value"))
 
     def resolve(self, name: str) -> frozenset[Meaning]:
         """Return what a name may stand for; one that nothing binds may come from a star import, or be a builtin."""
-        start = self.elsewhere.get(name, self)
-        scope: Scope | None = start
-        stars: list[str] = []
-        while scope is not None:
-            # A class body's names are seen in it, and not in the functions inside it.
-            if (scope is start or not scope.is_class) and (name in scope.bound or name in scope.aliases):
-                return scope.own(name)
-            stars += scope.stars
-            scope = scope.outer
-        return frozenset(
-            {Meaning(name, "free"), *(Meaning(f"{module}.{name}", "import") for module in stars)}
-        )
+        scope = self.find(name)
+        if scope is not None:
+            return scope.own(name)
+        stars = (Meaning(f"{module}.{name}", "import") for module in self.stars_for(name))
+        return frozenset({Meaning(name, "free"), *stars})
 
     def own(self, name: str) -> frozenset[Meaning]:
         """Return what a name that is bound here may stand for."""
-        found = set(self.bound.get(name, ()))
-        if name in self.aliases and name not in self._following:
+        value = Meaning(f"{self.prefix}.{name}", "value")
+        bindings = self.bindings.get(name, ())
+        found = {each for each in bindings if isinstance(each, Meaning)}
+        if name not in self._following:
             self._following.add(name)
-            for value, scope in self.aliases[name]:
-                found |= scope.dotted(value) or {Meaning(f"{self.prefix}.{name}", "value")}
+            for each in bindings:
+                if isinstance(each, Alias):
+                    found |= each.scope.dotted(each.value) or {value}
             self._following.discard(name)
-        return frozenset(found or {Meaning(f"{self.prefix}.{name}", "value")})
+        return frozenset(found or {value})
 
     def dotted(self, expression: ast.expr) -> frozenset[Meaning]:
         """Return what a dotted name may stand for; nothing for another expression."""
@@ -130,10 +108,10 @@ class Names(ast.NodeVisitor):
     """
 
     def __init__(self, tree: ast.Module, module: str, *, is_package: bool) -> None:
-        self.module = Scope(module, None)
-        self.functions: list[tuple[Function, Scope]] = []
-        self.calls: list[tuple[ast.Call, Scope]] = []
-        self.classes: list[tuple[ast.ClassDef, Scope]] = []
+        self.module = NameScope(module, "module")
+        self.functions: list[tuple[Function, NameScope]] = []
+        self.calls: list[tuple[ast.Call, NameScope]] = []
+        self.classes: list[tuple[ast.ClassDef, NameScope]] = []
         self._package = module if is_package else module.rpartition(".")[0]
         self._scope = self.module
         for statement in tree.body:
@@ -144,9 +122,10 @@ class Names(ast.NodeVisitor):
     def visit_FunctionDef(self, node: Function) -> None:
         """Go into a function; its decorators, defaults and annotations belong outside."""
         scope = self._scope
-        scope.bind(node.name, f"{scope.prefix}.{node.name}", "definition")
+        scope.bind(node.name, Meaning(f"{scope.prefix}.{node.name}", "definition"))
         self.functions.append((node, scope))
-        for outside in (*node.decorator_list, *_defaults(node.args), node.returns, *_annotations(node.args)):
+        annotations = (each.annotation for each in parameters(node.args))
+        for outside in (*node.decorator_list, *defaults(node.args), node.returns, *annotations):
             if outside is not None:
                 self.visit(outside)
         self._inside(self._function(scope, node.name), node.args, node.body)
@@ -155,27 +134,26 @@ class Names(ast.NodeVisitor):
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         """Go into a lambda."""
-        for outside in _defaults(node.args):
-            if outside is not None:
-                self.visit(outside)
+        for outside in defaults(node.args):
+            self.visit(outside)
         self._inside(self._function(self._scope, "<lambda>"), node.args, [node.body])
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         """Go into a class."""
         scope = self._scope
-        scope.bind(node.name, f"{scope.prefix}.{node.name}", "definition")
+        scope.bind(node.name, Meaning(f"{scope.prefix}.{node.name}", "definition"))
         self.classes.append((node, scope))
         for outside in (*node.decorator_list, *node.bases, *(each.value for each in node.keywords)):
             self.visit(outside)
         qualname = scope.qualname_of(node.name)
-        inner = Scope(f"{scope.prefix}.{node.name}", scope, qualname=qualname, is_class=True)
+        inner = NameScope(f"{scope.prefix}.{node.name}", "class", scope, qualname)
         self._inside(inner, None, node.body)
 
     def _comprehension(self, node: _Expression) -> None:
         # The first iterable is evaluated outside.
         self.visit(node.generators[0].iter)
         outer = self._scope
-        self._scope = Scope(f"{outer.prefix}.<locals>", outer, qualname=outer.qualname, transparent=True)
+        self._scope = NameScope(f"{outer.prefix}.<locals>", "comprehension", outer, outer.qualname)
         for index, generator in enumerate(node.generators):
             if index:
                 self.visit(generator.iter)
@@ -188,14 +166,14 @@ class Names(ast.NodeVisitor):
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 
-    def _function(self, outer: Scope, name: str) -> Scope:
-        return Scope(f"{outer.prefix}.{name}.<locals>", outer, qualname=outer.qualname_of(name))
+    def _function(self, outer: NameScope, name: str) -> NameScope:
+        return NameScope(f"{outer.prefix}.{name}.<locals>", "function", outer, outer.qualname_of(name))
 
     def _inside(
-        self, scope: Scope, arguments: ast.arguments | None, body: list[ast.stmt] | list[ast.expr]
+        self, scope: NameScope, arguments: ast.arguments | None, body: list[ast.stmt] | list[ast.expr]
     ) -> None:
         outer, self._scope = self._scope, scope
-        for argument in () if arguments is None else _arguments(arguments):
+        for argument in () if arguments is None else parameters(arguments):
             scope.bind_value(argument.arg)
         for part in body:
             self.visit(part)
@@ -205,34 +183,30 @@ class Names(ast.NodeVisitor):
 
     def visit_Import(self, node: ast.Import) -> None:
         """Bind what `import` binds."""
-        for alias in node.names:
-            top = alias.name.partition(".")[0]
-            self._scope.bind(alias.asname or top, alias.name if alias.asname else top, "import")
+        for name, module in imported(node):
+            self._scope.bind(name, Meaning(module, "import"))
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         """Bind what `from … import` binds."""
         origin = self._origin(node)
-        for alias in node.names:
-            if alias.name == "*":
+        for name, member in imported(node):
+            if member == "*":
                 self._scope.stars.append(origin)
             else:
-                name = f"{origin}.{alias.name}" if origin else alias.name
-                self._scope.bind(alias.asname or alias.name, name, "import")
+                self._scope.bind(name, Meaning(f"{origin}.{member}" if origin else member, "import"))
 
     def _origin(self, node: ast.ImportFrom) -> str:
         """Return the absolute module that `from … import` reads."""
         if not node.level:
             return node.module or ""
-        parts = self._package.split(".")
-        parts = parts[: len(parts) - node.level + 1]
-        return ".".join([*parts, *([node.module] if node.module else [])])
+        return ".".join([*base_package(node, self._package), *([node.module] if node.module else [])])
 
     def visit_Assign(self, node: ast.Assign) -> None:
         """Bind names: to what a dotted name on the right stands for, else to a value."""
         self.visit(node.value)
         for target in node.targets:
             if isinstance(target, ast.Name):
-                self._scope.bind_alias(target.id, node.value)
+                self._scope.bind(target.id, Alias(node.value, self._scope))
             else:
                 self.visit(target)
 
@@ -243,17 +217,14 @@ class Names(ast.NodeVisitor):
             return
         self.visit(node.value)
         if isinstance(node.target, ast.Name):
-            self._scope.bind_alias(node.target.id, node.value)
+            self._scope.bind(node.target.id, Alias(node.value, self._scope))
         else:
             self.visit(node.target)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
         """Bind outside of the comprehensions that it stands in."""
         self.visit(node.value)
-        scope = self._scope
-        while scope.transparent and scope.outer is not None:
-            scope = scope.outer
-        scope.bind_value(node.target.id)
+        self._scope.body.bind_value(node.target.id)
 
     def visit_Name(self, node: ast.Name) -> None:
         """Bind the targets of loops, `with`, `del` and unpacking."""
@@ -266,24 +237,17 @@ class Names(ast.NodeVisitor):
             self._scope.bind_value(node.name)
         self.generic_visit(node)
 
-    def _capture(self, node: ast.MatchAs | ast.MatchStar) -> None:
-        if node.name is not None:
-            self._scope.bind_value(node.name)
+    def _capture(self, node: Capture) -> None:
+        name = captured(node)
+        if name is not None:
+            self._scope.bind_value(name)
         self.generic_visit(node)
 
-    visit_MatchAs = visit_MatchStar = _capture
-
-    def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
-        """Bind the rest."""
-        if node.rest is not None:
-            self._scope.bind_value(node.rest)
-        self.generic_visit(node)
+    visit_MatchAs = visit_MatchStar = visit_MatchMapping = _capture
 
     def visit_Global(self, node: ast.Global | ast.Nonlocal) -> None:
         """Let names be those of an outer scope: what is assigned here is what they stand for there."""
-        outer = self.module if isinstance(node, ast.Global) else self._scope.outer
-        if outer is not None and outer is not self._scope:
-            self._scope.elsewhere.update(dict.fromkeys(node.names, outer))
+        self._scope.declare(node)
 
     visit_Nonlocal = visit_Global
 
@@ -293,17 +257,3 @@ class Names(ast.NodeVisitor):
         """Note a call."""
         self.calls.append((node, self._scope))
         self.generic_visit(node)
-
-
-def _arguments(arguments: ast.arguments) -> Iterator[ast.arg]:
-    yield from (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-    yield from (each for each in (arguments.vararg, arguments.kwarg) if each is not None)
-
-
-def _defaults(arguments: ast.arguments) -> Iterator[ast.expr | None]:
-    yield from arguments.defaults
-    yield from arguments.kw_defaults
-
-
-def _annotations(arguments: ast.arguments) -> Iterator[ast.expr | None]:
-    return (each.annotation for each in _arguments(arguments))

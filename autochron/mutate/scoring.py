@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct, json, structs
 
+from autochron.json_differences import differences_between, pair_equal_lengths
 from autochron.mutate.model import Behaviour, Change, Input, Kind, Mutant, MutantVerdict, Result
 from autochron.mutate.protocol import LiveOutcome, Reply
 
@@ -66,26 +67,12 @@ def differences(fix: Sequence[LiveOutcome], mutant: Sequence[LiveOutcome]) -> It
         if outcome is None:
             yield Change(each.address, "", _short_json(each.outcome), "it did not happen")
         elif outcome != each.outcome:
-            for path, one, other in differing(json.decode(each.outcome), json.decode(outcome)):
-                yield Change(each.address, path, _short(one), _short(other))
+            for place in differences_between(
+                json.decode(each.outcome), json.decode(outcome), pair=pair_equal_lengths
+            ):
+                yield Change(each.address, place.indexed, _short(place.first), _short(place.second))
     for address, outcome in theirs.items():
         yield Change(address, "", "it did not happen", _short_json(outcome))
-
-
-_NOTHING = type("Nothing", (), {"__repr__": lambda _self: "nothing there"})()
-
-
-def differing(one: Any, other: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield where two trees of JSON differ, and what is there."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        for key in dict.fromkeys((*one, *other)):
-            step = key if not path else f"{path}.{key}"
-            yield from differing(one.get(key, _NOTHING), other.get(key, _NOTHING), step)
-    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        for at, (left, right) in enumerate(zip(one, other, strict=True)):
-            yield from differing(left, right, f"{path}[{at}]")
-    elif type(one) is not type(other) or one != other:
-        yield path, one, other
 
 
 def _short(value: Any) -> str:

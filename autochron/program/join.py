@@ -16,17 +16,17 @@ from autochron.effects.snapshots import SnapshotFolder
 from autochron.errors import AutochronError, StoreError
 from autochron.instrument.activation import Activation, activate
 from autochron.instrument.swap import Swap, read_swaps, with_swaps
+from autochron.isolation.live_observation import StateScope
 from autochron.model import Command, Header
 from autochron.program.main_module import Program, end_process
 from autochron.program.run import weave_into
 from autochron.redaction.redactor import Redactor
 from autochron.replaying.child_reports import claim
 from autochron.replaying.plan import read_plan
+from autochron.replaying.replay_folder import PLAN, SWAPS, TRACE
 from autochron.rules.loading import load_rules
 from autochron.session.children import UNKNOWN, Handing, read_handing
-from autochron.session.live_observation import StateScope
 from autochron.session.recording import Joined, Recording
-from autochron.session.replay_dir import PLAN, SWAPS, TRACE
 from autochron.session.replayed_processes import JoinedLane
 from autochron.session.replaying import Replaying
 from autochron.store import open_store, process_of

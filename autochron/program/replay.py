@@ -20,6 +20,7 @@ from autochron.errors import UsageError
 from autochron.instrument.activation import Activation, activate
 from autochron.instrument.swap import swaps_for, with_swaps
 from autochron.isolation.environment import set_environment
+from autochron.isolation.live_observation import StateScope
 from autochron.model import Command, ReplaySummary, Rules, Severity
 from autochron.program.main_module import Program, end_process, say_exit
 from autochron.program.run import Options, weave_into
@@ -29,7 +30,6 @@ from autochron.replaying.environment import PLACES, PLAN, REPORT, SCRATCH
 from autochron.replaying.plan import plan_for, read_plan
 from autochron.reproduction.snapshot_places import snapshot_places
 from autochron.rules.loading import load_rules
-from autochron.session.live_observation import StateScope
 from autochron.session.record_context import refuse_unwoven
 from autochron.session.replaying import Replaying
 from autochron.stdio.capture import Capture

@@ -127,7 +127,7 @@ def run_recorded(
     capture.start(recording.printed, errors=rules.stderr)
     capture.listen(recording.taken)
     recording.hear()
-    recording.unseen = capture.unseen
+    recording.effects.unseen = capture.unseen
     if capture.output.kind:
         recording.recorder.stdio.position = capture.output.position
     recording.begin()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from operator import ne
 from pprint import pformat
 from typing import TYPE_CHECKING, Any
 
+from autochron.json_differences import differences_between
 from autochron.pytest_plugin.plays import Recorder
 from autochron.report.tree import draw_trace
 from autochron.session.replay_context import replay
@@ -99,41 +101,18 @@ def _giver(play: Play, value: object) -> str | None:
 
 
 def _values(address: str, given: Any, expected: object, of: str) -> list[str]:
-    differing = list(_differences(given, expected, ""))
+    differing = list(differences_between(given, expected, is_other=ne))
     if not differing:
         return []
-    path, one, other = differing[0]
+    nearest = differing[0]
     more = f", and {len(differing) - 1} more" if len(differing) > 1 else ""
     lines = [
-        f"{address} gave what was not expected, first at {path or 'the whole'}{more}:",
-        f"  gave      {_short(one)}",
-        f"  expected  {_short(other)}",
+        f"{address} gave what was not expected, first at {nearest.indexed or 'the whole'}{more}:",
+        f"  gave      {_short(nearest.first)}",
+        f"  expected  {_short(nearest.second)}",
         f"{of} is what it gave:",
     ]
     return lines + [f"  {line}" for line in pformat(given, width=_WIDTH).splitlines()[:_LINES]]
-
-
-_ABSENT = type("Absent", (), {"__repr__": lambda _self: "nothing there"})()
-
-
-def _differences(one: Any, other: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
-    """Yield where two values differ, with both sides."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        for key in dict.fromkeys((*one, *other)):
-            step = (
-                f"{path}.{key}"
-                if isinstance(key, str) and path
-                else str(key)
-                if isinstance(key, str)
-                else f"{path}[{key!r}]"
-            )
-            yield from _differences(one.get(key, _ABSENT), other.get(key, _ABSENT), step)
-    elif isinstance(one, list) and isinstance(other, list):
-        for at in range(max(len(one), len(other))):
-            pair = [each[at] if at < len(each) else _ABSENT for each in (one, other)]
-            yield from _differences(pair[0], pair[1], f"{path}[{at}]")
-    elif one != other:
-        yield path, one, other
 
 
 def _short(value: object) -> str:

@@ -7,6 +7,7 @@ settings, where the first recording that masks something makes it. Who has a tra
 from __future__ import annotations
 
 from _blake2 import blake2b  # not hashlib, which loads OpenSSL
+from operator import ne
 from typing import Any, Final
 
 from msgspec import Struct
@@ -15,6 +16,7 @@ from msgspec.json import decode, encode
 from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.errors import MaskKeyError
+from autochron.json_differences import Pairs, differences_between, pair_equal_lengths
 from autochron.redaction.secret_patterns import MASK
 
 VARIABLE: Final = "AUTOCHRON_MASK_KEY"
@@ -40,10 +42,12 @@ class MaskKey(Struct, frozen=True):
             raw: JSON text.
             masked: the same, masked.
         """
-        found: dict[str, str] = {}
-        if raw != masked:
-            self._walk(decode(raw), decode(masked), "", found)
-        return found
+        if raw == masked:
+            return {}
+        return {
+            each.dotted: self._digest(each.first)
+            for each in differences_between(decode(raw), decode(masked), pair=_pair, is_other=ne)
+        }
 
     def line_digests(self, raw: bytes, masked: bytes) -> list[str]:
         """Return a digest of each line that is masked, in their order; an empty one where it has a mask in it already.
@@ -60,19 +64,17 @@ class MaskKey(Struct, frozen=True):
             if line != other or mask in line
         ]
 
-    def _walk(self, raw: Any, masked: Any, path: str, found: dict[str, str]) -> None:
-        if raw == masked:
-            return
-        if isinstance(raw, dict) and isinstance(masked, dict) and raw.keys() == masked.keys():
-            for key, value in raw.items():
-                self._walk(value, masked[key], f"{path}.{key}" if path else key, found)
-        elif isinstance(raw, list) and isinstance(masked, list) and len(raw) == len(masked):
-            for at, value in enumerate(raw):
-                self._walk(value, masked[at], f"{path}.{at}" if path else str(at), found)
-        else:
-            text = encode(raw, order="deterministic")
-            is_known = MASK.encode() not in text  # a replay serves the mask, and the program hands it on
-            found[path] = blake2b(text, key=self.secret, digest_size=12).hexdigest() if is_known else ""
+    def _digest(self, value: Any) -> str:
+        text = encode(value, order="deterministic")
+        is_known = MASK.encode() not in text  # a replay serves the mask, and the program hands it on
+        return blake2b(text, key=self.secret, digest_size=12).hexdigest() if is_known else ""
+
+
+def _pair(raw: Any, masked: Any) -> Pairs | None:
+    """Pair the members of two values of one shape; what is equal is not taken apart, for it may be large."""
+    if raw == masked or (isinstance(raw, dict) and isinstance(masked, dict) and raw.keys() != masked.keys()):
+        return None
+    return pair_equal_lengths(raw, masked)
 
 
 def mask_key(*, create: bool) -> MaskKey | None:

@@ -22,7 +22,7 @@ from autochron.model import (
 from autochron.redaction.json_paths import drop_paths, redact_paths
 
 
-class Difference(NamedTuple):
+class InputDifference(NamedTuple):
     """The first field that differs, with what was recorded and what is now.
 
     `what` says what the field is: `input`, `model`, or `sampling parameter temperature`.
@@ -39,7 +39,7 @@ def differs(envelope: Envelope, given: bytes, rule: BoundaryRule) -> bool:
     return given != envelope.input and _first(*_comparable(envelope.input, given, rule)) is not None
 
 
-def input_difference(envelope: Envelope, given: bytes, rule: BoundaryRule) -> Difference | None:
+def input_difference(envelope: Envelope, given: bytes, rule: BoundaryRule) -> InputDifference | None:
     """Return where an input differs; a model or a sampling parameter before anything else."""
     if given == envelope.input:
         return None
@@ -59,12 +59,12 @@ def _comparable(recorded: bytes, given: bytes, rule: BoundaryRule) -> tuple[byte
     return recorded, given
 
 
-def _first(recorded: bytes, given: bytes) -> Difference | None:
+def _first(recorded: bytes, given: bytes) -> InputDifference | None:
     found = first_difference(recorded, given)
-    return None if found is None else Difference(*found)
+    return None if found is None else InputDifference(*found)
 
 
-def _parameter_difference(recorded: bytes, given: bytes, rule: BoundaryRule) -> Difference | None:
+def _parameter_difference(recorded: bytes, given: bytes, rule: BoundaryRule) -> InputDifference | None:
     meta = rule.meta
     if not (meta.model or meta.sampling):
         return None
@@ -76,7 +76,7 @@ def _parameter_difference(recorded: bytes, given: bytes, rule: BoundaryRule) -> 
         one, other = _at(before, where), _at(now, where)
         if one != other:
             name = what or f"sampling parameter {where[-1]}"
-            return Difference(".".join(where), _show(one), _show(other), name)
+            return InputDifference(".".join(where), _show(one), _show(other), name)
     return None
 
 

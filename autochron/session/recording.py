@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import atexit
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, structs
@@ -19,32 +18,22 @@ from autochron._runtime.std_streams import listen_to_prints_anywhere
 from autochron._runtime.unpatched import os
 from autochron.crossing.kernel import Crossing, Kernel
 from autochron.crossing.lanes import MAIN, Remote, Root
-from autochron.effects.events import LISTS, SIGNAL_EVENTS, STATE_EVENTS, TEMPORARY_EVENTS
-from autochron.effects.undisturbed import is_busy, undisturbed
+from autochron.effects.undisturbed import undisturbed
 from autochron.errors import AutochronError, MaskKeyError
 from autochron.instrument.activation import Activation
-from autochron.instrument.decorators import marked
-from autochron.isolation import network
 from autochron.model import (
-    ADDRESS,
-    NOT_COMPARED,
-    Child,
-    ChildEnd,
-    Connection,
-    Envelope,
     Footer,
     Header,
-    OutsideEffect,
     RunSummary,
     Unwoven,
 )
-from autochron.project import function_of_project
 from autochron.recording.envelope_prep import Tally
 from autochron.recording.recorder import Recorder
+from autochron.recording.stored_trace import StoredTrace
 from autochron.redaction.redactor import Redactor
-from autochron.session import header as facts
-from autochron.session.children import Children, Handing, Numbers, strangers
-from autochron.session.footer import Ending, stranger
+from autochron.session.children import Children, Handing, Numbers
+from autochron.session.preparation import Preparation
+from autochron.session.recorded_effects import RecordedEffects
 from autochron.session.session import Session
 from autochron.stdio.transcript import NOTHING_SAID, Said
 from autochron.store.processes import TAKEN
@@ -53,12 +42,8 @@ from autochron.weaving import gate
 
 if TYPE_CHECKING:
     from autochron.crossing.kernels import Kernels
-    from autochron.effects.keeper import StateKeeper
-    from autochron.effects.outside import OutsideEffects
     from autochron.ports import Sink, Store
-    from autochron.recording import drafts
     from autochron.recording.calls import CallDraft
-    from autochron.recording.drafts import Begun, Item
     from autochron.redaction.mask_key import MaskKey
     from autochron.session import service_traces as requests
     from autochron.store import keeping, memory
@@ -67,13 +52,11 @@ if TYPE_CHECKING:
 else:
     late_modules(
         globals(),
-        "autochron.recording.drafts",
         "autochron.store.keeping",
         "autochron.store.memory",
         requests="autochron.session.service_traces",
     )
 
-_NOTHING: frozenset[object] = frozenset()
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
@@ -102,12 +85,13 @@ class Recording(Session):
     """A session that records into a store, or a child process's part in one.
 
     Attributes:
-        unseen: from the paths of standard streams that are not known at their descriptors to what they are.
+        requests: the traces that calls have of their own.
+        report: told what is wrong on our side; of the trace of a call by the process's own recording.
+        is_guarded: whether somebody sees to it that what waits is written before the process ends.
+        before_exec: what is done before the process is replaced, in the place of `flush`.
+        effects: what the program does outside every boundary.
+        call, outer, is_part, is_joined: see `preparation.Recorded`.
     """
-
-    unseen: Mapping[Any, str] = MappingProxyType({})
-    _looked_up: frozenset[tuple[str, str]] = frozenset()
-    """Lines that have looked up a name, with the port."""
 
     def __init__(
         self,
@@ -121,73 +105,60 @@ class Recording(Session):
         is_part: bool = False,
     ) -> None:
         super().__init__(activation, redactor)
-        self._is_part = is_part
-        self._outer: Recording | None = None
-        """The recording that a call's trace is part of."""
+        self.is_part, self.is_joined = is_part, joined is not None
+        self.outer: Recording | None = None
+        self.call: CallDraft | None = None
         self.report = self.problem
-        """Told what is wrong on our side; of the trace of a call by the process's own recording."""
-        self._durability: Literal["group", "sync"] = durability
-        self.requests = (
-            requests.Requests(self.activation, self.problem, self._open_part)
-            if activation.rules.traces and not is_part
-            else None
-        )
-        """The traces that calls have of their own."""
         self.header = header
         self.is_guarded = False
-        """Whether somebody sees to it that what waits is written before the process ends."""
         self.before_exec: Callable[[], None] | None = None
-        """What is done before the process is replaced, in the place of `flush`."""
+        self._durability: Literal["group", "sync"] = durability
         self._store = store
-        self._footer: Footer | None = None
         self._joined = joined
         self._lane = MAIN if joined is None else joined.lane
-        self._had = _NOTHING
-        """What this process had to say before it was forked: its parent says that."""
-        self._began = unpatched.perf_counter_ns() if joined is None else joined.handing.began
+        began = unpatched.perf_counter_ns() if joined is None else joined.handing.began
         self._sink: Sink = store.begin(header) if joined is None else joined.sink
         if header.children and store.url is not None:
-            handing = _handing(
-                activation, store.url, header, self._began, self._lane, sync=durability == "sync"
-            )
+            is_sync = durability == "sync"
+            handing = _handing(activation, store.url, header, began, self._lane, sync=is_sync)
             self.children = Children(self, handing, _seq_of, self._forked)
+        self.effects = RecordedEffects(activation, store.url, began, self.problem, is_part=is_part)
+        self.effects.children = self.children
+        self.watched = self.effects.watched
+        self._preparation = Preparation(self, self._sink, began, self._reserve)
         self.writer: Writer | Keeper
         if store.url is None and isinstance(self._sink, memory.MemorySink):
-            self.writer = keeping.Keeper(self._sink, self._prepare, self.problem)
+            self.writer = keeping.Keeper(self._sink, self._preparation.prepare, self.problem)
         else:
             self.writer = Writer(
                 self._sink,
-                self._prepare,
+                self._preparation.prepare,
                 durability=durability,
                 report=self.problem,
                 load=self.redactor.load,
             )
-        self.recorder = Recorder(self.writer.submit, self.problem)
+        self.recorder = self.effects.recorder = Recorder(self.writer.submit, self.problem)
         if isinstance(self.writer, Writer):
             self.recorder.weigh = self.writer.weigh
-        rules = activation.rules
-        self._keeps_state = store.url is not None and (rules.snapshot or bool(rules.snapshots))
-        self._keeper: StateKeeper | None = None
-        """Who keeps what files hold that the program is about to write; None as long as it opens none."""
-        if self._keeps_state:
-            self.watched = STATE_EVENTS
-        self._outside: OutsideEffects | None = None
-        """What the program changes outside every boundary; None as long as it changes nothing."""
-        self._knows_effects = store.url is not None and not is_part
-        if self._knows_effects:
-            self.watched = STATE_EVENTS | TEMPORARY_EVENTS | SIGNAL_EVENTS
-        self._noted: dict[Unwoven, None] = {}
-        self._words: tuple[int, ...] = ()
-        """How much a child process had to say so far."""
-        self.call: CallDraft | None = None
-        """The call that the trace is of, where it is one's."""
+        self.requests = self._make_requests() if activation.rules.traces and not is_part else None
 
     @cached_property
-    def tally(self) -> Tally:
-        """What the crossings came to; made by who prepares the first one, which in memory may be never."""
-        return Tally(self.activation.project, self.redactor, self._began, self._mask_key)
+    def stored(self) -> StoredTrace:
+        """The trace as it is in the store."""
+        return StoredTrace(self._store, self.header)
 
-    def _mask_key(self) -> MaskKey | None:
+    @property
+    def tally(self) -> Tally:
+        """What the crossings came to."""
+        return self._preparation.tally
+
+    def _make_requests(self) -> requests.Requests:
+        made = requests.Requests(self.activation, self.problem, self._open_part)
+        self.effects.of_call = made.effects_of_call
+        return made
+
+    def mask_key(self) -> MaskKey | None:
+        """Return the user's key for masks; None, with a problem noted, where there is none."""
         from autochron.redaction.mask_key import mask_key  # lazy: few inputs are masked
 
         try:
@@ -246,7 +217,7 @@ class Recording(Session):
             self.activation, self._store, header, self.redactor, durability=self._durability, is_part=True
         )
         part.report = self.problem
-        part._outer = self
+        part.outer = self
         return part
 
     def note_call(self, point: Point, arguments: tuple[Any, ...]) -> None:
@@ -283,19 +254,14 @@ class Recording(Session):
             self.leave_parent()
             return
         self.recorder.forget()
-        self._had = frozenset((*self._ledger(), *self.activation.planner.matched))
+        self._preparation.begin_again()
         self.problems.clear()
-        self.connections.clear()
-        self._noted.clear()
-        self.__dict__.pop("tally", None)
-        self._footer = None
-        self._keeper = None
-        self._outside = None
-        self._lane, self._words = root.lane, ()
-        self.recorder = Recorder(self.writer.submit, self.problem)
+        self.effects.forget()
+        self._lane = root.lane
+        self.recorder = self.effects.recorder = Recorder(self.writer.submit, self.problem)
         if self.requests is not None:
             only_failed = self.requests.only_failed
-            self.requests = requests.Requests(self.activation, self.problem, self._open_part)
+            self.requests = self._make_requests()
             self.requests.only_failed = only_failed
         if self.children is not None:
             self.children.started.clear()
@@ -336,7 +302,7 @@ class Recording(Session):
     def step_aside(self) -> None:
         """Stop in a child process that begins a session of its own."""
         reason = "a session of its own began there, and from then on it is not recorded here"
-        self._noted[Unwoven(f"the process of lane {self._lane}", reason, "child-process")] = None
+        self.effects.noted[Unwoven(f"the process of lane {self._lane}", reason, "child-process")] = None
         self.flush(None)
         self.leave_parent()
 
@@ -344,7 +310,7 @@ class Recording(Session):
         """Switch recording off, write the last word and give it."""
         self.end(status, error, said)
         if self.footer is None:  # it could not be made, and the writer has told why
-            self._footer = Footer(status=status, error=error, lost=self.lost)
+            self._preparation.footer = Footer(status=status, error=error, lost=self.lost)
         footer = self.footer
         assert footer is not None  # noqa: S101 - see above
         return footer
@@ -362,15 +328,15 @@ class Recording(Session):
     def _close(self, status: int | None, error: str | None, said: Said) -> None:
         for address in self.recorder.close():
             reason = "it had not ended when the run did, so it is not in the trace"
-            self._noted[Unwoven(address, reason, "open")] = None
-        self.writer.end(self._end_with(status, error, said))
+            self.effects.noted[Unwoven(address, reason, "open")] = None
+        self.writer.end(self._preparation.ending(status, error, said))
 
     @property
     def footer(self) -> Footer | None:
         """The last word, once the recording has ended."""
-        if self._footer is None:
+        if self._preparation.footer is None:
             self.writer.flush()
-        return self._footer
+        return self._preparation.footer
 
     def flush(self, status: int | None, said: Said = NOTHING_SAID) -> None:
         """Write all that waits, and the last word in case it is the last."""
@@ -378,125 +344,12 @@ class Recording(Session):
             self.requests.flush()
         self.recorder.hand_over()
         self.writer.flush()
-        self.writer.submit(self._end_with(status, None, said))
+        self.writer.submit(self._preparation.ending(status, None, said))
         self.writer.flush()
 
     def audit_listener(self) -> Callable[[str, tuple[Any, ...]], None]:
         """Return what notes connections, child processes and changes outside every crossing."""
-        return self.on_network
-
-    def on_network(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Note a connection outside every crossing, and a child process."""
-        if event in self.watched:
-            if self._knows_effects and event not in LISTS:
-                self._note_effect(event, arguments)
-            if event in STATE_EVENTS and self._keeps_state:
-                self._keep_state(event, arguments)
-            return
-        child = None if is_busy() else network.child_of(event, arguments)
-        if child is not None and self.children is not None:
-            try:
-                self.children.start(event, arguments, child, told_of=not self.is_inside())
-            except Exception as error:  # the program starts what it starts, whatever is wrong with us
-                self.problem(f"{child} is not recorded: {type(error).__name__}: {error}")
-        elif self.is_inside():
-            return
-        elif child is not None:
-            self._noted[Unwoven(child, stranger(self.place()), "child-process")] = None
-        elif network.is_network(event):
-            address = network.address_of(event, arguments)
-            if address is not None:
-                self._note_connection(event, address)
-
-    def _note_connection(self, event: str, address: str) -> None:
-        """Note a connection or a look-up outside every crossing; what a look-up of the same line has named is noted once."""
-        place, port = self.place(), address.rpartition(":")[2]
-        if event == "socket.getaddrinfo":
-            self._looked_up |= {(place, port)}
-        elif (place, port) in self._looked_up and address[:1].isdigit():
-            return
-        self.connections[Connection(address, place)] = None
-
-    def _note_effect(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Note what is about to be changed outside every boundary."""
-        if is_busy():
-            return
-        if event == "open":
-            path, _, flags = (*arguments, None, 0)[:3]
-            if self.unseen and path in self.unseen:
-                self._note_unseen(self.unseen[path])
-                return
-            if not (flags or 0) & _WRITES or "__pycache__" in str(path):
-                return
-        try:
-            with undisturbed():
-                inside = self.is_inside()
-                if self._outside is None and not inside:
-                    self._outside = self._make_outside()
-                if self._outside is not None:
-                    self._outside.heard(event, arguments, inside=inside)
-        except Exception as error:  # the program changes what it changes, whatever is wrong with us
-            self.problem(
-                f"an effect outside every boundary is not noted: {type(error).__name__}: {error} (no-effect)"
-            )
-
-    def _note_unseen(self, stream: str) -> None:
-        reason = f"opened anew at {self.place()}: what passes there is not recorded"
-        self._noted[Unwoven(stream, reason, "unseen-stream")] = None
-
-    def _make_outside(self) -> OutsideEffects:
-        from autochron.effects.outside import (
-            OutsideEffects,
-        )  # lazy: most programs change nothing outside a boundary
-
-        project, url = self.activation.project, self._store.url or ""
-        made = OutsideEffects(
-            project.name, lambda: function_of_project(project), own=[url.removeprefix("sqlite:///")]
-        )
-        self.recorder.outside = made
-        return made
-
-    def _keep_state(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Keep what a file holds that the program is about to write, and note what it reads inside a boundary."""
-        if is_busy():
-            return
-        if self._keeper is None and not self.activation.rules.snapshots and not self.is_inside():
-            # Outside every boundary only what may be written inside one later matters: a database, a file left open.
-            if event == "open":
-                path, _, flags = (*arguments, None, 0)[:3]
-                if not (flags or 0) & _WRITES or "__pycache__" in str(path):
-                    return
-            elif event in LISTS:
-                return
-        part = None if self.requests is None else self.requests.under_way()
-        try:
-            with undisturbed():
-                keeper = (self if part is None else part).keeper()
-            keeper.heard(event, arguments)
-        except Exception as error:  # the program opens what it opens, whatever is wrong with us
-            self.problem(
-                f"what it was about to change is not kept: {type(error).__name__}: {error} (no-snapshot)"
-            )
-
-    def keeper(self) -> StateKeeper:
-        """Return who keeps the state of this trace."""
-        if self._keeper is None:
-            from autochron.effects.keeper import StateKeeper  # lazy: most programs open no file to write
-            from autochron.effects.snapshots import folder_of_store
-
-            rules, url = self.activation.rules, self._store.url
-            folder = folder_of_store(url)
-            assert url is not None and folder is not None  # noqa: S101, PT018 - else nothing is kept
-            self._keeper = StateKeeper(
-                folder,
-                rules.root or os.getcwd(),
-                rules=rules.snapshots,
-                automatic=rules.snapshot,
-                own=[url.removeprefix("sqlite:///")],
-                is_inside=self.is_inside,
-                began=self._began,
-            )
-        return self._keeper
+        return self.effects.hear
 
     def on_exec(self) -> None:
         """Write all that waits."""
@@ -515,11 +368,11 @@ class Recording(Session):
         footer = self.footer
         assert footer is not None  # noqa: S101 - finished
         tally = self.tally
-        parted = self._ended_children()
+        parted = self.stored.ended_children() if self.has_started else []
         kept = tally.counts
         ended = sum(kept.values()) - self._open()
-        if self.lost or self._has_started() or self._stored() != ended or self._open():
-            kept, footer = self._kept(footer)
+        if self.lost or self.has_started or self.stored.count() != ended or self._open():
+            kept, footer = self.stored.counts(footer)
         return RunSummary(
             trace=self.header.id,
             store=store,
@@ -542,14 +395,11 @@ class Recording(Session):
 
     def _count_requests(self) -> int:
         """Count the traces of calls, those of child processes too."""
-        if self.requests is None or not self._has_started():
+        if self.requests is None or not self.has_started:
             return 0 if self.requests is None else self.requests.count
         names = {str(rule.target) for rule in self.activation.rules.traces}
-        try:
-            headers = [summary.header for summary in self._store.summaries()]
-        except Exception:  # whatever keeps it from being read, the report is not to fail
-            return self.requests.count
-        return sum(header.name in names and header.created >= self.header.created for header in headers)
+        count = self.stored.count_traces(names)
+        return self.requests.count if count is None else count
 
     def drop(self) -> bool:
         """Drop the trace; tell whether that is done."""
@@ -560,221 +410,17 @@ class Recording(Session):
             return False
         return True
 
-    def _has_started(self) -> bool:
+    @property
+    def has_started(self) -> bool:
+        """Whether the program has started any process."""
         return self.children is not None and self.children.has_started
 
     def _open(self) -> int:
         """Count the crossings that had not ended when the run did, and after which others of their names had ended."""
-        addresses = (each.what.rstrip("]").rpartition("[") for each in self._noted if each.slug == "open")
+        addresses = (
+            each.what.rstrip("]").rpartition("[") for each in self.effects.noted if each.slug == "open"
+        )
         return sum(int(nth) < self.tally.counts.get(name, 0) for name, _, nth in addresses)
-
-    def _stored(self) -> int:
-        """Read back how many crossings are in the store; -1 where that can't be read."""
-        try:
-            return self._store.count(self.header.id)
-        except Exception:  # told by whoever reads more of it
-            return -1
-
-    def _kept(self, footer: Footer) -> tuple[dict[str, int], Footer]:
-        """Count what is in the store by name, where some is lost or of others; give the last word of all, too."""
-        try:
-            counts = self._store.counts(self.header.id)
-            return counts, self._store.outline(self.header.id)[1] or footer
-        except Exception:  # whatever keeps it from being read, the report is not to fail
-            return {}, footer
-
-    def _ended_children(self) -> list[ChildEnd]:
-        return [child.end for child in self._come() if child.end is not None]
-
-    def _come(self) -> list[Child]:
-        """Return the child processes that came; none where none was started, or the store can't be read."""
-        if not self._has_started():
-            return []
-        try:
-            return self._store.children(self.header.id)
-        except Exception:  # the writer tells of the store
-            return []
-
-    def _end_with(self, status: int | None, error: str | None, said: Said) -> Ending:
-        """Note what is known now; the footer is made when all crossings are prepared."""
-        rules = self.activation.rules
-        had = self._had
-        is_whole = not (self.is_child or self._is_part)
-        return Ending(
-            status,
-            error,
-            said,
-            tuple(entry for entry in self._ledger() if entry not in had) if had else self._ledger(),
-            self.activation.planner.unmatched() if is_whole else [],
-            () if self.children is None else tuple(self.children.started),
-            facts.versions(rules),
-            facts.environment(rules, self.redactor),
-            facts.credentials(rules),
-            None if self.watching is None else self.watching.findings(),
-            () if self._keeper is None else self._keeper.snapshots(),
-            () if self._keeper is None else self._keeper.reads(),
-            self._effects(),
-            self._knows_effects,
-        )
-
-    def _effects(self) -> tuple[OutsideEffect, ...]:
-        """Return what was changed outside every boundary, each with the rule that nearly fits."""
-        if self._outside is None:
-            return ()
-        from autochron.diagnostics.near_rules import (
-            near_rule,
-        )  # lazy: most programs change nothing outside a boundary
-
-        rules = self.activation.rules
-        try:
-            found = self._outside.effects()
-        except Exception as error:  # a function of `os` that the program has put in the place of Python's
-            self.problem(
-                f"what changed outside of boundaries is not known: {type(error).__name__}: {error} (unlooked)"
-            )
-            return ()
-        return tuple(structs.replace(each, near=near_rule(rules, each.function)) for each in found)
-
-    def _make_footer(self, ending: Ending) -> Footer:
-        unwoven, declined = self._unanswered(ending)
-        for name, address in self.tally.addresses.items():
-            reason = (
-                f"its input has an address in memory ({address}), another in every run; give the object a repr of its own, or"
-                " name the place under `volatile`"
-            )
-            ending = structs.replace(ending, ledger=(*ending.ledger, Unwoven(name, reason, ADDRESS)))
-        for name, (path, site) in self.tally.beyond.items():
-            reason = f"{path or 'its input'} is too large to be compared, at {site}; name what of it matters with `capture`"
-            ending = structs.replace(ending, ledger=(*ending.ledger, Unwoven(name, reason, NOT_COMPARED)))
-        footer = ending.footer(
-            self.redactor, self._come(), unwoven, declined, self.connections, self.lost, self._mask_key
-        )
-        footer = self.redactor.mask_texts(footer)
-        if self.call is not None:
-            try:
-                call = self.call.envelope(self.redactor, self.tally.site, self._began)
-                footer = structs.replace(footer, call=call)
-            except Exception as error:  # the crossings are kept, whatever is wrong with the call
-                self.forget_call(error)
-        return footer
-
-    def _unanswered(self, ending: Ending) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the tools with a call that no crossing answers: those that may have run unwoven, and the declined ones."""
-        missing = self.tally.unanswered()
-        if not missing:
-            return (), ()
-        declined: frozenset[str] = frozenset()
-        if self._has_seen_all(ending):
-            from autochron.diagnostics.declined_calls import (
-                declined_tools,  # lazy: most runs answer every call
-            )
-
-            open_names = {each.what.partition("[")[0] for each in tuple(self._noted) if each.slug == "open"}
-            asked = [each for each in missing if each.name not in open_names]
-            declined = declined_tools(asked, self.activation, self.tally.answering())
-        return (
-            tuple(each.label for each in missing if each.name not in declined),
-            tuple(each.label for each in missing if each.name in declined),
-        )
-
-    def _has_seen_all(self, ending: Ending) -> bool:
-        """Return whether whatever was called would have crossed here: no crossing was lost, and no process ran unseen."""
-        whole = self if self._outer is None else self._outer
-        if self.is_child or self.lost or any(each.slug == "child-process" for each in tuple(whole._noted)):  # noqa: SLF001
-            return False
-        if whole is not self:
-            return not whole._has_started()  # noqa: SLF001 - a recording, too
-        return not strangers(ending.started, {child.lane for child in self._come()})
-
-    def _ledger(self) -> tuple[Unwoven, ...]:
-        """Return what was not woven."""
-        untested = facts.untested(self.activation.rules)
-        return (*untested, *self.activation.ledger.unwoven, *marked.unwoven, *self._noted, *self._unkept())
-
-    def _unkept(self) -> list[Unwoven]:
-        """Return the [[snapshot]] tables that are for nothing."""
-        rules = self.activation.rules.snapshots
-        if not rules or not self._keeps_state or self.is_child or self._is_part:
-            return []
-        reason = "there is nothing of that name, and nothing opened it; write the path from the rules' folder"
-        return [
-            Unwoven(f"[[snapshot]] {each.path}", f"{each.place}: {reason}", "snapshot-without-match")
-            for each in self.keeper().unmatched()
-        ]
-
-    def _prepare(self, submitted: Crossing | Begun | Item | Ending) -> Any:
-        """Make of what was submitted what the sink keeps; on the writer's thread."""
-        if isinstance(submitted, Crossing):
-            rest = self.tally.rest(submitted.seq) if submitted.seq in self.tally.streams() else []
-            envelope = self.tally.envelope(submitted)
-            self.recorder.written(submitted)
-            prepared = self._with_words(envelope) if self.is_child else envelope
-            return _after_items({submitted.seq: rest}, prepared) if rest else prepared
-        if not isinstance(submitted, Ending):
-            if isinstance(submitted, drafts.Begun):
-                return self.tally.envelope(submitted.crossing, begun=True)
-            seq, items = submitted.seq, self.tally.item(submitted)
-            return (lambda sink: sink.extend(seq, items)) if items else None
-        rests = self.tally.rests()
-        footer = self._footer = self._make_footer(submitted)
-        last = self._parting(footer) if self.is_child else lambda sink: sink.end(footer)
-        return _after_items(rests, last) if rests else last
-
-    def _with_words(self, envelope: Envelope) -> Any:
-        """Return the envelope of a child process, with what it has to say if that is more: it may be killed at any moment."""
-        activation, tally = self.activation, self.tally
-        kept = (
-            activation.planner.matched,
-            activation.ledger.unwoven,
-            self._noted,
-            self.connections,
-            self.problems,
-            tally.opaque,
-            tally.by_type,
-            tally.masked,
-            self._keeper or (),
-        )
-        words = (self.lost, *(len(each) for each in kept))
-        if words == self._words:
-            return envelope
-        self._words = words
-        parting = self._parting(self._make_footer(self._end_with(None, None, NOTHING_SAID)))
-
-        def put(sink: Sink) -> None:
-            sink.put(envelope)
-            if parting is not None:
-                parting(sink)
-
-        return put
-
-    def _parting(self, footer: Footer) -> Callable[[Sink], None] | None:
-        """Return what a child process has to say at its end; a fork that did nothing says nothing."""
-        tally = self.tally
-        end = ChildEnd(
-            footer=structs.replace(
-                footer, stdout=b"null", stdin=b"null", unprinted=(), secrets=None, stderr=None
-            ),
-            opaque=tuple(tally.opaque),
-            by_type=tuple(tally.by_type),
-            masked=tuple(tally.masked),
-            problems=tuple(self.problems),
-            matched=tuple(rule for rule in self.activation.planner.matched if rule not in self._had),
-        )
-        told = (
-            footer.ledger,
-            footer.connections,
-            footer.unwoven_tools,
-            footer.lost,
-            footer.snapshots,
-            footer.reads,
-            end.problems,
-            end.matched,
-        )
-        if not any(told) and not tally.counts and self._joined is None:
-            return None
-        if self._sink.is_unknown:  # type: ignore[attr-defined]  # of a store that others join, too
-            self._reserve()
-        return lambda sink: sink.end(end)
 
 
 def _handing(
@@ -803,17 +449,3 @@ def _seq_of(crossing: Crossing | Remote | None) -> int | None:
 
 def _all(own: Iterable[str], others: list[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*own, *(each for several in others for each in several)]))
-
-
-def _after_items(items: dict[int, list[bytes]], prepared: Any) -> Callable[[Sink], None]:
-    """Return what adds items to streams before it does what was prepared."""
-
-    def put(sink: Sink) -> None:
-        for seq, bodies in items.items():
-            sink.extend(seq, bodies)
-        if isinstance(prepared, Envelope):
-            sink.put(prepared)
-        elif prepared is not None:
-            prepared(sink)
-
-    return put

@@ -14,13 +14,13 @@ from autochron.errors import DivergenceError, UsageError
 from autochron.instrument.activation import activate
 from autochron.instrument.swap import swaps_for, with_swaps
 from autochron.isolation.environment import set_environment
+from autochron.isolation.live_observation import StateScope
 from autochron.model import Divergence, Finding, Rules, Trace
 from autochron.ports import Record, Store
 from autochron.redaction.redactor import Redactor
 from autochron.replaying.plan import plan_for
 from autochron.reproduction.snapshot_places import snapshot_places
 from autochron.session.incident_judge import IncidentJudge, ReplayedBlock
-from autochron.session.live_observation import StateScope
 from autochron.session.record_context import refuse_second, refuse_unwoven, rules_for, store_for
 from autochron.session.replayed_view import Called, Crossings, ReplayedCrossing, crossing_at, gathered
 from autochron.session.replaying import SHORT, Replaying

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.crossing import processes
 from autochron.crossing.kernel import is_inside
@@ -14,6 +15,7 @@ from autochron.isolation import network
 from autochron.isolation.refusals import is_live
 from autochron.replaying.child_reports import Report, Told, read_lanes
 from autochron.replaying.lookup import parent_of
+from autochron.replaying.replay_folder import ReplayFolder
 from autochron.session.children import (
     UNKNOWN,
     Children,
@@ -24,7 +26,6 @@ from autochron.session.children import (
     strangers,
     takes_part,
 )
-from autochron.session.replay_dir import ReplayFolder
 from autochron.session.session import place_in
 
 if TYPE_CHECKING:
@@ -92,15 +93,29 @@ class ReplayedProcesses:
     def lay_out(self, owner: Owner, snapshots: list[str], forked: Callable[[Root | None], None]) -> None:
         """Have the processes served that the program starts; `snapshots` are folders with the contents of files."""
         self._snapshots = snapshots
-        self._folder = ReplayFolder(self._record, self._plan, self._swaps)
+        self._folder = self._make_folder()
         self.children = Children(owner, self._handing(self._folder), parent_of, forked)
         self.children.before_first = self._folder.fill
 
+    def _make_folder(self) -> ReplayFolder:
+        swaps = [(each.old, each.new if isinstance(each.new, str) else None) for each in self._swaps]
+        return ReplayFolder(self._record, self._plan, swaps)
+
     def _handing(self, folder: ReplayFolder) -> Handing:
         """Return what the processes are told that the replayed program starts."""
-        state = self._refusals.state
-        scratch = None if state is None else state.scratch.folder
-        return folder.handing(self._activation, self._record, scratch, self._snapshots)
+        state, rules, header = self._refusals.state, self._activation.rules, self._record.header
+        return Handing(
+            mode="replay",
+            process=unpatched.getpid(),
+            place=folder.path,
+            trace=header.id,
+            rules=rules.file,
+            root=rules.root,
+            digest=header.rules,
+            program=self._activation.program,
+            scratch=None if state is None else state.scratch.folder,
+            snapshots=tuple(self._snapshots),
+        )
 
     @property
     def have_started(self) -> bool:
@@ -226,7 +241,7 @@ class ReplayedProcesses:
         """Hear of no process until a fork goes on: forks are no part of the program here, and get a folder anew."""
         if self._folder is not None and self.children is not None:
             self._folder.remove()
-            self._folder = ReplayFolder(self._record, self._plan, self._swaps)
+            self._folder = self._make_folder()
             self.children.handing = self._handing(self._folder)
             self.children.before_first = self._folder.fill
             self.children.begin()

@@ -12,13 +12,13 @@ from autochron.instrument.swap import Swap, Swapping
 from autochron.isolation import denials
 from autochron.isolation.background import senders
 from autochron.isolation.effect_rules import AllowedEffects
+from autochron.isolation.live_observation import IN_PROCESS, LiveObservation, StateScope
 from autochron.isolation.refusals import Refusals, innermost, is_live
 from autochron.isolation.replayed_effects import ReplayedEffects
 from autochron.model import Divergence, Evidence, Finding, Replayed, ReplaySummary
 from autochron.replaying.director import Director
 from autochron.replaying.plan import FULL, Plan
 from autochron.session.header import other_versions
-from autochron.session.live_observation import IN_PROCESS, LiveObservation, StateScope
 from autochron.session.replay_guard import EFFECTS, EVERYWHERE, ReplayGuard
 from autochron.session.replayed_processes import JoinedLane, ReplayedProcesses
 from autochron.session.session import Session
@@ -89,7 +89,7 @@ class Replaying(Session):
         refusals.telemetry = lambda: senders(activation.rules.packs)
         refusals.allowed = self.allowed
         refusals.refuses_all = plan.is_full and scope.everywhere
-        self._live = LiveObservation(activation, self.director, refusals, scope)
+        self._live = LiveObservation(activation.project, self.director, refusals, scope)
         self.processes = ReplayedProcesses(
             self.director, record, plan, activation, refusals, swaps, self.problem
         )
@@ -115,12 +115,12 @@ class Replaying(Session):
     def _set_up_state(self) -> None:
         """Make the scratch copy, and where all is served, compare what the program changes there."""
         activation, record = self.activation, self.record
+        root = activation.rules.root or os.getcwd()
         state = self._live.make_state(
-            record, is_joined=self._joined is not None, denies_files="files" in self.plan.deny
+            record, root, is_joined=self._joined is not None, denies_files="files" in self.plan.deny
         )
         self.watched |= EFFECTS
         if self.plan.is_full:
-            root = activation.rules.root or os.getcwd()
             outside = ReplayedEffects(state, activation.project, record.footer, root, self.allowed)
             state.scratch.on_gone = outside.gone
             self._guard.outside = outside

@@ -15,10 +15,10 @@ from autochron.model import Command
 from autochron.session import header
 
 if TYPE_CHECKING:
-    from autochron.effects.keeper import StateKeeper
     from autochron.instrument.activation import Activation
     from autochron.model import Header
     from autochron.recording.calls import CallDraft
+    from autochron.session.recorded_effects import RecordedEffects
     from autochron.weaving.gate import Point
 
 
@@ -26,6 +26,7 @@ class CallTrace(Protocol):
     """The recording of one call."""
 
     call: CallDraft | None
+    effects: RecordedEffects
 
     def make_kernel(self) -> Kernel:
         """Make the kernel of a trace that is one call's."""
@@ -35,9 +36,6 @@ class CallTrace(Protocol):
 
     def forget_call(self, error: Exception) -> None:
         """Go on without the call that the trace is of, and say why: noting it failed on our side."""
-
-    def keeper(self) -> StateKeeper:
-        """Return who keeps the state of this trace."""
 
     def flush(self, status: int | None) -> None:
         """Write what waits."""
@@ -100,11 +98,12 @@ class Requests:
         trace.note_call(point, arguments)
         return Part(kernel, _Call(self, kernel, trace))
 
-    def under_way(self) -> CallTrace | None:
-        """Return the trace of the call that runs now; None outside of them."""
+    def effects_of_call(self) -> RecordedEffects | None:
+        """Return what notes the effects of the call that runs now; None outside of calls."""
         current = CURRENT.get(None)
         kernel = None if current is None else current.root.kernel
-        return None if kernel is None else self._under_way.get(kernel)
+        trace = None if kernel is None else self._under_way.get(kernel)
+        return None if trace is None else trace.effects
 
     def flush(self) -> None:
         """Write what waits, also of calls that are under way."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple, TypeAlias
 
-from autochron.detect.scan.scopes import Function, Scope, Spot
+from autochron.detect.scan.flow import FlowScope, Function, Spot
 
 
 class Known(NamedTuple):
@@ -26,20 +26,20 @@ class Routine(NamedTuple):
     """A function or lambda of this module."""
 
     node: Function
-    scope: Scope
+    scope: FlowScope
     """The one that it opens."""
 
 
 class Type(NamedTuple):
     """A class of this module."""
 
-    scope: Scope
+    scope: FlowScope
 
 
 class Instance(NamedTuple):
     """An instance of a class of this module."""
 
-    scope: Scope
+    scope: FlowScope
 
 
 class Set(NamedTuple):

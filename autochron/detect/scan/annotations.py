@@ -18,7 +18,7 @@ from autochron.detect.scan.abstract_values import (
     Unknown,
     Value,
 )
-from autochron.detect.scan.scopes import Spot
+from autochron.detect.scan.flow import Spot
 
 Values: TypeAlias = tuple[Value, ...]
 Reader: TypeAlias = Callable[[ast.expr, Spot], Values]

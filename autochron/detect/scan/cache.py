@@ -11,7 +11,7 @@ from msgspec import Struct
 from autochron._runtime import unpatched
 from autochron._runtime.own_folder import make_folder
 from autochron._runtime.unpatched import os
-from autochron.detect.scan.scan import Seen
+from autochron.detect.scan.scan import ScannedCall
 
 NAME = "check.msgpack"
 _MOST = 20_000
@@ -22,7 +22,7 @@ class _Content(Struct, frozen=True):
     """The file."""
 
     version: str
-    seen: dict[str, list[Seen]]
+    seen: dict[str, list[ScannedCall]]
     """By digest, those that were asked for last at the end."""
 
 
@@ -36,10 +36,10 @@ class Cache:
         self._path = os.path.join(folder, NAME) if folder is not None else None
         self._version = _version()
         self._seen = self._read()
-        self._used: dict[str, list[Seen]] = {}
+        self._used: dict[str, list[ScannedCall]] = {}
         self._is_new = False
 
-    def _read(self) -> dict[str, list[Seen]]:
+    def _read(self) -> dict[str, list[ScannedCall]]:
         if self._path is None:
             return {}
         try:
@@ -49,14 +49,14 @@ class Cache:
             return {}
         return content.seen if content.version == self._version else {}
 
-    def get(self, key: str) -> list[Seen] | None:
+    def get(self, key: str) -> list[ScannedCall] | None:
         """Return what was found in a source."""
         found = self._seen.get(key)
         if found is not None:
             self._used[key] = found
         return found
 
-    def put(self, key: str, seen: list[Seen]) -> None:
+    def put(self, key: str, seen: list[ScannedCall]) -> None:
         """Keep what was found in a source."""
         self._used[key] = seen
         self._is_new = True

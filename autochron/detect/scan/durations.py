@@ -20,6 +20,7 @@ from typing import NamedTuple, TypeAlias
 
 from autochron.detect.catalogue import CLOCKS, LOOP_TIME
 from autochron.detect.line_hash import source_lines
+from autochron.scopes import Scope, defaults, imported, parameters
 
 _LOOP = re.compile(r"_*(?:event_)?loop")
 _LOGGER = re.compile(r"(?:.*logger|(?:.*_)?log|logging|structlog|loguru|logfire)", re.IGNORECASE)
@@ -97,29 +98,8 @@ def line_of(node: ast.Call) -> int:
     return node.lineno
 
 
-class _Scope:
-    """The names of a module, function or class body."""
-
-    __slots__ = ("bound", "is_class", "outer", "outside")
-
-    def __init__(self, outer: _Scope | None, *, is_class: bool = False) -> None:
-        self.outer: _Scope | None = outer
-        self.is_class = is_class
-        self.bound: set[str] = set()
-        self.outside: dict[str, bool] = {}
-        """Names that belong further out: whether to the module."""
-
-    def home(self, name: str) -> _Scope:
-        """Return the scope that a name belongs to which is used here."""
-        scope, is_global = self, False
-        while scope.outer is not None:
-            is_global = is_global or scope.outside.get(name, False)
-            is_own = name in scope.bound and name not in scope.outside
-            if is_own and not is_global and (scope is self or not scope.is_class):
-                break
-            scope = scope.outer
-        return scope
-
+_Scope: TypeAlias = Scope[None]
+"""A scope of a module, function or class body. A comprehension's names count as those around it."""
 
 _Variable: TypeAlias = tuple[_Scope | None, str]
 """A name and its scope, None for an attribute: of whose object it is, nothing is known."""
@@ -143,10 +123,10 @@ class _Module:
         """Fields that something else than the class's own methods may read."""
         self._calls: list[ast.Call] = []
         self._holding: dict[_Variable, bool] = {}
-        self._inward(tree, _Scope(None))
+        self._inward(tree, _Scope("module"))
         for name, scope in self._scopes.items():
             self._uses[self._variable(name)].append(name)
-            if scope.home(name.id).is_class:
+            if _owner(scope, name.id).kind == "class":
                 self._unknown.add(self._variable(name))
         for node in self._calls:
             calls = self._clocks(node)
@@ -169,10 +149,8 @@ class _Module:
                 for child in value if isinstance(value, list) else (value,):
                     if isinstance(child, ast.AST):
                         if isinstance(child, ast.arguments):
-                            rest += [(each, scope) for each in (*child.defaults, *child.kw_defaults) if each]
-                            around.update(
-                                (each, child) for each in (*child.defaults, *child.kw_defaults) if each
-                            )
+                            rest += [(each, scope) for each in defaults(child)]
+                            around.update((each, child) for each in defaults(child))
                         else:
                             around[child] = node
                             rest.append((child, here if inner is not scope else scope))
@@ -181,10 +159,9 @@ class _Module:
         assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)  # noqa: S101 - see `_handlers`
         if not isinstance(node, ast.Lambda):
             self._bind(node.name, scope)
-        inner = _Scope(scope)
-        for each in ast.walk(node.args):
-            if isinstance(each, ast.arg):
-                self._bind(each.arg, inner)
+        inner = _Scope("function", scope)
+        for each in parameters(node.args):
+            self._bind(each.arg, inner)
         return inner
 
     def _class(self, node: ast.AST, scope: _Scope) -> _Scope:
@@ -194,24 +171,23 @@ class _Module:
             for statement in node.body:
                 if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
                     self._declared.add(statement.target.id)
-        return _Scope(scope, is_class=True)
+        return _Scope("class", scope)
 
     def _outside(self, node: ast.AST, scope: _Scope) -> _Scope:
         assert isinstance(node, ast.Global | ast.Nonlocal)  # noqa: S101 - see `_handlers`
-        scope.outside.update(dict.fromkeys(node.names, isinstance(node, ast.Global)))
+        scope.declare(node)
         return scope
 
     def _import(self, node: ast.AST, scope: _Scope) -> _Scope:
         assert isinstance(node, ast.Import | ast.ImportFrom)  # noqa: S101 - see `_handlers`
         origin = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
-        for alias in node.names:
-            name = alias.asname or alias.name.partition(".")[0]
-            self._dotted[name] = f"{origin}{alias.name if alias.asname or origin else name}"
+        for name, member in imported(node):
+            self._dotted[name] = f"{origin}{member}"
             self._bind(name, scope)
         return scope
 
     def _bind(self, name: str, scope: _Scope) -> None:
-        scope.bound.add(name)
+        scope.bindings[name] = []
         self._unknown.add((scope, name))
 
     def _name(self, node: ast.AST, scope: _Scope) -> _Scope:
@@ -219,7 +195,7 @@ class _Module:
         self.names.add(node.id)
         self._scopes[node] = scope
         if not isinstance(node.ctx, ast.Load):
-            scope.bound.add(node.id)
+            scope.bindings[node.id] = []
         return scope
 
     def _attribute(self, node: ast.AST, scope: _Scope) -> _Scope:
@@ -251,7 +227,7 @@ class _Module:
     def _variable(self, node: ast.Name | ast.Attribute) -> _Variable:
         if isinstance(node, ast.Attribute):
             return None, node.attr
-        return self._scopes[node].home(node.id), node.id
+        return _owner(self._scopes[node], node.id), node.id
 
     def _dot(self, node: ast.expr) -> str:
         """Return the dotted name that imports make of an expression."""
@@ -404,7 +380,7 @@ class _Module:
         match target:
             case ast.Name():
                 variable = self._variable(target)
-                if self._scopes[target].home(target.id).is_class:
+                if _owner(self._scopes[target], target.id).kind == "class":
                     raise _Escape
             case ast.Attribute():
                 variable = self._variable(target)
@@ -478,6 +454,11 @@ class _Module:
         ast.Call: _call,
         ast.Assign: _assign,
     }
+
+
+def _owner(scope: _Scope, name: str) -> _Scope:
+    """Return the scope that a name belongs to; the module's for one that nothing binds."""
+    return scope.find(name) or scope.module
 
 
 def _last(node: ast.expr) -> str:

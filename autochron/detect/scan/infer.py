@@ -28,18 +28,18 @@ from autochron.detect.scan.abstract_values import (
     Value,
 )
 from autochron.detect.scan.annotations import SETS, annotated
-from autochron.detect.scan.libraries import RETURNS, SAME, SWITCHES
-from autochron.detect.scan.library_results import SPECIALS
-from autochron.detect.scan.scopes import (
-    Binding,
+from autochron.detect.scan.flow import (
+    FlowBinding,
+    FlowScope,
     Function,
-    Program,
-    Scope,
+    ModuleFlow,
     Spot,
     in_force,
     is_of_class,
     is_static,
 )
+from autochron.detect.scan.libraries import RETURNS, SAME, SWITCHES
+from autochron.detect.scan.library_results import SPECIALS
 
 Values = tuple[Value, ...]
 _BUILTINS = frozenset(dir(builtins))
@@ -56,8 +56,8 @@ _TEXTS = frozenset({"str", "repr", "bytes", "chr", "format", "ascii", "hex", "bi
 class Evaluation:
     """The values of one module's expressions, each found once."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    def __init__(self, flow: ModuleFlow) -> None:
+        self.flow = flow
         self._memo: dict[int, Values] = {}
         self._open: set[int] = set()
         self._texts: dict[int, ast.expr | None] = {}
@@ -92,21 +92,15 @@ class Evaluation:
 
     def named(self, name: str, spot: Spot) -> Values:
         """Return what a name may stand for at a spot."""
-        start = spot.scope.elsewhere.get(name, spot.scope)
-        scope: Scope | None = start
-        here: Spot | None = spot if start is spot.scope else None
-        stars: list[str] = []
-        while scope is not None:
-            if (scope is start or scope.kind != "class") and name in scope.bindings:
-                return self._bound(scope, name, here)
-            stars += scope.stars
-            if scope.kind != "comprehension":
-                here = None
-            scope = scope.outer
+        scope = spot.scope.find(name)
+        if scope is not None:
+            # Comprehensions run where they stand; a function runs at any time.
+            is_same_flow = scope.body is spot.scope.body
+            return self._bound(scope, name, spot if is_same_flow else None)
         builtin = (Known(f"builtins.{name}"),) if name in _BUILTINS else UNKNOWN
-        return (*(Known(f"{module}.{name}") for module in stars), *builtin)
+        return (*(Known(f"{module}.{name}") for module in spot.scope.stars_for(name)), *builtin)
 
-    def _bound(self, scope: Scope, name: str, here: Spot | None) -> Values:
+    def _bound(self, scope: FlowScope, name: str, here: Spot | None) -> Values:
         bindings = in_force(scope.bindings[name], scope, here)
         if here is not None:
             return self._all(bindings)
@@ -116,11 +110,11 @@ class Evaluation:
             self._names[key] = self._all(bindings)
         return self._names[key]
 
-    def _all(self, bindings: Iterable[Binding]) -> Values:
+    def _all(self, bindings: Iterable[FlowBinding]) -> Values:
         found = tuple(value for binding in bindings for value in self.of(binding))
         return _unique(found) or UNKNOWN
 
-    def of(self, binding: Binding) -> Values:
+    def of(self, binding: FlowBinding) -> Values:
         """Return what a binding may give."""
         if binding.kind == "import":
             return (Known(SAME.get(binding.dotted, binding.dotted)),)
@@ -142,13 +136,13 @@ class Evaluation:
         return UNKNOWN
 
     def _defined(self, node: ast.AST | None) -> Values:
-        scope = self.program.scopes[id(node)]
+        scope = self.flow.scopes[id(node)]
         if isinstance(node, ast.ClassDef):
             return (Type(scope),)
         assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)  # noqa: S101 - there are no other definitions
         return (Routine(node, scope),)
 
-    def _parameter(self, binding: Binding) -> Values:
+    def _parameter(self, binding: FlowBinding) -> Values:
         function, outer = binding.owner, binding.spot.scope
         assert function is not None  # noqa: S101 - a parameter has a function
         noted = self.annotated(binding.annotation, binding.spot) if binding.annotation is not None else ()
@@ -165,7 +159,7 @@ class Evaluation:
         found += self._given(function, outer, binding.dotted, index - is_method)
         return tuple(found) or UNKNOWN
 
-    def _given(self, function: Function, outer: Scope, name: str, index: int) -> list[Value]:
+    def _given(self, function: Function, outer: FlowScope, name: str, index: int) -> list[Value]:
         """Return what the calls of this module hand over as a parameter."""
         if isinstance(function, ast.Lambda):
             return []
@@ -173,7 +167,7 @@ class Evaluation:
         if outer.kind == "class" and called == "__init__":
             called = outer.qualname.rpartition(".")[2]
         found: list[Value] = []
-        for use in self.program.sites.get(called, ()):
+        for use in self.flow.sites.get(called, ()):
             call = use.node
             assert isinstance(call, ast.Call)  # noqa: S101 - the sites are calls
             arguments = [each.value for each in call.keywords if each.arg == name]
@@ -211,7 +205,7 @@ class Evaluation:
             case _:
                 return UNKNOWN
 
-    def member(self, scope: Scope, name: str, at: ast.expr | None) -> Values:
+    def member(self, scope: FlowScope, name: str, at: ast.expr | None) -> Values:
         """Return what an attribute of a class of this module, or of its instance, may be."""
         own = [*scope.bindings.get(name, ()), *scope.attributes.get(name, ())]
         made = self._made_with(scope, name)
@@ -224,22 +218,22 @@ class Evaluation:
             elif isinstance(base, Known) and base.name != "builtins.object":
                 found += self.attribute(base, name, at)
         known = tuple(value for value in found if not isinstance(value, Unknown))
-        return known or self._all(self.program.assigned.get(name, ()))
+        return known or self._all(self.flow.assigned.get(name, ()))
 
-    def _made_with(self, scope: Scope, name: str) -> Values:
+    def _made_with(self, scope: FlowScope, name: str) -> Values:
         """Return what the calls of this module hand over for a field of a class without an `__init__`."""
         if "__init__" in scope.bindings:
             return ()
         return tuple(
             value
-            for use in self.program.sites.get(scope.qualname.rpartition(".")[2], ())
+            for use in self.flow.sites.get(scope.qualname.rpartition(".")[2], ())
             if isinstance(use.node, ast.Call)
             for keyword in use.node.keywords
             if keyword.arg == name
             for value in self.values(keyword.value, use.spot)
         )
 
-    def bases(self, scope: Scope) -> Values:
+    def bases(self, scope: FlowScope) -> Values:
         """Return the classes that a class of this module is made from."""
         node = scope.node
         assert isinstance(node, ast.ClassDef)  # noqa: S101 - a class's scope has its node
@@ -254,7 +248,7 @@ class Evaluation:
     def _final(self, node: ast.expr, spot: Spot) -> Values:
         """Evaluate what stands outside the flow: with all that its names are left with."""
         if isinstance(node, ast.Name):
-            inner = Scope("function", spot.scope, "")
+            inner = FlowScope("function", spot.scope, "")
             return self.named(node.id, Spot(inner, 0, inner.block))
         if isinstance(node, ast.Attribute):
             return tuple(
@@ -419,7 +413,7 @@ class Evaluation:
         return (Set(is_stable=self._is_stable(node, spot)),)
 
     def _list_comprehension(self, node: ast.ListComp, spot: Spot) -> Values:
-        inner = self.program.spots.get(id(node))
+        inner = self.flow.spots.get(id(node))
         return (Held((node.elt,), inner),) if inner is not None else UNKNOWN
 
     def _either(self, node: ast.IfExp | ast.BoolOp, spot: Spot) -> Values:
@@ -436,7 +430,7 @@ class Evaluation:
         return (Held(tuple(node.values), spot, "dict"),)
 
     def _lambda(self, node: ast.Lambda, spot: Spot) -> Values:
-        scope = self.program.scopes.get(id(node))
+        scope = self.flow.scopes.get(id(node))
         return (Routine(node, scope),) if scope is not None else UNKNOWN
 
     # --- which method reads what -----------------------------------------------------------------------------------

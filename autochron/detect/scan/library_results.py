@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from autochron.detect.scan.abstract_values import UNKNOWN, Accessor, Bound, Held, Known, Text, Value
-from autochron.detect.scan.scopes import Spot
+from autochron.detect.scan.flow import Spot
 
 Values: TypeAlias = tuple[Value, ...]
 

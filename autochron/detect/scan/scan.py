@@ -13,8 +13,9 @@ from msgspec import Struct
 
 from autochron.detect.catalogue import BY_NAME, CLOCKS, COLLECTED, Argument, Source
 from autochron.detect.scan.abstract_values import Accessor, Bound, Held, Instance, Known, Routine, Type, Value
-from autochron.detect.scan.binder import read
 from autochron.detect.scan.durations import durations, line_of
+from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use
+from autochron.detect.scan.flow_reader import read
 from autochron.detect.scan.infer import Evaluation
 from autochron.detect.scan.libraries import (
     DEFERRING,
@@ -29,12 +30,11 @@ from autochron.detect.scan.libraries import (
     THROUGH,
     Through,
 )
-from autochron.detect.scan.scopes import Program, Scope, Spot, Use
-from autochron.detect.scan.set_order import Orders
+from autochron.detect.scan.set_order import OrderSites
 from autochron.model import Category, Tier
 
 
-class Seen(Struct, frozen=True, gc=False, array_like=True):
+class ScannedCall(Struct, frozen=True, gc=False, array_like=True):
     """One finding in a source."""
 
     line: int
@@ -49,7 +49,7 @@ class Seen(Struct, frozen=True, gc=False, array_like=True):
     """The functions around it from the inside out: qualified name and first line, as code objects have them."""
 
 
-def scan(source: str | bytes, package: str = "") -> list[Seen]:
+def scan(source: str | bytes, package: str = "") -> list[ScannedCall]:
     """Find the non-deterministic calls of a module, in order of lines.
 
     `package` is the one that relative imports start from. SyntaxError, ValueError or RecursionError where the source doesn't
@@ -61,36 +61,36 @@ def scan(source: str | bytes, package: str = "") -> list[Seen]:
 class _Scan:
     """One module."""
 
-    def __init__(self, program: Program) -> None:
-        self._program = program
-        self._evaluation = Evaluation(program)
-        self._found: dict[tuple[int, Category, str], Seen] = {}
+    def __init__(self, flow: ModuleFlow) -> None:
+        self._flow = flow
+        self._evaluation = Evaluation(flow)
+        self._found: dict[tuple[int, Category, str], ScannedCall] = {}
         self._called: set[int] = set()
         """The ids of expressions that name a callable which is called somewhere else."""
         self._texts: list[ast.AST] = []
         self._kept: list[tuple[Use, ast.expr, Source | Through, str]] = []
 
-    def found(self) -> list[Seen]:
-        for use in self._program.calls:
+    def found(self) -> list[ScannedCall]:
+        for use in self._flow.calls:
             assert isinstance(use.node, ast.Call)  # noqa: S101 - they are calls
             for value in self._evaluation.values(use.node.func, use.spot):
                 self._call(value, use.node, use.spot)
-        for use in self._program.references:
+        for use in self._flow.references:
             self._reference(use)
         for use, node, source, name in self._kept:
             if id(node) not in self._called and not _is_class(name):
                 self._note(node.lineno, source, name, use.spot)
-        orders = Orders(self._program, self._evaluation)
+        orders = OrderSites(self._flow, self._evaluation)
         for order in orders.found():
             self._add(order.line, order.category, order.call, "direct", None, order.spot)
         return sorted(self._telling(), key=lambda seen: (seen.line, seen.category, seen.call))
 
-    def _telling(self) -> Iterable[Seen]:
+    def _telling(self) -> Iterable[ScannedCall]:
         """Leave out what only a log gets to see."""
         every = self._found.values()
         if not any(seen.call in CLOCKS for seen in every):
             return every
-        silent = durations(self._program.tree)
+        silent = durations(self._flow.tree)
         return [seen for seen in every if (seen.line, seen.call) not in silent]
 
     # --- calls --------------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ class _Scan:
                 for value in self._evaluation.values(each.func, spot):
                     self._call(value, each, spot)
 
-    def _made(self, scope: Scope, node: ast.Call, spot: Spot) -> None:
+    def _made(self, scope: FlowScope, node: ast.Call, spot: Spot) -> None:
         """Look at what making an instance of a class of this module calls."""
         given = {each.arg for each in node.keywords}
         for field, factory in self._factories(scope):
@@ -163,7 +163,7 @@ class _Scan:
                 if source is not None and _is_class(base.name) and not _is_determined(source, node, 0):
                     self._note(line_of(node), source, base.name, spot)
 
-    def _factories(self, scope: Scope) -> Iterator[tuple[str, tuple[Value, ...]]]:
+    def _factories(self, scope: FlowScope) -> Iterator[tuple[str, tuple[Value, ...]]]:
         """Yield what makes the default of each field of a class, by the field's name."""
         for name, bindings in scope.bindings.items():
             for binding in bindings:
@@ -279,7 +279,7 @@ class _Scan:
         is_call: bool = False,
     ) -> None:
         within, qualname = [], "<module>"
-        scope: Scope | None = spot.scope
+        scope: FlowScope | None = spot.scope
         while scope is not None:
             if qualname == "<module>" and scope.kind != "comprehension":
                 qualname = scope.qualname
@@ -288,7 +288,7 @@ class _Scan:
             scope = scope.outer
         key = (line, category, call)
         if key not in self._found:
-            self._found[key] = Seen(line, category, call, tier, via, qualname, is_call, tuple(within))
+            self._found[key] = ScannedCall(line, category, call, tier, via, qualname, is_call, tuple(within))
 
 
 def source_of(name: str) -> Source | Through | None:

@@ -19,9 +19,9 @@ from autochron.detect.scan.abstract_values import (
     Type,
     Unknown,
 )
+from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use
 from autochron.detect.scan.infer import Evaluation, Values
 from autochron.detect.scan.libraries import ORDERED, ORDERED_METHODS, SHOWING
-from autochron.detect.scan.scopes import Program, Scope, Spot, Use
 from autochron.model import Category
 
 _KEYS = frozenset({"add", "discard", "remove", "get", "setdefault", "pop", "append"})
@@ -53,8 +53,8 @@ Kind: TypeAlias = Literal["iterated", "set", "popped", "text", "id", "hash", "ha
 something is popped; a value that becomes text; `id` or `hash` themselves; an object whose `__hash__` is called."""
 
 
-class Order(NamedTuple):
-    """One such place."""
+class OrderSite(NamedTuple):
+    """A place where such an order reaches the program."""
 
     line: int
     category: Category
@@ -65,37 +65,37 @@ class Order(NamedTuple):
     kind: Kind = "set"
 
 
-class Orders:
-    """One module."""
+class OrderSites:
+    """The places of one module where such an order reaches the program."""
 
-    def __init__(self, program: Program, evaluation: Evaluation, *, is_wide: bool = False) -> None:
+    def __init__(self, flow: ModuleFlow, evaluation: Evaluation, *, is_wide: bool = False) -> None:
         """Take a module; `is_wide` asks for what may be such a place as far as is known, for someone who sees it run."""
         self._is_wide = is_wide
-        self._program = program
+        self._flow = flow
         self._evaluation = evaluation
 
-    def found(self) -> Iterator[Order]:
+    def found(self) -> Iterator[OrderSite]:
         """Yield every such place."""
-        for use in self._program.iterated:
+        for use in self._flow.iterated:
             if (
                 not use.free
                 and self._is_unordered(use.node, use.spot)
                 and not self._loses_order(use.body, use.spot)
             ):
-                yield Order(use.node.lineno, "set-order", "set.__iter__", use.spot, use.node, "iterated")
+                yield OrderSite(use.node.lineno, "set-order", "set.__iter__", use.spot, use.node, "iterated")
             yield from self._counted(use.node, use.spot, use.node.lineno)
-        for use in self._program.shown:
+        for use in self._flow.shown:
             yield from self._shown(use.node, use.spot, use.node.lineno)
-        for use in self._program.calls:
+        for use in self._flow.calls:
             assert isinstance(use.node, ast.Call)  # noqa: S101 - they are calls
             yield from self._call(use, use.node)
-        for use in self._program.references:
+        for use in self._flow.references:
             if use.position == "argument":
                 yield from self._passed(use)
 
     def identities(self) -> Iterator[ast.expr]:
         """Yield what is `id`, also where it is a key and nothing more."""
-        for use in (*self._program.calls, *self._program.references):
+        for use in (*self._flow.calls, *self._flow.references):
             node = use.node.func if isinstance(use.node, ast.Call) else use.node
             if isinstance(node, ast.Name) and not use.spot.scope.qualname.endswith("__deepcopy__"):
                 values = self._evaluation.values(node, use.spot)
@@ -104,7 +104,7 @@ class Orders:
 
     # --- calls --------------------------------------------------------------------------------------------------------
 
-    def _call(self, use: Use, node: ast.Call) -> Iterator[Order]:
+    def _call(self, use: Use, node: ast.Call) -> Iterator[OrderSite]:
         called = node.func
         names = [
             value.name for value in self._evaluation.values(called, use.spot) if isinstance(value, Known)
@@ -122,19 +122,19 @@ class Orders:
         if is_ordered and not use.free:
             for argument in node.args:
                 if not isinstance(argument, ast.Starred) and self._is_unordered(argument, use.spot):
-                    yield Order(line, "set-order", "set.__iter__", use.spot, argument)
+                    yield OrderSite(line, "set-order", "set.__iter__", use.spot, argument)
         for name in names:
             yield from self._builtin(name, use, node, line)
 
-    def _method(self, node: ast.Call, called: ast.Attribute, spot: Spot, line: int) -> Iterator[Order]:
+    def _method(self, node: ast.Call, called: ast.Attribute, spot: Spot, line: int) -> Iterator[OrderSite]:
         if called.attr == "pop" and not node.args and self._is_unordered(called.value, spot):
-            yield Order(line, "set-order", "set.pop", spot, called.value, "popped")
+            yield OrderSite(line, "set-order", "set.pop", spot, called.value, "popped")
         if called.attr == "popitem":
             yield from self._counted(called.value, spot, line)
         if called.attr == "__hash__" and not node.args and not spot.scope.qualname.endswith("__hash__"):
             yield from self._hash(called.value, spot, line, called.value, "hashed")
 
-    def _builtin(self, name: str, use: Use, node: ast.Call, line: int) -> Iterator[Order]:
+    def _builtin(self, name: str, use: Use, node: ast.Call, line: int) -> Iterator[OrderSite]:
         if name in SHOWING:
             for argument in node.args[: None if name == "builtins.print" else 1]:
                 yield from self._placed(argument, use.spot, line)
@@ -142,51 +142,53 @@ class Orders:
             yield from self._counted(node.args[0], use.spot, line)
         elif name == "builtins.id":
             if not _is_key(use):
-                yield Order(line, "identity", "id", use.spot, node.func, "id")
+                yield OrderSite(line, "identity", "id", use.spot, node.func, "id")
         elif name == "builtins.hash" and node.args and not use.spot.scope.qualname.endswith("__hash__"):
             yield from self._hash(node.args[0], use.spot, line, node.func, "hash")
 
-    def _counted(self, node: ast.expr, spot: Spot, line: int) -> Iterator[Order]:
+    def _counted(self, node: ast.expr, spot: Spot, line: int) -> Iterator[OrderSite]:
         """Look for a collection of which the collector decides what is still in it."""
         for value in self._evaluation.values(node, spot):
             name = value.name if isinstance(value, Made) else ""
             for call in (name, name.rpartition(".")[0]):
                 if call in COLLECTED:
-                    yield Order(line, "identity", call, spot)
+                    yield OrderSite(line, "identity", call, spot)
 
-    def _passed(self, use: Use) -> Iterator[Order]:
+    def _passed(self, use: Use) -> Iterator[OrderSite]:
         """Look at `id` and `hash` as callables that are handed on."""
         for value in self._evaluation.values(use.node, use.spot):
             if isinstance(value, Known) and value.name == "builtins.hash":
-                yield Order(use.node.lineno, "set-order", "hash", use.spot, use.node, "hash")
+                yield OrderSite(use.node.lineno, "set-order", "hash", use.spot, use.node, "hash")
 
-    def _hash(self, node: ast.expr, spot: Spot, line: int, hashing: ast.expr, kind: Kind) -> Iterator[Order]:
+    def _hash(
+        self, node: ast.expr, spot: Spot, line: int, hashing: ast.expr, kind: Kind
+    ) -> Iterator[OrderSite]:
         if isinstance(node, ast.Tuple):
             found = [order for each in node.elts for order in self._hash(each, spot, line, hashing, kind)]
             yield from found[:1]
             return
         values = self._evaluation.values(node, spot)
         if any(isinstance(value, Text) for value in values):
-            yield Order(line, "set-order", "hash", spot, hashing, kind)
+            yield OrderSite(line, "set-order", "hash", spot, hashing, kind)
         elif any(self._is_placed(value) for value in values):
-            yield Order(line, "identity", "hash", spot, hashing, kind)
+            yield OrderSite(line, "identity", "hash", spot, hashing, kind)
         elif any(
             isinstance(value, Unknown) or (isinstance(value, Set) and not value.is_stable) for value in values
         ) and not any(isinstance(value, Plain) and value.type in NUMBERS for value in values):
-            yield Order(line, "set-order", "hash", spot, hashing, kind)
+            yield OrderSite(line, "set-order", "hash", spot, hashing, kind)
 
     # --- text ---------------------------------------------------------------------------------------------------------
 
-    def _shown(self, node: ast.expr, spot: Spot, line: int) -> Iterator[Order]:
+    def _shown(self, node: ast.expr, spot: Spot, line: int) -> Iterator[OrderSite]:
         if self._is_unordered(node, spot):
-            yield Order(line, "set-order", "set.__repr__", spot, node)
+            yield OrderSite(line, "set-order", "set.__repr__", spot, node)
         yield from self._placed(node, spot, line)
 
-    def _placed(self, node: ast.expr, spot: Spot, line: int) -> Iterator[Order]:
+    def _placed(self, node: ast.expr, spot: Spot, line: int) -> Iterator[OrderSite]:
         """Look for a value whose text is its address."""
         values = self._evaluation.values(node, spot)
         if any(self._is_placed(value) for value in values) or self._may_be_any(node):
-            yield Order(line, "identity", "object.__repr__", spot, node, "text")
+            yield OrderSite(line, "identity", "object.__repr__", spot, node, "text")
 
     def _is_placed(self, value: object) -> bool:
         if isinstance(value, Made):
@@ -195,7 +197,7 @@ class Orders:
             return True
         return isinstance(value, Instance) and self._is_bare(value.scope, set())
 
-    def _is_bare(self, scope: Scope, seen: set[int]) -> bool:
+    def _is_bare(self, scope: FlowScope, seen: set[int]) -> bool:
         """Return whether a class has nothing but what `object` gives: its text and hash are those of an address."""
         node = scope.node
         assert isinstance(node, ast.ClassDef)  # noqa: S101 - a class's scope has its node

@@ -30,8 +30,8 @@ from autochron.detect.watch.frame_kinds import (
     POOL,
     PROCESS,
     STOPPING,
+    ClassifiedCode,
     Kind,
-    Known,
     Sites,
     is_between,
     kind_of,
@@ -89,7 +89,7 @@ class Attribution:
         self._through = through
         self.is_inside = is_inside
         self._problem = problem
-        self._known: dict[int, Known] = {}
+        self._known: dict[int, ClassifiedCode] = {}
         self._records: dict[tuple[Source, Origin, Tier, str | None], Record] = {}
         # Not by the handles: a timer's hash is not there yet when it is made.
         self._handles: dict[int, tuple[ref[Any], Origin]] = {}
@@ -254,7 +254,7 @@ class Attribution:
 
     def nest(self, code: CodeType) -> None:
         """Take this for the code of a source: what is called from it has been counted already."""
-        self._known[id(code)] = Known(code, Kind.NESTED, "", Sites(self))
+        self._known[id(code)] = ClassifiedCode(code, Kind.NESTED, "", Sites(self))
 
     def stop(self) -> None:
         """Count nothing more, whoever still holds a patch."""
@@ -367,7 +367,9 @@ class Attribution:
             inner, frame = frame, frame.f_back
         return None
 
-    def _handed_by(self, frame: FrameType, known: Known, inner: FrameType, *, direct: bool) -> Origin | None:
+    def _handed_by(
+        self, frame: FrameType, known: ClassifiedCode, inner: FrameType, *, direct: bool
+    ) -> Origin | None:
         """Return the line that handed over what this runner calls; `inner` is the frame of that."""
         runner = (known.module, known.code.co_qualname)
         origin: Origin | None = None
@@ -406,18 +408,18 @@ class Attribution:
         return None
 
     @staticmethod
-    def _passes_on(known: Known) -> bool:
+    def _passes_on(known: ClassifiedCode) -> bool:
         if known.passes_on is None:
             known.passes_on = known.code in wrapping()
         return known.passes_on
 
-    def _know(self, frame: FrameType, code: CodeType) -> Known:
+    def _know(self, frame: FrameType, code: CodeType) -> ClassifiedCode:
         if len(self._known) > _MOST_CODES:
             for key in [key for key, known in self._known.copy().items() if known.kind is not Kind.NESTED]:
                 self._known.pop(key, None)
         module = str(frame.f_globals.get("__name__", ""))
         kind = kind_of(code, module, self._owns)
-        known = Known(code, kind, module, Sites(self))
+        known = ClassifiedCode(code, kind, module, Sites(self))
         if kind is Kind.TRANSPARENT and code.co_filename[:1] == "<":
             key, all_known = id(code), self._known
             known.code = ref(code, lambda _: all_known.pop(key, None))

@@ -78,7 +78,7 @@ class Sites(dict[int, Record]):
         """Do nothing when someone begins to trace while this hangs on a frame."""
 
 
-class Known:
+class ClassifiedCode:
     """What is known of a code object.
 
     The object is kept, so that its address is nobody else's, unless it was made of a string: a program may make such code
@@ -128,7 +128,7 @@ def kind_of(code: CodeType, module: str, owns: Callable[[str], bool]) -> int:
     return Kind.INFRASTRUCTURE if _is_in(module, _INFRASTRUCTURE) else Kind.LIBRARY
 
 
-def is_between(frame: FrameType, known: Known, source: Source) -> bool | None:
+def is_between(frame: FrameType, known: ClassifiedCode, source: Source) -> bool | None:
     """Return whether this makes a call one of a library; None where it excuses the call."""
     kind = known.kind
     if kind is Kind.HANDING_ON:
@@ -142,7 +142,7 @@ def is_between(frame: FrameType, known: Known, source: Source) -> bool | None:
     return not (source.events and name_of(frame) == source.call)
 
 
-def _goes_on(known: Known, source: Source) -> bool:
+def _goes_on(known: ClassifiedCode, source: Source) -> bool:
     """Return whether this is a generator beneath a source, such as `os.walk`: what it asks was counted when it was made."""
     is_generator = known.code.co_flags & CO_GENERATOR
     return bool(is_generator) and known.module.partition(".")[0] in _HOMES[source.category]

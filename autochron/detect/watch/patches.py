@@ -59,7 +59,7 @@ _NO_SOURCE = Source("", "native")
 _ClassMethodDescriptor = type(dict.__dict__["fromkeys"])
 
 
-class Spot:
+class PatchPoint:
     """What holds an attribute, and what stands there: in its own dict, or inherited."""
 
     __slots__ = ("name", "own", "owner", "value")
@@ -176,7 +176,7 @@ class Patcher:
 
     # --- the ways ----------------------------------------------------------------------------------------------------
 
-    def _put_on_type(self, source: Source, spot: Spot) -> bool:
+    def _put_on_type(self, source: Source, spot: PatchPoint) -> bool:
         function = function_of(spot.value)
         if function is not None:
             if not spot.own:
@@ -338,7 +338,7 @@ def only_writes(mode: object) -> bool:
     return isinstance(mode, str) and mode[:1] in {"w", "x", "a"} and "+" not in mode
 
 
-def find(place: str) -> Spot | None:
+def find(place: str) -> PatchPoint | None:
     """Find what stands at `module:qualname`, in a module that is imported."""
     module, _, qualname = place.partition(":")
     owner: Any = sys.modules.get(module)
@@ -349,10 +349,10 @@ def find(place: str) -> Spot | None:
         return None
     if not isinstance(owner, type):
         value = getattr(owner, "__dict__", {}).get(name, _MISSING)
-        return None if value is _MISSING else Spot(owner, name, value, own=True)
+        return None if value is _MISSING else PatchPoint(owner, name, value, own=True)
     for base in owner.__mro__:
         if name in base.__dict__:
-            return Spot(owner, name, base.__dict__[name], own=base is owner)
+            return PatchPoint(owner, name, base.__dict__[name], own=base is owner)
     return None
 
 

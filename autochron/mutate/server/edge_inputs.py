@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import json
 
+from autochron.json_differences import differences_between, pair_equal_lengths
 from autochron.mutate.boundary_values import (
     Candidate,
     Constant,
@@ -29,7 +30,6 @@ from autochron.mutate.boundary_values import (
 )
 from autochron.mutate.model import Input
 from autochron.mutate.protocol import Asked, Knows, Reply
-from autochron.mutate.scoring import differing
 from autochron.mutate.server.outcomes import of_call
 from autochron.workers.fork import Ended, forked
 from autochron.workers.limits import Limits
@@ -230,9 +230,9 @@ class Explorer:
         first = [self._alone(each) for each in tried[: len(row)]]
         second = [self._alone(each) for each in tried[: len(row)]]
         volatile = frozenset(
-            path
+            place.indexed
             for one, other in zip(first, second, strict=True)
-            for path, _, _ in differing(json.decode(one), json.decode(other))
+            for place in differences_between(json.decode(one), json.decode(other), pair=pair_equal_lengths)
         )
         self.outcomes[f"volatile {call}"] = json.encode(sorted(volatile)).decode()
         # Where one call changes what the next gives, a row hides what each would tell: mutants are tried input by input.

@@ -1,7 +1,7 @@
-"""The seed of hashes of the trace that is to be replayed, read before anything is imported that is imported again with it.
+"""Look up the hash seed of the trace that is to be replayed, before most of our modules are imported.
 
-Python is started anew with it. What isn't plain here is left to the replay itself, which reads the trace whole and starts
-Python anew a little later: nothing is refused here.
+Python is started anew with that seed, and imports them then. This module handles the plain cases and refuses nothing. In all
+others the replay reads the whole trace and starts Python anew a little later.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FIRST_LINE = 1 << 16
 
 
 def seed_of(words: Sequence[str]) -> str:
-    """Return the seed for what `replay` is given; empty where there is none, or where it takes more to tell."""
+    """Return the hash seed for the words after `replay`; empty where there is none, or where the case isn't plain."""
     if not words or words[0].startswith("-"):
         return ""
     try:
@@ -42,9 +42,9 @@ def _stored(reference: str, words: Sequence[str]) -> bytes:
     from autochron.config import default_store, find_rule_file
     from autochron.store.lookup import find
 
-    store = _given("--store", words)
+    store = _value_of("--store", words)
     if not store:
-        store = default_store(_given("--rules", words) or find_rule_file(os.getcwd()))
+        store = default_store(_value_of("--rules", words) or find_rule_file(os.getcwd()))
     path = os.path.abspath(store.removeprefix("sqlite:///"))
     # Read-write, as who reads a store does: only such a connection tidies the WAL away when it closes.
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
@@ -61,7 +61,7 @@ def _stored(reference: str, words: Sequence[str]) -> bytes:
     return text.encode()
 
 
-def _given(option: str, words: Sequence[str]) -> str:
+def _value_of(option: str, words: Sequence[str]) -> str:
     """Return the value of an option of ours, with `=` or as the next word; the last one counts."""
     value = ""
     for at, word in enumerate(words):

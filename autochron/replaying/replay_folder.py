@@ -12,14 +12,11 @@ from autochron._runtime.unpatched import os
 from autochron.crossing.lanes import CHILD
 from autochron.effects.undisturbed import undisturbed
 from autochron.errors import StoreError
-from autochron.instrument.activation import Activation
 from autochron.model import Trace
 from autochron.replaying.child_reports import Told, read_reports, remove
 from autochron.replaying.plan import Plan
-from autochron.session.children import Handing
 
 if TYPE_CHECKING:
-    from autochron.instrument.swap import Swap
     from autochron.ports import Record
 
 TRACE = "trace.jsonl"
@@ -36,7 +33,12 @@ _PAUSE = 0.005
 class ReplayFolder:
     """Made and filled when the first process starts, and removed when the replay ends: most replays need none."""
 
-    def __init__(self, record: Record, plan: Plan, swaps: Sequence[Swap] = ()) -> None:
+    def __init__(self, record: Record, plan: Plan, swaps: Sequence[tuple[str, str | None]] = ()) -> None:
+        """Take what is served, what of it is live, and the names of functions and of those that run in their place.
+
+        Raises:
+            StoreError: the folder for temporary files takes none.
+        """
         chance = unpatched.urandom(8).hex()
         # Not tempfile: it draws random numbers, and costs 5 ms at the start of every replay.
         place = unpatched.temporary_folder()
@@ -48,32 +50,10 @@ class ReplayFolder:
             )
         self._record = record
         self._plan = plan
-        self._swaps = [(each.old, each.new if isinstance(each.new, str) else None) for each in swaps]
+        self._swaps = swaps
         self._is_filled = False
         if any(f"/{CHILD}" in envelope.lane for envelope in record):
             self.fill()  # also for those that are started past every hook
-
-    def handing(
-        self,
-        activation: Activation,
-        record: Record,
-        scratch: str | None = None,
-        snapshots: Sequence[str] = (),
-    ) -> Handing:
-        """Say what the processes are told that the replayed program starts."""
-        rules = activation.rules
-        return Handing(
-            mode="replay",
-            process=unpatched.getpid(),
-            place=self.path,
-            trace=record.header.id,
-            rules=rules.file,
-            root=rules.root,
-            digest=record.header.rules,
-            program=activation.program,
-            scratch=scratch,
-            snapshots=tuple(snapshots),
-        )
 
     def fill(self) -> None:
         """Put the trace and the plan into it."""

@@ -1,14 +1,17 @@
 """What the names of a module are bound to, and where it uses them: nothing is judged yet.
 
-Not `matching.scopes`: that one forgets the order of bindings and what values are, and both decide here whether `names` is
-still a set and whether `clock` is still `time.time`.
+`matching.scopes` forgets the order of bindings and what values are. Both decide here whether `names` is still a set and
+whether `clock` is still `time.time`.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, Self, TypeAlias
+
+from autochron.scopes import Kind as ScopeKind
+from autochron.scopes import Scope
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Comprehension: TypeAlias = ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp
@@ -51,20 +54,17 @@ class Block:
 class Spot(NamedTuple):
     """Where in the program's flow something stands."""
 
-    scope: Scope
+    scope: FlowScope
     order: float
     block: Block
 
 
 def qualname_of(spot: Spot) -> str:
     """Name the definition that a spot is in."""
-    scope = spot.scope
-    while scope.kind == "comprehension" and scope.outer is not None:
-        scope = scope.outer
-    return scope.qualname
+    return spot.scope.body.qualname
 
 
-class Binding(NamedTuple):
+class FlowBinding(NamedTuple):
     """One way in which a name gets a value."""
 
     kind: Kind
@@ -78,51 +78,20 @@ class Binding(NamedTuple):
     """The function whose parameter it is."""
 
 
-class Scope:
-    """The names that a module, class, function or comprehension binds."""
+class FlowScope(Scope["FlowBinding"]):
+    """A scope whose bindings know when and with what value they are made."""
 
-    __slots__ = (
-        "attributes",
-        "bindings",
-        "block",
-        "elsewhere",
-        "kind",
-        "node",
-        "outer",
-        "qualname",
-        "returns",
-        "stars",
-    )
+    __slots__ = ("attributes", "block", "node", "returns")
 
     def __init__(
-        self,
-        kind: Literal["module", "class", "function", "comprehension"],
-        outer: Scope | None,
-        qualname: str,
-        node: ast.AST | None = None,
+        self, kind: ScopeKind, outer: Self | None, qualname: str, node: ast.AST | None = None
     ) -> None:
-        self.kind = kind
-        self.outer = outer
-        self.qualname = qualname
+        super().__init__(kind, outer, qualname)
         self.node = node
         self.block = Block(None)
-        self.bindings: dict[str, list[Binding]] = {}
-        self.elsewhere: dict[str, Scope] = {}
-        """Where names belong that are declared `global` or `nonlocal`."""
-        self.stars: list[str] = []
         self.returns: list[tuple[ast.expr, Spot]] = []
-        self.attributes: dict[str, list[Binding]] = {}
+        self.attributes: dict[str, list[FlowBinding]] = {}
         """Of a class: what its methods assign to `self`."""
-
-    def name_of(self, name: str) -> str:
-        """Return the qualified name of a definition in it."""
-        if self.qualname == "<module>":
-            return name
-        return f"{self.qualname}.{name}" if self.kind == "class" else f"{self.qualname}.<locals>.{name}"
-
-    def bind(self, name: str, binding: Binding) -> None:
-        """Let a name have a value, beside others."""
-        self.elsewhere.get(name, self).bindings.setdefault(name, []).append(binding)
 
 
 class Use(NamedTuple):
@@ -139,7 +108,7 @@ class Use(NamedTuple):
     """What a loop does with each element."""
 
 
-class Program:
+class ModuleFlow:
     """A module's scopes and uses.
 
     Attributes:
@@ -156,22 +125,22 @@ class Program:
 
     def __init__(self, tree: ast.Module, package: str) -> None:
         self.tree = tree
-        self.module = Scope("module", None, "<module>", tree)
+        self.module = FlowScope("module", None, "<module>", tree)
         self.calls: list[Use] = []
         self.references: list[Use] = []
         self.iterated: list[Use] = []
         self.shown: list[Use] = []
         self.sites: dict[str, list[Use]] = {}
-        self.scopes: dict[int, Scope] = {}
+        self.scopes: dict[int, FlowScope] = {}
         self.spots: dict[int, Spot] = {}
-        self.assigned: dict[str, list[Binding]] = {}
+        self.assigned: dict[str, list[FlowBinding]] = {}
         self.package = package
 
 
-def in_force(bindings: list[Binding], scope: Scope, here: Spot | None) -> list[Binding]:
+def in_force(bindings: list[FlowBinding], scope: FlowScope, here: Spot | None) -> list[FlowBinding]:
     """Return the bindings of one name that may count at a spot of the same scope, or where the scope has run."""
     block = scope.block if here is None else here.block
-    kept: list[Binding] = []
+    kept: list[FlowBinding] = []
     for binding in bindings:
         if binding.spot.scope is not scope and binding.kind != "parameter":
             kept.append(binding)  # of another function, by `global`: any time

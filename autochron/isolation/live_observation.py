@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from autochron._runtime.unpatched import os
 from autochron.effects.live_state import LiveState
 from autochron.effects.module_state import ModuleState, project_modules
 from autochron.isolation import denials, sqlite
@@ -16,9 +15,9 @@ if TYPE_CHECKING:
     from autochron.crossing.kernel import Crossing
     from autochron.effects.open_handles import OpenHandles
     from autochron.effects.snapshots import SnapshotFolder
-    from autochron.instrument.activation import Activation
     from autochron.isolation.refusals import Refusals
     from autochron.ports import Record
+    from autochron.project import Project
     from autochron.replaying.director import Director
     from autochron.reproduction.crashwatch import CrashWatch
 
@@ -56,11 +55,9 @@ class LiveObservation:
         state: the scratch copy; None where nothing is live in a process that is not only a replay's.
     """
 
-    def __init__(
-        self, activation: Activation, director: Director, refusals: Refusals, scope: StateScope
-    ) -> None:
+    def __init__(self, project: Project, director: Director, refusals: Refusals, scope: StateScope) -> None:
         self.state: LiveState | None = None
-        self._activation = activation
+        self._project = project
         self._director = director
         self._refusals = refusals
         self._scope = scope
@@ -71,10 +68,9 @@ class LiveObservation:
         self._is_discarded = False
         self._undo: list[Callable[[], None]] = []
 
-    def make_state(self, record: Record, *, is_joined: bool, denies_files: bool) -> LiveState:
-        """Make the scratch copy, or share that of the process that this one is a child of."""
-        footer, project = record.footer, self._activation.project
-        root = self._activation.rules.root or os.getcwd()
+    def make_state(self, record: Record, root: str, *, is_joined: bool, denies_files: bool) -> LiveState:
+        """Make the scratch copy, or share that of the process that this one is a child of; `root` is the project's folder."""
+        footer, project = record.footer, self._project
         self._is_joined = is_joined
         self.state = LiveState(
             () if footer is None else footer.snapshots,
@@ -103,7 +99,7 @@ class LiveObservation:
         if self._scope.observes:
             from autochron.reproduction.crashwatch import CrashWatch  # lazy: for who judges the replay
 
-            project = self._activation.project
+            project = self._project
             self._crash_watch = CrashWatch(project.owns, project.name)
             if not self._crash_watch.begin():
                 self._director.note("unwatched", "", _UNWATCHED, severity="notice")
@@ -168,7 +164,7 @@ class LiveObservation:
         if error is not None and not isinstance(error, GeneratorExit):
             from autochron.reproduction.crashes import describe, is_crash
 
-            project, seen = self._activation.project, state.seen(own)
+            project, seen = self._project, state.seen(own)
             if is_crash(error, project.owns):
                 seen.crash = describe(error, project.name, project.owns)
             else:
@@ -180,7 +176,7 @@ class LiveObservation:
 
     def sources(self) -> tuple[str, ...]:
         """Return the project's modules that were imported, relative to the root."""
-        project = self._activation.project
+        project = self._project
         files = {str(module.__file__) for module in project_modules(project.owns)}
         return tuple(sorted(project.name(each) for each in files))
 

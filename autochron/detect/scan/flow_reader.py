@@ -6,18 +6,19 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
-from autochron.detect.scan.scopes import (
-    Binding,
+from autochron.detect.scan.flow import (
     Block,
     Comprehension,
+    FlowBinding,
+    FlowScope,
     Function,
     Kind,
+    ModuleFlow,
     Position,
-    Program,
-    Scope,
     Spot,
     Use,
 )
+from autochron.scopes import base_package, captured_names, defaults, imported
 
 INSENSITIVE = frozenset({"sorted", "sum", "min", "max", "any", "all", "len", "set", "frozenset", "bool"})
 """Builtins whose result doesn't depend on the order of what they are given."""
@@ -37,22 +38,21 @@ _TRANSPARENT = frozenset({ast.IfExp, ast.BoolOp, ast.Await, ast.Tuple, ast.List,
 """What hands on the values that it is made of."""
 
 
-def read(tree: ast.Module, package: str) -> Program:
+def read(tree: ast.Module, package: str) -> ModuleFlow:
     """Find what a module binds and uses."""
-    program = Program(tree, package)
-    Walk(program).body(tree.body)
-    return program
+    flow = ModuleFlow(tree, package)
+    FlowReader(flow).body(tree.body)
+    return flow
 
 
-class Walk:
+class FlowReader:
     """The pass: each method reads one kind of node in the scope and block that are current."""
 
-    def __init__(self, program: Program) -> None:
-        self._program = program
-        self._scope = program.module
-        self._block = program.module.block
+    def __init__(self, flow: ModuleFlow) -> None:
+        self._flow = flow
+        self._scope = flow.module
+        self._block = flow.module.block
         self._order = 0.0
-        self._waiting: list[tuple[Scope, Function]] = []
 
     # --- statements ---------------------------------------------------------------------------------------------------
 
@@ -93,19 +93,18 @@ class Walk:
         for decorator in node.decorator_list:
             self.expression(decorator, "operand")
         self._defaults(node.args)
-        self._scope.bind(node.name, Binding("definition", self._bound(), node))
+        self._scope.bind(node.name, FlowBinding("definition", self._bound(), node))
         self._enter(node, node.name, node.args, node.body)
 
     def _defaults(self, arguments: ast.arguments) -> None:
-        for default in (*arguments.defaults, *arguments.kw_defaults):
-            if default is not None:
-                self.expression(default, "stored")
+        for default in defaults(arguments):
+            self.expression(default, "stored")
 
     def _enter(
         self, node: Function, name: str, arguments: ast.arguments, body: Sequence[ast.stmt] | ast.expr
     ) -> None:
-        scope = Scope("function", self._scope, self._scope.name_of(name), node)
-        self._program.scopes[id(node)] = scope
+        scope = FlowScope("function", self._scope, self._scope.qualname_of(name), node)
+        self._flow.scopes[id(node)] = scope
         outer, before = self._spot, self._block
         self._scope, self._block = scope, scope.block
         self._parameters(node, arguments, outer)
@@ -125,18 +124,19 @@ class Walk:
         defaults = [*([None] * missing), *arguments.defaults, *arguments.kw_defaults]
         for argument, default in zip([*positional, *arguments.kwonlyargs], defaults, strict=True):
             self._scope.bind(
-                argument.arg, Binding("parameter", outer, default, argument.arg, argument.annotation, node)
+                argument.arg,
+                FlowBinding("parameter", outer, default, argument.arg, argument.annotation, node),
             )
         for rest in (arguments.vararg, arguments.kwarg):
             if rest is not None:
-                self._scope.bind(rest.arg, Binding("other", outer))
+                self._scope.bind(rest.arg, FlowBinding("other", outer))
 
     def _class(self, node: ast.ClassDef) -> None:
         for outside in (*node.decorator_list, *node.bases, *(each.value for each in node.keywords)):
             self.expression(outside, "operand")
-        self._scope.bind(node.name, Binding("definition", self._bound(), node))
-        scope = Scope("class", self._scope, self._scope.name_of(node.name), node)
-        self._program.scopes[id(node)] = scope
+        self._scope.bind(node.name, FlowBinding("definition", self._bound(), node))
+        scope = FlowScope("class", self._scope, self._scope.qualname_of(node.name), node)
+        self._flow.scopes[id(node)] = scope
         before, self._scope = self._scope, scope
         self.body(node.body, block=scope.block)
         self._scope = before
@@ -147,24 +147,21 @@ class Walk:
             self.expression(node.value, "stored")
 
     def _import(self, node: ast.Import) -> None:
-        for alias in node.names:
-            top = alias.name.partition(".")[0]
-            name, dotted = (alias.asname, alias.name) if alias.asname else (top, top)
-            self._scope.bind(name, Binding("import", self._bound(), None, dotted))
+        for name, dotted in imported(node):
+            self._scope.bind(name, FlowBinding("import", self._bound(), None, dotted))
 
     def _import_from(self, node: ast.ImportFrom) -> None:
         origin = node.module or ""
         if node.level:
-            parts = self._program.package.split(".") if self._program.package else []
-            parts = parts[: len(parts) - node.level + 1]
+            parts = base_package(node, self._flow.package)
             # A relative import is of the project, whatever its module is called.
             origin = ".".join([*(parts or [""]), *([origin] if origin else [])])
-        for alias in node.names:
-            if alias.name == "*":
+        for name, member in imported(node):
+            if member == "*":
                 self._scope.stars.append(origin)
             else:
-                dotted = f"{origin}.{alias.name}"
-                self._scope.bind(alias.asname or alias.name, Binding("import", self._bound(), None, dotted))
+                dotted = f"{origin}.{member}"
+                self._scope.bind(name, FlowBinding("import", self._bound(), None, dotted))
 
     def _assign(self, node: ast.Assign) -> None:
         self.expression(node.value, "stored")
@@ -222,7 +219,7 @@ class Walk:
             if handler.type is not None:
                 self.expression(handler.type, "operand")
             if handler.name is not None:
-                self._scope.bind(handler.name, Binding("other", self._spot))
+                self._scope.bind(handler.name, FlowBinding("other", self._spot))
             self.body(handler.body, block=self._inner())
         self.body(node.orelse, block=self._inner())
         self.body(node.finalbody)
@@ -230,24 +227,14 @@ class Walk:
     def _match(self, node: ast.Match) -> None:
         self.expression(node.subject, "subscript")
         for case in node.cases:
-            for each in ast.walk(case.pattern):
-                name = getattr(each, "name", None) or getattr(each, "rest", None)
-                if isinstance(name, str):
-                    self._scope.bind(name, Binding("other", self._spot))
+            for name in captured_names(case.pattern):
+                self._scope.bind(name, FlowBinding("other", self._spot))
             if case.guard is not None:
                 self.expression(case.guard, "operand")
             self.body(case.body, block=self._inner())
 
-    def _global(self, node: ast.Global) -> None:
-        self._scope.elsewhere.update(dict.fromkeys(node.names, self._program.module))
-
-    def _nonlocal(self, node: ast.Nonlocal) -> None:
-        for name in node.names:
-            scope = self._scope.outer
-            while scope is not None and (scope.kind != "function" or name not in scope.bindings):
-                scope = scope.outer
-            if scope is not None:
-                self._scope.elsewhere[name] = scope
+    def _declaration(self, node: ast.Global | ast.Nonlocal) -> None:
+        self._scope.declare(node)
 
     def _delete(self, node: ast.Delete) -> None:
         for target in node.targets:
@@ -262,9 +249,9 @@ class Walk:
         match target:
             case ast.Name(id=name):
                 spot = self._bound() if kind in ("value", "unpacked") else self._spot
-                self._scope.bind(name, Binding(kind, spot, value, "", annotation))
+                self._scope.bind(name, FlowBinding(kind, spot, value, "", annotation))
             case ast.Attribute(value=ast.Name(id=name), attr=attribute):
-                self._attribute(name, attribute, Binding(kind, self._spot, value, "", annotation))
+                self._attribute(name, attribute, FlowBinding(kind, self._spot, value, "", annotation))
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
                 self._unpack(targets, kind, value)
             case ast.Starred(value=inner):
@@ -284,16 +271,14 @@ class Walk:
         # Of one element there is one order.
         is_single = len(targets) == 1 and not isinstance(targets[0], ast.Starred)
         if kind == "value" and value is not None and not is_single:
-            self._program.iterated.append(Use(value, self._spot, "iterated"))
+            self._flow.iterated.append(Use(value, self._spot, "iterated"))
         for target in targets:
             self._target(target, "other", None)
 
-    def _attribute(self, name: str, attribute: str, binding: Binding) -> None:
+    def _attribute(self, name: str, attribute: str, binding: FlowBinding) -> None:
         """Note what a method assigns to its `self`, or anyone to an attribute."""
-        self._program.assigned.setdefault(attribute, []).append(binding)
-        function = self._scope
-        while function.kind == "comprehension" and function.outer is not None:
-            function = function.outer
+        self._flow.assigned.setdefault(attribute, []).append(binding)
+        function = self._scope.body
         owner, node = function.outer, function.node
         if (
             owner is None
@@ -318,10 +303,10 @@ class Walk:
     ) -> None:
         """Read an expression and what it is made of."""
         if position in ("iterated", "spread"):
-            self._program.iterated.append(Use(node, self._spot, position, call, free, body))
+            self._flow.iterated.append(Use(node, self._spot, position, call, free, body))
         if isinstance(node, ast.Name | ast.Attribute):
             if position not in ("base", "called"):
-                self._program.references.append(Use(node, self._spot, position, call, free))
+                self._flow.references.append(Use(node, self._spot, position, call, free))
             if isinstance(node, ast.Attribute):
                 self.expression(node.value, "base")
             return
@@ -342,9 +327,9 @@ class Walk:
             handler(self, node, position, free=free)
 
     def _call(self, node: ast.Call, position: Position, around: ast.Call | None, *, free: bool) -> None:
-        program, called = self._program, node.func
+        flow, called = self._flow, node.func
         use = Use(node, self._spot, position, around, free)
-        program.calls.append(use)
+        flow.calls.append(use)
         last = (
             called.attr
             if isinstance(called, ast.Attribute)
@@ -352,7 +337,7 @@ class Walk:
             if isinstance(called, ast.Name)
             else ""
         )
-        program.sites.setdefault(last, []).append(use)
+        flow.sites.setdefault(last, []).append(use)
         self.expression(called, "called")
         is_method = isinstance(called, ast.Attribute)
         if is_method:
@@ -374,8 +359,8 @@ class Walk:
     def _comprehension(self, node: Comprehension, position: Position, *, free: bool) -> None:
         lost = isinstance(node, ast.SetComp) or (free and not isinstance(node, ast.DictComp))
         outer = self._scope
-        inner = Scope("comprehension", outer, outer.qualname, node)
-        self._program.spots[id(node)] = Spot(inner, self._order, self._block)
+        inner = FlowScope("comprehension", outer, outer.qualname, node)
+        self._flow.spots[id(node)] = Spot(inner, self._order, self._block)
         for index, generator in enumerate(node.generators):
             self.expression(generator.iter, "iterated", free=lost)
             if not index:
@@ -389,15 +374,12 @@ class Walk:
 
     def _named(self, node: ast.NamedExpr, position: Position, *, free: bool) -> None:
         self.expression(node.value, "stored")
-        scope = self._scope
-        while scope.kind == "comprehension" and scope.outer is not None:
-            scope = scope.outer
-        scope.bind(node.target.id, Binding("value", self._spot, node.value))
+        self._scope.body.bind(node.target.id, FlowBinding("value", self._spot, node.value))
 
     def _joined(self, node: ast.JoinedStr, position: Position, *, free: bool) -> None:
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
-                self._program.shown.append(Use(part.value, self._spot, "other"))
+                self._flow.shown.append(Use(part.value, self._spot, "other"))
                 self.expression(part.value, "other")
                 if isinstance(part.format_spec, ast.JoinedStr):
                     self._joined(part.format_spec, "other", free=False)
@@ -418,7 +400,7 @@ class Walk:
     def _operation(self, node: ast.BinOp, position: Position, *, free: bool) -> None:
         if isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant | ast.JoinedStr):
             fields = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
-            self._program.shown += [Use(field, self._spot, "other") for field in fields]
+            self._flow.shown += [Use(field, self._spot, "other") for field in fields]
         self.expression(node.left, "subscript")
         self.expression(node.right, "subscript")
 
@@ -458,8 +440,8 @@ class Walk:
         ast.Try: _try,
         ast.TryStar: _try,
         ast.Match: _match,
-        ast.Global: _global,
-        ast.Nonlocal: _nonlocal,
+        ast.Global: _declaration,
+        ast.Nonlocal: _declaration,
         ast.Delete: _delete,
     }
     _expressions: ClassVar[dict[type, Callable[..., None]]] = {

@@ -1,6 +1,6 @@
-"""Import what a recorded program needs at the least cost: it stands before every program.
+"""Import what a recorded program needs at the least cost, for that comes before every program.
 
-This module imports nothing, as `cli` doesn't.
+This module imports next to nothing itself, like `cli`.
 """
 
 import gc
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 _EXTENSIONS = "typing_extensions"
 
 
-class Lean:
-    """While what is imported is ours alone, in a process that has one thread.
+class FastImport:
+    """A context in which only our own modules are imported, in a process with one thread.
 
-    Nothing is collected, for imports make no garbage, and what they made is put aside: to go through it again and again until
-    the process ends takes 13 ms. And msgspec takes `typing` for `typing_extensions`, which imports `inspect` and takes 9 ms:
-    what it wants of it is the same there since Python 3.11.
+    The garbage collector is off, for imports make no garbage. At the end it is told to skip what they made: to go through
+    that again and again until the process ends takes 13 ms. And msgspec is made to use `typing` in the place of
+    `typing_extensions`, which imports `inspect` and takes 9 ms. What msgspec needs is the same in both since Python 3.11.
     """
 
     def __enter__(self) -> None:
