@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("cosmic_ray")
 
-from autochron.mutate.study import Options, study_of
+from autochron.mutate.study import StudyOptions, study_of
 from bench.chronicle import Guarded
 from bench.chronicle_incidents import in_mode, taken_over, write_incident
 from bench.mutating import _processor, _resident, _Trials, counted
@@ -70,7 +70,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.slow
 def test_a_study_of_such_a_folder_has_every_method(folder, tmp_path):
-    options = Options(operators="paper", out=str(tmp_path), sample=0, inputs=4)
+    options = StudyOptions(operators="paper", out=str(tmp_path), sample=0, inputs=4)
     study = study_of([folder], options, lambda *_: None)
     mutants, cut, stub = counted(study, ["Pay"])["Pay"]
     assert mutants == len(study.incidents[0].results)

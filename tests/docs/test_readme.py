@@ -15,7 +15,7 @@ from autochron import provider
 from autochron.mutate.incident_study import Unit
 from autochron.mutate.report import tallies
 from autochron.mutate.sets import operator_set
-from autochron.mutate.study import Options, read_arguments
+from autochron.mutate.study import StudyOptions, read_arguments
 from autochron.provider import Script, Step
 from autochron.rules.loading import load_rules
 from bench.paper import __main__ as paper
@@ -300,7 +300,7 @@ def test_the_page_of_the_mutation_study_is_that_of_the_study_and_the_study_is_of
     study = mutation.read()
     page = mutation.PAGE.read_text("utf-8")
     assert mutation.with_results(page, study) == page, "run python -m mutation --from"
-    options = Options(arguments=read_arguments(str(mutation.HOME / "arguments.toml")))
+    options = StudyOptions(arguments=read_arguments(str(mutation.HOME / "arguments.toml")))
     operators = operator_set(options.operators)
     assert {each.name: each.made_of for each in study.incidents} == {
         each.name: Unit(each.folder, operators, options, 1, lambda *_: None).made_of for each in load_all()
