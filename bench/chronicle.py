@@ -19,7 +19,7 @@ from pathlib import Path
 from msgspec import Struct, json
 
 from autochron.mutate.generating import generate, mutated
-from autochron.mutate.model import Target
+from autochron.mutate.model import MutationTarget
 from autochron.mutate.sets import operator_set
 from bench.paper import peer
 
@@ -100,7 +100,7 @@ def _ours(tool: Guarded) -> list[str]:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "guarded.py").write_text(tool.source, encoding="utf-8")
-        made = generate(folder, tool.name, Target("guarded.py", tool.function), operator_set("paper"))
+        made = generate(folder, tool.name, MutationTarget("guarded.py", tool.function), operator_set("paper"))
     bodies = []
     for mutant in made.mutants:
         nodes = ast.walk(ast.parse(mutated(made.source, mutant)))

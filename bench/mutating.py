@@ -22,7 +22,7 @@ from msgspec import Struct
 from autochron.mutate.fork_server import ForkServer, ServerPool
 from autochron.mutate.generating import generate, mutated
 from autochron.mutate.model import Mutant, Study
-from autochron.mutate.protocol import Asked, Job, Ready
+from autochron.mutate.protocol import Job, Ready, ServerTask
 from autochron.mutate.sets import operator_set
 from autochron.mutate.study import StudyOptions, study_of
 from bench.chronicle_incidents import write_incidents
@@ -161,7 +161,7 @@ class _Trials:
         self.began = time.perf_counter()
         self._fork_server = ForkServer(_SERVER, str(folder), JOBS + 1)
         tests = (str(folder / "test_incident.py"),)
-        asked = Asked(server="cut", paths=tests, folder=str(folder))
+        asked = ServerTask(server="cut", paths=tests, folder=str(folder))
         self._pool = ServerPool(self._fork_server, asked, JOBS)
         self.ready: Ready = self._pool.first()
         self._pools = [self._pool]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 
 from autochron.crossing.lanes import CURRENT
-from autochron.detect.watch.watch import Watch
+from autochron.detect.watch.watch import SourceWatch
 from bench.measure import Figure, Size, medians, over, ratio
 
 WORK = 1.03
@@ -93,9 +93,9 @@ def _module(path: str) -> ModuleType:
     return module
 
 
-def _watch(module: ModuleType) -> Watch:
+def _watch(module: ModuleType) -> SourceWatch:
     problems: list[str] = []
-    return Watch(
+    return SourceWatch(
         lambda file: file == module.__file__, str, problems.append, lambda: CURRENT.get(None) is not None
     )
 

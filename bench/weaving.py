@@ -7,7 +7,7 @@ from typing import Any
 
 from autochron.matching.calls import call_sites
 from autochron.matching.sites import call_rule
-from autochron.model import BoundaryRule, Call, Place
+from autochron.model import BoundaryRule, CallSelector, Place
 from autochron.ports import WovenHandler
 from autochron.weaving import gate
 from autochron.weaving.binding import bind_calls, bindings_of
@@ -110,7 +110,11 @@ def _sites(calls: int, *, bound: bool) -> Callable[[], None]:
     """Make calls of a method that may be another class's, as far as the source tells."""
     code = compile(_SITES, "agent.py", "exec")
     rule = BoundaryRule(
-        id="sell", name="sell", kind="tool", selector=Call("json.JSONEncoder.sell(...)"), place=Place("", 1)
+        id="sell",
+        name="sell",
+        kind="tool",
+        selector=CallSelector("json.JSONEncoder.sell(...)"),
+        place=Place("", 1),
     )
     if bound:
         sites = call_sites(_SITES, "agent", [call_rule(rule)], is_package=False)

@@ -18,13 +18,13 @@ _in_force: list[Callable[[], None]] = []
 """What takes the handlers of signals off."""
 
 
-class _Held(threading.local):
+class _BlockedSignals(threading.local):
     """The signals that a thread had blocked before it forked."""
 
     mask: set[Any] | None = None
 
 
-_held = _Held()
+_held = _BlockedSignals()
 _hooked = False
 
 

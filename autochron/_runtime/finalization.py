@@ -15,7 +15,7 @@ _PACKAGE = __name__.partition(".")[0]
 _registered = False
 
 
-class _Kept:
+class _KeptModule:
     """Stands in `sys.modules` for a module of ours, whose globals it shares.
 
     It is no module, so Python does not clear the globals; imports take from it as from the module.
@@ -38,5 +38,5 @@ def keep_modules() -> None:
     global _registered  # noqa: PLW0603 - as above
     _registered = False
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == _PACKAGE and not isinstance(module, _Kept):
-            sys.modules[name] = _Kept(vars(module))  # type: ignore[assignment]  # the import system asks for no more
+        if name.partition(".")[0] == _PACKAGE and not isinstance(module, _KeptModule):
+            sys.modules[name] = _KeptModule(vars(module))  # type: ignore[assignment]  # the import system asks for no more

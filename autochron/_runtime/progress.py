@@ -15,7 +15,7 @@ _LONG = 3_000
 """Lines of one module that take about as long."""
 
 
-class Progress:
+class ProgressLine:
     """A line that stands there while a module is looked through, once all of them took a while."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -55,11 +55,11 @@ def _lines_of(code: CodeType) -> int:
     return max([last, *(_lines_of(each) for each in code.co_consts[-3:] if isinstance(each, CodeType))])
 
 
-def shown_on(stream: TextIO) -> Progress | None:
+def shown_on(stream: TextIO) -> ProgressLine | None:
     """Return the progress for a terminal; None elsewhere."""
     is_terminal: Callable[[], bool] | None = getattr(stream, "isatty", None)
     try:
-        return Progress(stream) if is_terminal is not None and is_terminal() else None
+        return ProgressLine(stream) if is_terminal is not None and is_terminal() else None
     except ValueError:  # closed
         return None
 

@@ -18,12 +18,12 @@ from autochron.ambient.synthesis import Inventor
 from autochron.crossing.crossing import Crossing, is_inside
 from autochron.crossing.kernel import tell
 from autochron.crossing.lanes import CURRENT, Remote
-from autochron.detect.ambient_codec import PLAIN, SEEDED, Draw, Form, form_of, given, random_bits
-from autochron.detect.ambient_rules import Asked
+from autochron.detect.ambient_codec import PLAIN, SEEDED, Draw, SourceForm, form_of, given, random_bits
+from autochron.detect.ambient_rules import RequestedValues
 from autochron.detect.catalogue import BY_NAME, SOURCES, Source
-from autochron.detect.watch.counters import Record as Line
+from autochron.detect.watch.counters import SourceCount as Line
 from autochron.detect.watch.counters import Through
-from autochron.detect.watch.watch import Watch
+from autochron.detect.watch.watch import SourceWatch
 from autochron.model import VALUE, BoundaryRule, Place, Rules, Target
 from autochron.replaying.running import Running
 from autochron.replaying.unrecorded import CAP
@@ -51,11 +51,11 @@ class Values:
     """Whether `altered` may give something else than what was recorded."""
 
     def __init__(self, rules: Rules, project: Project) -> None:
-        self.asked = Asked(rules)
+        self.asked = RequestedValues(rules)
         self._rules = rules
         self._is_alone: Callable[[], bool] = _is_never
         self._project = project
-        self.watch = Watch(project.owns, project.name, tell, is_inside, self._through, self.answers)
+        self.watch = SourceWatch(project.owns, project.name, tell, is_inside, self._through, self.answers)
         self._keys: frozenset[Key] = frozenset()
         """What the trace that is replayed has, beyond what is asked for."""
         self._made: dict[Line, _Crossing] = {}
@@ -155,7 +155,7 @@ class Values:
             made = self._made[line] = _Crossing(self, line, form, point, f"{file}:{line.line}")
         return made.through
 
-    def _invented(self, line: Line, form: Form, at: str) -> Through | None:
+    def _invented(self, line: Line, form: SourceForm, at: str) -> Through | None:
         """Return how the calls of a line go whose values are made up."""
         call, name = line.source.call, f"{line.source.call}@{line.qualname}"
 
@@ -199,7 +199,7 @@ class _Crossing:
 
     __slots__ = ("_at", "_call", "_line", "_owner", "_point", "count", "through")
 
-    def __init__(self, owner: Values, line: Line, form: Form, point: Point, at: str) -> None:
+    def __init__(self, owner: Values, line: Line, form: SourceForm, point: Point, at: str) -> None:
         self._owner = owner
         self._call = line.source.call
         self._line = line
@@ -237,7 +237,7 @@ class _Crossing:
 
         return through
 
-    def _apart(self, form: Form) -> Through:
+    def _apart(self, form: SourceForm) -> Through:
         """Return how a call goes of which something else is kept than its value."""
         point, owner, call = self._point, self._owner, self._call
 

@@ -9,7 +9,7 @@ from autochron._runtime.unpatched import os
 from autochron.cli.command_parser import CommandParser
 from autochron.cli.option_values import number, seconds
 from autochron.errors import UsageError
-from autochron.impact.analysis import Asked, find_impact
+from autochron.impact.analysis import ImpactRequest, find_impact
 from autochron.program.run import Options
 from autochron.report.impact import folder_of, keep, write_impacts
 from autochron.report.text import is_terminal
@@ -24,7 +24,7 @@ def impact(arguments: list[str]) -> int:
     if len(words) != 1:
         said = "wants a trace" if not words else f"takes one trace, not {len(words)}"
         raise UsageError(f"autochron impact {said}: a name, an id or its prefix, `last`, or an exported file")
-    asked = Asked(
+    asked = ImpactRequest(
         words[0],
         tuple(arguments),
         variants=options.variants,
@@ -33,7 +33,7 @@ def impact(arguments: list[str]) -> int:
         trusted=options.trust,
     )
     place = os.getcwd()
-    with _Bar() as progress:
+    with _SearchBar() as progress:
         impacts, rule_file = find_impact(Options(options.rules, options.store), asked, progress.tell)
     problem = keep(impacts, folder_of(options.store, rule_file, place))
     write_impacts(impacts, sys.stdout, as_json=options.json)
@@ -75,7 +75,7 @@ def _parser() -> CommandParser:
     return parser
 
 
-class _Bar:
+class _SearchBar:
     """A bar on a terminal; nothing elsewhere."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from autochron.program.replay import load_record
 from autochron.program.run import Options
 
 if TYPE_CHECKING:
-    from autochron.incident.create import Wanted
+    from autochron.incident.create import IncidentRequest
     from autochron.model import Incident
 
 _LIVE = ("kind:tool",)
@@ -39,7 +39,7 @@ def incident(arguments: list[str]) -> int:
     record, rules = load_record(Options(options.rules, options.store), reference)
     if not options.no_try:
         refuse_foreign(record.header, reference, rules, ("incident", *arguments), options.trust)
-    wanted = create.Wanted(
+    wanted = create.IncidentRequest(
         record,
         rules,
         tuple(options.live or _LIVE),
@@ -62,7 +62,7 @@ def incident(arguments: list[str]) -> int:
     return 0 if tried is None or tried.is_right else 1
 
 
-def _written(wanted: Wanted, *, is_live_given: bool) -> Incident:
+def _written(wanted: IncidentRequest, *, is_live_given: bool) -> Incident:
     """Write the folder; an error about what is live names the option where it wasn't given."""
     from autochron.incident import create  # lazy: as above
     from autochron.report.tree import draw_trace

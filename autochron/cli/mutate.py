@@ -62,7 +62,7 @@ def _made(options: Namespace) -> Study | None:
         executor=options.executor,
         scheduler=options.scheduler,
     )
-    with _Bar(quiet=options.quiet) as bar:
+    with _StudyBar(quiet=options.quiet) as bar:
         try:
             return study_of(folders_of(options.words), wanted, bar.tell)
         except KeyboardInterrupt:
@@ -249,7 +249,7 @@ _WORDS = {
 }
 
 
-class _Bar:
+class _StudyBar:
     """How far it is, on a terminal: a line for each incident that is tried now, with rate and time left."""
 
     def __init__(self, *, quiet: bool) -> None:

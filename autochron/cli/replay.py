@@ -10,7 +10,7 @@ from autochron.cli.options import FLAG, MANY, VALUE, parse
 from autochron.cli.run import program_of
 from autochron.errors import UsageError
 from autochron.model import Divergence, ReplaySummary
-from autochron.program.replay import Wanted, run_replayed
+from autochron.program.replay import ReplayRequest, run_replayed
 from autochron.program.run import Options
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def replay(arguments: list[str]) -> int:
     watch = "--no-watch" not in parsed.flags
     options = Options(parsed.values.get("--rules"), parsed.values.get("--store"), watch=watch)
     lists = parsed.lists
-    wanted = Wanted(
+    wanted = ReplayRequest(
         live=tuple(lists.get("--live", ())),
         swap=tuple(_pair(each) for each in lists.get("--swap", ())),
         deny=tuple(each for given in lists.get("--deny", ()) for each in given.split(",")),

@@ -18,7 +18,7 @@ from autochron.crossing import streams
 from autochron.crossing.iterators import LAZY, Steps
 from autochron.crossing.ownership import is_shared, is_under_way
 from autochron.crossing.tokens import SuspendableToken
-from autochron.weaving.delegation import Begun, Relay
+from autochron.weaving.delegation import BegunRelay, Relay
 
 if TYPE_CHECKING:
     from autochron.ports import OpenCrossing
@@ -142,7 +142,7 @@ def _iterated(token: SuspendableToken, iterator: Any, begun: bool) -> Generator[
     relay = Relay(token, iterator)
     # The relay's own calls enter and leave; between them the crossing is left.
     try:
-        value = yield from (Begun(relay) if begun else relay)
+        value = yield from (BegunRelay(relay) if begun else relay)
     except BaseException as error:
         token.raised(error)
         raise

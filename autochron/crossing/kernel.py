@@ -161,7 +161,7 @@ class Kernel:
         caller = frame.f_back
         while caller is not None and str(caller.f_globals.get("__name__")).startswith(_BETWEEN):
             caller = caller.f_back
-        facts = names.CallFacts(
+        facts = names.NameFacts(
             name=point.called.rpartition(".")[2],
             qualname=point.called,
             module=point.module,

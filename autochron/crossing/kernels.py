@@ -39,7 +39,9 @@ class Kernels:
         open: those of the traces of calls that are under way.
     """
 
-    def __init__(self, main: Kernel, begin: Callable[[Point, tuple[Any, ...]], Part | None]) -> None:
+    def __init__(
+        self, main: Kernel, begin: Callable[[Point, tuple[Any, ...]], TracedCallToken | None]
+    ) -> None:
         """Take `begin`, which opens the trace of a call, or gives None where it belongs to what is there."""
         self.main = main
         self.open: set[Kernel] = set()
@@ -74,7 +76,7 @@ class Kernels:
         return kernel if kernel in self.open else self.main
 
 
-class Part:
+class TracedCallToken:
     """The token of a call that has a trace of its own, or that one is replayed for.
 
     Attributes:

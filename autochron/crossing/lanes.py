@@ -165,13 +165,13 @@ def is_paused() -> bool:
     return CURRENT.get(None) is PAUSE
 
 
-class _Held(threading.local):
+class _HeldLane(threading.local):
     """The lane that a thread was given, which a context copied elsewhere doesn't carry."""
 
     root: Root | None = None
 
 
-HELD = _Held()
+HELD = _HeldLane()
 
 
 def spawn(current: Any, label: str) -> Root:

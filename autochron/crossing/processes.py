@@ -65,14 +65,14 @@ class Parent(Protocol):
         """Go on in a forked process; without a root it is about to be replaced."""
 
 
-class _Starting(threading.local):
+class _StartingChild(threading.local):
     """What a thread is about to start."""
 
     root: Root | None = None
     executes: bool = False
 
 
-STARTING = _Starting()
+STARTING = _StartingChild()
 
 _parent: list[Parent | None] = [None]
 

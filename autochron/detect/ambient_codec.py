@@ -29,7 +29,7 @@ class Draw(Struct, frozen=True):
     """Makes of what was recorded what the caller gets; IndexError or ValueError where it doesn't fit this call."""
 
 
-class Form(Struct, frozen=True):
+class SourceForm(Struct, frozen=True):
     """How the calls of a source are taken apart."""
 
     parameters: tuple[str, ...]
@@ -243,43 +243,49 @@ def _unpacked(kept: Any) -> Any:
     return flat[0] if kept["shape"] is None else flat.reshape(kept["shape"])
 
 
-PLAIN = Form(("args", "kwargs"), _plain)
+PLAIN = SourceForm(("args", "kwargs"), _plain)
 """Of calls whose value is kept as it is."""
 
-_SEED = Form((), _seeded(256, "a"))
+_SEED = SourceForm((), _seeded(256, "a"))
 
-_FORMS: dict[str, Form] = {
-    **{f"{owner}.choice": Form(("size",), _choice) for owner in ("random", "random.SystemRandom", "secrets")},
+_FORMS: dict[str, SourceForm] = {
+    **{
+        f"{owner}.choice": SourceForm(("size",), _choice)
+        for owner in ("random", "random.SystemRandom", "secrets")
+    },
     **{
         f"{owner}.{name}": form
         for owner in ("random", "random.SystemRandom")
         for name, form in {
-            "choices": Form(("size", "weights", "cum_weights", "k"), _choices),
-            "sample": Form(("size", "k", "counts"), _sample),
-            "shuffle": Form(("size",), _shuffle),
+            "choices": SourceForm(("size", "weights", "cum_weights", "k"), _choices),
+            "sample": SourceForm(("size", "k", "counts"), _sample),
+            "shuffle": SourceForm(("size",), _shuffle),
         }.items()
     },
     "random.seed": _SEED,
     "random.Random.seed": _SEED,
-    "random.Random": Form((), _seeded(256, "x")),
+    "random.Random": SourceForm((), _seeded(256, "x")),
     **{
-        source.call: Form(("args", "kwargs"), _drawn)
+        source.call: SourceForm(("args", "kwargs"), _drawn)
         for source in SOURCES
         if source.places and source.call.startswith("numpy.random.")
     },
     "numpy.random.SeedSequence": PLAIN,
-    "numpy.random.seed": Form((), _seeded(32, "seed")),
-    "numpy.random.shuffle": Form(("size",), _shuffle),
-    **{f"datetime.datetime.{name}": Form(("args", "kwargs"), _moment) for name in ("now", "utcnow", "today")},
-    "datetime.date.today": Form(("args", "kwargs"), _moment),
-    "time.localtime": Form(("args", "kwargs"), _fields),
-    "time.gmtime": Form(("args", "kwargs"), _fields),
+    "numpy.random.seed": SourceForm((), _seeded(32, "seed")),
+    "numpy.random.shuffle": SourceForm(("size",), _shuffle),
     **{
-        f"fastuuid.{name}": Form(("args", "kwargs"), _text_of("fastuuid:UUID"))
+        f"datetime.datetime.{name}": SourceForm(("args", "kwargs"), _moment)
+        for name in ("now", "utcnow", "today")
+    },
+    "datetime.date.today": SourceForm(("args", "kwargs"), _moment),
+    "time.localtime": SourceForm(("args", "kwargs"), _fields),
+    "time.gmtime": SourceForm(("args", "kwargs"), _fields),
+    **{
+        f"fastuuid.{name}": SourceForm(("args", "kwargs"), _text_of("fastuuid:UUID"))
         for name in ("uuid1", "uuid4", "uuid7")
     },
     **{
-        f"uuid_utils.{name}": Form(("args", "kwargs"), _text_of("uuid_utils:UUID"))
+        f"uuid_utils.{name}": SourceForm(("args", "kwargs"), _text_of("uuid_utils:UUID"))
         for name in ("uuid1", "uuid4", "uuid6", "uuid7")
     },
 }
@@ -299,11 +305,11 @@ DRAWN_BY: dict[str, str] = {
 _CATEGORIES = frozenset({"clock", "random", "uuid"})
 
 
-def form_of(source: Source) -> Form | None:
+def form_of(source: Source) -> SourceForm | None:
     """Return how a source's values are recorded; None where they can't be."""
     if source.category not in _CATEGORIES or source.call in _NEVER:
         return None
     if not source.places and source.call not in DRAWN_BY:
         return None
-    form: Form = _FORMS.get(source.call, PLAIN)
+    form: SourceForm = _FORMS.get(source.call, PLAIN)
     return form

@@ -12,7 +12,7 @@ from autochron.detect.ignores import ignored, meant_by
 from autochron.model import AmbientRule, Finding, Rules, Site
 
 
-class Asked:
+class RequestedValues:
     """What rules ask for: all of a category, but for what is ignored, and single calls at single lines."""
 
     def __init__(self, rules: Rules) -> None:
@@ -83,7 +83,7 @@ def mark_recorded(findings: Sequence[Finding], rules: Rules) -> tuple[list[Findi
     """Mark the findings whose values are asked for; gives also a line for each table that is for nothing any more."""
     if not (rules.ambient or rules.ambients):
         return list(findings), []
-    asked = Asked(rules)
+    asked = RequestedValues(rules)
     marked = [
         structs.replace(finding, covered="recorded") if _is_asked(finding, asked.asks) else finding
         for finding in findings

@@ -26,8 +26,8 @@ from typing import Any
 
 from autochron._runtime.unpatched import os
 from autochron.diagnostics.sources import (
-    Source,
-    Sources,
+    ImportedSources,
+    SourceFile,
     attributes_of,
     calls_name,
     definition_at,
@@ -38,7 +38,7 @@ from autochron.diagnostics.sources import (
 from autochron.instrument.activation import Activation
 from autochron.instrument.decorators import marked
 from autochron.instrument.passed_callables import function_of
-from autochron.model import BoundaryRule, Call
+from autochron.model import BoundaryRule, CallSelector
 from autochron.recording.requested_tools import Unanswered
 from autochron.rules.calls import Attribute, Index, Metavariable, call_pattern
 from autochron.rules.names import Field, name_template
@@ -57,13 +57,13 @@ def declined_tools(
         answering: packs, and rules of the project, by which other calls were answered.
     """
     try:
-        judge = _Judge(activation, answering)
+        judge = _DeclineJudge(activation, answering)
         return frozenset(each.name for each in missing if judge.is_declined(each))
     except Exception:  # the recording is not to fail for it; then all of them count as unwoven
         return frozenset()
 
 
-class _Judge:
+class _DeclineJudge:
     """Decides on the tools of one recording."""
 
     def __init__(self, activation: Activation, answering: Collection[str]) -> None:
@@ -75,7 +75,7 @@ class _Judge:
             if point.rules and point.signature is None and point.transport is None
         ]
         self._owns = activation.project.owns
-        self._sources = Sources(activation.planner.project_files())
+        self._sources = ImportedSources(activation.planner.project_files())
 
     def is_declined(self, tool: Unanswered) -> bool:
         """Return whether the calls of a tool that nothing answers were declined."""
@@ -128,7 +128,7 @@ class _Judge:
                 return True
         return False
 
-    def _is_only_in(self, source: Source, table: ast.expr, name: str, is_inside: Any) -> bool:
+    def _is_only_in(self, source: SourceFile, table: ast.expr, name: str, is_inside: Any) -> bool:
         held = source.value_of(table)
         if not isinstance(held, dict) or name not in held:
             return False
@@ -246,7 +246,7 @@ def _takes(point: Point, tool: Unanswered) -> bool:
 
 def _table_of(rule: BoundaryRule) -> ast.expr | None:
     """Return what stands before the key in a pattern such as `TOOLS[$tool](...)`, whose name is that key."""
-    if not isinstance(rule.selector, Call):
+    if not isinstance(rule.selector, CallSelector):
         return None
     pattern = call_pattern(rule.selector.pattern)
     field = _only_field(rule)

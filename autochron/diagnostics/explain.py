@@ -12,7 +12,17 @@ from autochron.matching.calls import Miss, fit_call
 from autochron.matching.decorators import names_of
 from autochron.matching.scopes import Function, Names, NameScope
 from autochron.matching.sites import CallRule, CallSite, call_rule, label_of
-from autochron.model import BoundaryRule, Call, Considered, Decorated, Define, Explained, Http, Rules, Target
+from autochron.model import (
+    BoundaryRule,
+    CallSelector,
+    Considered,
+    Decorated,
+    Define,
+    Explained,
+    Http,
+    Rules,
+    Target,
+)
 from autochron.project import Project, read_source
 from autochron.rules.globs import dotted_glob
 from autochron.weaving.binding import bind_calls, bindings_of, refuse_unbound
@@ -84,7 +94,7 @@ class _Line:
     def _call(self, call: ast.Call, scope: NameScope) -> Explained:
         considered, sites = [], []
         for rule in self._rules.boundaries:
-            if isinstance(rule.selector, Call):
+            if isinstance(rule.selector, CallSelector):
                 fit = self._fit(call_rule(rule), call, scope)
                 if isinstance(fit, CallSite):
                     sites.append(fit)
@@ -123,7 +133,7 @@ class _Line:
         decorators = frozenset(name for each in function.decorator_list for name in names_of(each, scope))
         considered = []
         for rule in self._rules.boundaries:
-            if not isinstance(rule.selector, Call | Http):
+            if not isinstance(rule.selector, CallSelector | Http):
                 reason = self._against(rule, qualname, decorators)
                 considered.append(Considered(rule, reason is None, reason or ""))
         return Explained(

@@ -24,7 +24,7 @@ _FEW = 8
 """How many crossings are told of in full."""
 
 
-class Ended(Protocol):
+class EndedProgram(Protocol):
     """A recorded program that was run again, and has ended."""
 
     @property
@@ -73,7 +73,7 @@ def has_failed(record: Record) -> bool:
     return footer is not None and bool(footer.status or footer.error)
 
 
-def refuse_failure(record: Record, rerun: Ended | None, case: Case, caller: str) -> None:
+def refuse_failure(record: Record, rerun: EndedProgram | None, case: Case, caller: str) -> None:
     """Raise unless a program that failed when it was recorded ends well now, for a reason that is known.
 
     Of what is called in this process nothing is to be said: had it raised, nobody would ask.

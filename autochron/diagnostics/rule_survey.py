@@ -79,7 +79,7 @@ def _surveyed(
     return Surveyed(rule, found, None if found else f"{selector.module} has no {selector.qualname}")
 
 
-class _Reader(SourceFileLoader):
+class _CodeReader(SourceFileLoader):
     """Loads a library's code as Python keeps it, and keeps none itself: to compile all that packs name takes 3 s."""
 
     def set_data(self, path: str, data: object, *, _mode: int = 0o666) -> None:
@@ -90,7 +90,7 @@ class _Reader(SourceFileLoader):
 def _defined(module: str, path: str) -> frozenset[str]:
     """Name the definitions of a library's module."""
     try:
-        code = _Reader(module, path).get_code(module)
+        code = _CodeReader(module, path).get_code(module)
     except (OSError, SyntaxError, ValueError, EOFError):
         return frozenset()
     return frozenset() if code is None else frozenset(name for name, _ in definitions(code))

@@ -28,7 +28,7 @@ class UnreadableError(Exception):
     """A file of the project can't be read, so nothing is known of what stands in it."""
 
 
-class Source(NamedTuple):
+class SourceFile(NamedTuple):
     """One file of the project, parsed."""
 
     path: str
@@ -56,15 +56,15 @@ class Source(NamedTuple):
                 yield vars(module)
 
 
-class Sources:
+class ImportedSources:
     """The files of the project that were imported."""
 
     def __init__(self, files: Mapping[str, tuple[str, ...]]) -> None:
         self._files = files
         self._texts: dict[str, bytes] = {}
-        self._parsed: dict[str, Source] = {}
+        self._parsed: dict[str, SourceFile] = {}
 
-    def naming(self, words: Iterable[str]) -> list[Source]:
+    def naming(self, words: Iterable[str]) -> list[SourceFile]:
         """Return the files in which one of the words stands.
 
         Raises:
@@ -73,7 +73,7 @@ class Sources:
         wanted = [word.encode() for word in words]
         return [self.parsed(path) for path in self._files if any(word in self._text(path) for word in wanted)]
 
-    def parsed(self, path: str) -> Source:
+    def parsed(self, path: str) -> SourceFile:
         """Parse a file; UnreadableError where that fails."""
         if path not in self._parsed:
             try:
@@ -81,7 +81,7 @@ class Sources:
             except (SyntaxError, ValueError) as error:
                 raise UnreadableError(path) from error
             parents = {inner: node for node in ast.walk(tree) for inner in ast.iter_child_nodes(node)}
-            self._parsed[path] = Source(path, self._files.get(path, ()), tree, parents)
+            self._parsed[path] = SourceFile(path, self._files.get(path, ()), tree, parents)
         return self._parsed[path]
 
     def _text(self, path: str) -> bytes:
@@ -94,7 +94,7 @@ class Sources:
 
 
 def has_rival(
-    sources: Sources,
+    sources: ImportedSources,
     name: str,
     places: Collection[tuple[str, int]],
     is_fine: Callable[[Any], bool],
@@ -133,7 +133,7 @@ def has_rival(
     return False
 
 
-def _defines(source: Source, name: str, places: Collection[tuple[str, int]]) -> bool:
+def _defines(source: SourceFile, name: str, places: Collection[tuple[str, int]]) -> bool:
     """Return whether one of the definitions stands in a module itself, which then holds what its decorators made of it."""
     return any(
         isinstance(node, _FUNCTIONS) and node.name == name and (source.path, first_line(node)) in places
@@ -146,7 +146,7 @@ class _Rivals:
 
     def __init__(
         self,
-        source: Source,
+        source: SourceFile,
         name: str,
         places: Collection[tuple[str, int]],
         is_fine: Callable[[Any], bool],
@@ -242,7 +242,7 @@ class _Rivals:
 
 
 def has_way_around(
-    sources: Sources,
+    sources: ImportedSources,
     table: str | None,
     functions: Collection[str],
     is_inside: Callable[[str, ast.AST], bool],
@@ -264,7 +264,7 @@ def has_way_around(
 
 
 def _leaves(
-    source: Source,
+    source: SourceFile,
     node: ast.AST,
     table: str | None,
     functions: Collection[str],
@@ -283,12 +283,14 @@ def _leaves(
     return False
 
 
-def _is_looked_up_inside(source: Source, node: ast.AST, is_inside: Callable[[str, ast.AST], bool]) -> bool:
+def _is_looked_up_inside(
+    source: SourceFile, node: ast.AST, is_inside: Callable[[str, ast.AST], bool]
+) -> bool:
     above = source.parents[node]
     return is_inside(source.path, above if isinstance(above, ast.Subscript) else node)
 
 
-def _is_harmless(source: Source, node: ast.AST) -> bool:
+def _is_harmless(source: SourceFile, node: ast.AST) -> bool:
     """Return whether a use of a table calls nothing that it holds."""
     above = source.parents[node]
     match above:
@@ -307,7 +309,7 @@ def _is_harmless(source: Source, node: ast.AST) -> bool:
     return False
 
 
-def _is_only_looped_over(source: Source, node: ast.Attribute) -> bool:
+def _is_only_looped_over(source: SourceFile, node: ast.Attribute) -> bool:
     """Return whether a table's values are gone through and none of them is called."""
     call = source.parents[node]
     loop = source.parents.get(call)
@@ -320,7 +322,7 @@ def _is_only_looped_over(source: Source, node: ast.Attribute) -> bool:
     )
 
 
-def _is_put_into(source: Source, node: ast.AST, table: str | None) -> bool:
+def _is_put_into(source: SourceFile, node: ast.AST, table: str | None) -> bool:
     """Return whether a function is named where the table is made or filled."""
     above: ast.AST | None = node
     while above is not None:
@@ -335,7 +337,7 @@ def _is_put_into(source: Source, node: ast.AST, table: str | None) -> bool:
     return False
 
 
-def reads_attribute(sources: Sources, attributes: Collection[str]) -> bool:
+def reads_attribute(sources: ImportedSources, attributes: Collection[str]) -> bool:
     """Return whether the project reads one of these attributes of anything, perhaps to call it."""
     return any(
         isinstance(node, ast.Attribute)
@@ -347,7 +349,7 @@ def reads_attribute(sources: Sources, attributes: Collection[str]) -> bool:
     )
 
 
-def calls_name(sources: Sources, names: Collection[str]) -> bool:
+def calls_name(sources: ImportedSources, names: Collection[str]) -> bool:
     """Return whether the project calls anything by one of these names."""
     return any(
         isinstance(node, ast.Call) and _last(node.func) in names
@@ -361,7 +363,7 @@ def first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> i
     return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
 
 
-def definition_at(source: Source, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+def definition_at(source: SourceFile, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     """Return the function whose code begins at a line."""
     return next(
         (node for node in ast.walk(source.tree) if isinstance(node, _FUNCTIONS) and first_line(node) == line),

@@ -18,7 +18,7 @@ _MANY = 400
 """Edits up to which the best alignment is sought: that costs the length times the edits, and memory by their square."""
 
 
-class Match(NamedTuple):
+class AlignedPair(NamedTuple):
     """Two places that belong together."""
 
     first: int
@@ -26,7 +26,7 @@ class Match(NamedTuple):
     moved: bool
 
 
-def align(first: Sequence[Keys], second: Sequence[Keys]) -> list[Match]:
+def align(first: Sequence[Keys], second: Sequence[Keys]) -> list[AlignedPair]:
     """Match two sequences whose items are given by their keys, from the exact to the loose; in order of the first.
 
     By the last key alone nothing is matched with what stands elsewhere: that is one less and one more.
@@ -38,8 +38,8 @@ def align(first: Sequence[Keys], second: Sequence[Keys]) -> list[Match]:
     if len(matched) < len(first) and exact < len(common(*levels[-1])) - len(matched):
         # A few that are equal by chance, and far apart, would tear the rest apart.
         matched, moved, _ = _matched(levels[-1:])
-    found = [Match(*pair, moved=False) for pair in matched.items()]
-    return sorted(found + [Match(*pair, moved=True) for pair in moved.items()])
+    found = [AlignedPair(*pair, moved=False) for pair in matched.items()]
+    return sorted(found + [AlignedPair(*pair, moved=True) for pair in moved.items()])
 
 
 _Level: TypeAlias = tuple[Sequence[Hashable], Sequence[Hashable]]

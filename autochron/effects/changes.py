@@ -72,7 +72,7 @@ State: TypeAlias = _Database | _Text | _Json | _Bytes | None
 """What a file holds, as far as it is compared; None where there is none."""
 
 
-class Watch:
+class ScratchWatch:
     """Report what was changed in a scratch folder since the last call.
 
     Attributes:

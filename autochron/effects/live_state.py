@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.effects import redirect
-from autochron.effects.changes import Watch, digest_of
+from autochron.effects.changes import ScratchWatch, digest_of
 from autochron.effects.module_state import ModuleState
 from autochron.effects.running import at_work
 from autochron.effects.scratch import Before, Scratch
@@ -85,7 +85,7 @@ class LiveState:
         """
         before, missing = _states_of(snapshots, root, places)
         self.scratch = Scratch(before, folder, is_joined=is_joined)
-        self._watch = Watch(self.scratch, name)
+        self._watch = ScratchWatch(self.scratch, name)
         self._modules = modules
         self._open_live = open_live
         self._everywhere = everywhere

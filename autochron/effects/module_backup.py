@@ -21,7 +21,7 @@ _CODE = (FunctionType, MethodType, ModuleType, staticmethod, classmethod, proper
 _ABSENT: Any = type("Absent", (), {"__slots__": ()})()
 
 
-class _Function(NamedTuple):
+class _FunctionState(NamedTuple):
     """What a function held."""
 
     cells: dict[str, Any]
@@ -107,7 +107,7 @@ class ModuleBackup:
                 return None
             cells = {name: cell.cell_contents for name, cell in cells_of(value).items()}
             defaults = (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values())
-            return _Function(cells, dict(vars(value)), defaults)
+            return _FunctionState(cells, dict(vars(value)), defaults)
         if isinstance(value, _CODE) or not holds_state(value, self._names):
             return None
         return attributes_of(value)
@@ -117,7 +117,7 @@ def _inside(held: Any) -> list[Any]:
     """Return the objects in what a value holds."""
     if _is_buffer(held):
         return []
-    if isinstance(held, _Function):
+    if isinstance(held, _FunctionState):
         return [*held.cells.values(), *held.attributes.values(), *held.defaults]
     if isinstance(held, dict):
         return [*held.values(), *(key for key in held if not isinstance(key, str))]

@@ -51,7 +51,7 @@ class ModuleState:
 
     def _read(self) -> dict[str, Any]:
         modules = list(project_modules(self._owns))
-        reader = _Reader({module.__name__ for module in modules})
+        reader = _StateReader({module.__name__ for module in modules})
         found: dict[str, Any] = {}
         for module in modules:
             file = self._name(str(module.__file__))
@@ -95,7 +95,7 @@ def project_modules(owns: Callable[[str], bool]) -> Iterator[ModuleType]:
 NOT_DATA: Any = type("NotData", (), {"__slots__": ()})()
 
 
-class _Reader:
+class _StateReader:
     """Turns values into JSON-like data, as far as they are data."""
 
     def __init__(self, modules: Collection[str]) -> None:

@@ -56,7 +56,7 @@ def _names_of(scratch: Scratch, located: str, given: Any) -> list[str]:
         raise named_as_given(error, given) from error.__cause__
 
 
-class Entry:
+class FolderEntry:
     """An entry of a folder as the replay sees it; it has what `os.DirEntry` has."""
 
     __slots__ = ("_dir_fd", "_there", "name", "path")
@@ -102,13 +102,13 @@ class Entry:
 class _Entries:
     """What `os.scandir` returns: an iterator that is closed by `with`."""
 
-    def __init__(self, entries: list[Entry]) -> None:
+    def __init__(self, entries: list[FolderEntry]) -> None:
         self._entries = iter(entries)
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[FolderEntry]:
         return self
 
-    def __next__(self) -> Entry:
+    def __next__(self) -> FolderEntry:
         return next(self._entries)
 
     def close(self) -> None:
@@ -139,7 +139,7 @@ def scanning(original: Callable[..., Any]) -> Callable[..., Any]:
         entries = []
         for name, at in zip(names, there, strict=True):
             shown: Any = os.fsencode(name) if is_bytes else name
-            entries.append(Entry(shown, os.path.join(base, shown) if base else shown, at))
+            entries.append(FolderEntry(shown, os.path.join(base, shown) if base else shown, at))
         return _Entries(entries)
 
     return scandir

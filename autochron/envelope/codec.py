@@ -26,7 +26,7 @@ from autochron.envelope.opaque import opaque
 from autochron.envelope.plain_json import is_plain
 from autochron.envelope.reading import read
 from autochron.envelope.tags import has_tag, opaque_paths
-from autochron.envelope.writing import Writer
+from autochron.envelope.writing import ValueWriter
 from autochron.errors import CodecError, OpaqueError
 
 __all__ = ["Encoded", "decode", "decode_partly", "encode", "encode_plain", "encode_tagged"]
@@ -75,11 +75,11 @@ def encode_tagged(value: Any, below: types.FrameType | None = None) -> Encoded:
     """Write a value that is not plain, with its tags. A value that changes or overflows under our hands becomes opaque."""
     try:
         try:
-            tree = Writer(below, MOST_VISITS).write(value)
+            tree = ValueWriter(below, MOST_VISITS).write(value)
         except TooLargeError:
             if multiplies(value):
                 return _too_large(value)
-            tree = Writer(below).write(value)
+            tree = ValueWriter(below).write(value)
         body = _to_json(tree)
     except Exception as error:
         if is_interruption(error):

@@ -13,7 +13,7 @@ from autochron.envelope.type_labels import SCALARS
 from autochron.envelope.type_trees import Tree
 
 
-class _Function:
+class _FunctionTree:
     """The tree of a function that holds nothing which can change, and what it held then; it must not hold the function."""
 
     __slots__ = ("_cells", "_code", "_defaults", "_functions", "_named", "_state", "tree")
@@ -38,7 +38,7 @@ class _Function:
         )
 
 
-_functions: WeakKeyDictionary[types.FunctionType, _Function] = WeakKeyDictionary()
+_functions: WeakKeyDictionary[types.FunctionType, _FunctionTree] = WeakKeyDictionary()
 
 
 def _forget() -> None:
@@ -49,7 +49,7 @@ def _forget() -> None:
 names.on_root_change(_forget)
 
 
-def known(function: types.FunctionType, cells: dict[str, Any]) -> _Function | None:
+def known(function: types.FunctionType, cells: dict[str, Any]) -> _FunctionTree | None:
     """Return what was kept of a function, with its `tree`; None where nothing was, or the function holds something else."""
     kept = _functions.get(function)
     return kept if kept is not None and kept.is_as_it_was(function, cells) else None
@@ -58,7 +58,7 @@ def known(function: types.FunctionType, cells: dict[str, Any]) -> _Function | No
 def keep(function: types.FunctionType, cells: dict[str, Any], tree: Tree | None) -> None:
     """Keep the tree of a function if nothing can change in it."""
     if _is_still(function, cells):
-        _functions[function] = _Function(function, cells, tree)
+        _functions[function] = _FunctionTree(function, cells, tree)
 
 
 def _are_the_same(some: dict[str, Any], others: dict[str, Any]) -> bool:

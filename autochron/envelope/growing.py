@@ -39,7 +39,7 @@ _JSON = b"["
 _key = msgspec.json.encode
 
 
-class _Kept:
+class _KeptList:
     """A list as it was last: how it looked, how many it had, and where it stands in the last body."""
 
     __slots__ = ("count", "end", "look", "plain", "start")
@@ -61,7 +61,7 @@ class _Page:
         self.pieces: list[bytes | memoryview] = []
         self.size = 0
         self.plain = True
-        self.kept: dict[tuple[str, ...], _Kept] = {}
+        self.kept: dict[tuple[str, ...], _KeptList] = {}
 
     def add(self, piece: bytes | memoryview) -> None:
         self.pieces.append(piece)
@@ -77,7 +77,7 @@ class Growing:
         self._was_large = False
         """Whether the last body was too large to be kept."""
         self._body = b""
-        self._kept: dict[tuple[str, ...], _Kept] = {}
+        self._kept: dict[tuple[str, ...], _KeptList] = {}
         self.looks: dict[int, bytes] = {}
         """How the long lists of the last input look, by identity, for whoever wants to know if they change."""
 
@@ -174,10 +174,10 @@ class Growing:
             page.add(encode_sorted(value))
         plain = exact and was_plain and is_new_plain
         page.plain = page.plain and plain
-        page.kept[path] = _Kept(look, count, start, page.size, plain=plain)
+        page.kept[path] = _KeptList(look, count, start, page.size, plain=plain)
 
 
-def _begins_with(look: bytes, count: int, kept: _Kept) -> bool:
+def _begins_with(look: bytes, count: int, kept: _KeptList) -> bool:
     """Return whether a list begins with all elements of the one that was kept.
 
     Never so where either look is in JSON, which starts as no list does in MessagePack: there a header tells the length.

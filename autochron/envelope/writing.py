@@ -29,7 +29,7 @@ from autochron.envelope.budget import TooLargeError
 from autochron.envelope.library_plans import LIBRARY
 from autochron.envelope.opaque import opaque
 
-Plan: TypeAlias = Callable[["Writer", Any], Any]
+Plan: TypeAlias = Callable[["ValueWriter", Any], Any]
 
 MAX_DEPTH = 100
 """Levels of nesting; what lies deeper is opaque. Four frames of ours a level stay well below Python's own
@@ -37,7 +37,7 @@ limit."""
 _INT_DIGITS = 4000  # Python refuses to print longer integers in decimal.
 
 
-class Writer:
+class ValueWriter:
     """One encoding: remembers which containers are open, so that a cycle ends."""
 
     __slots__ = ("below", "left", "open")
@@ -111,28 +111,28 @@ def _utf8(text: str) -> bool:
 # ---------------------------------------------------------------------------------
 
 
-def _same(_: Writer, value: Any) -> Any:
+def _same(_: ValueWriter, value: Any) -> Any:
     return value
 
 
-def _int(_: Writer, value: int) -> Any:
+def _int(_: ValueWriter, value: int) -> Any:
     if -(2**63) <= value < 2**64:
         return value
     return {"$int": str(value) if value.bit_length() < _INT_DIGITS * 3 else hex(value)}
 
 
-def _float(_: Writer, value: float) -> Any:
+def _float(_: ValueWriter, value: float) -> Any:
     if math.isfinite(value):
         return value
     return {"$float": repr(value) if math.copysign(1, value) > 0 or value < 0 else "-nan"}
 
 
-def _str(_: Writer, value: str) -> Any:
+def _str(_: ValueWriter, value: str) -> Any:
     # Not JSON's own escapes: two halves that stand alone would come back joined.
     return value if _utf8(value) else {"$str": value.encode("unicode_escape").decode()}
 
 
-def _list(writer: Writer, value: list[Any]) -> Any:
+def _list(writer: ValueWriter, value: list[Any]) -> Any:
     instead = writer.enter(value)
     if instead is not None:
         return instead
@@ -142,7 +142,7 @@ def _list(writer: Writer, value: list[Any]) -> Any:
         writer.leave(value)
 
 
-def _dict(writer: Writer, value: dict[Any, Any]) -> Any:
+def _dict(writer: ValueWriter, value: dict[Any, Any]) -> Any:
     instead = writer.enter(value)
     if instead is not None:
         return instead
@@ -153,7 +153,7 @@ def _dict(writer: Writer, value: dict[Any, Any]) -> Any:
 
 
 def _tagged_items(tag: str, *, ordered: bool) -> Plan:
-    def plan(writer: Writer, value: Any) -> Any:
+    def plan(writer: ValueWriter, value: Any) -> Any:
         instead = writer.enter(value)
         if instead is not None:
             return instead
@@ -171,32 +171,32 @@ def _sorted(written: list[Any]) -> list[Any]:
     return sorted(written, key=msgspec.json.encode)
 
 
-def _bytes(_: Writer, value: bytes) -> Any:
+def _bytes(_: ValueWriter, value: bytes) -> Any:
     return {"$bytes": binascii.b2a_base64(value, newline=False).decode()}
 
 
-def _bytearray(_: Writer, value: bytearray) -> Any:
+def _bytearray(_: ValueWriter, value: bytearray) -> Any:
     return {"$bytearray": binascii.b2a_base64(value, newline=False).decode()}
 
 
-def _complex(writer: Writer, value: complex) -> Any:
+def _complex(writer: ValueWriter, value: complex) -> Any:
     return {"$complex": [writer.write(value.real), writer.write(value.imag)]}
 
 
-def _range(writer: Writer, value: range | slice) -> Any:
+def _range(writer: ValueWriter, value: range | slice) -> Any:
     tag = "$range" if type(value) is range else "$slice"
     return {tag: [writer.write(value.start), writer.write(value.stop), writer.write(value.step)]}
 
 
-def _proxy(writer: Writer, value: Any) -> Any:
+def _proxy(writer: ValueWriter, value: Any) -> Any:
     return {"$mappingproxy": _dict(writer, bare.mapping_of(value))}
 
 
-def _constant(_: Writer, value: Any) -> Any:
+def _constant(_: ValueWriter, value: Any) -> Any:
     return {"$constant": "UNSET" if value is msgspec.UNSET else str(value)}
 
 
-def _reference(_: Writer, value: Any) -> Any:
+def _reference(_: ValueWriter, value: Any) -> Any:
     try:
         name = names.name_of(value)
     except names.UnnamedError as error:
@@ -205,14 +205,14 @@ def _reference(_: Writer, value: Any) -> Any:
     return {"$ref": name} if reason is None else {"$opaque": names.label_function(value), "reason": reason}
 
 
-def _builtin_function(writer: Writer, value: Any) -> Any:
+def _builtin_function(writer: ValueWriter, value: Any) -> Any:
     owner = getattr(value, "__self__", None)
     if owner is not None and not issubclass(type(owner), types.ModuleType):
         return opaque(value, "it is bound to an object")
     return _reference(writer, value)
 
 
-def _module(_: Writer, value: Any) -> Any:
+def _module(_: ValueWriter, value: Any) -> Any:
     try:
         name = names.name_module(value)
     except names.UnnamedError as error:
@@ -281,14 +281,14 @@ def _origin(cls: type) -> type:
 
 
 def _opaque_plan(reason: str) -> Plan:
-    def plan(_: Writer, value: Any) -> Any:
+    def plan(_: ValueWriter, value: Any) -> Any:
         return opaque(value, reason)
 
     return plan
 
 
 def _guarded(build: Plan) -> Plan:
-    def plan(writer: Writer, value: Any) -> Any:
+    def plan(writer: ValueWriter, value: Any) -> Any:
         instead = writer.enter(value)
         if instead is not None:
             return instead
@@ -313,7 +313,7 @@ def _exception_plan(cls: type, name: str) -> Plan:
 def _record_plan(cls: type, name: str) -> Plan:
     slots, fields = shapes.slots_of(cls), shapes.field_names(cls)
 
-    def build(writer: Writer, value: Any) -> Any:
+    def build(writer: ValueWriter, value: Any) -> Any:
         held = shapes.attributes(value, slots)
         tree = {"$type": name, **writer.state(held)}
         beside = [key for key in held if key not in fields]
@@ -327,7 +327,7 @@ def _record_plan(cls: type, name: str) -> Plan:
 def _struct_plan(cls: type, name: str) -> Plan:
     fields = cls.__struct_fields__  # type: ignore[attr-defined]
 
-    def build(writer: Writer, value: Any) -> Any:
+    def build(writer: ValueWriter, value: Any) -> Any:
         state = {field: bare.slot(value, field) for field in fields}
         return {"$type": name, **writer.state({**state, **(bare.dictionary_of(value) or {})})}
 
@@ -338,7 +338,7 @@ def _namedtuple_plan(cls: type, name: str) -> Plan:
     slots = shapes.slots_of(cls)
     fields = cls._fields  # type: ignore[attr-defined]
 
-    def build(writer: Writer, value: Any) -> Any:
+    def build(writer: ValueWriter, value: Any) -> Any:
         if len(fields) != tuple.__len__(value):
             return opaque(value, "it has another length than its fields")
         state = dict(zip(fields, tuple.__iter__(value), strict=True))
@@ -348,7 +348,7 @@ def _namedtuple_plan(cls: type, name: str) -> Plan:
 
 
 def _sequence_plan(_: type, name: str) -> Plan:
-    def build(writer: Writer, value: Any) -> Any:
+    def build(writer: ValueWriter, value: Any) -> Any:
         shown, hidden = value.__reduce__()[1]
         return {"$type": name, "$type.value": writer.items(shown), "$type.hidden": writer.mapping(hidden)}
 
@@ -358,7 +358,7 @@ def _sequence_plan(_: type, name: str) -> Plan:
 def _enum_plan(cls: Any, name: str) -> Plan:
     is_flag = issubclass(cls, enum.Flag)
 
-    def plan(writer: Writer, value: Any) -> Any:
+    def plan(writer: ValueWriter, value: Any) -> Any:
         member = value._name_
         if isinstance(member, str) and cls._member_map_.get(member) is value:
             return {"$enum": name, "name": writer.write(member)}
@@ -375,7 +375,7 @@ def _pydantic_plan(cls: Any, name: str) -> Plan:
     metadata = getattr(cls, "__pydantic_generic_metadata__", {})
     arguments = metadata.get("args") if metadata.get("origin") else None
 
-    def build(writer: Writer, value: Any) -> Any:
+    def build(writer: ValueWriter, value: Any) -> Any:
         own = bare.dictionary_of(value) or {}
         written: dict[str, Any] = {"$type": name}
         if arguments:
@@ -398,7 +398,7 @@ def _container_plan(cls: Any, name: str) -> Plan:
     base: Any = shapes.container_base(cls)
     read = _content_reader(base)
 
-    def build(writer: Writer, value: Any) -> Any:
+    def build(writer: ValueWriter, value: Any) -> Any:
         written = {"$type": name, "$type.value": read(writer, value)}
         if base.__name__ == "defaultdict" and (factory := bare.factory_of(value)) is not None:
             written["$type.default"] = writer.write(factory)
@@ -419,7 +419,7 @@ def _content_reader(base: Any) -> Plan:
         return lambda writer, value: plan(writer, _BARE[base](value))
     ordered = base not in (set, frozenset)
 
-    def read(writer: Writer, value: Any) -> Any:
+    def read(writer: ValueWriter, value: Any) -> Any:
         written = writer.items(base.__iter__(value))
         return written if ordered else _sorted(written)
 

@@ -193,7 +193,7 @@ class Popping:
         return popped
 
 
-class Shown:
+class ShownPlace:
     """An object whose text names another place."""
 
     __slots__ = ("_of", "_text")

@@ -47,7 +47,7 @@ _LONG = frozenset({1, 3, 5, 8, 10})
 _STEADY = frozenset({"monotonic", "perf_counter", "process_time", "thread_time"})
 
 
-class Call(NamedTuple):
+class VariedCall(NamedTuple):
     """One call of a source whose value is varied."""
 
     source: Source
@@ -76,7 +76,7 @@ class Call(NamedTuple):
         return self.given[0] if self.given and isinstance(self.given[0], int) else 0
 
 
-Vary = Callable[[Call, Any, int], Any]
+Vary = Callable[[VariedCall, Any, int], Any]
 """Return another value than this one; or the same, where there is none."""
 
 
@@ -84,7 +84,7 @@ class Unvaried(Exception):  # noqa: N818 - no error: there is no other value of 
     """A value of a kind that nothing is known of."""
 
 
-def vary(call: Call, kept: Any, variant: int) -> Any:
+def vary(call: VariedCall, kept: Any, variant: int) -> Any:
     """Return the variant of what is kept of a call's value.
 
     Raises:
@@ -109,14 +109,14 @@ def _how(source: Source) -> Vary | None:
     return _BY_CATEGORY.get(source.category)
 
 
-def _generator(call: Call, variant: int) -> random.Random:
+def _generator(call: VariedCall, variant: int) -> random.Random:
     return random.Random(f"{call.place} {variant} {call.nth}")
 
 
 # --- clocks ----------------------------------------------------------------------------------------------------------
 
 
-def _clock(call: Call, kept: Any, variant: int) -> Any:
+def _clock(call: VariedCall, kept: Any, variant: int) -> Any:
     name = call.source.call.rpartition(".")[2]
     if isinstance(kept, bool):
         raise Unvaried
@@ -136,7 +136,7 @@ def _clock(call: Call, kept: Any, variant: int) -> Any:
     raise Unvaried
 
 
-def _shift(call: Call, moment: dt.datetime, variant: int) -> float:
+def _shift(call: VariedCall, moment: dt.datetime, variant: int) -> float:
     """Return the seconds by which a clock that shows this is off."""
     least = _SHIFTS[variant % len(_SHIFTS)] * (1 + variant // len(_SHIFTS))
     shift = least + (_LATER if variant == 2 else 1.7) * call.nth
@@ -161,7 +161,7 @@ def _other_day(day: dt.date, weekday: int, variant: int) -> dt.date:
     return other
 
 
-def _fields(call: Call, kept: list[Any], variant: int) -> list[Any]:
+def _fields(call: VariedCall, kept: list[Any], variant: int) -> list[Any]:
     if len(kept) == 3 and isinstance(kept[0], list):  # of a struct_time
         fields, zone, offset = kept
         moment = dt.datetime(*fields[:6])  # noqa: DTZ001 - its zone is the call's
@@ -190,7 +190,7 @@ def _date(kept: dt.date, variant: int) -> dt.date:
     return kept + dt.timedelta(days=round(shift / _DAY) or (1 if shift > 0 else -1))
 
 
-def _written(call: Call, name: str, variant: int) -> str:
+def _written(call: VariedCall, name: str, variant: int) -> str:
     """Return a time as text, as the call would write it."""
     seconds = time.time() // _DAY * _DAY  # the same all day long
     seconds += _shift(call, dt.datetime.fromtimestamp(seconds, dt.UTC), variant)
@@ -227,7 +227,7 @@ _ENDED = frozenset({"random", "uniform", "randint", "randrange", "getrandbits", 
 """The draws of which the ends can be given; others repeat until a draw fits."""
 
 
-def _random(call: Call, kept: Any, variant: int) -> Any:
+def _random(call: VariedCall, kept: Any, variant: int) -> Any:
     owner, _, name = call.source.call.rpartition(".")
     generator = _generator(call, variant)
     if isinstance(kept, list):
@@ -256,7 +256,7 @@ def _random(call: Call, kept: Any, variant: int) -> Any:
     raise Unvaried
 
 
-def _small(name: str, call: Call, kept: Any) -> range | None:
+def _small(name: str, call: VariedCall, kept: Any) -> range | None:
     """Return the whole numbers that a draw is one of, where its arguments say so in the usual way."""
     args = call.args
     if type(kept) is not int or call.kwargs or not all(type(each) is int for each in args):
@@ -270,7 +270,7 @@ def _small(name: str, call: Call, kept: Any) -> range | None:
     return found if kept in found else None
 
 
-def _other(call: Call, size: int, kept: int, variant: int) -> int:
+def _other(call: VariedCall, size: int, kept: int, variant: int) -> int:
     """Return another number below this: the ends first, then the rest, none twice until all were there."""
     ends = [each for each in dict.fromkeys((0, size - 1)) if each != kept]
     if variant < len(ends):
@@ -283,7 +283,9 @@ def _other(call: Call, size: int, kept: int, variant: int) -> int:
     return others[variant % len(others)] if others else kept
 
 
-def _indices(name: str, call: Call, kept: list[Any], variant: int, generator: random.Random) -> list[Any]:
+def _indices(
+    name: str, call: VariedCall, kept: list[Any], variant: int, generator: random.Random
+) -> list[Any]:
     """Return other indices for choices, for a sample, or for the order of what is shuffled."""
     if name == "shuffle":
         moved = {0: kept[::-1], 1: list(range(len(kept))), 2: kept[1:] + kept[:1]}.get(variant)
@@ -299,7 +301,7 @@ def _indices(name: str, call: Call, kept: list[Any], variant: int, generator: ra
     return generator.sample(range(size), len(kept)) if ends is None else list(ends)
 
 
-def _array(name: str, call: Call, variant: int) -> Any:
+def _array(name: str, call: VariedCall, variant: int) -> Any:
     import numpy as np  # lazy: the program has drawn from it
 
     generator = np.random.RandomState(random.Random(f"{call.place} {variant} {call.nth}").getrandbits(32))
@@ -308,7 +310,7 @@ def _array(name: str, call: Call, variant: int) -> Any:
     return packed(getattr(generator, name)(*call.args, **call.kwargs))
 
 
-def _uuid(call: Call, kept: Any, variant: int) -> Any:
+def _uuid(call: VariedCall, kept: Any, variant: int) -> Any:
     generator = _generator(call, variant)
     if isinstance(kept, uuid.UUID):
         return uuid.UUID(int=generator.getrandbits(128), version=4 if kept.version is None else kept.version)
@@ -325,7 +327,7 @@ def _uuid(call: Call, kept: Any, variant: int) -> Any:
 # --- the surroundings ------------------------------------------------------------------------------------------------
 
 
-def _environment(call: Call, kept: Any, variant: int) -> Any:
+def _environment(call: VariedCall, kept: Any, variant: int) -> Any:
     """Return an environment variable another value, none, or an empty one."""
     if call.name == "__contains__":
         return not kept
@@ -347,7 +349,7 @@ def _environment(call: Call, kept: Any, variant: int) -> Any:
     )
 
 
-def _host(call: Call, kept: Any, variant: int) -> Any:
+def _host(call: VariedCall, kept: Any, variant: int) -> Any:
     if isinstance(kept, bool) or not isinstance(kept, int | float | str):
         raise Unvaried
     if isinstance(kept, str):
@@ -357,7 +359,7 @@ def _host(call: Call, kept: Any, variant: int) -> Any:
     )
 
 
-def _files(call: Call, kept: Any, variant: int) -> Any:
+def _files(call: VariedCall, kept: Any, variant: int) -> Any:
     """Return a listing in another order, or without one entry: what isn't a listing is left alone."""
     if isinstance(kept, list):
         others = {0: kept[::-1], 1: kept[:-1], 2: kept[1:] + kept[:1], 3: kept[1:]}.get(variant)

@@ -47,7 +47,7 @@ _FIRST = 120.0
 """Seconds that the first replay may take where nothing else is said."""
 
 
-class Asked(NamedTuple):
+class ImpactRequest(NamedTuple):
     """What is asked for."""
 
     reference: str
@@ -64,7 +64,7 @@ Progress = Callable[[int, str], None]
 """Told how many replays have been made, and what is looked at."""
 
 
-def find_impact(options: Options, asked: Asked, progress: Progress) -> tuple[Impacts, str | None]:
+def find_impact(options: Options, asked: ImpactRequest, progress: Progress) -> tuple[Impacts, str | None]:
     """Perturb each site of a trace; gives what became of them, and the folder in which that is kept.
 
     Raises:
@@ -121,7 +121,9 @@ def _answer(probe: Probe, file: str) -> None:
 class _Impact:
     """One search of a trace."""
 
-    def __init__(self, probe: Probe, record: Record, rules: Rules, asked: Asked, progress: Progress) -> None:
+    def __init__(
+        self, probe: Probe, record: Record, rules: Rules, asked: ImpactRequest, progress: Progress
+    ) -> None:
         self._probe = probe
         self._record = record
         self._rules = rules

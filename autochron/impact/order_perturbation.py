@@ -23,7 +23,7 @@ from autochron.impact.alternative_orders import (
     OrderedFrozenSet,
     OrderedSet,
     Popping,
-    Shown,
+    ShownPlace,
     fingerprint,
     going,
     has_one_order,
@@ -65,7 +65,7 @@ class Ordered(NamedTuple):
 NOTHING = Ordered(frozenset(), {}, frozenset())
 
 
-class Sources:
+class ProjectSources:
     """The project's modules, compiled once in the process that is forked, or where they are loaded."""
 
     def __init__(self, project: Project) -> None:
@@ -266,7 +266,7 @@ class Ordering:
         if text == was:
             return value
         self._values.replaceable.add(key)
-        return Shown(value, text)
+        return ShownPlace(value, text)
 
     # --- hashes -------------------------------------------------------------------------------------------------------
 

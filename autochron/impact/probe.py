@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from autochron._runtime import exit_hooks, unpatched
 from autochron._runtime.unpatched import os
 from autochron.detect.line_hash import hash_of
-from autochron.impact.order_perturbation import NOTHING, Ordered, Ordering, Sources
+from autochron.impact.order_perturbation import NOTHING, Ordered, Ordering, ProjectSources
 from autochron.impact.tape import Perturbing, Tape
 from autochron.isolation.tls import trust_nobody
 from autochron.model import Finding
@@ -95,7 +95,7 @@ class Probe:
         """Take `path`, the file that the program begins in, where that is known."""
         self.path = path
         self.owns = activation.project.owns
-        self.sources: Sources | None = Sources(activation.project)
+        self.sources: ProjectSources | None = ProjectSources(activation.project)
         """What the project's modules are compiled from; None where they run as they are."""
         self.folder = ""
         """Where their woven code is kept."""

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from autochron._runtime.unpatched import getframe
 from autochron.ambient.ambient import Values
 from autochron.crossing.lanes import CURRENT
-from autochron.detect.ambient_codec import PLAIN, SEEDED, Draw, Form, form_of, given, random_bits
+from autochron.detect.ambient_codec import PLAIN, SEEDED, Draw, SourceForm, form_of, given, random_bits
 from autochron.detect.catalogue import BY_NAME, Source
-from autochron.detect.watch.counters import Record as Line
+from autochron.detect.watch.counters import SourceCount as Line
 from autochron.detect.watch.counters import Through
-from autochron.impact.alternative_values import Call, Unvaried, can_vary, vary
+from autochron.impact.alternative_values import Unvaried, VariedCall, can_vary, vary
 from autochron.weaving.gate import GATE
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Perturbing(Values):
         if variant is None:
             return kept
         try:
-            other = vary(Call(source, name, draw.given, nth, f"{key} {lane_name()}"), kept, variant)
+            other = vary(VariedCall(source, name, draw.given, nth, f"{key} {lane_name()}"), kept, variant)
         except (Unvaried, ArithmeticError, ValueError):  # of a date past the last one, too
             return kept
         except KeyError:
@@ -191,7 +191,7 @@ def _listed(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     return Draw(given(args, kwargs), lambda source: list(source(*args, **kwargs)), iter)
 
 
-_FORMS = {"pathlib.Path.iterdir": Form((), _listed)}
+_FORMS = {"pathlib.Path.iterdir": SourceForm((), _listed)}
 """Of sources whose values can be replaced, and not recorded."""
 
 

@@ -56,7 +56,7 @@ _FEW = 8
 _WIDE = 100
 
 
-class Wanted(NamedTuple):
+class IncidentRequest(NamedTuple):
     """What is asked for."""
 
     record: Record
@@ -91,7 +91,7 @@ class Wanted(NamedTuple):
         return os.path.relpath(used.path, folder).replace(os.sep, "/")
 
 
-def write(wanted: Wanted, tree: Sequence[str]) -> Incident:
+def write(wanted: IncidentRequest, tree: Sequence[str]) -> Incident:
     """Write the folder, whole or not at all; `tree` is the trace, drawn.
 
     Raises:
@@ -121,7 +121,7 @@ def write(wanted: Wanted, tree: Sequence[str]) -> Incident:
     )
 
 
-def _make_folder(wanted: Wanted, folder: str, files: Mapping[str, str], footer: Footer) -> None:
+def _make_folder(wanted: IncidentRequest, folder: str, files: Mapping[str, str], footer: Footer) -> None:
     """Write the files and the trace beside the folder, then move all into its place."""
     record, made = wanted.record, None
     try:
@@ -153,12 +153,12 @@ def _make_folder(wanted: Wanted, folder: str, files: Mapping[str, str], footer: 
         raise
 
 
-def suspects_of(wanted: Wanted) -> list[Envelope]:
+def suspects_of(wanted: IncidentRequest) -> list[Envelope]:
     """Return the recorded crossings that the test is about."""
     return incident_check.suspects(wanted.record, plan_for(wanted.record, wanted.live, inputs=wanted.inputs))
 
 
-def test_text(wanted: Wanted, volatile: Sequence[tuple[str, str]]) -> str:
+def test_text(wanted: IncidentRequest, volatile: Sequence[tuple[str, str]]) -> str:
     """Return the text of the test; `volatile` are fields that vary, each with examples."""
     footer = wanted.record.footer
     assert footer is not None  # noqa: S101 - a trace without one is refused
@@ -166,7 +166,7 @@ def test_text(wanted: Wanted, volatile: Sequence[tuple[str, str]]) -> str:
     return _Said(wanted, plan, os.path.abspath(wanted.folder), footer).test(volatile)
 
 
-def _settled(wanted: Wanted, folder: str) -> tuple[ReplayPlan, Footer]:
+def _settled(wanted: IncidentRequest, folder: str) -> tuple[ReplayPlan, Footer]:
     """Refuse what can't become an incident; return what is live, and how the recorded run ended."""
     record = wanted.record
     refuse_occupied(folder, wanted.folder, force=wanted.force)
@@ -184,7 +184,7 @@ def _settled(wanted: Wanted, folder: str) -> tuple[ReplayPlan, Footer]:
     return plan, record.footer
 
 
-def _warnings(wanted: Wanted, folder: str) -> list[str]:
+def _warnings(wanted: IncidentRequest, folder: str) -> list[str]:
     made, rules = wanted.record.header.rules, wanted.rules
     found = []
     if made != rules.digest:
@@ -229,7 +229,7 @@ def _rules_text(rules: Rules, root: str) -> str:
 class _Said:
     """The words of an incident's files."""
 
-    def __init__(self, wanted: Wanted, plan: ReplayPlan, folder: str, footer: Footer) -> None:
+    def __init__(self, wanted: IncidentRequest, plan: ReplayPlan, folder: str, footer: Footer) -> None:
         record, rules = wanted.record, wanted.rules
         self._wanted = wanted
         self._footer = footer

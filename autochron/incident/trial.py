@@ -23,12 +23,14 @@ from autochron.reproduction.observation import (
 from autochron.reproduction.outcomes import shown
 
 if TYPE_CHECKING:
-    from autochron.incident.create import Wanted
+    from autochron.incident.create import IncidentRequest
 
 _FEW = 12
 
 
-def finish(wanted: Wanted, incident: Incident, told: Callable[[int, int], None] | None = None) -> Tried:
+def finish(
+    wanted: IncidentRequest, incident: Incident, told: Callable[[int, int], None] | None = None
+) -> Tried:
     """Run the test several times on today's code, write what varies into it, and run it once as it will be run.
 
     `told` is called with how many runs are done, and of how many.
@@ -68,7 +70,7 @@ def finish(wanted: Wanted, incident: Incident, told: Callable[[int, int], None] 
     return msgspec.structs.replace(tried, notes=tuple(notes))
 
 
-def settle(wanted: Wanted, incident: Incident, baseline: Baseline, *, settled: bool) -> None:
+def settle(wanted: IncidentRequest, incident: Incident, baseline: Baseline, *, settled: bool) -> None:
     """Write the baseline, and what was made, so that a later `incident new` knows it."""
     if not baseline.sources:
         baseline = msgspec.structs.replace(baseline, sources=_known_sources(wanted, incident))
@@ -76,7 +78,7 @@ def settle(wanted: Wanted, incident: Incident, baseline: Baseline, *, settled: b
     write_baseline(incident.folder, found, incident.files, settled=settled)
 
 
-def _known_sources(wanted: Wanted, incident: Incident) -> dict[str, str]:
+def _known_sources(wanted: IncidentRequest, incident: Incident) -> dict[str, str]:
     """Return the digests of the sources that the trace names, where nobody has run the program."""
     record = wanted.record
     files = {each.site.removeprefix("@").partition(":")[0] for each in record.boundaries()}
@@ -103,7 +105,7 @@ def _several(runs: list[Observation]) -> list[str]:
     ]
 
 
-def _write_test(wanted: Wanted, incident: Incident, volatile: list[tuple[str, str]]) -> None:
+def _write_test(wanted: IncidentRequest, incident: Incident, volatile: list[tuple[str, str]]) -> None:
     text = create.test_text(wanted, volatile)
     with open(os.path.join(incident.folder, os.path.basename(incident.test)), "w", encoding="utf-8") as file:
         file.write(text)

@@ -16,7 +16,7 @@ from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import is_woven, weave_function
 
 
-class Passing:
+class PassedCallables:
     """Weaves callables as they are passed, each in place; one that is woven already stays as it is."""
 
     def __init__(self, ledger: Ledger) -> None:

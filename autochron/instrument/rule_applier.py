@@ -11,10 +11,20 @@ from autochron._runtime.unpatched import os
 from autochron.crossing.processes import MODULES as PROCESS_MODULES
 from autochron.http.clients import DOORS, door_of
 from autochron.instrument.mark import agreeing, mark_of
-from autochron.instrument.passed_callables import Passing
+from autochron.instrument.passed_callables import PassedCallables
 from autochron.matching.derived_classes import matcher_for
 from autochron.matching.matcher import NOTHING, Absent, Found
-from autochron.model import BoundaryRule, Call, Decorated, Define, Http, Rules, SwapRule, Target, TraceRule
+from autochron.model import (
+    BoundaryRule,
+    CallSelector,
+    Decorated,
+    Define,
+    Http,
+    Rules,
+    SwapRule,
+    Target,
+    TraceRule,
+)
 from autochron.project import Project, read_source
 from autochron.rules.packs import pack_index, with_imported
 from autochron.weaving.ledger import Ledger
@@ -56,7 +66,7 @@ class RulePlanner:
         """Told of modules that have just run and that threads, pools or tasks come from."""
         self.watched: frozenset[str] = frozenset()
         """More modules that `on_import` is told of."""
-        self.passing = Passing(ledger)
+        self.passing = PassedCallables(ledger)
         self._told: set[str] = set()
         self.undo: list[Any] = []
         """What takes back the weaving of single objects."""
@@ -323,7 +333,7 @@ class RulePlanner:
 
             near = nearest(names, selector.module)
             return f"module {selector.module} was not imported" + (f"; the nearest is {near}" if near else "")
-        if isinstance(selector, Call):
+        if isinstance(selector, CallSelector):
             return self._why_no_call(rule)
         near = _nearest_decorator(selector, self._decorators) if isinstance(selector, Decorated) else None
         why = "it fits no definition in the project's modules that were imported"

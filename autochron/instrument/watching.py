@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autochron.detect.ignores import ignored
-from autochron.detect.watch.watch import Watch
+from autochron.detect.watch.watch import SourceWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ class Watching:
         self._is_own = values is None
         # One watch for both: two would stand in each other's place.
         self._watch = (
-            Watch(project.owns, project.name, problem, is_inside) if values is None else values.watch
+            SourceWatch(project.owns, project.name, problem, is_inside) if values is None else values.watch
         )
 
     def begin(self) -> None:

@@ -57,13 +57,13 @@ _heard: frozenset[str] = frozenset()
 """The events that are handed to us so far."""
 
 
-class _Starting(threading.local):
+class _ProcessStart(threading.local):
     """Whether a thread is starting a process by multiprocessing: its own forks and sockets are part of that."""
 
     depth: int = 0
 
 
-_starting = _Starting()
+_starting = _ProcessStart()
 
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:

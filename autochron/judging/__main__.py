@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from autochron.errors import JudgeError
-from autochron.judging.speakers import Asking, Speaker, speaker_for
+from autochron.judging.speakers import JudgeRequest, Speaker, speaker_for
 from autochron.judging.verdict import ask
 
 
@@ -22,12 +22,12 @@ def main() -> None:
     os.dup2(2, 1)
     speakers: dict[tuple[str, str | None], Speaker] = {}
     for line in sys.stdin.buffer:
-        asking = msgspec.json.decode(line, type=Asking)
+        asking = msgspec.json.decode(line, type=JudgeRequest)
         answers.write(msgspec.json.encode(_answered(asking, speakers)) + b"\n")
         answers.flush()
 
 
-def _answered(asking: Asking, speakers: dict[tuple[str, str | None], Speaker]) -> dict[str, Any]:
+def _answered(asking: JudgeRequest, speakers: dict[tuple[str, str | None], Speaker]) -> dict[str, Any]:
     try:
         key = (asking.model, asking.base_url)
         speaker = speakers.get(key) or speakers.setdefault(key, speaker_for(asking))

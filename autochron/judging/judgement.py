@@ -20,7 +20,7 @@ from autochron.judging.process import Answer, JudgeProcess
 from autochron.judging.question import SYSTEM, Question, make_question
 from autochron.judging.settings import VARIABLE, Mode, mode_in_force, read_mode
 from autochron.judging.speakers import OPENAI, PYDANTIC_AI
-from autochron.judging.verdict import Reply, Say, ask
+from autochron.judging.verdict import JudgeReply, Say, ask
 from autochron.model import Envelope, Returned
 from autochron.redaction.redactor import Redactor
 from autochron.rules.loading import load_rules
@@ -50,7 +50,7 @@ class Judgement(Struct, frozen=True):
         )
 
 
-class _Kept(Struct):
+class _KeptJudgement(Struct):
     score: Annotated[float, Meta(ge=0, le=1)]
     reason: str
 
@@ -148,11 +148,13 @@ class Judge:
         _fresh.add(key)
         return kept, kept is not made
 
-    def _read(self, envelope: Envelope) -> _Kept:
+    def _read(self, envelope: Envelope) -> _KeptJudgement:
         """Read what is kept; StoreError where somebody put something else there."""
         outcome = envelope.outcome
         try:
-            return msgspec.json.decode(outcome.value if isinstance(outcome, Returned) else b"", type=_Kept)
+            return msgspec.json.decode(
+                outcome.value if isinstance(outcome, Returned) else b"", type=_KeptJudgement
+            )
         except msgspec.DecodeError as error:
             raise StoreError(
                 f"{envelope.address} in {self.shown} has no score from 0 to 1 with a reason ({error}); "
@@ -212,7 +214,7 @@ def _conversation(model: Callable[[str], str], name: str) -> Say:
     """Have a callable asked by one text each time: what was said before stands in it."""
     said: list[str] = [SYSTEM]
 
-    def say(prompt: str) -> Reply:
+    def say(prompt: str) -> JudgeReply:
         said.append(prompt)
         try:
             text = model("\n\n".join(said))
@@ -223,7 +225,7 @@ def _conversation(model: Callable[[str], str], name: str) -> Say:
         if not isinstance(text, str):
             raise JudgeSetupError(f"the judge {name} gave {type(text).__name__}; let it give text")
         said.append(text)
-        return Reply(text)
+        return JudgeReply(text)
 
     return say
 

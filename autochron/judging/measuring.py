@@ -13,7 +13,7 @@ from autochron.judging.judgement import Judge, Judgement
 from autochron.judging.labels import Label
 
 
-class Case(Struct, frozen=True):
+class LabelledJudgement(Struct, frozen=True):
     """One label, and what the judge said."""
 
     line: int
@@ -51,7 +51,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     """How many labels are numbers; the next two are of those."""
     mean_absolute_error: float | None
     spearman: float | None
-    disagreements: tuple[Case, ...]
+    disagreements: tuple[LabelledJudgement, ...]
     unjudged: tuple[Unjudged, ...]
 
 
@@ -62,7 +62,7 @@ def measure(
     progress: Callable[[], object] = lambda: None,
 ) -> Measured:
     """Ask a judge about each label; `progress` is told of each. One without a verdict is counted apart."""
-    cases: list[Case] = []
+    cases: list[LabelledJudgement] = []
     unjudged: list[Unjudged] = []
     called = 0
     for each in labels:
@@ -77,12 +77,16 @@ def measure(
     return _measured(judge, threshold, called, cases, unjudged)
 
 
-def _case(label: Label, said: Judgement) -> Case:
-    return Case(label.line, label.subject, label.label, said.score, said.passed, said.reason)
+def _case(label: Label, said: Judgement) -> LabelledJudgement:
+    return LabelledJudgement(label.line, label.subject, label.label, said.score, said.passed, said.reason)
 
 
 def _measured(
-    judge: Judge, threshold: float, called: int, cases: Sequence[Case], unjudged: Sequence[Unjudged]
+    judge: Judge,
+    threshold: float,
+    called: int,
+    cases: Sequence[LabelledJudgement],
+    unjudged: Sequence[Unjudged],
 ) -> Measured:
     good = [_is_good(case.label, threshold) for case in cases]
     counts = confusion(good, [case.passed for case in cases])

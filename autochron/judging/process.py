@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from autochron.crossing.pausing import surroundings
 from autochron.errors import JudgeError, JudgeSetupError, VerdictError
-from autochron.judging.speakers import Asking
+from autochron.judging.speakers import JudgeRequest
 from autochron.redaction.redactor import Redactor
 from autochron.workers.commands import start_python
 from autochron.workers.pipes import LineChannel, WorkerDiedError
@@ -51,7 +51,7 @@ class JudgeProcess:
         """Ask one question; JudgeError and its kinds where there is no verdict."""
         process = self._process or self._start()
         assert self._channel is not None  # noqa: S101 - it starts with the process
-        asking = Asking(model, prompt, base_url, self._placeholders)
+        asking = JudgeRequest(model, prompt, base_url, self._placeholders)
         with suppress(WorkerDiedError):  # what it said last tells why
             self._channel.send(msgspec.json.encode(asking) + b"\n")
         try:

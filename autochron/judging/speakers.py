@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from autochron.errors import JudgeError, JudgeSetupError
 from autochron.judging.question import SYSTEM
-from autochron.judging.verdict import SCHEMA, Reply, Say
+from autochron.judging.verdict import SCHEMA, JudgeReply, Say
 from autochron.redaction.redactor import Redactor
 
 OPENAI, PYDANTIC_AI = "openai:", "pydantic-ai:"
@@ -27,7 +27,7 @@ _WORDS = {"response_format": ("response_format", "json_schema"), "temperature": 
 """How an endpoint names what it doesn't take."""
 
 
-class Asking(Struct, frozen=True):
+class JudgeRequest(Struct, frozen=True):
     """What the judge's process is asked: one line of JSON."""
 
     model: str
@@ -50,7 +50,7 @@ class Speaker(Protocol):
         """Begin a conversation."""
 
 
-def speaker_for(asking: Asking) -> Speaker:
+def speaker_for(asking: JudgeRequest) -> Speaker:
     """Find who is asked; JudgeSetupError where the name means nothing, or a package or a key is missing."""
     if asking.model.startswith(OPENAI):
         return ChatCompletions(asking)
@@ -64,7 +64,7 @@ class ChatCompletions:
     it is asked without what the refusal names, or without one after the other where it names none.
     """
 
-    def __init__(self, asking: Asking) -> None:
+    def __init__(self, asking: JudgeRequest) -> None:
         try:
             import openai
         except ImportError as error:
@@ -95,13 +95,13 @@ class ChatCompletions:
         """Begin a conversation."""
         messages: list[dict[str, str]] = [{"role": "system", "content": SYSTEM}]
 
-        def say(prompt: str) -> Reply:
+        def say(prompt: str) -> JudgeReply:
             messages.append({"role": "user", "content": prompt})
             completion = self._complete(messages)
             text = (completion.choices[0].message.content or "") if completion.choices else ""
             messages.append({"role": "assistant", "content": text})
             counted = {} if completion.usage is None else completion.usage.model_dump()
-            return Reply(text, {key: count for key, count in counted.items() if isinstance(count, int)})
+            return JudgeReply(text, {key: count for key, count in counted.items() if isinstance(count, int)})
 
         return say
 
@@ -139,7 +139,7 @@ class ChatCompletions:
 class PydanticAI:
     """A model by its name in pydantic-ai. It is asked for JSON in words, which every provider takes."""
 
-    def __init__(self, asking: Asking) -> None:
+    def __init__(self, asking: JudgeRequest) -> None:
         try:
             import pydantic_ai
         except ImportError as error:
@@ -168,12 +168,12 @@ class PydanticAI:
         """Begin a conversation."""
         history: list[Any] = []
 
-        def say(prompt: str) -> Reply:
+        def say(prompt: str) -> JudgeReply:
             result = self._run(prompt, history)
             history[:] = result.all_messages()
             usage = result.usage() if callable(result.usage) else result.usage
             counted = {name: getattr(usage, name, None) for name in ("input_tokens", "output_tokens")}
-            return Reply(str(result.output), {name: count for name, count in counted.items() if count})
+            return JudgeReply(str(result.output), {name: count for name, count in counted.items() if count})
 
         return say
 
@@ -210,13 +210,13 @@ def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
-def _missing(name: str, asking: Asking) -> str:
+def _missing(name: str, asking: JudgeRequest) -> str:
     if name in asking.placeholders:
         return f"{name} holds no more than a replay's placeholder, so {asking.model} has no key; set it to a real one"
     return f"{name} isn't set, so {asking.model} has no key; set it (an endpoint that wants none takes any value)"
 
 
-def _hint(asking: Asking) -> str:
+def _hint(asking: JudgeRequest) -> str:
     if not asking.placeholders:
         return ""
     return f" (taken for unset, as they hold a replay's placeholder: {', '.join(asking.placeholders)})"

@@ -25,18 +25,18 @@ _TRIES = 1_000
 """Braces that are looked at: each that begins no object costs the length of the reply."""
 
 
-class Reply(Struct, frozen=True):
+class JudgeReply(Struct, frozen=True):
     """What a model said, and what it cost."""
 
     text: str
     usage: dict[str, int] = {}
 
 
-Say: TypeAlias = Callable[[str], Reply]
+Say: TypeAlias = Callable[[str], JudgeReply]
 """Says something to a model in a conversation that it remembers."""
 
 
-class Verdict(Struct, frozen=True):
+class JudgeVerdict(Struct, frozen=True):
     """A score from 0 to 1, and why."""
 
     score: float
@@ -48,7 +48,7 @@ class _ComplaintError(Exception):
     """What is wrong with a reply, as the model is told it."""
 
 
-def ask(say: Say, prompt: str, model: str) -> Verdict:
+def ask(say: Say, prompt: str, model: str) -> JudgeVerdict:
     """Ask until there is a verdict: twice at most; VerdictError says what was wrong with the last reply."""
     reply = say(prompt)
     usage = dict(reply.usage)
@@ -73,7 +73,7 @@ def ask(say: Say, prompt: str, model: str) -> Verdict:
         ) from None
 
 
-def _read(text: str, usage: dict[str, int]) -> Verdict:
+def _read(text: str, usage: dict[str, int]) -> JudgeVerdict:
     found = [each for each in _objects(text) if "score" in each]
     if not found:
         raise _ComplaintError("there is no JSON object with a score in it" if text.strip() else "it is empty")
@@ -86,7 +86,7 @@ def _read(text: str, usage: dict[str, int]) -> Verdict:
         raise _ComplaintError(f"the score is {score}, which is not from 0 to 1")
     if not isinstance(reason, str) or not reason.strip():
         raise _ComplaintError("there is no reason")
-    return Verdict(float(score), reason.strip(), usage)
+    return JudgeVerdict(float(score), reason.strip(), usage)
 
 
 def _objects(text: str) -> list[dict[str, Any]]:

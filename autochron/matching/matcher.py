@@ -22,7 +22,7 @@ from autochron.matching.source_lookups import (
 )
 from autochron.model import (
     BoundaryRule,
-    Call,
+    CallSelector,
     Decorated,
     Define,
     Http,
@@ -169,7 +169,7 @@ class Matcher:
                 where.append(pattern)
             case Decorated():
                 self._decorated.append(rule)
-            case Call():
+            case CallSelector():
                 self._calls.append(sites.call_rule(rule))
             case Http():
                 pass  # an HTTP client's own definitions are woven for these, whatever they are

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from autochron.model import BoundaryRule, Call
+from autochron.model import BoundaryRule, CallSelector
 from autochron.rules.calls import Anything, Attribute, CallPattern, Index, Metavariable, call_pattern
 from autochron.rules.globs import DottedGlob, dotted_glob, split_within
 from autochron.rules.names import Field, name_template
@@ -67,7 +67,11 @@ class CallRule(Struct, frozen=True):
     def within(self) -> str:
         """Say where its calls stand."""
         selector = self.rule.selector
-        return f"`{selector.within}`" if isinstance(selector, Call) and selector.within else "the project"
+        return (
+            f"`{selector.within}`"
+            if isinstance(selector, CallSelector) and selector.within
+            else "the project"
+        )
 
     @property
     def words(self) -> frozenset[str]:
@@ -94,7 +98,7 @@ def label_of(qualname: str, rule: BoundaryRule) -> str:
 def call_rule(rule: BoundaryRule) -> CallRule:
     """Parse a rule whose selector is a `Call`."""
     call = rule.selector
-    assert isinstance(call, Call)  # noqa: S101 - the caller saw to it
+    assert isinstance(call, CallSelector)  # noqa: S101 - the caller saw to it
     modules, qualnames = (None, None) if call.within is None else split_within(call.within)
     parts = name_template(rule.name).parts
     return CallRule(

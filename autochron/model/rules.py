@@ -71,7 +71,7 @@ class Http(Struct, frozen=True, tag=True):
         return f"{self.method} {self.url}"
 
 
-class Call(Struct, frozen=True, tag=True):
+class CallSelector(Struct, frozen=True, tag="Call"):  # what a trace says of its rules keeps its form
     """Call sites by a pattern of code, such as `TOOLS[$tool](...)`, and where they may stand.
 
     `within` is a module glob, or module glob and name glob of the enclosing definition; None is anywhere in the project.
@@ -84,7 +84,7 @@ class Call(Struct, frozen=True, tag=True):
         return self.pattern
 
 
-Selector: TypeAlias = Target | Define | Decorated | Call | Http
+Selector: TypeAlias = Target | Define | Decorated | CallSelector | Http
 
 
 class MetaPaths(Struct, frozen=True):

@@ -36,7 +36,7 @@ def compiled(source: str, path: str, qualname: str) -> CodeType:
     return max(fitting, key=lambda code: code.co_firstlineno)
 
 
-class Part:
+class FunctionPart:
     """The part of a module that one of its functions stands in: compiled by itself where only that has changed.
 
     A whole module takes ten times as long, in a fork of which each trial has to wait.

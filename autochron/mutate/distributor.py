@@ -34,7 +34,7 @@ from cosmic_ray.work_item import TestOutcome, WorkerOutcome, WorkItem, WorkResul
 
 from autochron.errors import UsageError
 from autochron.mutate.fork_server import ForkServer, ServerPool
-from autochron.mutate.protocol import Asked, Job, Reply
+from autochron.mutate.protocol import Job, ServerTask, TrialReply
 
 _SERVER = "autochron.mutate.server.command_server"
 
@@ -76,7 +76,7 @@ class AutochronDistributor(Distributor):  # type: ignore[misc] # cosmic-ray has 
             return
         width = min(_jobs(distributor_config), len(items))
         files = sorted({os.path.realpath(each.module_path) for item in items for each in item.mutations})
-        asked = Asked(
+        asked = ServerTask(
             server="command",
             paths=(),
             folder=os.getcwd(),
@@ -200,7 +200,7 @@ def _texts(item: WorkItem) -> dict[Path, tuple[str, str]] | None:
     return found
 
 
-def _result(reply: Reply, diff: str) -> WorkResult:
+def _result(reply: TrialReply, diff: str) -> WorkResult:
     if reply.fault:
         return WorkResult(
             worker_outcome=WorkerOutcome.EXCEPTION,

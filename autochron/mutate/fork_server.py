@@ -14,7 +14,7 @@ import msgspec
 
 from autochron._runtime import unpatched
 from autochron.errors import UsageError
-from autochron.mutate.protocol import Asked, ForkServerStart, Job, Ready, Reply, ServerPipes
+from autochron.mutate.protocol import ForkServerStart, Job, Ready, ServerPipes, ServerTask, TrialReply
 from autochron.workers.commands import start_python
 from autochron.workers.ending import kill_group
 from autochron.workers.pipes import LineChannel, WorkerDiedError
@@ -66,7 +66,7 @@ class ForkServer:
             for line in process.stderr:
                 self._said.append(line.decode("utf-8", "replace").strip())
 
-    def server(self, asked: Asked) -> Server:
+    def server(self, asked: ServerTask) -> Server:
         """Have a server begin what is asked of it.
 
         Raises:
@@ -106,7 +106,7 @@ class Server:
         self._is_ended = False
         self.ready = Ready()
 
-    def begin(self, asked: Asked) -> None:
+    def begin(self, asked: ServerTask) -> None:
         """Say what is to be tried, and wait until it can be.
 
         Raises:
@@ -114,14 +114,14 @@ class Server:
         """
         self.ready = msgspec.json.decode(self._answer(msgspec.json.encode(asked), _START), type=Ready)
 
-    def ask(self, job: Job) -> Reply:
+    def ask(self, job: Job) -> TrialReply:
         """Have something tried.
 
         Raises:
             WorkerDiedError: it has ended over it, or is past all limits.
         """
         limit = self.ready.limit + _BEYOND
-        return msgspec.json.decode(self._answer(msgspec.json.encode(job), limit), type=Reply)
+        return msgspec.json.decode(self._answer(msgspec.json.encode(job), limit), type=TrialReply)
 
     def _answer(self, line: bytes, seconds: float) -> bytes:
         self._channel.send(line + b"\n")
@@ -152,7 +152,7 @@ def _groups_in(session: int) -> set[int]:
 class ServerPool:
     """So many servers that are asked the same kind of thing, as there is work for."""
 
-    def __init__(self, fork_server: ForkServer, asked: Asked, width: int) -> None:
+    def __init__(self, fork_server: ForkServer, asked: ServerTask, width: int) -> None:
         self._fork_server = fork_server
         self._asked = asked
         self._width = width
@@ -168,7 +168,7 @@ class ServerPool:
         self._idle.append(server)
         return server.ready
 
-    def ask(self, job: Job) -> Reply:
+    def ask(self, job: Job) -> TrialReply:
         """Have one thing tried."""
         server = self._take()
         began = unpatched.perf_counter_ns()
@@ -178,7 +178,7 @@ class ServerPool:
             server.end()
             took = (unpatched.perf_counter_ns() - began) / 1e9
             said = "it ended the process that was trying it, in whose group it is not"
-            return Reply(id=job.id, variant=job.variant, kind="signal", said=said, seconds=took)
+            return TrialReply(id=job.id, variant=job.variant, kind="signal", said=said, seconds=took)
         except BaseException:
             server.end()
             raise
@@ -186,7 +186,7 @@ class ServerPool:
             self._idle.append(server)
         return reply
 
-    def run(self, jobs: Iterable[Job], hear: Callable[[Reply], None]) -> None:
+    def run(self, jobs: Iterable[Job], hear: Callable[[TrialReply], None]) -> None:
         """Have all of these tried, as many at a time as there are servers; `hear` gets one reply at a time."""
         ahead = deque(jobs)
 

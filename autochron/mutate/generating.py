@@ -15,7 +15,7 @@ from parso.tree import BaseNode, NodeOrLeaf
 
 from autochron.errors import UsageError
 from autochron.mutate.bytecode import fingerprint
-from autochron.mutate.model import Mutant, Target
+from autochron.mutate.model import Mutant, MutationTarget
 from autochron.mutate.operators import operator_class
 from autochron.mutate.parsing import MutationPlace, ParsedModule, parse, read
 from autochron.mutate.regions import Region, is_noise, regions
@@ -53,7 +53,7 @@ class _OperatorUse(Struct, frozen=True):
 
 
 def generate(
-    folder: Path, incident: str, target: Target, operators: OperatorSet, *, everything: bool = False
+    folder: Path, incident: str, target: MutationTarget, operators: OperatorSet, *, everything: bool = False
 ) -> Generated:
     """Make the mutants of a function.
 
@@ -189,7 +189,9 @@ def _program(parsed: ParsedModule, statement: NodeOrLeaf, text: str) -> tuple[An
     return fingerprint(made)
 
 
-def _mutant(parsed: ParsedModule, incident: str, target: Target, change: _OperatorUse, text: str) -> Mutant:
+def _mutant(
+    parsed: ParsedModule, incident: str, target: MutationTarget, change: _OperatorUse, text: str
+) -> Mutant:
     place, region = change.place, change.region
     (line, column), (end_line, end_column) = place.position
     before, after = _replaced(parsed, place), _after(parsed, place, text)

@@ -27,13 +27,13 @@ from autochron.mutate.model import (
     Input,
     Kind,
     Mutant,
+    MutationTarget,
     Result,
     Sensitivity,
     StudiedIncident,
-    Target,
 )
 from autochron.mutate.options import TRACE, Argued, StudyOptions, tools_of
-from autochron.mutate.protocol import Asked, Job, Ready, Reply, ServerKind, digest_of
+from autochron.mutate.protocol import Job, Ready, ServerKind, ServerTask, TrialReply, digest_of
 from autochron.mutate.sets import OperatorSet
 
 _SERVER = "autochron.mutate.server.main"
@@ -129,7 +129,7 @@ class Unit:
             made_of=self.made_of,
         )
 
-    def _passing_fix(self, cut: Ready) -> Reply:
+    def _passing_fix(self, cut: Ready) -> TrialReply:
         """Return how the tests end with the fix; UsageError where they fail."""
         fix = _fix(cut)
         if fix.kind != "passed":
@@ -157,7 +157,7 @@ class Unit:
         """Return whether the files that were loaded are what they were: some may lie outside the folder."""
         return all(digest_of(str(self.folder / path)) == digest for path, digest in known.files.items())
 
-    def _generated(self, target: Target) -> Generated:
+    def _generated(self, target: MutationTarget) -> Generated:
         everything = self._options.everything
         try:
             return generate(self.folder, self.name, target, self._operators, everything=everything)
@@ -170,7 +170,7 @@ class Unit:
         key = (server, rebuilds)
         if key not in self._pools:
             cut = self._journal.ready("cut")
-            asked = Asked(
+            asked = ServerTask(
                 server=server,
                 paths=tuple(str(each) for each in sorted(self.folder.glob("test_*.py"))),
                 folder=str(self.folder),
@@ -204,7 +204,7 @@ class Unit:
         self._journal.began(server, ready)
         return ready
 
-    def _baseline(self, cut: Ready, fix: Reply) -> scoring.FixBaseline:
+    def _baseline(self, cut: Ready, fix: TrialReply) -> scoring.FixBaseline:
         """Have the fix tried by each method, and by the cut-point test three times."""
         second = self._tested("cut", Job(id="again", variant="fix"))
         # One right after the other: a test that fails every other time would pass by chance before and after anything else.
@@ -278,7 +278,7 @@ class Unit:
             servers.append("mocks")
         total = len(mutants) * len(servers)
         done = 0
-        found: dict[ServerKind, dict[str, Reply]] = {}
+        found: dict[ServerKind, dict[str, TrialReply]] = {}
         for server in servers:
             found[server] = self._all(server, mutants, done, total)
             done += len(mutants)
@@ -304,7 +304,7 @@ class Unit:
 
     def _all(
         self, server: ServerKind, mutants: Sequence[MutantText], done: int, total: int
-    ) -> dict[str, Reply]:
+    ) -> dict[str, TrialReply]:
         """Have one process, or several, try all of these; what the journal knows is not tried again."""
         found = {
             each.mutant.id: known
@@ -313,7 +313,7 @@ class Unit:
         }
         texts = {each.mutant.id: each for each in mutants}
 
-        def hear(reply: Reply) -> None:
+        def hear(reply: TrialReply) -> None:
             if self._is_stopped:
                 return
             if reply.must_rebuild:
@@ -333,7 +333,7 @@ class Unit:
             raise KeyboardInterrupt
         return found
 
-    def _tested(self, server: ServerKind, job: Job, *, keeps: bool = True) -> Reply:
+    def _tested(self, server: ServerKind, job: Job, *, keeps: bool = True) -> TrialReply:
         """Have one thing tried, with the modules loaded anew where it must be."""
         known = self._journal.reply(server, job.id) if keeps else None
         if known is None:
@@ -363,7 +363,7 @@ class Unit:
         ]
         return tuple(sorted(found, key=lambda each: each.mutant))
 
-    def _refuse_flaky(self, fix: Reply) -> None:
+    def _refuse_flaky(self, fix: TrialReply) -> None:
         """Try the fix once more at the end: a test that passes at times says nothing of mutants."""
         if ("cut", False) not in self._pools:  # all that was needed stands in the journal
             return
@@ -404,11 +404,11 @@ _REMEDY = {
 _REMEDY_ELSE = "let the test look at what the tool gives"
 
 
-def _word(reply: Reply) -> str:
+def _word(reply: TrialReply) -> str:
     return "passes" if reply.kind == "passed" else "fails"
 
 
-def _flaky(folder: Path, one: Reply, other: Reply) -> str:
+def _flaky(folder: Path, one: TrialReply, other: TrialReply) -> str:
     said = one.said or other.said
     return (
         f"{folder}: its test is flaky: with the same code it {_word(one)}, and then it {_word(other)} ({said}); what a mutant"
@@ -416,7 +416,7 @@ def _flaky(folder: Path, one: Reply, other: Reply) -> str:
     )
 
 
-def _fix(ready: Ready) -> Reply:
+def _fix(ready: Ready) -> TrialReply:
     assert ready.fix is not None  # noqa: S101 - it has no fault
     return ready.fix
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from autochron._runtime.own_folder import make_folder
 from autochron.errors import UsageError
-from autochron.mutate.protocol import Ready, Reply, ServerKind
+from autochron.mutate.protocol import Ready, ServerKind, TrialReply
 
 
 class _Head(Struct, frozen=True, tag="head"):
@@ -25,7 +25,7 @@ class _Began(Struct, frozen=True, tag="ready"):
 
 class _Tried(Struct, frozen=True, tag="tried"):
     server: ServerKind
-    reply: Reply
+    reply: TrialReply
 
 
 class _Agreed(Struct, frozen=True, tag="agreed"):
@@ -45,7 +45,7 @@ class Journal:
         self._path = path
         self._head = _Head(digest)
         self._ready: dict[ServerKind, Ready] = {}
-        self._replies: dict[tuple[ServerKind, str], Reply] = {}
+        self._replies: dict[tuple[ServerKind, str], TrialReply] = {}
         self._agreed: dict[str, bool] = {}
         lines = list(_lines(path))
         if lines[:1] == [self._head]:
@@ -100,11 +100,11 @@ class Journal:
         self._ready[server] = ready
         self._write(_Began(server, ready))
 
-    def reply(self, server: ServerKind, mutant: str) -> Reply | None:
+    def reply(self, server: ServerKind, mutant: str) -> TrialReply | None:
         """Return what came of a trial."""
         return self._replies.get((server, mutant))
 
-    def tried(self, server: ServerKind, reply: Reply) -> None:
+    def tried(self, server: ServerKind, reply: TrialReply) -> None:
         """Keep what came of a trial."""
         self._replies[server, reply.id] = reply
         self._write(_Tried(server, reply))

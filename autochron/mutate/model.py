@@ -25,7 +25,7 @@ the process left. `time-out`, `memory`: a limit. `signal`: the process was kille
 """
 
 
-class Target(Struct, frozen=True):
+class MutationTarget(Struct, frozen=True):
     """A function whose mutants are tried.
 
     Attributes:
@@ -54,7 +54,7 @@ class Mutant(Struct, frozen=True, kw_only=True):
 
     id: str
     incident: str
-    target: Target
+    target: MutationTarget
     operator: str
     occurrence: int
     arguments: dict[str, str | int | float | bool] = {}
@@ -200,7 +200,7 @@ class StudiedIncident(Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    targets: tuple[Target, ...]
+    targets: tuple[MutationTarget, ...]
     sources: dict[str, str]
     generated: int
     same_bytecode: int

@@ -11,7 +11,7 @@ from msgspec import Struct
 from autochron._runtime.unpatched import os
 from autochron.errors import UsageError
 from autochron.mutate.model import (
-    Target,
+    MutationTarget,
 )
 
 TRACE = ".jsonl"
@@ -131,12 +131,12 @@ def check_folder(folder: Path) -> None:
         )
 
 
-def tools_of(words: Sequence[str]) -> tuple[Target, ...]:
+def tools_of(words: Sequence[str]) -> tuple[MutationTarget, ...]:
     """Read `FILE:NAME` words; UsageError where one is none."""
     found = []
     for word in words:
         file, colon, function = word.rpartition(":")
         if not colon or not file or not function:
             raise UsageError(f"--tool {word}: name a function as FILE:NAME, from the incident's folder")
-        found.append(Target(Path(file).as_posix(), function))
+        found.append(MutationTarget(Path(file).as_posix(), function))
     return tuple(found)

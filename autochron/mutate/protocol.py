@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from autochron.mutate.model import Input, Kind, Target
+from autochron.mutate.model import Input, Kind, MutationTarget
 
 ServerKind: TypeAlias = Literal["stub", "mocks", "cut", "widen", "command"]
 """What a process tries: tests with all served, tests without a trace, tests as they are, other inputs, or a command."""
@@ -30,7 +30,7 @@ class Job(Struct, frozen=True, kw_only=True):
 
     id: str
     variant: Variant
-    target: Target | None = None
+    target: MutationTarget | None = None
     text: str = ""
     rebuilds: bool = False
     texts: dict[str, str] = {}
@@ -47,7 +47,7 @@ Knows: TypeAlias = dict[str, list[tuple[str, str, str]]]
 """By function, what it knows: the name of a type, the value as text, and where from."""
 
 
-class Reply(Struct, frozen=True, kw_only=True):
+class TrialReply(Struct, frozen=True, kw_only=True):
     """What came of one trial.
 
     Attributes:
@@ -98,16 +98,16 @@ class Ready(Struct, frozen=True, kw_only=True):
     fault: str = ""
     tests: int = 0
     swaps: dict[str, str] = {}
-    targets: tuple[Target, ...] = ()
+    targets: tuple[MutationTarget, ...] = ()
     recorded: tuple[LiveOutcome, ...] = ()
-    fix: Reply | None = None
+    fix: TrialReply | None = None
     limit: float = 0.0
     process: int = 0
     files: dict[str, str] = {}
     at_cut: bool = False
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class ServerTask(Struct, frozen=True, kw_only=True):
     """What a server is to do: the first line that it reads.
 
     Attributes:
@@ -131,7 +131,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     folder: str
     memory: int = 1 << 30
     timeout: float | None = None
-    targets: tuple[Target, ...] = ()
+    targets: tuple[MutationTarget, ...] = ()
     swaps: dict[str, str] = {}
     inputs: int = 96
     drawn: int = 0

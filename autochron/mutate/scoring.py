@@ -9,7 +9,7 @@ from msgspec import Struct, json, structs
 
 from autochron.json_differences import differences_between, pair_equal_lengths
 from autochron.mutate.model import Behaviour, Change, Input, Kind, Mutant, MutantVerdict, Result
-from autochron.mutate.protocol import LiveOutcome, Reply
+from autochron.mutate.protocol import LiveOutcome, TrialReply
 
 _SHORT = 120
 _MOST = 20
@@ -28,21 +28,21 @@ class FixBaseline(Struct, frozen=True):
         chance: of which sort that is: a mutant may put it elsewhere, and a report says nothing that differs.
     """
 
-    fix: Reply
+    fix: TrialReply
     recorded: tuple[LiveOutcome, ...] = ()
     stub: Kind | None = None
     mocks: Kind | None = None
-    widened: Reply | None = None
+    widened: TrialReply | None = None
     volatile: frozenset[tuple[str, str]] = frozenset()
     chance: frozenset[str] = frozenset()
 
 
-def volatile_in(one: Reply, other: Reply) -> frozenset[tuple[str, str]]:
+def volatile_in(one: TrialReply, other: TrialReply) -> frozenset[tuple[str, str]]:
     """Return where two runs of the fix differ: these places tell nothing of a mutant."""
     return frozenset((each.address, each.path) for each in differences(one.given, other.given))
 
 
-def sorts_in(one: Reply, other: Reply) -> frozenset[str]:
+def sorts_in(one: TrialReply, other: TrialReply) -> frozenset[str]:
     """Return the sorts of what differs in two runs of the fix."""
     return frozenset(_sort(each.fix) for each in differences(one.given, other.given))
 
@@ -88,10 +88,10 @@ def _short_json(outcome: str) -> str:
 class MutantReplies(Struct, kw_only=True):
     """What came of one mutant, by who tried it."""
 
-    cut: Reply
-    stub: Reply | None = None
-    mocks: Reply | None = None
-    widened: Reply | None = None
+    cut: TrialReply
+    stub: TrialReply | None = None
+    mocks: TrialReply | None = None
+    widened: TrialReply | None = None
 
 
 def scored(
@@ -140,12 +140,12 @@ def scored(
     )
 
 
-def _verdict(reply: Reply, expected: Kind | None) -> MutantVerdict:
+def _verdict(reply: TrialReply, expected: Kind | None) -> MutantVerdict:
     is_killed = reply.kind not in {"compile", expected}
     return MutantVerdict(reply.kind, reply.said, is_killed=is_killed)
 
 
-def _widened(reply: Reply | None, fix: Reply, inputs: Sequence[int]) -> MutantVerdict | None:
+def _widened(reply: TrialReply | None, fix: TrialReply, inputs: Sequence[int]) -> MutantVerdict | None:
     """Return what other inputs say of a mutant that lives with the recorded one; None where they say nothing."""
     if reply is None:
         return None
@@ -156,7 +156,7 @@ def _widened(reply: Reply | None, fix: Reply, inputs: Sequence[int]) -> MutantVe
     return None
 
 
-def _is_unsafe(cut: Reply, baseline: FixBaseline) -> bool:
+def _is_unsafe(cut: TrialReply, baseline: FixBaseline) -> bool:
     """Return whether the tool did what the fix keeps it from.
 
     It went on to what the fix stands before, in a call in which the fix does not; or a crossing gave what it gave in the
@@ -185,7 +185,7 @@ def _behaviour(*, is_unsafe: bool, changes: Sequence[Change], tells: bool) -> Be
 # --- other inputs ----------------------------------------------------------------------------------------------------------
 
 
-def numbered(fix: Reply) -> tuple[Input, ...]:
+def numbered(fix: TrialReply) -> tuple[Input, ...]:
     """Return the inputs that were tried, numbered through; which flip what the fix decides is said of each."""
     found = []
     recorded: dict[str, str] = {}
@@ -224,7 +224,7 @@ def decision(outcome: str) -> str:
     )
 
 
-def _telling(reply: Reply | None, fix: Reply) -> tuple[int, ...]:
+def _telling(reply: TrialReply | None, fix: TrialReply) -> tuple[int, ...]:
     """Return the inputs, by their numbers in the study, that tell a mutant from the fix."""
     if reply is None:
         return ()
@@ -233,7 +233,7 @@ def _telling(reply: Reply | None, fix: Reply) -> tuple[int, ...]:
     )
 
 
-def _of_input(at: int, reply: Reply | None, fix: Reply) -> str:
+def _of_input(at: int, reply: TrialReply | None, fix: TrialReply) -> str:
     each = fix.inputs[at]
     key = f"{each.address}.{each.number}"
     gave = "" if reply is None else _short_json(reply.outcomes[key])
@@ -245,7 +245,7 @@ def _hint(
     behaviour: Behaviour | None,
     changes: Sequence[Change],
     inputs: Sequence[int],
-    fix: Reply | None,
+    fix: TrialReply | None,
     verdicts: Mapping[str, MutantVerdict],
 ) -> str:
     """Say what would kill a survivor."""

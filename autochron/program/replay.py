@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from autochron.stdio.transcript import Said
 
 
-class Wanted(NamedTuple):
+class ReplayRequest(NamedTuple):
     """What a replay is to do otherwise than serve everything; see `autochron.replay`."""
 
     live: tuple[Selector, ...] = ()
@@ -55,7 +55,7 @@ class Wanted(NamedTuple):
     """Whether a replay fails in which something could not be compared."""
 
 
-NOTHING_LIVE = Wanted()
+NOTHING_LIVE = ReplayRequest()
 
 ReportReplay: TypeAlias = "Callable[[ReplaySummary, Replayer], None]"
 
@@ -84,7 +84,7 @@ def run_replayed(
     command: Command | None,
     report: ReportReplay,
     *,
-    wanted: Wanted = NOTHING_LIVE,
+    wanted: ReplayRequest = NOTHING_LIVE,
     allow_unwoven: bool,
     words: Sequence[str] = (),
     trusted: str | None = None,
@@ -176,7 +176,7 @@ def _exit_as_python(program: Program) -> None:
     keep_modules_at_exit()  # for what the report imports
 
 
-def _plan_of(record: Record, wanted: Wanted) -> ReplayPlan:
+def _plan_of(record: Record, wanted: ReplayRequest) -> ReplayPlan:
     """Return what is live: as another process settled it, where one has started this replay."""
     settled = os.environ.pop(PLAN, None)
     if settled is not None:

@@ -26,7 +26,7 @@ CLOCKS = ("logging", "rich", "loguru", "structlog", "tqdm")
 """Libraries that write the time by themselves: what differs in a line of theirs by times alone is not the program's."""
 
 
-class Writer(NamedTuple):
+class OutputWriter(NamedTuple):
     """Who printed something.
 
     Attributes:
@@ -46,7 +46,7 @@ class Writers:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._lines = 0
-        self._found: list[Writer] = []
+        self._found: list[OutputWriter] = []
         self._past: dict[str, str] = {}
         """From a line that `os.write` wrote to who did."""
 
@@ -64,12 +64,12 @@ class Writers:
             code = frame.f_code
             if self._project.owns(code.co_filename):
                 site = f"{self._project.name(code.co_filename)}:{frame.f_lineno or code.co_firstlineno}"
-                self._found.append(Writer(self._lines, site, library))
+                self._found.append(OutputWriter(self._lines, site, library))
                 return
             name = str(frame.f_globals.get("__name__")).partition(".")[0]
             library = library or (name if name in CLOCKS else "")
             frame = frame.f_back
-        self._found.append(Writer(self._lines, "", library))
+        self._found.append(OutputWriter(self._lines, "", library))
 
     def _note_written(self, text: str) -> None:
         frame: Any = getframe(3)
@@ -80,12 +80,12 @@ class Writers:
             lines = text.encode("latin-1").decode("utf-8", "surrogateescape").splitlines()
             self._past |= dict.fromkeys(lines, site)
 
-    def past(self, line: str) -> Writer | None:
+    def past(self, line: str) -> OutputWriter | None:
         """Return who wrote a line by `os.write`; None where that is not known."""
         site = self._past.get(line.rstrip("\r\n"))
-        return None if site is None else Writer(0, site, "")
+        return None if site is None else OutputWriter(0, site, "")
 
-    def of(self, line: int) -> Writer | None:
+    def of(self, line: int) -> OutputWriter | None:
         """Return who ended a line, counted from 0; None where that is not known."""
         from bisect import bisect_right  # lazy: only where an output differs
 
@@ -109,7 +109,7 @@ class OutputDifference(NamedTuple):
     line: int = 0
     recorded: str = ""
     replayed: str = ""
-    writer: Writer | None = None
+    writer: OutputWriter | None = None
     is_time: bool = False
     times: int = 0
     ignored: int = 0
@@ -119,7 +119,7 @@ class OutputDifference(NamedTuple):
 def compare_output(
     recorded: bytes,
     replayed: bytes,
-    writer_of: Callable[[int, str], Writer | None],
+    writer_of: Callable[[int, str], OutputWriter | None],
     rules: Sequence[OutputRule],
     optional: Collection[int] = (),
     foreign: Collection[int] | None = None,
@@ -324,13 +324,15 @@ def _served(director: Director) -> Iterator[Envelope]:
     )
 
 
-def _finder(writers: Writers | None, said: bytes, printed: bytes) -> Callable[[int, str], Writer | None]:
+def _finder(
+    writers: Writers | None, said: bytes, printed: bytes
+) -> Callable[[int, str], OutputWriter | None]:
     """Return what finds who wrote a line of what was said."""
     if writers is None:
         return lambda _line, _text: None
     foreign: list[int] | None = None
 
-    def find(line: int, text: str) -> Writer | None:
+    def find(line: int, text: str) -> OutputWriter | None:
         nonlocal foreign
         if foreign is None:
             lines = said.splitlines(keepends=True)

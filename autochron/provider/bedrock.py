@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from autochron.provider import chance, messages
 from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items, text_of, told_by
 from autochron.provider.reply import Reply
-from autochron.provider.wire import Form
+from autochron.provider.wire import WireForm
 
 FRAMES = "application/vnd.amazon.eventstream"
 _TEXT = 7  # the type of a header's value
@@ -109,10 +109,12 @@ def _stop_reason(reply: Reply) -> str:
 
 
 _OWN = messages.FORM
-CONVERSE = Form("/model/{model}/converse", _read, _whole, _events, stream=False)
-CONVERSE_STREAM = Form("/model/{model}/converse-stream", _read, _whole, _events, stream=True, media=FRAMES)
-INVOKE = Form("/model/{model}/invoke", _OWN.read, _OWN.whole, _invoked, stream=False)
-INVOKE_STREAM = Form(
+CONVERSE = WireForm("/model/{model}/converse", _read, _whole, _events, stream=False)
+CONVERSE_STREAM = WireForm(
+    "/model/{model}/converse-stream", _read, _whole, _events, stream=True, media=FRAMES
+)
+INVOKE = WireForm("/model/{model}/invoke", _OWN.read, _OWN.whole, _invoked, stream=False)
+INVOKE_STREAM = WireForm(
     "/model/{model}/invoke-with-response-stream", _OWN.read, _OWN.whole, _invoked, stream=True, media=FRAMES
 )
 FORMS = (CONVERSE, CONVERSE_STREAM, INVOKE, INVOKE_STREAM)

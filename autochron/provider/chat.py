@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from autochron.provider import chance
 from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items, text_of, told_by
 from autochron.provider.reply import Reply
-from autochron.provider.wire import Form, event
+from autochron.provider.wire import WireForm, event
 
 
 def _read(request: Json) -> Conversation:
@@ -103,4 +103,4 @@ def _id(rng: random.Random) -> str:
     return f"call_{chance.token(rng)}"
 
 
-FORM = Form("/v1/chat/completions", _read, _whole, _events)
+FORM = WireForm("/v1/chat/completions", _read, _whole, _events)

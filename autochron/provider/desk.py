@@ -18,7 +18,7 @@ from autochron.provider.conversation import BadRequestError, Conversation, Json
 from autochron.provider.errors import ScriptError
 from autochron.provider.faults import Fault
 from autochron.provider.settings import Settings, Stats
-from autochron.provider.wire import Form, error_body, error_headers
+from autochron.provider.wire import WireForm, error_body, error_headers
 
 _OK = 200
 _BAD_REQUEST, _TOO_MANY = 400, 429
@@ -66,7 +66,7 @@ class _Past:
 class Desk:
     """The state of one provider: its counters, and what it remembers of responses that may be continued."""
 
-    def __init__(self, settings: Settings, forms: Mapping[str, Form]) -> None:
+    def __init__(self, settings: Settings, forms: Mapping[str, WireForm]) -> None:
         """Open with everything at zero; without a seed in the settings, one is drawn."""
         self._settings = settings
         self._forms = forms

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autochron.provider import chance
 from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items, text_of, told_by
 from autochron.provider.reply import Reply
-from autochron.provider.wire import Form, event
+from autochron.provider.wire import WireForm, event
 
 _CHOICES = {"ANY": "required", "NONE": "none"}
 
@@ -93,5 +93,5 @@ def _body(reply: Reply, conversation: Conversation, parts: list[Json], *, last: 
     return {"candidates": [candidate], "usageMetadata": usage, **ids}
 
 
-FORM = Form("/{version}/models/{model}:generateContent", _read, _whole, _events, stream=False)
-STREAM = Form("/{version}/models/{model}:streamGenerateContent", _read, _whole, _events, stream=True)
+FORM = WireForm("/{version}/models/{model}:generateContent", _read, _whole, _events, stream=False)
+STREAM = WireForm("/{version}/models/{model}:streamGenerateContent", _read, _whole, _events, stream=True)

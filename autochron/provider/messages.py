@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autochron.provider import chance
 from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items, text_of, told_by
 from autochron.provider.reply import Reply
-from autochron.provider.wire import Form, event
+from autochron.provider.wire import WireForm, event
 
 _CHOICES = {"any": "required", "none": "none"}
 
@@ -111,4 +111,4 @@ def _stop_reason(reply: Reply) -> str:
     return "tool_use" if reply.calls else "end_turn"
 
 
-FORM = Form("/v1/messages", _read, _whole, _events)
+FORM = WireForm("/v1/messages", _read, _whole, _events)

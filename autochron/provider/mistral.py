@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from autochron.provider import chance, chat
 from autochron.provider.conversation import Conversation, Json
 from autochron.provider.reply import Reply
-from autochron.provider.wire import Form, event
+from autochron.provider.wire import WireForm, event
 
 _CHOICES = {"any": "required"}
 
@@ -65,4 +65,4 @@ def _finish(reply: Reply) -> str:
     return "tool_calls" if reply.calls else "stop"
 
 
-FORM = Form("/mistral/v1/chat/completions", _read, _whole, _events)
+FORM = WireForm("/mistral/v1/chat/completions", _read, _whole, _events)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from autochron.provider import chance
 from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items, told_by
 from autochron.provider.reply import Reply
-from autochron.provider.wire import JSON_LINES, Form, line
+from autochron.provider.wire import JSON_LINES, WireForm, line
 
 
 def _read(request: Json) -> Conversation:
@@ -76,4 +76,4 @@ def _end(reply: Reply, conversation: Conversation) -> Json:
     return {"done": True, "done_reason": "stop", **spent, **prompt, **answer}
 
 
-FORM = Form("/api/chat", _read, _whole, _events, media=JSON_LINES)
+FORM = WireForm("/api/chat", _read, _whole, _events, media=JSON_LINES)

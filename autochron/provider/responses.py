@@ -7,7 +7,7 @@ from itertools import count
 from autochron.provider import chance
 from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items, text_of, told_by
 from autochron.provider.reply import Reply
-from autochron.provider.wire import Form, event
+from autochron.provider.wire import WireForm, event
 
 _BY_MODEL = ("function_call", "reasoning")
 _DEFAULTS: Json = {
@@ -133,4 +133,4 @@ def _usage(reply: Reply, conversation: Conversation) -> Json:
     }
 
 
-FORM = Form("/v1/responses", _read, _whole, _events)
+FORM = WireForm("/v1/responses", _read, _whole, _events)

@@ -33,7 +33,7 @@ JSON_LINES = "application/x-ndjson"
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class WireForm:
     """One wire form: how to read a request, and how to write a reply as one body or as events.
 
     `path` may hold parameters, such as `/model/{model}/converse`: they are added to the request. `stream` says which of

@@ -26,7 +26,7 @@ EXAMPLE = '@pytest.mark.autochron("trace.jsonl", live=["issue_refund[1]"])'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class MarkerOptions:
     """What a marker asks for.
 
     Attributes:
@@ -100,7 +100,7 @@ def _id(trace: Reference) -> str:
     return "/".join(path.split("/")[-2:])
 
 
-def asked_of(marker: pytest.Mark, item: pytest.Item, trace: Reference | None) -> Asked:
+def asked_of(marker: pytest.Mark, item: pytest.Item, trace: Reference | None) -> MarkerOptions:
     """Say what a marker asks for; `trace` is the one of several that the test is run for.
 
     Raises:
@@ -129,7 +129,7 @@ def asked_of(marker: pytest.Mark, item: pytest.Item, trace: Reference | None) ->
     is_file = not isinstance(trace, Trace) and os.fspath(trace).endswith(TRACE_FILE)
     if is_file and not isinstance(trace, Trace):
         trace = _located(os.fspath(trace), item)
-    return Asked(trace=trace, shown=_shown(trace, item, is_file=is_file), is_file=is_file, **options)
+    return MarkerOptions(trace=trace, shown=_shown(trace, item, is_file=is_file), is_file=is_file, **options)
 
 
 def _given(marker: pytest.Mark) -> Any:

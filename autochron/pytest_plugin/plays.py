@@ -11,7 +11,7 @@ from autochron.errors import AutochronError, DivergenceError, StoreError, UsageE
 from autochron.instrument.activation import activate
 from autochron.instrument.swap import swaps_for, with_swaps
 from autochron.model import Divergence, Rules, Trace
-from autochron.pytest_plugin.marks import TRACE_FILE, Asked
+from autochron.pytest_plugin.marks import TRACE_FILE, MarkerOptions
 from autochron.replaying.plan import plan_for
 from autochron.reproduction.baseline import has_baseline
 from autochron.session.record_context import refuse_unwoven, rules_for
@@ -38,7 +38,7 @@ def weave(file: str) -> None:
     activate(rules_for(file))
 
 
-def play_of(asked: Asked, mode: str, item: pytest.Item) -> Play:
+def play_of(asked: MarkerOptions, mode: str, item: pytest.Item) -> Play:
     """Make ready what a marked test runs in, and weave by its rules.
 
     Raises:
@@ -64,7 +64,7 @@ def play_of(asked: Asked, mode: str, item: pytest.Item) -> Play:
     return ReplayedTest(asked, rules)
 
 
-def _rules_of(asked: Asked, item: pytest.Item) -> Rules | str | os.PathLike[str] | None:
+def _rules_of(asked: MarkerOptions, item: pytest.Item) -> Rules | str | os.PathLike[str] | None:
     """Return the rules that a test goes by: the marker's, else those nearest to the trace, else those nearest to the test."""
     if asked.rules is not None:
         return asked.rules
@@ -83,7 +83,7 @@ class Play(ABC):
         puts_back: whether what live tools change in the globals of modules is put back after it: not in a fork, which ends.
     """
 
-    def __init__(self, asked: Asked, face: Face) -> None:
+    def __init__(self, asked: MarkerOptions, face: Face) -> None:
         self.asked = asked
         self.face: Face = face
         self.puts_back = True
@@ -125,7 +125,7 @@ class ReplayedTest(Play):
 
     face: replay
 
-    def __init__(self, asked: Asked, rules: Rules) -> None:
+    def __init__(self, asked: MarkerOptions, rules: Rules) -> None:
         reaches: tuple[Any, ...] = asked.deny
         deny: tuple[Reach, ...] = reaches
         face = replay(
@@ -189,7 +189,7 @@ class RecordedTest(Play):
 
     face: Recorded
 
-    def __init__(self, asked: Asked, rules: Rules) -> None:
+    def __init__(self, asked: MarkerOptions, rules: Rules) -> None:
         self._path = str(asked.trace)
         super().__init__(asked, Recorded(os.path.basename(self._path).removesuffix(TRACE_FILE), rules))
 

@@ -16,10 +16,10 @@ from autochron.model import (
     Outcome,
     Returned,
 )
-from autochron.recording.requested_tools import Call
+from autochron.recording.requested_tools import RequestedCall
 from autochron.recording.versions import version_of
 from autochron.redaction.json_paths import read_steps
-from autochron.rules.paths import Step, parse_path
+from autochron.rules.paths import PathStep, parse_path
 
 _ARGUMENTS = ("arguments", "input", "args")
 """What a call's arguments are held by, beside its name."""
@@ -67,19 +67,19 @@ class CallFacts:
             found["sdk"] = f"{paths.sdk} {version}"
         return found
 
-    def calls(self) -> tuple[Call, ...]:
+    def calls(self) -> tuple[RequestedCall, ...]:
         """Return the calls that the model asked for, with their arguments where these stand beside the names."""
-        found: list[Call] = []
+        found: list[RequestedCall] = []
         for path in self._paths.tools:
             names = [name for name in self._all(path) if isinstance(name, str) and name]
             above, _, key = path.rpartition(".")
             holders = self._all(above) if names and "." in above else []
             calls = [
-                Call(name, next((holder[each] for each in _ARGUMENTS if each in holder), None))
+                RequestedCall(name, next((holder[each] for each in _ARGUMENTS if each in holder), None))
                 for holder in holders
                 if isinstance(holder, dict) and isinstance(name := holder.get(key), str) and name
             ]
-            found += calls if len(calls) == len(names) else map(Call, names)
+            found += calls if len(calls) == len(names) else map(RequestedCall, names)
         return tuple(found)
 
     def _first(self, paths: tuple[str, ...]) -> Any:
@@ -121,7 +121,7 @@ class CallFacts:
             return None
         return bodies.read_body(bytes(raw)) if source == "response" else decode(raw)
 
-    def _in_request(self, steps: Sequence[Step]) -> list[Any]:
+    def _in_request(self, steps: Sequence[PathStep]) -> list[Any]:
         """Read a request's field without making objects of its messages, which grow with the conversation."""
         if self._request is None:
             self._request = _fields(self._body_of_request())

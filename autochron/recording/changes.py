@@ -126,7 +126,7 @@ def watch(
     changing: Reader | None = None,
     looks: Mapping[int, bytes] = NO_LOOKS,
     look: Callable[[Any], bytes] = snapshot,
-) -> Watch | None:
+) -> ArgumentWatch | None:
     """Look at the arguments that can change; None where none can, as in calls with plain arguments.
 
     Args:
@@ -140,7 +140,7 @@ def watch(
     names, held = point.parameters, arguments
     if changing is not None:
         (names, held), caught = changing(arguments), -1
-    watched: Watch | None = None
+    watched: ArgumentWatch | None = None
     index = -1
     for value in held:
         index += 1
@@ -156,7 +156,7 @@ def watch(
             if is_still(tuple(value.values())):
                 continue
         if watched is None:
-            watched = Watch(look)
+            watched = ArgumentWatch(look)
         if kind == VALUE:
             seen: Any = (looks.get(identity(value)) if looks else None) or look(value)
             watched.values.append((names[index], value, LargeLook(seen) if len(seen) > LARGE else seen))
@@ -169,13 +169,13 @@ def watch(
 
 def watch_globals(
     found: NamedGlobals,
-    watched: Watch | None,
+    watched: ArgumentWatch | None,
     arguments: tuple[Any, ...],
     look: Callable[[Any], bytes] = screened_snapshot,
-) -> Watch | None:
+) -> ArgumentWatch | None:
     """Look at the globals or cells that a definition names as well."""
     space, prefix = found.space, found.prefix
-    made = Watch(look) if watched is None else watched
+    made = ArgumentWatch(look) if watched is None else watched
     for name in found.held:
         value: Any = space.get(name)
         if prefix is CELL and not may_change(value):
@@ -195,7 +195,7 @@ def watch_globals(
     return made
 
 
-class Watch:
+class ArgumentWatch:
     """The arguments of one call that can change, and how they looked before it.
 
     Attributes:

@@ -25,7 +25,7 @@ from autochron.recording.changes import STILL, kind_at
 if TYPE_CHECKING:
     from autochron.crossing.crossing import Crossing
     from autochron.inputs import Inputs
-    from autochron.recording.changes import Watch
+    from autochron.recording.changes import ArgumentWatch
 
 _MOST_LOOKED = 1 << 24
 """Bytes of attributes that are compared between the items of one object; of longer ones only the end counts."""
@@ -72,7 +72,7 @@ class Draft(Struct, eq=False):
     ended: int = 0
     inputs: Inputs | None = None
     input: bytes | None = None
-    watch: Watch | None = None
+    watch: ArgumentWatch | None = None
     opaque: dict[str, None] | None = None
     streamed: bool = False
     outcome: Returned | Raised | None = None

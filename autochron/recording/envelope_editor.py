@@ -27,7 +27,7 @@ from autochron.model import (
     Returned,
     Streamed,
 )
-from autochron.recording.requested_tools import Asking
+from autochron.recording.requested_tools import RequestedTools
 from autochron.redaction.json_paths import drop_paths, redact_paths
 from autochron.redaction.redactor import Redactor
 
@@ -74,7 +74,7 @@ class Editor:
         self._mask_key = mask_key
         self._site = site
         self._began = began
-        self.asking = Asking()
+        self.asking = RequestedTools()
         self._masked_items: dict[int, dict[str, None]] = {}
         self.streams: dict[int, StreamMasker] = {}
 

@@ -52,7 +52,7 @@ class Request:
         """Nothing: a request is no stream."""
 
 
-class Passing:
+class UnnotedToken:
     """The token of a call of which nothing is noted."""
 
     __slots__ = ()
@@ -71,4 +71,4 @@ class Passing:
         """Nothing: a request is no stream."""
 
 
-PASSING = Passing()
+PASSING = UnnotedToken()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from autochron.inputs import Inputs
     from autochron.ports import Serving
     from autochron.recording import changes, drafts, exchange_tokens, value_notes, weak_values
-    from autochron.recording.changes import Watch
+    from autochron.recording.changes import ArgumentWatch
     from autochron.recording.drafts import Draft
 else:
     late_modules(
@@ -283,7 +283,7 @@ class Recorder:
         else:
             draft.let_go_of_bodies()
 
-    def detach(self, crossing: Crossing[Draft]) -> tuple[tuple[Any, ...], Watch | None] | None:
+    def detach(self, crossing: Crossing[Draft]) -> tuple[tuple[Any, ...], ArgumentWatch | None] | None:
         """Return the program's objects that are kept of a crossing, and keep them no longer."""
         draft = crossing.record
         if type(draft) is not drafts.Draft:
@@ -300,7 +300,9 @@ class Recorder:
         draft.arguments, draft.watch = (), None
         return arguments, watched
 
-    def attach(self, crossing: Crossing[Draft], objects: tuple[tuple[Any, ...], Watch | None]) -> None:
+    def attach(
+        self, crossing: Crossing[Draft], objects: tuple[tuple[Any, ...], ArgumentWatch | None]
+    ) -> None:
         """Keep again what `detach` returned."""
         draft = crossing.record
         if draft is None or crossing.seq not in self._open:

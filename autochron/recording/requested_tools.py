@@ -32,7 +32,7 @@ _LONGEST_STREAM = 64 * _KEPT
 """Crossings after which a stream that has not ended is taken for one that was left."""
 
 
-class Call(Struct, frozen=True):
+class RequestedCall(Struct, frozen=True):
     """One call that a model asked for.
 
     Attributes:
@@ -98,7 +98,7 @@ class _Matched(NamedTuple):
     is_renamed: bool
 
 
-class Asking:
+class RequestedTools:
     """The calls that models asked for, and the crossings of a trace.
 
     Calls and the crossings that answer them are let go of in the course of a long run (`settle`): what is kept grows with
@@ -106,7 +106,7 @@ class Asking:
     """
 
     def __init__(self) -> None:
-        self._asked: dict[int, tuple[Call, ...]] = {}
+        self._asked: dict[int, tuple[RequestedCall, ...]] = {}
         self._crossed: dict[int, _Crossed] = {}
         self.may_be_asked = False
         """Whether a model has asked for something, or may have: before that, no crossing answers it, and none is kept."""
@@ -125,7 +125,7 @@ class Asking:
         self._latest: dict[str, int] = {}
         """By name, the last crossing that was let go of without having answered a call; 0 where each did."""
 
-    def ask(self, seq: int, calls: tuple[Call, ...], *, is_open: bool = False) -> None:
+    def ask(self, seq: int, calls: tuple[RequestedCall, ...], *, is_open: bool = False) -> None:
         """Note what a model crossing asked for; what is told last of a crossing counts.
 
         With `is_open` it may ask for more: it is a stream that has not ended.
@@ -216,7 +216,7 @@ class Asking:
             parent = above.parent
         return True
 
-    def _drop(self, answered: Iterable[tuple[int, Call]]) -> None:
+    def _drop(self, answered: Iterable[tuple[int, RequestedCall]]) -> None:
         """Let go of calls, each with the model that asked for it."""
         for seq, call in answered:
             calls = list(self._asked[seq])
@@ -246,12 +246,12 @@ class Asking:
         order = dict.fromkeys(call.name for seq in sorted(self._asked) for call in self._asked[seq])
         return tuple(missing[name] for name in order if missing[name].keys)
 
-    def _calls_by_name(self, before: float = inf) -> list[tuple[str, list[tuple[int, Call]]]]:
+    def _calls_by_name(self, before: float = inf) -> list[tuple[str, list[tuple[int, RequestedCall]]]]:
         """Return the calls of each tool, with the models that asked for them.
 
         First those that have a crossing of their name, so that none of these is taken for a renamed one.
         """
-        calls: dict[str, list[tuple[int, Call]]] = {}
+        calls: dict[str, list[tuple[int, RequestedCall]]] = {}
         for seq in sorted(self._asked):
             if seq < before:
                 for call in self._asked[seq]:
@@ -259,7 +259,9 @@ class Asking:
         names = {name for crossed in self._crossed.values() for name in crossed.names} | set(self._latest)
         return sorted(calls.items(), key=lambda each: each[0] not in names)
 
-    def _match(self, name: str, asked: list[tuple[int, Call]], taken: set[int], among: set[int]) -> _Matched:
+    def _match(
+        self, name: str, asked: list[tuple[int, RequestedCall]], taken: set[int], among: set[int]
+    ) -> _Matched:
         """Find crossings that answer calls of a tool; each answers one, and begins after the model that asked for it."""
         named = [seq for seq, crossed in self._crossed.items() if name in crossed.names]
         is_renamed = not named and name not in self._latest
@@ -277,7 +279,7 @@ class Asking:
                 answered[place] = candidates.pop(found)
         return _Matched(answered, candidates, is_renamed)
 
-    def _best(self, candidates: list[int], after: int, call: Call, *, whole: bool) -> int | None:
+    def _best(self, candidates: list[int], after: int, call: RequestedCall, *, whole: bool) -> int | None:
         """Return the place of the crossing that has most of a call's arguments; of several the first one."""
         wanted = _features(_object(call.arguments))
         most = len(wanted.values) + (0 if whole else len(wanted.keys))
@@ -327,7 +329,7 @@ def _likeness(wanted: _Features, has: _Features | None, *, whole: bool) -> int |
     return len(wanted.values & has.values) + len(wanted.keys & has.keys) or None
 
 
-def _keys_of(call: Call) -> frozenset[str] | None:
+def _keys_of(call: RequestedCall) -> frozenset[str] | None:
     """Return the names of a call's arguments; None where they aren't known."""
     arguments = _decoded(call.arguments) if isinstance(call.arguments, str) else call.arguments
     return frozenset(arguments) if isinstance(arguments, dict) else None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from autochron.crossing.crossing import Crossing
     from autochron.inputs import Inputs
     from autochron.model import BoundaryRule
-    from autochron.recording.changes import Watch
+    from autochron.recording.changes import ArgumentWatch
     from autochron.recording.drafts import Draft
 
 _NO_VARIADIC = (None, None)
@@ -59,7 +59,7 @@ def watch_globals(crossing: Crossing[Draft], draft: Draft, inputs: Inputs) -> No
         draft.watch = changes.watch_globals(each, draft.watch, draft.arguments)
 
 
-def ignore_receiver(rule: BoundaryRule, watched: Watch) -> None:
+def ignore_receiver(rule: BoundaryRule, watched: ArgumentWatch) -> None:
     """Watch a library's session no longer, of which a pack says that it is no input: other tasks change it meanwhile."""
     if watched.opaque and rule.pack is not None and rule.capture:
         watched.opaque = [each for each in watched.opaque if each[0] != "self"]

@@ -39,7 +39,7 @@ _PERCENT_WORD = late(r"""[^\s"'<>`\\]++""", re.ASCII)
 _TO_STANDARD = bytes.maketrans(b"-_", b"+/")
 
 
-class Looker(Protocol):
+class DecodedLooker(Protocol):
     """What encoded text is shown to once it is decoded."""
 
     runs: set[bytes]
@@ -50,7 +50,7 @@ class Looker(Protocol):
     def mask_decoded(self, text: str, nesting: int = 0) -> str: ...
 
 
-def may_be_in(text: str, looker: Looker) -> bool:
+def may_be_in(text: str, looker: DecodedLooker) -> bool:
     """Return whether raw text may hold a secret that is encoded."""
     if "%" in text and _PERCENT.search(text) and looker.suspicious_decoded(_unquoted(text)):
         return True
@@ -97,7 +97,7 @@ def _is_wrapped(raw: bytes, kinds: bytes) -> bool:
     return False
 
 
-def mask(text: str, looker: Looker) -> str:
+def mask(text: str, looker: DecodedLooker) -> str:
     """Mask what is encoded in a string and holds a secret."""
     if "%" in text and _PERCENT.search(text):
         text = _mask_percent(text, looker)
@@ -118,7 +118,7 @@ def unpack(raw: bytes) -> bytes | None:
         return None
 
 
-def _masked(match: re.Match[str], looker: Looker) -> str:
+def _masked(match: re.Match[str], looker: DecodedLooker) -> str:
     text = match[0]
     whole = text.replace("\n", "").replace("\r", "").rstrip("=")
     if _is_secret(whole, looker):
@@ -136,7 +136,7 @@ def _masked(match: re.Match[str], looker: Looker) -> str:
     return "".join(MASK if _is_secret(each.rstrip("="), looker) else each for each in pieces)
 
 
-def _is_secret(run: str, looker: Looker) -> bool:
+def _is_secret(run: str, looker: DecodedLooker) -> bool:
     if "\n" in run or "\r" in run:
         run = run.replace("\n", "").replace("\r", "")
     if len(run) < _SHORTEST:
@@ -215,7 +215,7 @@ def _unquoted(text: str) -> str:
     return _PERCENT.sub(lambda match: chr(int(match[1], 16)), text)
 
 
-def _mask_percent(text: str, looker: Looker) -> str:
+def _mask_percent(text: str, looker: DecodedLooker) -> str:
     """Mask percent-encoded words: the run that is encoded, else all of what stands between blanks."""
 
     def check(match: re.Match[str]) -> str:

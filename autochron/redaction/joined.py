@@ -33,7 +33,7 @@ _MOST_HELD: Final = 512
 _MOST_NESTING: Final = 40
 
 
-class Looker(Protocol):
+class JoinedLooker(Protocol):
     """What joined text is shown to."""
 
     def suspicious(self, text: str) -> bool: ...
@@ -58,7 +58,7 @@ class _Piece:
         self.holder[self.key] = text
 
 
-def mask_together(bodies: Sequence[bytes], looker: Looker) -> list[bytes]:
+def mask_together(bodies: Sequence[bytes], looker: JoinedLooker) -> list[bytes]:
     """Mask the secrets that several items make together, each of which is masked for itself already.
 
     Args:
@@ -73,7 +73,7 @@ def mask_together(bodies: Sequence[bytes], looker: Looker) -> list[bytes]:
     ]
 
 
-def mask_members(body: bytes, key: str, looker: Looker) -> bytes:
+def mask_members(body: bytes, key: str, looker: JoinedLooker) -> bytes:
     """Mask the secrets that the members of an array make together, which a stored body has at a key."""
     tree = _tree(body)[0]
     if not isinstance(tree, dict) or not isinstance(tree.get(key), list):
@@ -90,7 +90,7 @@ class StreamMasker:
 
     __slots__ = ("_before", "_held", "_looker", "has_masked")
 
-    def __init__(self, looker: Looker) -> None:
+    def __init__(self, looker: JoinedLooker) -> None:
         self._looker = looker
         self.has_masked = False
         """Whether something was masked that no item says alone."""
@@ -146,7 +146,7 @@ def _settled(bodies: Sequence[bytes]) -> int:
     return min(last.values(), default=len(bodies))
 
 
-def _mask_trees(trees: Sequence[list[Any]], looker: Looker, before: dict[Path, str]) -> set[int]:
+def _mask_trees(trees: Sequence[list[Any]], looker: JoinedLooker, before: dict[Path, str]) -> set[int]:
     """Mask what decoded items make together, in place; return which were changed."""
     streams: dict[Path, list[tuple[int, _Piece]]] = {}
     for at, tree in enumerate(trees):

@@ -13,7 +13,7 @@ import msgspec
 
 from autochron.envelope.type_trees import KEY as TYPES
 from autochron.redaction.secret_patterns import MASK
-from autochron.rules.paths import Step, index_of, parse_path, spelled
+from autochron.rules.paths import PathStep, index_of, parse_path, spelled
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
@@ -33,7 +33,7 @@ def read_path(value: Any, path: str) -> list[Any]:
     return read_steps(value, parse_path(path))
 
 
-def read_steps(value: Any, steps: Sequence[Step]) -> list[Any]:
+def read_steps(value: Any, steps: Sequence[PathStep]) -> list[Any]:
     """List what stands at a parsed path in decoded JSON."""
     found = [value]
     for step in steps:
@@ -116,7 +116,7 @@ def _inner(holder: Any) -> tuple[Any, bool]:
     return holder, tag == "$dict"
 
 
-def _children(holder: Any, step: Step) -> Iterator[tuple[Any, Any, Any]]:
+def _children(holder: Any, step: PathStep) -> Iterator[tuple[Any, Any, Any]]:
     """Yield (container, key, item) of what a step selects."""
     for spot in _under(holder, step.key):
         if all(_has(spot[2], key, wanted) for key, wanted in step.filters):
@@ -158,11 +158,11 @@ def _spots(tree: Any, paths: Iterable[str]) -> list[tuple[Any, Any, Any]]:
     return found
 
 
-def _kept(tree: Any, paths: list[Sequence[Step]]) -> Any:
+def _kept(tree: Any, paths: list[Sequence[PathStep]]) -> Any:
     if not all(paths):
         return tree
     items: dict[Any, Any] = {}
-    rests: dict[Any, list[Sequence[Step]]] = {}
+    rests: dict[Any, list[Sequence[PathStep]]] = {}
     for path in paths:
         for _, key, item in _children(tree, path[0]):
             items[key] = item

@@ -24,7 +24,7 @@ class KnownPieces:
 
     __slots__ = ("_harmless", "_looker", "_names")
 
-    def __init__(self, names: SecretNames, looker: encoded.Looker) -> None:
+    def __init__(self, names: SecretNames, looker: encoded.DecodedLooker) -> None:
         self._names = names
         self._looker = looker
         self._harmless: set[str] = set()

@@ -36,7 +36,7 @@ class ServedStream(Protocol):
         """Return the error for reading what is not on record, having noted it."""
 
 
-class _Absent:
+class _Unkept:
     """In the place of an attribute that was never kept."""
 
     def __init__(self, path: str) -> None:
@@ -70,7 +70,7 @@ class _Absent:
         raise _absent(self)
 
 
-def _absent(absent: _Absent) -> OpaqueError:
+def _absent(absent: _Unkept) -> OpaqueError:
     path = object.__getattribute__(absent, "_path")
     return OpaqueError(f"{path} was recorded without its content; make the crossing live")
 
@@ -113,7 +113,7 @@ class ServedSteps:
             try:
                 held[name] = codec.decode(encode(body))
             except OpaqueError:
-                held[name] = _Absent(f"{self._path}.{name}")
+                held[name] = _Unkept(f"{self._path}.{name}")
         admission.refuse_shadowing(type(value), held)
         shapes.set_attributes(value, held)
 

@@ -75,7 +75,7 @@ def _beside(one: str, other: str, room: int) -> tuple[str, str]:
     return (f"…{one[shared:]}", f"…{other[shared:]}") if shared > _LEAD else (one, other)
 
 
-class Shown(NamedTuple):
+class DrawnCrossing(NamedTuple):
     """One crossing as it is drawn."""
 
     envelope: Envelope
@@ -91,7 +91,7 @@ class Drawing:
     def __init__(
         self,
         knots: Iterable[Knot],
-        shown: Callable[[int], Shown],
+        shown: Callable[[int], DrawnCrossing],
         *,
         weigh: Sequence[Weight],
         rest: str = "more",
@@ -176,7 +176,7 @@ def _lane_of_one(branch: Branch, room: int) -> list[Part]:
     return [(f"{mark}{lane}  ", "magenta")]
 
 
-def _crossing(shown: Shown, room: int) -> list[Part]:
+def _crossing(shown: DrawnCrossing, room: int) -> list[Part]:
     envelope = shown.envelope
     head: list[Part] = [] if shown.mark is None else [(f"{shown.mark[0]} ", shown.mark[1])]
     head += [(clean(envelope.address), "cyan"), (f" {envelope.kind}", "dim")]
@@ -224,8 +224,8 @@ def draw_trace(
         knots.append(_knot(envelope, root=root))
     find = get or kept.__getitem__
 
-    def shown(seq: int) -> Shown:
-        return Shown(call if call is not None and seq == call.seq else find(seq))
+    def shown(seq: int) -> DrawnCrossing:
+        return DrawnCrossing(call if call is not None and seq == call.seq else find(seq))
 
     return Drawing(knots, shown, weigh=((3, 1), (1, 1)))
 
@@ -260,7 +260,7 @@ def draw_replay(
     by_address: dict[str, list[Divergence]] = {}
     for each in divergences:
         by_address.setdefault(each.address, []).append(each)
-    shown: dict[int, Shown] = {}
+    shown: dict[int, DrawnCrossing] = {}
     places: dict[int, int] = {}
     knots: list[tuple[tuple[int, int], Knot]] = []
     for crossing in crossings:
@@ -285,11 +285,11 @@ def draw_replay(
     rest.sort(key=lambda note: _HEAVIEST.index(note.severity))
     ordered = [knot for _, knot in sorted(knots, key=lambda each: each[0])]
 
-    def find(place: int) -> Shown:
+    def find(place: int) -> DrawnCrossing:
         drawn = shown.get(place)
         if drawn is not None or get is None:
             return shown[place]
-        return Shown(get(places[place]))
+        return DrawnCrossing(get(places[place]))
 
     return Drawing(ordered, find, weigh=((3, 1), (1, 1), (0, 1), (0, 2)), notes=rest)
 
@@ -302,7 +302,7 @@ _MISSING: Part = ("−", "red")
 _DIFFERS = "≠"
 
 
-def _replayed(crossing: Replayed, divergences: Sequence[Divergence]) -> Shown:
+def _replayed(crossing: Replayed, divergences: Sequence[Divergence]) -> DrawnCrossing:
     extra = [each for each in divergences if each.kind == "extra"]
     notes = tuple(_note(each) for each in divergences if each.kind != "extra")
     if extra or (crossing.recorded is None and crossing.mode == "served"):
@@ -315,10 +315,10 @@ def _replayed(crossing: Replayed, divergences: Sequence[Divergence]) -> Shown:
     elif crossing.mode == "invented":
         mark, remark = _INVENTED, ("invented", _style(divergences, "notice"))
     else:
-        return Shown(
+        return DrawnCrossing(
             crossing.envelope, (_DIFFERS, _style(divergences, "error")) if notes else None, None, notes
         )
-    return Shown(crossing.envelope, mark, remark, notes)
+    return DrawnCrossing(crossing.envelope, mark, remark, notes)
 
 
 def _style(divergences: Sequence[Divergence], default: Severity) -> str:
@@ -331,7 +331,7 @@ def _missing(
     now: Mapping[int, int],
     recorded: Iterable[Envelope],
     told: Mapping[str, Sequence[Divergence]],
-) -> Iterator[tuple[tuple[int, int], Knot, Shown]]:
+) -> Iterator[tuple[tuple[int, int], Knot, DrawnCrossing]]:
     """Yield what did not happen, behind what came before it when it was recorded; `now` has places by recorded ones."""
     met = sorted(now.items())
     found = {each.seq: each for each in recorded if each.address in addresses}
@@ -348,7 +348,7 @@ def _missing(
         mark, remark = (_MISSING[0], style), ("did not happen", style)
         if above is not None and above > anchor:
             anchor = above
-        yield (anchor, seq), knot, Shown(envelope, mark, remark, notes, is_timed=False)
+        yield (anchor, seq), knot, DrawnCrossing(envelope, mark, remark, notes, is_timed=False)
 
 
 def _rank(notes: Iterable[Note]) -> int:
@@ -388,13 +388,13 @@ def draw_comparison(comparison: Comparison) -> Drawing:
     )
 
 
-def _paired(pair: Paired) -> Shown:
+def _paired(pair: Paired) -> DrawnCrossing:
     envelope = pair.first or pair.second
     assert envelope is not None  # noqa: S101 - a pair has one side at least
     severities = {each.severity for each in pair.differences}
     style = next((_STYLES[each] for each in _HEAVIEST if each in severities), "red")
     if pair.first is None or pair.second is None:
         mark, remark = ("+", "in the second only") if pair.first is None else ("−", "in the first only")
-        return Shown(envelope, (mark, style), (remark, style), is_timed=False)
+        return DrawnCrossing(envelope, (mark, style), (remark, style), is_timed=False)
     notes = tuple(_note(each) for each in pair.differences)
-    return Shown(envelope, (_DIFFERS, style) if notes else None, None, notes, is_timed=not notes)
+    return DrawnCrossing(envelope, (_DIFFERS, style) if notes else None, None, notes, is_timed=not notes)

@@ -71,7 +71,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 def judge(wanted: Sequence[Envelope], case: Case) -> Verdict:
     """Return the verdict on the crossings that went wrong when the trace was recorded."""
-    judged = tuple(_Judge(case, each).judged() for each in wanted)
+    judged = tuple(_CrossingJudge(case, each).judged() for each in wanted)
     # A fix of a tool that is called several times need not touch each call.
     changed = {each.envelope.name for each in judged if each.kind == "prevented"}
     kinds = {each.kind for each in judged}
@@ -104,7 +104,7 @@ def _outweighs(prevented: Judged, again: Judged) -> bool:
     return prevented.is_entered or not again.did or prevented.envelope.seq < again.envelope.seq
 
 
-class _Judge:
+class _CrossingJudge:
     """Judges one crossing."""
 
     def __init__(self, case: Case, envelope: Envelope) -> None:

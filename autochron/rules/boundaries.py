@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any, cast
 
-from autochron.model import KINDS, BoundaryRule, Call, Http, Kind, MetaPaths
+from autochron.model import KINDS, BoundaryRule, CallSelector, Http, Kind, MetaPaths
 from autochron.rules.calls import call_pattern
 from autochron.rules.names import Field, name_template
 from autochron.rules.nearest import hint
@@ -32,7 +32,7 @@ def read_boundaries(table: Table, pack: str | None = None) -> list[BoundaryRule]
         for key in ("argument", "outcome"):
             if key in table:
                 table.refuse(key, f"`{key}` needs a call's arguments, which a rule with `http` doesn't have")
-    if isinstance(selectors[0], Call):
+    if isinstance(selectors[0], CallSelector):
         for key in ("argument", "outcome"):
             if key in table:
                 table.refuse(key, f"`{key}` belongs to a definition; select that with `target`")
@@ -50,7 +50,7 @@ def read_boundaries(table: Table, pack: str | None = None) -> list[BoundaryRule]
 _OF_CALLS = ("__name__", "__qualname__", "__module__", "model", "caller")
 
 
-def _check_bound(table: Table, call: Call, name: str) -> None:
+def _check_bound(table: Table, call: CallSelector, name: str) -> None:
     """Refuse a name that uses a metavariable which the pattern doesn't bind."""
     known = (*call_pattern(call.pattern).metavariables, *_OF_CALLS)
     for field in name_template(name).parts:

@@ -30,7 +30,7 @@ _SCALAR = late(r"[^,\]}#\n]+")
 
 def find_lines(text: str) -> dict[KeyPath, int]:
     """Return the line, from 1, of everything in a TOML document."""
-    return _Scan(text).document()
+    return _TextScan(text).document()
 
 
 def line_of(lines: dict[KeyPath, int], path: KeyPath) -> int:
@@ -40,7 +40,7 @@ def line_of(lines: dict[KeyPath, int], path: KeyPath) -> int:
     return lines.get(path, 1)
 
 
-class _Scan:
+class _TextScan:
     """One pass over a document. Each method starts at `position` and leaves it behind what it read."""
 
     def __init__(self, text: str) -> None:

@@ -49,7 +49,7 @@ class Field(Struct, frozen=True):
     steps: tuple[Access, ...] = ()
 
 
-class CallFacts(Struct, frozen=True):
+class NameFacts(Struct, frozen=True):
     """What a name may use besides the arguments."""
 
     name: str
@@ -86,7 +86,7 @@ class NameTemplate(Struct, frozen=True):
     def form(
         self,
         arguments: Mapping[str, Any],
-        facts: CallFacts,
+        facts: NameFacts,
         captured: Mapping[str, Any] = MappingProxyType({}),
     ) -> str:
         """Form the name of one call; RuleError says which value is missing or can't be part of a name."""
@@ -98,7 +98,7 @@ class NameTemplate(Struct, frozen=True):
             formed.append(known or (self.value(part, arguments, facts) if isinstance(part, Field) else part))
         return "".join(formed)
 
-    def value(self, field: Field, arguments: Mapping[str, Any], facts: CallFacts) -> str:
+    def value(self, field: Field, arguments: Mapping[str, Any], facts: NameFacts) -> str:
         """Return what a field stands for, as text; RuleError says why it can't be part of a name."""
         try:
             value, steps = _root(field, arguments, facts)
@@ -159,7 +159,7 @@ def name_template(text: str) -> NameTemplate:
     return NameTemplate(text, tuple(parts))
 
 
-def _where(facts: CallFacts) -> str:
+def _where(facts: NameFacts) -> str:
     return f"{facts.module}:{facts.qualname}"
 
 
@@ -219,7 +219,7 @@ def _unquoted(key: str) -> str:
     return key[1:-1] if len(key) > 1 and key[0] == key[-1] and key[0] in "'\"" else key
 
 
-def _root(field: Field, arguments: Mapping[str, Any], facts: CallFacts) -> tuple[Any, tuple[Access, ...]]:
+def _root(field: Field, arguments: Mapping[str, Any], facts: NameFacts) -> tuple[Any, tuple[Access, ...]]:
     match field.root:
         case "__name__":
             return facts.name, ()

@@ -22,7 +22,7 @@ class PathError(ValueError):
     """A path can't be read."""
 
 
-class Step(Struct, frozen=True):
+class PathStep(Struct, frozen=True):
     """One component of a path."""
 
     key: str
@@ -30,14 +30,14 @@ class Step(Struct, frozen=True):
 
 
 @lru_cache(maxsize=1024)
-def parse_path(text: str) -> tuple[Step, ...]:
+def parse_path(text: str) -> tuple[PathStep, ...]:
     """Parse a path; PathError says what is wrong with it."""
     if not text:
         raise PathError("is empty")
     return tuple(_step(component) for component in _components(text))
 
 
-def find(value: Any, steps: Sequence[Step], *, attributes: bool = False) -> Iterator[Any]:
+def find(value: Any, steps: Sequence[PathStep], *, attributes: bool = False) -> Iterator[Any]:
     """Yield what stands at a path: nothing, one value, or with `*` several.
 
     `attributes` also looks into objects, for arguments; without it only mappings and sequences are read.
@@ -77,7 +77,7 @@ def index_of(key: str, length: int) -> int | None:
     return index if 0 <= index < length else None
 
 
-def is_plain(steps: Sequence[Step]) -> bool:
+def is_plain(steps: Sequence[PathStep]) -> bool:
     """Return whether a path is keys only, so that following it is one look-up a step."""
     return not any(step.key == "*" or step.filters for step in steps)
 
@@ -126,7 +126,7 @@ def _components(text: str) -> list[str]:
     return components
 
 
-def _step(component: str) -> Step:
+def _step(component: str) -> PathStep:
     key, *brackets = component.split("[")
     if not key:
         raise PathError("has an empty component")
@@ -140,4 +140,4 @@ def _step(component: str) -> Step:
         if not bracket.endswith("]") or not (equals and name and value):
             raise PathError(f"holds `[{bracket}`; a filter is `[key=value]`")
         filters.append((name, value))
-    return Step(key, tuple(filters))
+    return PathStep(key, tuple(filters))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autochron.model import Call, Decorated, Define, Http, Selector, Target
+from autochron.model import CallSelector, Decorated, Define, Http, Selector, Target
 from autochron.rules.calls import call_pattern
 from autochron.rules.globs import dotted_glob_error, split_globs, split_within
 from autochron.rules.nearest import nearest
@@ -99,12 +99,12 @@ def _decorated(text: str) -> Decorated:
     return Decorated(text)
 
 
-def _call(table: Table, text: str) -> Call:
+def _call(table: Table, text: str) -> CallSelector:
     table.parsed("call", text, call_pattern)
     within = table.text("within")
     if within is not None:
         table.parsed("within", within, split_within)
-    return Call(text, within)
+    return CallSelector(text, within)
 
 
 def _http(text: str) -> Http:

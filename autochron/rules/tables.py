@@ -22,7 +22,7 @@ _TYPE_NAMES = {
 }
 
 
-class Source:
+class RuleText:
     """The text of one rule file."""
 
     def __init__(self, file: str, text: str, tables: dict[KeyPath, int] | None = None) -> None:
@@ -47,7 +47,7 @@ class Source:
 class Table:
     """One table of a rule file. Each reader gives a checked value or refuses."""
 
-    def __init__(self, source: Source, path: KeyPath, values: Mapping[str, Any], title: str) -> None:
+    def __init__(self, source: RuleText, path: KeyPath, values: Mapping[str, Any], title: str) -> None:
         self.source = source
         self.path = path
         self.values = values
@@ -139,7 +139,7 @@ def type_name(value: Any) -> str:
 
 def parse_toml(
     shown: str, text: str, tables: dict[KeyPath, int] | None = None
-) -> tuple[Source, dict[str, Any]]:
+) -> tuple[RuleText, dict[str, Any]]:
     """Parse a TOML document; `tables` are lines that are known already."""
     import tomli  # lazy: 2 to 8 ms that a run without rules and packs saves
 
@@ -147,4 +147,4 @@ def parse_toml(
         values = tomli.loads(text)
     except tomli.TOMLDecodeError as error:
         raise RuleError(f"{shown}:{error.lineno}: {error.msg} at column {error.colno}") from error
-    return Source(shown, text, tables), values
+    return RuleText(shown, text, tables), values

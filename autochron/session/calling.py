@@ -204,7 +204,9 @@ class _Again:
         query = f"?{asked['query']}" if asked["query"] else ""
         url = f"{request['scheme']}://{host}{asked['path']}{query}"
         content = restore_body(encode(asked.get("body")))
-        return _answer(_Served(app), (asked["method"], url, headers, content), request["root_path"])
+        return _answer(
+            _ServedApplication(app), (asked["method"], url, headers, content), request["root_path"]
+        )
 
     # --- what both need --------------------------------------------------------------------------------------------------
 
@@ -308,7 +310,9 @@ def _run(coroutine: Any) -> Any:
 # --- sending ---------------------------------------------------------------------------------------------------------------
 
 
-def _answer(app: _Served, request: tuple[str, str, list[tuple[str, str]], bytes], root_path: str) -> Any:
+def _answer(
+    app: _ServedApplication, request: tuple[str, str, list[tuple[str, str]], bytes], root_path: str
+) -> Any:
     """Send a request to an application in this process."""
     method, url, headers, content = request
     try:
@@ -337,7 +341,7 @@ def _answer(app: _Served, request: tuple[str, str, list[tuple[str, str]], bytes]
     return _run(send())
 
 
-class _Served:
+class _ServedApplication:
     """An application that is started before the request and stopped after it, as a server does; one may know neither."""
 
     def __init__(self, app: Any) -> None:

@@ -38,7 +38,7 @@ else:
 _NOTHING: frozenset[object] = frozenset()
 
 
-class Recorded(Protocol):
+class RecordedProcess(Protocol):
     """The recording of one process, or of one call in it.
 
     Attributes:
@@ -63,7 +63,7 @@ class Recorded(Protocol):
         """The trace as it is in the store."""
 
     @property
-    def outer(self) -> Recorded | None:
+    def outer(self) -> RecordedProcess | None:
         """The recording of the process, where this is that of a call."""
 
     @property
@@ -92,7 +92,7 @@ class Preparation:
         footer: the last word, once it is made.
     """
 
-    def __init__(self, recorded: Recorded, sink: Sink, began: int, reserve: Callable[[], int]) -> None:
+    def __init__(self, recorded: RecordedProcess, sink: Sink, began: int, reserve: Callable[[], int]) -> None:
         """Take the recording, its sink, when the trace began, and what takes another run of seqs from the store."""
         self.footer: Footer | None = None
         self._recorded = recorded

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from autochron.replaying.log import LogEntry
 
 
-class _Kept(NamedTuple):
+class _KeptOutcome(NamedTuple):
     """What a crossing gave, as the object that it was."""
 
     value: Any
@@ -138,7 +138,7 @@ class Recorded:
     def _live(self, envelope: Envelope) -> ReplayedCrossing:
         kept = None
         if isinstance(envelope.outcome, Returned) and envelope.seq in self._values:
-            kept = cast("LogEntry", _Kept(self._values[envelope.seq]))
+            kept = cast("LogEntry", _KeptOutcome(self._values[envelope.seq]))
         return ReplayedCrossing(Replayed(mode="live", envelope=envelope, recorded=envelope), kept, ())
 
     @property

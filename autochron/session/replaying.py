@@ -171,7 +171,7 @@ class Replaying(Session):
     def _of_calls(self, kernel: Kernel) -> Kernel | Kernels:
         if not self.activation.rules.traces:
             return kernel
-        from autochron.crossing.kernels import Kernels, Part  # lazy: few rules are for services
+        from autochron.crossing.kernels import Kernels, TracedCallToken  # lazy: few rules are for services
         from autochron.replaying.traced_calls import TracedCalls
 
         footer = self.record.footer
@@ -186,10 +186,10 @@ class Replaying(Session):
         file = "" if call is None or module not in MAIN_MODULES else call.site.partition(":")[0]
         project = self.activation.project
 
-        def begin(point: Point, arguments: tuple[Any, ...]) -> Part | None:
+        def begin(point: Point, arguments: tuple[Any, ...]) -> TracedCallToken | None:
             if point.called != called or not (point.module == module or project.name(point.file) == file):
                 return None
-            return Part(kernel, calls.begin(point, arguments))
+            return TracedCallToken(kernel, calls.begin(point, arguments))
 
         return Kernels(kernel, begin)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from autochron._runtime import unpatched
 from autochron._runtime.signals import is_interruption
 from autochron.crossing.kernel import Kernel
-from autochron.crossing.kernels import Kernels, Part
+from autochron.crossing.kernels import Kernels, TracedCallToken
 from autochron.crossing.lanes import CURRENT
 from autochron.model import Command
 from autochron.session import header
@@ -79,7 +79,7 @@ class Requests:
         self._kernels = Kernels(main, self.begin)
         return self._kernels
 
-    def begin(self, point: Point, arguments: tuple[Any, ...]) -> Part | None:
+    def begin(self, point: Point, arguments: tuple[Any, ...]) -> TracedCallToken | None:
         """Open the trace of a call."""
         target = f"{point.module}:{point.called}"
         try:
@@ -96,7 +96,7 @@ class Requests:
         self._under_way[kernel] = trace
         self._kernels.open.add(kernel)
         trace.note_call(point, arguments)
-        return Part(kernel, _Call(self, kernel, trace))
+        return TracedCallToken(kernel, _Call(self, kernel, trace))
 
     def effects_of_call(self) -> RecordedEffects | None:
         """Return what notes the effects of the call that runs now; None outside of calls."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from autochron.weaving.gate import Point
 
 
-class Report(Struct, frozen=True):
+class ReplayReport(Struct, frozen=True):
     """What became of a replay."""
 
     summary: ReplaySummary
@@ -71,7 +71,7 @@ class Refusing:
 def write_report(path: str, summary: ReplaySummary, replayed: Iterable[Replayed]) -> None:
     """Write what became of a replay, for the process that started it."""
     with open(path, "wb") as file:
-        file.write(msgspec.json.encode(Report(summary, tuple(replayed))))
+        file.write(msgspec.json.encode(ReplayReport(summary, tuple(replayed))))
 
 
 def run_again(
@@ -127,7 +127,7 @@ def run_again(
             raise InconclusiveError(
                 f"the program {_died(status)}, so nothing is known of what it did; {said}"
             )
-        told = msgspec.json.decode(text, type=Report)
+        told = msgspec.json.decode(text, type=ReplayReport)
     crossings = gathered(((each, None) for each in told.replayed), told.summary.divergences)
     return Rerun(told.summary.status, stdout, stderr, told.summary, crossings)
 

@@ -23,8 +23,8 @@ from autochron.store.messages import (
     GoneError,
     Opened,
     Opening,
-    Report,
     Retry,
+    SinkReport,
     encode,
     reply_decoder,
 )
@@ -273,11 +273,11 @@ class StoreProcess:
         with self._lock:
             slot = self._slot
             while slot is not None and (reply := slot.replies.take()) is not None:
-                said: Report | Opened | Dropped = reply_decoder.decode(reply)
+                said: SinkReport | Opened | Dropped = reply_decoder.decode(reply)
                 sink = self._sinks.get(said.sink)
                 if sink is not None:
                     sink.hear(said)
-                elif self._first is not None and isinstance(said, Report):
+                elif self._first is not None and isinstance(said, SinkReport):
                     self._first.hear_of_other(said)
 
     def take_back(self, sink: int) -> list[Sent]:

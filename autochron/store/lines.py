@@ -55,7 +55,7 @@ ABSENT = Raw(b"")
 NULL = Raw(b"null")
 
 
-class Ending(Struct, forbid_unknown_fields=True):
+class StoredEnding(Struct, forbid_unknown_fields=True):
     """An outcome: `returned`, `raised`, or `streamed` with its `end`."""
 
     returned: Raw = ABSENT
@@ -89,7 +89,7 @@ class CrossingLine(Struct, forbid_unknown_fields=True):
     lane: str
     site: str
     input: Raw
-    outcome: Ending
+    outcome: StoredEnding
     parent: int | None = None
     form: Form = "value"
     exchanges: tuple[ExchangeLine, ...] = ()
@@ -154,7 +154,7 @@ class DigestLine(Struct, forbid_unknown_fields=True):
 _crossing = late_decoder(CrossingLine)
 _base = msgspec.json.Decoder(Base)
 _footer = late_decoder(FooterLine)
-_ending = late_decoder(Ending)
+_ending = late_decoder(StoredEnding)
 
 
 class Latest:
@@ -404,7 +404,7 @@ class LineReader:
             complete=line.complete,
         )
 
-    def _outcome(self, fields: Ending) -> Outcome:
+    def _outcome(self, fields: StoredEnding) -> Outcome:
         if fields.streamed is UNSET:
             if fields.raised is ABSENT and fields.end is ABSENT and fields.returned is not ABSENT:
                 return Returned(self._body(fields.returned), fields.argument)
@@ -420,7 +420,7 @@ class LineReader:
             end = self._plain(_ending.decode(fields.end))
         return Streamed(tuple([self._body(item) for item in fields.streamed]), end)
 
-    def _plain(self, fields: Ending) -> Returned | Raised:
+    def _plain(self, fields: StoredEnding) -> Returned | Raised:
         returned, raised = self._optional(fields.returned), self._optional(fields.raised)
         if (returned is None) is (raised is None) or bytes(fields.end) or fields.streamed is not UNSET:
             raise patches.PatchError("an outcome is one of returned, raised and streamed")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from autochron.ports import Record, Sink
 
 
-class _Kept:
+class _KeptTrace:
     """One trace."""
 
     __slots__ = ("envelopes", "footer", "header", "items", "settle")
@@ -75,7 +75,7 @@ class MemorySink:
 
     __slots__ = ("_kept", "_open")
 
-    def __init__(self, kept: _Kept) -> None:
+    def __init__(self, kept: _KeptTrace) -> None:
         self._kept = kept
         self._open = True
 
@@ -125,13 +125,13 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self.url: str | None = None
-        self._traces: dict[str, _Kept] = {}
+        self._traces: dict[str, _KeptTrace] = {}
 
     def begin(self, header: Header) -> Sink:
         """Open a new trace."""
         if header.id in self._traces:
             raise StoreError(f"memory holds a trace {header.id} already; give the new one an id of its own")
-        kept = self._traces[header.id] = _Kept(header)
+        kept = self._traces[header.id] = _KeptTrace(header)
         return MemorySink(kept)
 
     def join(self, trace: str, lane: str, label: str) -> tuple[Sink, str, int]:

@@ -90,7 +90,7 @@ class Dropped(Struct, frozen=True, tag="dropped", array_like=True):
     fault: str
 
 
-class Report(Struct, frozen=True, tag="report", array_like=True):
+class SinkReport(Struct, frozen=True, tag="report", array_like=True):
     """What the store process has to say of a sink."""
 
     sink: int
@@ -104,7 +104,7 @@ class Report(Struct, frozen=True, tag="report", array_like=True):
 
 encode = msgspec.msgpack.encode
 message_decoder: Any = late_message_decoder(Message)
-reply_decoder: Any = late_message_decoder(Report | Opened | Dropped)
+reply_decoder: Any = late_message_decoder(SinkReport | Opened | Dropped)
 
 
 class GoneError(Exception):

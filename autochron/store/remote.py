@@ -9,7 +9,7 @@ from autochron._runtime import unpatched
 from autochron.errors import StoreError
 from autochron.model import ChildEnd, Envelope, Footer, Header
 from autochron.store import forks
-from autochron.store.messages import Batch, Closing, Dropped, GoneError, Opened, Opening, Report, Retry
+from autochron.store.messages import Batch, Closing, Dropped, GoneError, Opened, Opening, Retry, SinkReport
 from autochron.store.rows import Operation
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ class RemoteSink:
                 self._go_on_alone()
                 return True
 
-    def hear(self, said: Report | Opened | Dropped) -> None:
+    def hear(self, said: SinkReport | Opened | Dropped) -> None:
         """Note what the store process says of this sink."""
         if isinstance(said, Opened):
             self.was_opened = said
@@ -243,7 +243,7 @@ class RemoteSink:
         if self.fault is None:
             self.fault = said.fault
 
-    def hear_of_other(self, report: Report) -> None:
+    def hear_of_other(self, report: SinkReport) -> None:
         """Note what it says of a sink that is closed."""
         self._others_lost += report.lost
         if self.fault is None:

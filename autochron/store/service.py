@@ -29,8 +29,8 @@ from autochron.store.messages import (
     Dropping,
     Opened,
     Opening,
-    Report,
     Retry,
+    SinkReport,
     encode,
     message_decoder,
 )
@@ -92,7 +92,7 @@ class _Trace:
             self.sink.use(opening.number, opening.child)
         self.saver = Saver(self.sink, LIMIT)
         self.group: list[Prepared] = []
-        self.reported = Report(opening.sink, 0, 0, None)
+        self.reported = SinkReport(opening.sink, 0, 0, None)
 
     def add(self, batch: Batch) -> None:
         if batch.child is not None:
@@ -147,7 +147,7 @@ class _Client:
         self.is_waiting = False
         self._watch = _watch(self.process)
         self._traces: dict[int, _Trace] = {}
-        self._replies: list[Report | Opened | Dropped] = []
+        self._replies: list[SinkReport | Opened | Dropped] = []
 
     def is_gone(self) -> bool:
         if self._watch is None:
@@ -237,7 +237,7 @@ class _Client:
 
     def _tell(self, number: int, trace: _Trace) -> None:
         saver = trace.saver
-        said = Report(number, saver.lost, len(saver.failed), saver.fault)
+        said = SinkReport(number, saver.lost, len(saver.failed), saver.fault)
         if said != trace.reported:
             trace.reported = said
             self._replies.append(said)

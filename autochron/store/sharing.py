@@ -19,7 +19,7 @@ CLOSE = 1024
 """Where a body differs from a kept one by no more bytes, or by a fiftieth, no better one is looked for."""
 
 
-class Match(Struct, frozen=True):
+class SharedPart(Struct, frozen=True):
     """What a new body shares with a kept one."""
 
     base: int
@@ -29,7 +29,7 @@ class Match(Struct, frozen=True):
     same: bool
 
 
-class _Kept(Struct):
+class _KeptBody(Struct):
     number: int
     body: bytes
     suffix: int
@@ -42,7 +42,7 @@ class Windows:
     __slots__ = ("_kept", "_volume")
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str, str], list[_Kept]] = {}
+        self._kept: dict[tuple[str, str, str], list[_KeptBody]] = {}
         self._volume = 0
 
     def clear(self) -> None:
@@ -50,9 +50,9 @@ class Windows:
         self._kept.clear()
         self._volume = 0
 
-    def match(self, key: tuple[str, str, str], body: bytes) -> Match | None:
+    def match(self, key: tuple[str, str, str], body: bytes) -> SharedPart | None:
         """Return the kept body that shares most with this one, where that is at least half of it."""
-        best: Match | None = None
+        best: SharedPart | None = None
         size = len(body)
         for kept in self._kept.get(key, ()):
             other = kept.body
@@ -62,17 +62,19 @@ class Windows:
             suffix = common_suffix(body, other, rest, kept.suffix) if rest else 0
             shared = prefix + suffix
             if best is None or shared > best.prefix + best.suffix:
-                best = Match(kept.number, prefix, suffix, prefix == size == len(other))
+                best = SharedPart(kept.number, prefix, suffix, prefix == size == len(other))
             if size - shared <= CLOSE or shared * 50 >= size * 49:
                 break
         if best is None or (best.prefix + best.suffix) * 2 < size:
             return None
         return best
 
-    def keep(self, key: tuple[str, str, str], number: int, body: bytes, match: Match | None = None) -> None:
+    def keep(
+        self, key: tuple[str, str, str], number: int, body: bytes, match: SharedPart | None = None
+    ) -> None:
         """Make a body a base for later ones of its boundary."""
         latest = self._kept.pop(key, None) or []
-        latest.insert(0, _Kept(number, body, match.suffix if match else 0))
+        latest.insert(0, _KeptBody(number, body, match.suffix if match else 0))
         self._volume += len(body)
         if len(latest) > LATEST:
             self._volume -= len(latest.pop().body)

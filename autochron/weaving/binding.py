@@ -21,7 +21,7 @@ from autochron.matching.sites import CallSite, Position, label_of
 from autochron.weaving.assembly import Assembly, Instruction, assemble, disassemble, operation
 from autochron.weaving.emitter import Emitter
 from autochron.weaving.ledger import Ledger
-from autochron.weaving.sites import Meant, Site
+from autochron.weaving.sites import CodeSite, Meant
 
 _3_12 = sys.version_info >= (3, 12)
 _3_13 = sys.version_info >= (3, 13)
@@ -80,7 +80,7 @@ class Binding:
             for each in sites
         ]
         label = label_of(first.qualname, first.rule)
-        self.site = Site(
+        self.site = CodeSite(
             module,
             label,
             file=file,

@@ -54,7 +54,7 @@ Gaps: TypeAlias = "tuple[tuple[int, int | Gaps], ...]"
 """The gaps in a code object's constants: (place, which object belongs there) or (place of an inner code object, its gaps)."""
 
 
-class Entry(Struct, frozen=True):
+class WovenModule(Struct, frozen=True):
     """What weaving a module came to."""
 
     notes: dict[str, Any]
@@ -105,7 +105,7 @@ class Plans:
         self.refusal: str | None = None
         """Why the folder is left alone, once it was to be used: empty where it can't be made. None where it is used."""
 
-    def read(self, module: str, path: str, more: Sequence[object], state: State) -> Entry | None:
+    def read(self, module: str, path: str, more: Sequence[object], state: State) -> WovenModule | None:
         """Return the entry of a module for a state of its source; None where there is none that is good."""
         if not self._is_ours():
             return None
@@ -117,11 +117,11 @@ class Plans:
             if data[:_HEAD] != _FORMAT + self._tag(content):
                 return None
             known, entry = marshal.loads(content)  # noqa: S302 - of the user's own cache, as Python's is
-            return Entry(*entry) if known == (module, path, state) else None
+            return WovenModule(*entry) if known == (module, path, state) else None
         except (OSError, ValueError, EOFError, TypeError):
             return None
 
-    def write(self, module: str, path: str, more: Sequence[object], state: State, entry: Entry) -> None:
+    def write(self, module: str, path: str, more: Sequence[object], state: State, entry: WovenModule) -> None:
         """Keep an entry, whole or not at all; nothing where the source is not as it was before its code was loaded."""
         if sys.dont_write_bytecode or state_of(path) != state or not self._is_ours():
             return
@@ -235,7 +235,7 @@ def pack(code: CodeType, number: Callable[[Any], int]) -> tuple[CodeType, Gaps, 
             return ("point", _point(value, number))
         if type(value) is FunctionType and value.__module__ == gate.__name__:
             return ("function", value.__name__)
-        if type(value) is MethodType and type(value.__self__).__name__ == "Site":
+        if type(value) is MethodType and type(value.__self__).__name__ == "CodeSite":
             site: Any = value.__self__
             if id(site) not in places:
                 places[id(site)] = len(objects)
@@ -263,7 +263,7 @@ def pack(code: CodeType, number: Callable[[Any], int]) -> tuple[CodeType, Gaps, 
 
 
 def unpack(
-    entry: Entry, rules: Sequence[Any], door: Callable[[str], Any]
+    entry: WovenModule, rules: Sequence[Any], door: Callable[[str], Any]
 ) -> tuple[CodeType, list[Point], list[Any]]:
     """Put the objects back, with the `door` of the HTTP client that a module defines; gives code, points and sites."""
     made: list[Any] = []
@@ -278,9 +278,9 @@ def unpack(
         elif kind == "function":
             made.append(getattr(gate, rest[0]))
         elif kind == "site":
-            from autochron.weaving.sites import Site  # lazy: most programs have none
+            from autochron.weaving.sites import CodeSite  # lazy: most programs have none
 
-            sites.append(Site.unpacked(rest[0], rules))
+            sites.append(CodeSite.unpacked(rest[0], rules))
             made.append(sites[-1])
         else:
             made.append(getattr(made[rest[1]], rest[0]))

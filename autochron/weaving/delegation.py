@@ -71,7 +71,7 @@ class Relay:
             self._token.resumed()
 
 
-class Begun:
+class BegunRelay:
     """A relay of an iterator that waits at a `yield` already: its first step gives nothing, and the next goes on there."""
 
     __slots__ = ("_has_begun", "_relay")
@@ -80,7 +80,7 @@ class Begun:
         self._relay = relay
         self._has_begun = False
 
-    def __iter__(self) -> Begun:
+    def __iter__(self) -> BegunRelay:
         return self
 
     def __next__(self) -> Any:

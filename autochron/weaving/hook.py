@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from autochron._runtime.signals import is_interruption
 from autochron._runtime.unpatched import os
-from autochron.weaving.code_cache import Entry, Gaps, Plans, State, is_of_source, pack, state_of, unpack
+from autochron.weaving.code_cache import Gaps, Plans, State, WovenModule, is_of_source, pack, state_of, unpack
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import Functions, Places, Undo, has_woven, pairs_of, weave_code, weave_functions
 
@@ -269,9 +269,11 @@ class Hook:
             numbers = {id(rule): index for index, rule in enumerate(self._planner.rules_in_order())}
             packed = pack(woven, lambda rule: numbers[id(rule)])
         assert sought.state is not None  # noqa: S101 - there are plans
-        plans.write(sought.name, str(sought.file), sought.more, sought.state, Entry(notes, refused, *packed))
+        plans.write(
+            sought.name, str(sought.file), sought.more, sought.state, WovenModule(notes, refused, *packed)
+        )
 
-    def _recalled(self, name: str, file: str, entry: Entry, state: State) -> CodeType | None:
+    def _recalled(self, name: str, file: str, entry: WovenModule, state: State) -> CodeType | None:
         """Return the code of an entry, and make known what was known when it was made."""
         self._planner.recall(name, file, entry.notes)
         for what, reason, slug in entry.ledger:

@@ -16,7 +16,7 @@ from weakref import ref
 from autochron._runtime.class_table import lasts
 from autochron._runtime.unpatched import os
 from autochron.errors import RuleError
-from autochron.rules.names import CallFacts, Field, name_template
+from autochron.rules.names import Field, NameFacts, name_template
 from autochron.weaving.gate import GATE, Point
 from autochron.weaving.wrapping import bound_arguments, point_for
 
@@ -108,7 +108,7 @@ class Meant:
         return self.check is None or bool(self._found or _look_up(self.check))
 
     def captured(
-        self, values: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any], called: CallFacts
+        self, values: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any], called: NameFacts
     ) -> dict[str, str | RuleError]:
         """Return what the name needs of the metavariables in one call, as text: nothing of the program's is held on to."""
         known: dict[str, Any] = dict(self.constants)
@@ -195,7 +195,7 @@ def _is_of(value: Any, owner: type) -> bool:
     return any(base is owner for base in bases)
 
 
-class Site:
+class CodeSite:
     """One call site.
 
     Attributes:
@@ -265,15 +265,15 @@ class Site:
         return (self.module, self.label, self.file, self.line, tuple(meant), self.receiver)
 
     @staticmethod
-    def unpacked(plain: tuple[Any, ...], rules: Sequence[Any]) -> Site:
+    def unpacked(plain: tuple[Any, ...], rules: Sequence[Any]) -> CodeSite:
         """Make it of that."""
         module, label, file, line, meant, receiver = plain
         made = tuple([Meant(rules[each[0]], *each[1:]) for each in meant])
-        return Site(module, label, file=file, line=line, meant=made, receiver=receiver)
+        return CodeSite(module, label, file=file, line=line, meant=made, receiver=receiver)
 
-    def __reduce__(self) -> tuple[Callable[..., Site], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., CodeSite], tuple[Any, ...]]:
         # In another process the rules are that process's own; without them the site crosses nothing.
-        return (Site, (self.module, self.label))
+        return (CodeSite, (self.module, self.label))
 
     def __repr__(self) -> str:
         return f"<bound {self.module}:{self.label}>"
@@ -336,7 +336,9 @@ class BoundCall:
 
     __slots__ = ("_callee", "_meant", "_site", "_values")
 
-    def __init__(self, site: Site, meant: tuple[Meant, ...], callee: Any, values: tuple[Any, ...]) -> None:
+    def __init__(
+        self, site: CodeSite, meant: tuple[Meant, ...], callee: Any, values: tuple[Any, ...]
+    ) -> None:
         self._site = site
         self._meant = meant
         self._callee = callee
@@ -371,7 +373,7 @@ class BoundCall:
         captured = {}
         for each in meant:
             if each.fields:
-                called = CallFacts(name="", qualname=_name_of(callee), module=site.module)
+                called = NameFacts(name="", qualname=_name_of(callee), module=site.module)
                 captured[each.rule.id] = each.captured(self._values, args, kwargs, called)
         return site.point(meant, callee, captured)
 

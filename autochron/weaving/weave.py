@@ -120,7 +120,7 @@ def has_woven(code: CodeType) -> bool:
     return any(
         (type(constant) is CodeType and has_woven(constant))
         or type(constant) is Point
-        or (type(constant) is MethodType and type(constant.__self__).__name__ == "Site")
+        or (type(constant) is MethodType and type(constant.__self__).__name__ == "CodeSite")
         for constant in code.co_consts
     )
 

@@ -24,7 +24,7 @@ _ours: set[int] = set()
 """Descriptors that forks with a group of their own close."""
 
 
-class Ended(NamedTuple):
+class ForkEnd(NamedTuple):
     """How a fork ended.
 
     Attributes:
@@ -70,7 +70,7 @@ Tell: TypeAlias = Callable[[bytes], None]
 """Writes what is known so far, should the rest not come."""
 
 
-def forked(work: Callable[[Tell], bytes], limits: Limits, *, apart: bool = True) -> Ended:
+def forked(work: Callable[[Tell], bytes], limits: Limits, *, apart: bool = True) -> ForkEnd:
     """Do some work in a fork of this process, which must have one thread; return what it wrote, and how it ended.
 
     With `apart` it leads a process group of its own, which is killed at the end with all that was started in it.
@@ -95,7 +95,7 @@ def at_rest(limits: Limits) -> Callable[[], None]:
     return limit_process(limits, address_space())
 
 
-def parted(limits: Limits, *, apart: bool = True, lift: Callable[[], None] | None = None) -> Ended | Fork:
+def parted(limits: Limits, *, apart: bool = True, lift: Callable[[], None] | None = None) -> ForkEnd | Fork:
     """Fork; return in the child the `Fork` that it answers with, and in this process how the child ended.
 
     Args:
@@ -120,14 +120,14 @@ def parted(limits: Limits, *, apart: bool = True, lift: Callable[[], None] | Non
         os.close(reading)
         status = _ended(process, is_over=is_late or said.endswith(_END), apart=apart)
     if said.endswith(_END) and not is_late:
-        return Ended(said.removesuffix(_END), is_whole=True)
+        return ForkEnd(said.removesuffix(_END), is_whole=True)
     discard_of(process)
     if is_late:
-        return Ended(said, is_late=True)
+        return ForkEnd(said, is_late=True)
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        return Ended(said, signal=number, is_late=number == signal.SIGXCPU)
-    return Ended(said, status=os.WEXITSTATUS(status))
+        return ForkEnd(said, signal=number, is_late=number == signal.SIGXCPU)
+    return ForkEnd(said, status=os.WEXITSTATUS(status))
 
 
 class Fork:

@@ -39,7 +39,7 @@ from autochron.errors import WeavingError  # noqa: E402 - the path comes first
 from autochron.matching.calls import fit_call  # noqa: E402
 from autochron.matching.scopes import Names  # noqa: E402
 from autochron.matching.sites import CallRule, CallSite  # noqa: E402
-from autochron.model import BoundaryRule, Call, Place  # noqa: E402
+from autochron.model import BoundaryRule, CallSelector, Place  # noqa: E402
 from autochron.rules.calls import Anything, Attribute, CallPattern, Index, Metavariable  # noqa: E402
 from autochron.weaving import gate  # noqa: E402
 from autochron.weaving.binding import bind_calls, bindings_of  # noqa: E402
@@ -174,7 +174,7 @@ class Calls:
         return ast.fix_missing_locations(Probe().visit(ast.parse(source)))
 
 
-RULE = BoundaryRule(id="all", name="all", kind="tool", selector=Call("all()"), place=Place("", 0))
+RULE = BoundaryRule(id="all", name="all", kind="tool", selector=CallSelector("all()"), place=Place("", 0))
 APART = ("test.support", "test.libregrtest", "importlib", "encodings")
 """What the running of tests itself stands on."""
 

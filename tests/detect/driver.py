@@ -8,7 +8,7 @@ import os
 import runpy
 import sys
 
-from autochron.detect.watch.watch import Watch
+from autochron.detect.watch.watch import SourceWatch
 
 
 def main(folder: str, program: str) -> None:
@@ -17,7 +17,7 @@ def main(folder: str, program: str) -> None:
     inside = [False]
     sys.path.insert(0, folder)
     sys.modules["inside"] = inside  # what a program sets while it is in a boundary
-    watch = Watch(
+    watch = SourceWatch(
         lambda file: file.startswith(folder) and "site-packages" not in file,
         lambda file: os.path.relpath(file, folder),
         problems.append,

@@ -9,8 +9,8 @@ import pytest
 from autochron.detect.ambient_codec import SEEDED, form_of, random_bits
 from autochron.detect.catalogue import BY_NAME, SOURCES
 from autochron.detect.watch.code_prologue import with_answer
-from autochron.detect.watch.counters import Record
-from autochron.detect.watch.watch import Watch
+from autochron.detect.watch.counters import SourceCount
+from autochron.detect.watch.watch import SourceWatch
 
 
 def closing():
@@ -107,11 +107,11 @@ class Through:
         self.kept = []
         self.serves = False
         self.problems = []
-        self.watch = Watch(
+        self.watch = SourceWatch(
             lambda file: file == self.path, str, self.problems.append, lambda: False, self.through
         )
 
-    def through(self, line: Record):
+    def through(self, line: SourceCount):
         form = form_of(line.source)
 
         def call(original, /, *args, **kwargs):

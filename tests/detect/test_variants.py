@@ -6,7 +6,7 @@ import datetime as dt
 import pytest
 
 from autochron.detect.catalogue import BY_NAME
-from autochron.impact.alternative_values import LEAST, Call, vary
+from autochron.impact.alternative_values import LEAST, VariedCall, vary
 
 WEEK = [dt.datetime(2026, 11, 16 + day, 10, 30) for day in range(7)]
 
@@ -14,7 +14,7 @@ WEEK = [dt.datetime(2026, 11, 16 + day, 10, 30) for day in range(7)]
 def moments(call, moment):
     """Yield what a program would see of a moment in each of the variants that are always tried."""
     source = BY_NAME[call]
-    asked = Call(source, call.rpartition(".")[2], (), 0, "agent.py:3")
+    asked = VariedCall(source, call.rpartition(".")[2], (), 0, "agent.py:3")
     for variant in range(LEAST):
         if call == "datetime.date.today":
             date = dt.date(*vary(asked, [moment.year, moment.month, moment.day], variant))
@@ -48,7 +48,7 @@ def test_every_quarter_of_the_day_is_met(hour):
 
 
 def others(call, given, kept):
-    asked = Call(BY_NAME[call], call.rpartition(".")[2], given, 0, "agent.py:3")
+    asked = VariedCall(BY_NAME[call], call.rpartition(".")[2], given, 0, "agent.py:3")
     return {vary(asked, kept, variant) for variant in range(LEAST)}
 
 

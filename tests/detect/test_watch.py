@@ -11,7 +11,7 @@ import pytest
 
 from autochron.detect.line_hash import hash_of
 from autochron.detect.watch.attribution import Attribution
-from autochron.detect.watch.watch import Watch
+from autochron.detect.watch.watch import SourceWatch
 from autochron.model import Finding, Site
 from tests.detect.running import run
 
@@ -31,7 +31,7 @@ class World:
         self.watch = self.another()
 
     def another(self, is_inside=None):
-        return Watch(
+        return SourceWatch(
             lambda file: file == self.path,
             lambda file: file.rpartition("/")[2],
             self.problems.append,

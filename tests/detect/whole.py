@@ -14,13 +14,13 @@ import time
 import warnings
 from collections import defaultdict
 
-from autochron.detect.watch.watch import Watch
+from autochron.detect.watch.watch import SourceWatch
 
 
 def main(folder: str) -> None:
     warnings.simplefilter("ignore")
     problems: list[str] = []
-    watch = Watch(
+    watch = SourceWatch(
         lambda file: file.startswith(folder + os.sep), os.path.basename, problems.append, lambda: False
     )
     imports = builtins.__import__

@@ -20,7 +20,7 @@ from os import stat as early_stat
 import pytest
 
 from autochron.effects import redirect
-from autochron.effects.changes import Watch
+from autochron.effects.changes import ScratchWatch
 from autochron.effects.scratch import Before, Scratch
 from tests.cli.processes import python
 
@@ -415,7 +415,7 @@ def test_a_fork_goes_on_with_a_copy(world):
 
 
 def changes_of(act, world):
-    watch = Watch(world, lambda path: os.path.basename(path))
+    watch = ScratchWatch(world, lambda path: os.path.basename(path))
     act()
     first = [(each.path, each.what, json.loads(each.value)) for each in watch.changes()]
     assert watch.changes() == []

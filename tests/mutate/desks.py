@@ -5,12 +5,12 @@ import sys
 from pathlib import Path
 
 from autochron.mutate.fork_server import ForkServer, ServerPool
-from autochron.mutate.model import Target
-from autochron.mutate.protocol import Asked, Job
+from autochron.mutate.model import MutationTarget
+from autochron.mutate.protocol import Job, ServerTask
 from tests.cli.processes import ROOT, autochron, start, write
 
 SERVER = "autochron.mutate.server.main"
-TARGET = Target("guarded.py", "refund")
+TARGET = MutationTarget("guarded.py", "refund")
 
 RULES = """version = 1
 packs = []
@@ -133,7 +133,7 @@ class Trier:
         paths = tuple(str(each) for each in sorted(folder.glob("test_*.py")))
         asked = {"timeout": 2.0, "memory": 256 << 20, "targets": (target,)} | asked
         self.pool = ServerPool(
-            self.fork_server, Asked(server=server, paths=paths, folder=str(folder), **asked), width
+            self.fork_server, ServerTask(server=server, paths=paths, folder=str(folder), **asked), width
         )
         self.ready = self.pool.first()
 

@@ -9,11 +9,11 @@ from autochron.mutate.model import (
     Input,
     Mutant,
     MutantVerdict,
+    MutationTarget,
     Result,
     Sensitivity,
     StudiedIncident,
     Study,
-    Target,
 )
 
 METHODS = ("full-stub", "mocks", "cut-point", "full-output", "widened")
@@ -30,7 +30,7 @@ def issue_refund(order_id, amount_cents):
         return {"status": "blocked"}
     return {"status": "paid"}
 '''
-TARGET = Target("guarded.py", "issue_refund")
+TARGET = MutationTarget("guarded.py", "issue_refund")
 
 
 def mutant(number, line, before, after, operator="core/NumberReplacer", source=GUARD, **more):
@@ -158,7 +158,7 @@ def empty():
     """An incident without mutants."""
     return StudiedIncident(
         name="stale_quote2",
-        targets=(Target("guarded.py", "quote"),),
+        targets=(MutationTarget("guarded.py", "quote"),),
         sources={"guarded.py": "def quote(): ...\n"},
         generated=2,
         same_bytecode=2,

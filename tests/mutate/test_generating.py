@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from autochron.errors import UsageError
 from autochron.mutate.bytecode import compiled, fingerprint
 from autochron.mutate.generating import Generated, generate, mutated
-from autochron.mutate.model import Target
+from autochron.mutate.model import MutationTarget
 from autochron.mutate.operators import operator_class
 from autochron.mutate.parsing import parse
 from autochron.mutate.sets import OperatorSet, operator_set
@@ -38,7 +38,7 @@ def made(tmp_path):
         )
         text = textwrap.dedent(source).lstrip("\n")
         (tmp_path / "m.py").write_text(text, encoding="utf-8", newline="")
-        return generate(tmp_path, "some", Target("m.py", function), chosen, **more)
+        return generate(tmp_path, "some", MutationTarget("m.py", function), chosen, **more)
 
     return make
 
@@ -375,7 +375,9 @@ def test_a_mutant_of_another_source_is_refused(made):
 def test_cosmic_ray_makes_the_same_mutants_of_the_incidents(folder):
     tool = tomllib.loads((folder / "incident.toml").read_text(encoding="utf-8"))["tool"].partition(":")[2]
     sound(
-        generate(folder, folder.name, Target("guarded.py", tool), operator_set("extended"), everything=True)
+        generate(
+            folder, folder.name, MutationTarget("guarded.py", tool), operator_set("extended"), everything=True
+        )
     )
 
 
@@ -448,7 +450,9 @@ def test_cosmic_ray_makes_the_same_mutants_of_any_function(
         return
     folder = tmp_path_factory.mktemp("made")
     (folder / "m.py").write_text(source, encoding="utf-8")
-    generated = generate(folder, "some", Target("m.py", "f"), operator_set(name), everything=everything)
+    generated = generate(
+        folder, "some", MutationTarget("m.py", "f"), operator_set(name), everything=everything
+    )
     for mutant in generated.mutants:
         text = mutated(source, mutant)
         assert text.startswith(above)  # what stands above is never touched
@@ -549,7 +553,7 @@ def test_a_function_that_is_not_there_is_refused_with_the_nearest(made, function
 def test_a_file_that_is_not_there_is_refused_with_the_nearest(made, tmp_path):
     (tmp_path / "guarded.py").write_text("")
     with pytest.raises(UsageError) as refused:
-        generate(tmp_path, "some", Target("guardd.py", "f"), operator_set("paper"))
+        generate(tmp_path, "some", MutationTarget("guardd.py", "f"), operator_set("paper"))
     assert refused.value.message == (
         f"there is no file guardd.py in {tmp_path}; nearest is `guarded.py`; a target is written FILE:FUNCTION"
     )
@@ -575,7 +579,7 @@ def test_what_an_operator_can_not_read_is_refused_with_its_line(made):
 def test_a_file_is_read_as_cosmic_ray_reads_it(made, tmp_path):
     text = '# coding: latin-1\r\ndef f(a):\r\n    return a == "\xe4", "b"\r\n'
     (tmp_path / "m.py").write_bytes(text.encode("latin-1"))
-    generated = generate(tmp_path, "some", Target("m.py", "f"), operator_set("paper"))
+    generated = generate(tmp_path, "some", MutationTarget("m.py", "f"), operator_set("paper"))
     assert generated.source == text.replace("\r\n", "\n")
     assert said(generated) == ["3:13 == -> !=", '3:16 "ä" -> "XXäXX"', '3:21 "b" -> "XXbXX"']
     sound(generated)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from autochron.errors import UsageError
 from autochron.mutate.boundary_values import Constant, Constants, candidates, constants_of, copied
 from autochron.mutate.hypothesis_inputs import drawn
-from autochron.mutate.model import Input, StudiedIncident, Study, Target
+from autochron.mutate.model import Input, MutationTarget, StudiedIncident, Study
 from autochron.mutate.report.edge_tests import write_tests
 
 SOURCE = '''
@@ -157,7 +157,7 @@ def _input(number, arguments, outcome, *, kept=True):
 def _study(*inputs):
     incident = StudiedIncident(
         name="shop",
-        targets=(Target("guard.py", "guard"),),
+        targets=(MutationTarget("guard.py", "guard"),),
         sources={"guard.py": GUARD},
         generated=1,
         same_bytecode=0,

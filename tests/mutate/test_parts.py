@@ -3,7 +3,7 @@
 import pytest
 
 from autochron.errors import UsageError
-from autochron.mutate.bytecode import Part, compiled, fingerprint
+from autochron.mutate.bytecode import FunctionPart, compiled, fingerprint
 
 SOURCE = '''\
 """A module."""
@@ -54,26 +54,28 @@ def same(part, text, name="pay"):
 )
 def test_a_change_anywhere_gives_what_the_whole_gives(before, after):
     assert before in SOURCE
-    same(Part(SOURCE, "shop.py", "pay"), SOURCE.replace(before, after))
+    same(FunctionPart(SOURCE, "shop.py", "pay"), SOURCE.replace(before, after))
 
 
 def test_a_method_is_compiled_with_the_whole():
-    same(Part(SOURCE, "shop.py", "Shop.pay"), SOURCE.replace("self.__till", "-self.__till"), "Shop.pay")
+    same(
+        FunctionPart(SOURCE, "shop.py", "Shop.pay"), SOURCE.replace("self.__till", "-self.__till"), "Shop.pay"
+    )
 
 
 def test_the_last_of_a_name_is_meant():
     source = "def pay():\n    return 1\n\n\ndef pay():\n    return 2\n"
-    part = Part(source, "shop.py", "pay")
+    part = FunctionPart(source, "shop.py", "pay")
     same(part, source.replace("2", "3"))
     same(part, source.replace("1", "3"))
 
 
 def test_what_is_no_python_is_said_of_the_whole():
     with pytest.raises(SyntaxError) as caught:
-        Part(SOURCE, "shop.py", "pay").compiled(SOURCE.replace("cents > LIMIT", "cents >"))
+        FunctionPart(SOURCE, "shop.py", "pay").compiled(SOURCE.replace("cents > LIMIT", "cents >"))
     assert caught.value.lineno == 14
 
 
 def test_a_function_that_is_gone_is_said():
     with pytest.raises(UsageError, match=r"shop\.py has no function `pay`"):
-        Part(SOURCE, "shop.py", "pay").compiled(SOURCE.replace("def pay(cents", "def paid(cents"))
+        FunctionPart(SOURCE, "shop.py", "pay").compiled(SOURCE.replace("def pay(cents", "def paid(cents"))

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from autochron.errors import UsageError
-from autochron.mutate.model import Change, MutantVerdict, Target
+from autochron.mutate.model import Change, MutantVerdict, MutationTarget
 from autochron.mutate.report.page import encode_page
 from autochron.mutate.report.schema import encode_report, schema_report
 from tests.mutate.studies import GUARD, METHODS, changed, empty, mutant, refund, study, whole
@@ -170,7 +170,7 @@ def test_the_rest_of_the_report():
 
 def test_two_files_of_an_incident_keep_their_mutants_apart():
     incident = refund()
-    moved = msgspec.structs.replace(incident.results[0].mutant, target=Target("tools.py", "pay"))
+    moved = msgspec.structs.replace(incident.results[0].mutant, target=MutationTarget("tools.py", "pay"))
     given = changed(incident, 0, mutant=moved)
     given = msgspec.structs.replace(given, sources={"guarded.py": GUARD, "tools.py": GUARD})
     assert list(mutants(study(given), file="refund/tools.py")) == ["000000000000"]

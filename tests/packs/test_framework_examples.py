@@ -12,7 +12,7 @@ from autochron.crossing.conditions import condition
 from autochron.matching.definitions import definitions
 from autochron.matching.matcher import Matcher
 from autochron.model import Rules
-from autochron.rules.names import CallFacts, name_template
+from autochron.rules.names import NameFacts, name_template
 from autochron.rules.packs import load_pack, pack_texts
 from autochron.weaving.gate import Point
 from tests.agents.workshop import Fresh
@@ -46,7 +46,7 @@ def crossed(name, rule_id, arguments):
     for rule in pack.boundaries:
         fits = condition(rule.when, point)
         if rule.selector == target and (fits is None or fits(values)):
-            facts = CallFacts(
+            facts = NameFacts(
                 name=target.qualname.rpartition(".")[2], qualname=target.qualname, module=target.module
             )
             return rule.id, name_template(rule.name).form(bound(point, values), facts)

@@ -4,7 +4,7 @@ import tracemalloc
 
 import pytest
 
-from autochron.recording.requested_tools import Asking, Call
+from autochron.recording.requested_tools import RequestedCall, RequestedTools
 
 GIVEN = '{"order": "48213", "cents": 500}'
 WHOLE = b'{"order":"48213","cents":500}'
@@ -12,9 +12,9 @@ WHOLE = b'{"order":"48213","cents":500}'
 
 def unwoven(*told):
     """Return what is unwoven after calls and crossings in this order: a Call, or (names, input) with kind and parent."""
-    asking = Asking()
+    asking = RequestedTools()
     for seq, each in enumerate(told, 1):
-        if isinstance(each, Call):
+        if isinstance(each, RequestedCall):
             asking.ask(seq, (each,))
         else:
             names, body, *more = each
@@ -23,7 +23,7 @@ def unwoven(*told):
 
 
 REFUND = ("refund", "refund")
-CALL = Call("refund", GIVEN)
+CALL = RequestedCall("refund", GIVEN)
 
 
 @pytest.mark.parametrize(
@@ -37,14 +37,14 @@ CALL = Call("refund", GIVEN)
         ((CALL, (REFUND, b'{"text":"another thing"}')), ("refund",)),
         ((CALL, (REFUND, b"{}")), ()),
         ((CALL, (REFUND, b'{"number":48213}')), ()),
-        ((Call("refund"), (REFUND, b'{"number":1}')), ()),
+        ((RequestedCall("refund"), (REFUND, b'{"number":1}')), ()),
         ((CALL, CALL, (REFUND, WHOLE), (REFUND, WHOLE, "tool", 3)), ("refund (1 of 2 calls)",)),
         ((CALL, (REFUND, WHOLE), (REFUND, WHOLE)), ()),
         ((CALL, (("do_refund", "do_refund"), WHOLE)), ()),
         ((CALL, (("do_refund", "do_refund"), b'{"raw":"{\\"order\\":\\"48213\\",\\"cents\\":500}"}')), ()),
         ((CALL, (("do_refund", "do_refund"), b'{"order":"48213"}')), ("refund",)),
         ((CALL, (("note", "note"), WHOLE, "state")), ("refund",)),
-        ((CALL, Call("note", GIVEN), (REFUND, WHOLE)), ("note",)),
+        ((CALL, RequestedCall("note", GIVEN), (REFUND, WHOLE)), ("note",)),
         ((CALL, (REFUND, b'{"agent.name":"Refunds"}', "router")), ()),
         ((CALL, (("route", "route"), b'{"agent.name":"Refunds"}', "router")), ("refund",)),
     ],
@@ -61,11 +61,11 @@ def test_a_call_is_answered_by_a_crossing_after_it(told, expected):
 
 def long_run(turns, *, unanswered=(), between=()):
     """Return what is unwoven after so many turns: a model asks, helpers run, and the tool answers except in some turns."""
-    asking = Asking()
+    asking = RequestedTools()
     seq = 0
     for turn in range(turns):
         seq += 1
-        asking.ask(seq, (Call("refund", f'{{"order":"{turn}"}}'),))
+        asking.ask(seq, (RequestedCall("refund", f'{{"order":"{turn}"}}'),))
         for names, body in between:
             seq += 1
             asking.cross(seq, names, "tool", None, body)
@@ -87,7 +87,7 @@ def test_each_call_of_a_long_run_is_answered_by_its_own_crossing(unanswered, exp
 
 
 def test_a_tool_that_no_call_reached_is_told_of_after_a_long_run_too():
-    asking = Asking()
+    asking = RequestedTools()
     asking.ask(1, (CALL,))
     for seq in range(2, 30_000):
         asking.cross(seq, ("note", "note"), "tool", None, b'{"text":"a helper"}')
@@ -95,7 +95,7 @@ def test_a_tool_that_no_call_reached_is_told_of_after_a_long_run_too():
 
 
 def test_what_a_stream_is_known_to_have_asked_for_at_its_end_is_answered_by_what_crossed_meanwhile():
-    asking = Asking()
+    asking = RequestedTools()
     asking.may_be_asked = True
     asking.ask(1, (), is_open=True)
     asking.cross(2, REFUND, "tool", None, WHOLE)
@@ -106,7 +106,7 @@ def test_what_a_stream_is_known_to_have_asked_for_at_its_end_is_answered_by_what
 
 
 def test_what_crosses_inside_of_a_model_may_answer_it_at_its_end():
-    asking = Asking()
+    asking = RequestedTools()
     asking.may_be_asked = True
     asking.cross(2, REFUND, "tool", 1, WHOLE, in_model=True)
     for seq in range(3, 2_000):
@@ -118,12 +118,12 @@ def test_what_crosses_inside_of_a_model_may_answer_it_at_its_end():
 
 
 def test_memory_stays_flat_however_many_crossings_answer_a_model():
-    asking = Asking()
+    asking = RequestedTools()
     peaks = []
     tracemalloc.start()
     try:
         for turn in range(40_000):
-            asking.ask(2 * turn + 1, (Call("refund", f'{{"order":"{turn}"}}'),))
+            asking.ask(2 * turn + 1, (RequestedCall("refund", f'{{"order":"{turn}"}}'),))
             body = f'{{"order":"{turn}","note":"{"words " * 200}"}}'.encode()
             asking.cross(2 * turn + 2, REFUND, "tool", None, body)
             if turn % 10_000 == 9_999:
@@ -135,7 +135,7 @@ def test_memory_stays_flat_however_many_crossings_answer_a_model():
 
 
 def test_a_stream_that_answered_a_call_long_before_its_end_answers_no_other_one():
-    asking = Asking()
+    asking = RequestedTools()
     asking.ask(1, (CALL,))
     asking.cross(2, REFUND, "tool", None, WHOLE)
     for seq in range(3, 10_000):

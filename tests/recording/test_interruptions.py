@@ -87,9 +87,9 @@ PLACES = [
     (lambda value: same([value]), changes, "argument_of"),
     (double, canonical, "encode_sorted"),
     (lambda value: double((value,)), canonical, "screen"),
-    (double, codec, "Writer"),
-    (fail, codec, "Writer"),
-    (lambda value: list(count(value)), codec, "Writer"),
+    (double, codec, "ValueWriter"),
+    (fail, codec, "ValueWriter"),
+    (lambda value: list(count(value)), codec, "ValueWriter"),
 ]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from autochron.errors import RuleError
 from autochron.rules.globs import dotted_glob, text_glob
 from autochron.rules.lines import find_lines
-from autochron.rules.names import CallFacts, name_template
+from autochron.rules.names import NameFacts, name_template
 from autochron.rules.paths import find, parse_path
 
 KEYS = st.sampled_from(["a", "b-1", '"q.r"', "'l[1]'", '"e\\"x"', "c.d", "[[x]]".strip("[]")])
@@ -157,7 +157,7 @@ def test_paths_find_what_is_there():
     assert {path: list(find(value, parse_path(path))) for path in cases} == cases
 
 
-FACTS = CallFacts("f", "A.f", "shop", model="gpt", caller="main", closure={"x": "cx"})
+FACTS = NameFacts("f", "A.f", "shop", model="gpt", caller="main", closure={"x": "cx"})
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_an_incident_of_a_hostile_trace_says_what_it_should(agent, tmp_path, tex
     record = WholeRecord(read_trace(str(tmp_path / "hostile.jsonl")))
     for live in (("kind:tool",), ("kind:tool", text)):
         folder = tmp_path / f"incident{len(live)}"
-        wanted = create.Wanted(
+        wanted = create.IncidentRequest(
             record, load_rules(str(agent / "autochron.toml")), live, None, str(folder), allow_unwoven=True
         )
         tree = draw_trace(record, record.get, None).lines()

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import assume, given
 
 from autochron.errors import RuleError
-from autochron.rules.names import CallFacts, name_template
+from autochron.rules.names import NameFacts, name_template
 from tests.security.hostile import HOSTILE, texts, with_hostile
 
-FACTS = CallFacts("act", "act", "agent")
+FACTS = NameFacts("act", "act", "agent")
 
 
 def formed(text):

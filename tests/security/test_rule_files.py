@@ -6,7 +6,7 @@ import tomli
 from autochron.errors import AutochronError, RuleError
 from autochron.escaping import toml_string
 from autochron.rules.loading import load_rules
-from autochron.rules.names import CallFacts, NameTemplateError, name_template
+from autochron.rules.names import NameFacts, NameTemplateError, name_template
 from tests.security.hostile import HOSTILE
 from tests.security.watched import watched
 
@@ -119,7 +119,7 @@ def test_a_name_calls_nothing(text):
     assert seen.found == []
     if template is not None:
         try:
-            formed = template.form({"tool": Tool(), "run": Tool().run}, CallFacts("f", "f", "agent"))
+            formed = template.form({"tool": Tool(), "run": Tool().run}, NameFacts("f", "f", "agent"))
         except RuleError:
             return  # it isn't there, or is no text
         assert formed == text

@@ -55,10 +55,10 @@ def scan(source: str | bytes, package: str = "") -> list[ScannedCall]:
     `package` is the one that relative imports start from. SyntaxError, ValueError or RecursionError where the source doesn't
     parse.
     """
-    return _Scan(read(ast.parse(source), package)).found()
+    return _ModuleScan(read(ast.parse(source), package)).found()
 
 
-class _Scan:
+class _ModuleScan:
     """One module."""
 
     def __init__(self, flow: ModuleFlow) -> None:

@@ -24,7 +24,7 @@ from autochron._runtime.frame_locals import locals_of
 from autochron._runtime.lazy import late_modules
 from autochron.detect.catalogue import Source
 from autochron.detect.plumbing import NEVER_EXCUSED
-from autochron.detect.watch.counters import Origin, Record, Through, origin_of
+from autochron.detect.watch.counters import Origin, SourceCount, Through, origin_of
 from autochron.detect.watch.frame_kinds import (
     LOOP,
     POOL,
@@ -77,7 +77,7 @@ class Attribution:
         owns: Callable[[str], bool],
         is_inside: Callable[[], bool],
         problem: Callable[[str], None],
-        through: Callable[[Record], Through | None] | None = None,
+        through: Callable[[SourceCount], Through | None] | None = None,
         answers: Callable[[Source], bool] | None = None,
     ) -> None:
         """Take `through`, which gives how a line's calls go where their values are recorded; None where none are.
@@ -90,7 +90,7 @@ class Attribution:
         self.is_inside = is_inside
         self._problem = problem
         self._known: dict[int, ClassifiedCode] = {}
-        self._records: dict[tuple[Source, Origin, Tier, str | None], Record] = {}
+        self._records: dict[tuple[Source, Origin, Tier, str | None], SourceCount] = {}
         # Not by the handles: a timer's hash is not there yet when it is made.
         self._handles: dict[int, tuple[ref[Any], Origin]] = {}
         # By the frame that a coroutine begins in.
@@ -176,7 +176,7 @@ class Attribution:
                 for _step in range(depth - 1):
                     frame = frame.f_back
                 sites = frame.f_trace
-                record: Record | None = sites.get(frame.f_lasti) if sites.__class__ is Sites else None
+                record: SourceCount | None = sites.get(frame.f_lasti) if sites.__class__ is Sites else None
                 if record is None or record.source is not source or sites.owner is not self:
                     record = self.count(frame, source)
                 elif record.through is not None:
@@ -267,7 +267,7 @@ class Attribution:
         for record in self._records.copy().values():
             record.inside = record.outside = 0
 
-    def records(self) -> tuple[Record, ...]:
+    def records(self) -> tuple[SourceCount, ...]:
         """Return what was counted so far."""
         return tuple(self._records.copy().values())
 
@@ -285,7 +285,7 @@ class Attribution:
 
     # --- finding whose it is -----------------------------------------------------------------------------------------
 
-    def mend(self, error: Exception, source: Source, depth: int) -> Record | None:
+    def mend(self, error: Exception, source: Source, depth: int) -> SourceCount | None:
         """Take the slow way where another thread was just being given a frame, or the end of the process closed the giver."""
         if not isinstance(error, ValueError | StopIteration):
             self.tell(error)
@@ -296,7 +296,7 @@ class Attribution:
             self.tell(other)
             return None
 
-    def count(self, frame: FrameType | None, source: Source) -> Record | None:
+    def count(self, frame: FrameType | None, source: Source) -> SourceCount | None:
         """Count a call that a frame makes, and give what was counted; None where it counts for nobody."""
         if not self._on or frame is None:
             return None
@@ -317,7 +317,7 @@ class Attribution:
             record.outside += 1
         return record
 
-    def _at(self, frame: FrameType, code: CodeType, sites: Sites, source: Source) -> Record:
+    def _at(self, frame: FrameType, code: CodeType, sites: Sites, source: Source) -> SourceCount:
         """Return the record of a line that makes the call itself, and have it at hand for the next time."""
         if frame.f_trace is None and sys.gettrace() is None:
             frame.f_trace = sites
@@ -327,18 +327,18 @@ class Attribution:
             record = sites[frame.f_lasti] = self._record(source, origin, None)
         return record
 
-    def _record(self, source: Source, origin: Origin, via: str | None) -> Record:
+    def _record(self, source: Source, origin: Origin, via: str | None) -> SourceCount:
         tier: Tier = "direct" if via is None else "library"
         key = (source, origin, tier, via)
         record = self._records.get(key)
         if record is None:
-            record = Record(source, origin, tier, via)
+            record = SourceCount(source, origin, tier, via)
             if self._through is not None and via is None:
                 record.through = self._through(record)
             record = self._records.setdefault(key, record)
         return record
 
-    def _walk(self, start: FrameType, source: Source) -> Record | None:
+    def _walk(self, start: FrameType, source: Source) -> SourceCount | None:
         """Find the line that a call was for; None where it was for none, or is excused."""
         never_excused = source.category in NEVER_EXCUSED
         direct_only = source.tier == "direct"

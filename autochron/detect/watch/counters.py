@@ -29,7 +29,7 @@ def origin_of(frame: FrameType) -> Origin:
     return Origin(code.co_filename, frame.f_lineno or code.co_firstlineno, code.co_qualname)
 
 
-class Record:
+class SourceCount:
     """A source at a line, and how often it was called there."""
 
     __slots__ = ("file", "inside", "line", "outside", "qualname", "source", "through", "tier", "via")

@@ -12,7 +12,7 @@ from typing import Any
 from autochron._runtime.codeflags import CO_GENERATOR
 from autochron.detect.catalogue import SOURCES, Source
 from autochron.detect.plumbing import ASKING, INFRASTRUCTURE, NEVER_EXCUSED, TRANSPARENT
-from autochron.detect.watch.counters import Record
+from autochron.detect.watch.counters import SourceCount
 from autochron.effects.events import STAND_INS
 from autochron.model import CATEGORIES
 
@@ -69,7 +69,7 @@ class Kind:
     HANDING_ON = 8
 
 
-class Sites(dict[int, Record]):
+class Sites(dict[int, SourceCount]):
     """The records of one code object of the project, by offset of the call."""
 
     __slots__ = ("owner",)

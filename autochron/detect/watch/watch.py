@@ -15,7 +15,7 @@ from autochron._runtime.unpatched import os
 from autochron.detect.catalogue import BY_NAME, CHANGING, CLOCKS, QUIET, SHIELDS, SOURCES, Source
 from autochron.detect.line_hash import line_hash
 from autochron.detect.watch.attribution import Attribution
-from autochron.detect.watch.counters import Record, Through
+from autochron.detect.watch.counters import SourceCount, Through
 from autochron.detect.watch.patches import Patcher, only_writes
 from autochron.model import Covered, Finding, Site
 
@@ -24,13 +24,13 @@ _EVENTS: dict[str, Source] = {event: source for source in reversed(SOURCES) for 
 
 _OS_OPEN = BY_NAME["os.open"]
 
-_WATCHING: list[Watch | None] = [None]
+_WATCHING: list[SourceWatch | None] = [None]
 """Who is told of audit events."""
 
 _registered = False
 
 
-class Watch:
+class SourceWatch:
     """Watches from `on` to `off`; used once.
 
     `owns` tells whether a file is the project's, `name` gives it as findings have it, `problem` is told of a fault of ours
@@ -43,7 +43,7 @@ class Watch:
         name: Callable[[str], str],
         problem: Callable[[str], None],
         is_inside: Callable[[], bool],
-        through: Callable[[Record], Through | None] | None = None,
+        through: Callable[[SourceCount], Through | None] | None = None,
         answers: Callable[[Source], bool] | None = None,
     ) -> None:
         """Take `through`, which gives how the calls of a line go where their values are recorded or served.
@@ -173,7 +173,7 @@ class Watch:
             key=lambda finding: (finding.site.file, finding.site.line, finding.call, finding.via or ""),
         )
 
-    def _finding(self, record: Record, count: int, covered: Covered | None) -> Finding:
+    def _finding(self, record: SourceCount, count: int, covered: Covered | None) -> Finding:
         return Finding(
             site=Site(
                 self._name(record.file), record.line, record.qualname, line_hash(record.file, record.line)
@@ -187,7 +187,7 @@ class Watch:
         )
 
     @staticmethod
-    def _counts(record: Record) -> tuple[tuple[int, Covered | None], ...]:
+    def _counts(record: SourceCount) -> tuple[tuple[int, Covered | None], ...]:
         outside: Covered | None = None if record.through is None else "recorded"
         return ((record.outside, outside), (record.inside, "boundary"))
 
@@ -196,7 +196,7 @@ class Watch:
         self._attribution.review()
 
 
-def _is_duration(record: Record) -> bool:
+def _is_duration(record: SourceCount) -> bool:
     """Return whether the source shows that only a log gets to see this reading of a clock."""
     call = record.source.call
     if record.tier != "direct" or call not in CLOCKS:
@@ -230,7 +230,7 @@ def _is_of_zones(path: object) -> bool:
     return isinstance(path, str) and any(path.startswith(f"{folder}/") for folder in folders)
 
 
-def _listen(watch: Watch) -> None:
+def _listen(watch: SourceWatch) -> None:
     """Have audit events told to this watch."""
     global _registered  # noqa: PLW0603 - listeners belong to the process
     _WATCHING[0] = watch
@@ -241,7 +241,7 @@ def _listen(watch: Watch) -> None:
             os.register_at_fork(after_in_child=_forget)
 
 
-def _ignore(watch: Watch) -> None:
+def _ignore(watch: SourceWatch) -> None:
     if _WATCHING[0] is watch:
         _WATCHING[0] = None
 
@@ -251,7 +251,7 @@ def _hook(
     arguments: tuple[Any, ...],
     # At hand even while the interpreter takes its modules apart.
     events: Mapping[str, Source] = _EVENTS,
-    watching: list[Watch | None] = _WATCHING,
+    watching: list[SourceWatch | None] = _WATCHING,
     changing: Mapping[str, Any] = CHANGING,
 ) -> None:
     source = events.get(event)

@@ -53,7 +53,7 @@ class Botocore:
         body = bodies.restore_body(exchange.body)
         made = sys.modules["botocore.awsrequest"].AWSResponse
         response = made(
-            request.url, exchange.status, dict(headers_for(exchange, body)), _Served(body, exchange)
+            request.url, exchange.status, dict(headers_for(exchange, body)), _BotocoreBody(body, exchange)
         )
         if not request.stream_output:
             response.content  # noqa: B018 - the property reads the body
@@ -131,7 +131,7 @@ class _Listener:
         self._wire.end(self._ended, complete=False)
 
 
-class _Served(io.BytesIO):
+class _BotocoreBody(io.BytesIO):
     """A recorded body in the shape of urllib3's response, as far as botocore uses that."""
 
     def __init__(self, body: bytes, exchange: Exchange) -> None:

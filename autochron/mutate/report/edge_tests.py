@@ -13,7 +13,7 @@ from msgspec import json
 from autochron._runtime.unpatched import os
 from autochron.errors import UsageError
 from autochron.escaping import python_comment, python_docstring
-from autochron.mutate.model import StudiedIncident, Study, Target
+from autochron.mutate.model import MutationTarget, StudiedIncident, Study
 from autochron.report.writing import write_whole
 
 _TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates", "test_edges.py.txt")
@@ -77,7 +77,7 @@ def write_tests(study: Study, path: str) -> list[str]:
     return written
 
 
-def _text(incident: StudiedIncident, target: Target) -> str | None:
+def _text(incident: StudiedIncident, target: MutationTarget) -> str | None:
     name = target.function.rpartition(".")[2]
     own = [each for each in incident.inputs if each.is_kept and each.address.startswith(f"{name}[")]
     found: dict[str, list[str]] = {name: [] for name in _SECTIONS}

@@ -24,7 +24,7 @@ from autochron._runtime import unpatched
 from autochron._runtime.unpatched import getframe, os
 from autochron.crossing.pausing import paused
 from autochron.isolation.denials import Isolation
-from autochron.mutate.protocol import Job, Reply
+from autochron.mutate.protocol import Job, TrialReply
 from autochron.mutate.server.endings import reply_of
 from autochron.workers.ending import kill_child
 from autochron.workers.fork import Fork, at_rest, close_ours, fork_process, keep_from_forks, parted
@@ -119,7 +119,7 @@ class ForkPoint:
         jobs: int,
         replies: int,
         limits: Limits,
-        codes: Callable[[Job], Codes | Reply],
+        codes: Callable[[Job], Codes | TrialReply],
         functions: Iterable[FunctionType],
     ) -> None:
         """Take where jobs come from and replies go to, what compiles a job's code, and the functions that are mutated."""
@@ -212,7 +212,7 @@ class ForkPoint:
             for line in jobs:
                 job = msgspec.json.decode(line, type=Job)
                 codes = self._codes(job)
-                reply = codes if isinstance(codes, Reply) else self._tried(job, codes, replayer)
+                reply = codes if isinstance(codes, TrialReply) else self._tried(job, codes, replayer)
                 if reply is None:
                     if drawn is not None:
                         random.setstate(drawn)  # Python seeds it anew in a fork
@@ -221,7 +221,7 @@ class ForkPoint:
                 os.write(self._replies, msgspec.json.encode(reply) + b"\n")
         unpatched.immediate_exit(0)
 
-    def _tried(self, job: Job, codes: Codes, replayer: Replayer) -> Reply | None:
+    def _tried(self, job: Job, codes: Codes, replayer: Replayer) -> TrialReply | None:
         """Have a fork go on, and say how it ended; None in the fork."""
         began = unpatched.perf_counter_ns()
         with paused():  # a fork that is ours, and no process of the program's
@@ -234,7 +234,7 @@ class ForkPoint:
         replayer.clear()  # before the next one makes it
         return reply_of(job, came, self._limits, began)
 
-    def said(self, reply: Callable[[Job], Reply]) -> NoReturn:
+    def said(self, reply: Callable[[Job], TrialReply]) -> NoReturn:
         """Say in a trial what came of it, and end."""
         assert self._fork is not None and self._job is not None  # noqa: S101, PT018 - asked before
         self._fork.end(msgspec.json.encode(reply(self._job)))

@@ -24,7 +24,7 @@ from _pytest.assertion.rewrite import AssertionRewritingHook
 from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.instrument import source_overlay
-from autochron.mutate.protocol import Asked, ForkServerStart, Job, Ready, Reply, ServerPipes
+from autochron.mutate.protocol import ForkServerStart, Job, Ready, ServerPipes, ServerTask, TrialReply
 from autochron.mutate.server.main import fork_servers
 from autochron.mutate.server.trials import say
 from autochron.workers.fork import forked
@@ -43,7 +43,7 @@ _MOST = 1 << 20
 class Commands:
     """A server of which each trial is a whole run of the command."""
 
-    def __init__(self, asked: Asked, jobs: BinaryIO, writing: int) -> None:
+    def __init__(self, asked: ServerTask, jobs: BinaryIO, writing: int) -> None:
         self._asked = asked
         self._jobs = jobs
         self._writing = writing
@@ -118,7 +118,7 @@ class Commands:
             return False
         return file.startswith(_LIBRARIES)
 
-    def _tried(self, job: Job) -> Reply:
+    def _tried(self, job: Job) -> TrialReply:
         """Try in a fork, and say how that ended: the status as the start of `said`, what it said behind."""
         began = unpatched.perf_counter_ns()
         flush()
@@ -128,9 +128,9 @@ class Commands:
             file.seek(max(0, end - _MOST))
             said = file.read().decode("utf-8", "replace")
         took = (unpatched.perf_counter_ns() - began) / 1e9
-        reply = Reply(id=job.id, variant=job.variant, said=said, seconds=took)
+        reply = TrialReply(id=job.id, variant=job.variant, said=said, seconds=took)
         if ended.is_whole:
-            reply = msgspec.json.decode(ended.said, type=Reply)
+            reply = msgspec.json.decode(ended.said, type=TrialReply)
             return msgspec.structs.replace(reply, said=said, seconds=took)
         if ended.is_late:
             return msgspec.structs.replace(reply, kind="time-out")
@@ -140,7 +140,7 @@ class Commands:
 
     def _try(self, job: Job, output: int) -> bytes:
         os.dup2(output, 1)
-        reply = Reply(id=job.id, variant=job.variant)
+        reply = TrialReply(id=job.id, variant=job.variant)
         for path, text in job.texts.items():
             source_overlay.lay(path, text)
         status = self._run()
@@ -205,7 +205,7 @@ def serve(channel: ServerPipes) -> None:
     with open(channel.reading, "rb", closefd=False) as jobs:
         first = jobs.readline()
         if first:
-            Commands(msgspec.json.decode(first, type=Asked), jobs, channel.writing).serve()
+            Commands(msgspec.json.decode(first, type=ServerTask), jobs, channel.writing).serve()
 
 
 def main(words: list[str]) -> int:

@@ -29,9 +29,9 @@ from autochron.mutate.boundary_values import (
     copied,
 )
 from autochron.mutate.model import Input
-from autochron.mutate.protocol import Asked, Knows, Reply
+from autochron.mutate.protocol import Knows, ServerTask, TrialReply
 from autochron.mutate.server.outcomes import of_call
-from autochron.workers.fork import Ended, forked
+from autochron.workers.fork import ForkEnd, forked
 from autochron.workers.limits import Limits
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _without(tree: Any, volatile: frozenset[str], path: str) -> Any:
     return tree
 
 
-def _nothing(ended: Ended) -> str:
+def _nothing(ended: ForkEnd) -> str:
     """Say of an input that nothing came back, and why."""
     why = f"its process ended with status {ended.status}"
     if ended.is_late:
@@ -108,13 +108,15 @@ def _nothing(ended: Ended) -> str:
     return json.encode({"raised": f"nothing: {why}"}).decode()
 
 
-_LATE = _nothing(Ended(b"", is_late=True))
+_LATE = _nothing(ForkEnd(b"", is_late=True))
 
 
 class Widening:
     """The other inputs of one incident."""
 
-    def __init__(self, functions: Sequence[FunctionType], texts: Mapping[str, str], asked: Asked) -> None:
+    def __init__(
+        self, functions: Sequence[FunctionType], texts: Mapping[str, str], asked: ServerTask
+    ) -> None:
         """Take the functions that are mutated, the text of each one's file, and how many inputs are wanted."""
         self._constants = {
             each.__code__.co_qualname: constants_of(
@@ -129,7 +131,7 @@ class Widening:
         self._limits = Limits(_SECONDS, asked.memory)
         self._fix: Fix | None = None
 
-    def know(self, fix: Reply | None) -> None:
+    def know(self, fix: TrialReply | None) -> None:
         """Take in what the fix gave: mutants are compared with that, and get the inputs that its constants make."""
         if fix is None:
             return
@@ -166,7 +168,7 @@ class Explorer:
         function: Callable[..., Any],
         called: tuple[str, str],
         constants: Constants,
-        asked: Asked,
+        asked: ServerTask,
         limits: Limits,
         fix: Fix | None,
     ) -> None:
@@ -326,7 +328,7 @@ def _short(value: Any, most: int = 200) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def widened(reply: Reply, explorers: Sequence[Explorer], knows: Knows) -> Reply:
+def widened(reply: TrialReply, explorers: Sequence[Explorer], knows: Knows) -> TrialReply:
     """Put what was found into a reply."""
     outcomes: dict[str, str] = {}
     inputs: list[Input] = []

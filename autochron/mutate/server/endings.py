@@ -10,32 +10,32 @@ import pytest
 from autochron._runtime import unpatched
 from autochron.errors import AutochronError, DivergenceError
 from autochron.mutate.model import Kind
-from autochron.mutate.protocol import Job, Reply
-from autochron.workers.fork import Ended, forked
+from autochron.mutate.protocol import Job, TrialReply
+from autochron.workers.fork import ForkEnd, forked
 from autochron.workers.limits import Limits
 from autochron.workers.silence import flush
 
 
-def settled(job: Job, work: Callable[[], Reply], limits: Limits) -> Reply:
+def settled(job: Job, work: Callable[[], TrialReply], limits: Limits) -> TrialReply:
     """Try in a fork, and say how that ended."""
     began = unpatched.perf_counter_ns()
     flush()
     return reply_of(job, forked(lambda _: msgspec.json.encode(work()), limits), limits, began)
 
 
-def reply_of(job: Job, ended: Ended, limits: Limits, began: int) -> Reply:
+def reply_of(job: Job, ended: ForkEnd, limits: Limits, began: int) -> TrialReply:
     """Return the reply that a fork has written, or say how it ended instead."""
     took = (unpatched.perf_counter_ns() - began) / 1e9
     kind, said = ended_as(ended, limits)
     if ended.is_whole:
         try:
-            return msgspec.structs.replace(msgspec.json.decode(ended.said, type=Reply), seconds=took)
+            return msgspec.structs.replace(msgspec.json.decode(ended.said, type=TrialReply), seconds=took)
         except msgspec.DecodeError:
             kind, said = (
                 "crash",
                 "it wrote into a pipe that is not its own, and what came of it can't be read",
             )
-    return Reply(id=job.id, variant=job.variant, kind=kind, said=said, seconds=took)
+    return TrialReply(id=job.id, variant=job.variant, kind=kind, said=said, seconds=took)
 
 
 def kind_of(error: BaseException | None) -> tuple[Kind, str]:
@@ -54,7 +54,7 @@ def kind_of(error: BaseException | None) -> tuple[Kind, str]:
     return "crash", said
 
 
-def ended_as(ended: Ended, limits: Limits) -> tuple[Kind, str]:
+def ended_as(ended: ForkEnd, limits: Limits) -> tuple[Kind, str]:
     """Say how a fork ended that has said nothing."""
     if ended.is_late:
         return "time-out", f"it was not done after {limits.seconds:.3g} s"

@@ -23,7 +23,7 @@ from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.instrument import source_overlay
 from autochron.isolation.tls import trust_nobody
-from autochron.mutate.protocol import Asked, ForkServerStart, Job, Ready, Reply, ServerPipes
+from autochron.mutate.protocol import ForkServerStart, Job, Ready, ServerPipes, ServerTask, TrialReply
 from autochron.mutate.server.endings import kind_of, settled
 from autochron.mutate.server.plugin_conflicts import Alone
 from autochron.mutate.server.preload import imported, preload, words_of
@@ -37,11 +37,11 @@ from autochron.workers.silence import flush
 class Once(Trials):
     """The plugin of a run of pytest that is one trial, its modules imported for that."""
 
-    def __init__(self, asked: Asked, job: Job, known: Reply | None) -> None:
+    def __init__(self, asked: ServerTask, job: Job, known: TrialReply | None) -> None:
         super().__init__(asked, None, -1)
         self._job = msgspec.structs.replace(job, target=None, text="", rebuilds=False)
         self._known = known
-        self.reply: Reply | None = None
+        self.reply: TrialReply | None = None
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run the tests; whatever comes of that is the reply."""
@@ -53,23 +53,23 @@ class Once(Trials):
         self.reply = self._try(self._job)
         return True
 
-    def said(self) -> Reply:
+    def said(self) -> TrialReply:
         """Return the reply; that the tests could not be collected is one, too."""
         if self.reply is not None:
             return self.reply
         said = self._fault or "the tests can't be collected"
-        return Reply(id=self._job.id, variant=self._job.variant, kind="crash", said=said)
+        return TrialReply(id=self._job.id, variant=self._job.variant, kind="crash", said=said)
 
 
 class Rebuilding:
     """A server whose trials each import the incident's modules, with another text in a file's place."""
 
-    def __init__(self, asked: Asked, jobs: BinaryIO, writing: int) -> None:
+    def __init__(self, asked: ServerTask, jobs: BinaryIO, writing: int) -> None:
         self._asked = asked
         self._jobs = jobs
         self._writing = writing
         self._limits = Limits(FIRST, asked.memory)
-        self._known: Reply | None = None
+        self._known: TrialReply | None = None
 
     def serve(self) -> None:
         """Try what is asked for, as long as something is."""
@@ -96,10 +96,10 @@ class Rebuilding:
             gc.freeze()
             has_grown()
 
-    def _tried(self, job: Job) -> Reply:
+    def _tried(self, job: Job) -> TrialReply:
         return settled(job, lambda: self._try(job), self._limits)
 
-    def _try(self, job: Job) -> Reply:
+    def _try(self, job: Job) -> TrialReply:
         if job.target is not None:
             source_overlay.lay(os.path.join(self._asked.folder, job.target.file), job.text)
         once = Once(self._asked, job, self._known)
@@ -107,7 +107,7 @@ class Rebuilding:
             pytest.main(words_of(self._asked), plugins=[Alone(), once])
         except BaseException as error:  # what a module that is collected may raise
             kind, said = kind_of(error)
-            return Reply(id=job.id, variant=job.variant, kind=kind, said=said)
+            return TrialReply(id=job.id, variant=job.variant, kind=kind, said=said)
         return once.said()
 
 
@@ -118,7 +118,7 @@ def serve(channel: ServerPipes) -> None:
         first = jobs.readline()
         if not first:
             return
-        asked = msgspec.json.decode(first, type=Asked)
+        asked = msgspec.json.decode(first, type=ServerTask)
         if asked.rebuilds:
             Rebuilding(asked, jobs, channel.writing).serve()
             return

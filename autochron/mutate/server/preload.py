@@ -12,7 +12,7 @@ from autochron._runtime.unpatched import os
 from autochron.redaction.redactor import Redactor
 
 if TYPE_CHECKING:
-    from autochron.mutate.protocol import Asked
+    from autochron.mutate.protocol import ServerTask
     from autochron.pytest_plugin.plays import ReplayedTest
 
 
@@ -48,6 +48,6 @@ def warm(play: ReplayedTest) -> None:
         redactor.mask(each.input)
 
 
-def words_of(asked: Asked) -> list[str]:
+def words_of(asked: ServerTask) -> list[str]:
     """Return what pytest is told."""
     return ["-q", "-s", "--no-header", "-p", "no:cacheprovider", "-W", "ignore", *asked.paths]

@@ -14,9 +14,9 @@ from autochron.diagnostics.incident_check import suspects
 from autochron.diagnostics.recorded_sites import parts_of
 from autochron.errors import AutochronError, PlanError
 from autochron.instrument.swap import Swap
-from autochron.mutate.bytecode import Part
-from autochron.mutate.model import Target
-from autochron.mutate.protocol import Asked, Job, Reply
+from autochron.mutate.bytecode import FunctionPart
+from autochron.mutate.model import MutationTarget
+from autochron.mutate.protocol import Job, ServerTask, TrialReply
 from autochron.mutate.server.checkpoint import Codes
 from autochron.mutate.server.endings import first_line
 from autochron.pytest_plugin.plays import ReplayedTest
@@ -25,11 +25,11 @@ from autochron.weaving.heap import every_function
 from autochron.weaving.replacing import woven_like
 
 
-def targets_of(asked: Asked, plays: Sequence[ReplayedTest]) -> tuple[Target, ...]:
+def targets_of(asked: ServerTask, plays: Sequence[ReplayedTest]) -> tuple[MutationTarget, ...]:
     """Return what is mutated: what is asked for, else what the tests swap in, else the live tools of the record."""
     if asked.targets:
         return asked.targets
-    found: dict[Target, None] = {}
+    found: dict[MutationTarget, None] = {}
     for play in plays:
         swaps = play.asked.swap or {}
         for old, new in swaps.items():
@@ -54,9 +54,9 @@ def targets_of(asked: Asked, plays: Sequence[ReplayedTest]) -> tuple[Target, ...
     return tuple(found)
 
 
-def _target(folder: str, path: str, qualname: str) -> Target:
+def _target(folder: str, path: str, qualname: str) -> MutationTarget:
     home = os.path.realpath(folder)
-    return Target(os.path.relpath(os.path.realpath(path), home).replace(os.sep, "/"), qualname)
+    return MutationTarget(os.path.relpath(os.path.realpath(path), home).replace(os.sep, "/"), qualname)
 
 
 class TargetFunctions:
@@ -64,10 +64,10 @@ class TargetFunctions:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._functions: dict[Target, list[FunctionType]] = {}
-        self._parts: dict[Target, Part] = {}
+        self._functions: dict[MutationTarget, list[FunctionType]] = {}
+        self._parts: dict[MutationTarget, FunctionPart] = {}
 
-    def find(self, target: Target) -> None:
+    def find(self, target: MutationTarget) -> None:
         """Find the functions that have a target's code; PlanError where its file is not there."""
         self._functions[target] = list(self._found(target))
 
@@ -85,10 +85,10 @@ class TargetFunctions:
             if functions:
                 self._part(target)
 
-    def codes(self, job: Job) -> Codes | Reply:
+    def codes(self, job: Job) -> Codes | TrialReply:
         """Compile a job's text once for all, and say which function is to have which code; or why none can."""
         target = job.target
-        reply = Reply(id=job.id, variant=job.variant)
+        reply = TrialReply(id=job.id, variant=job.variant)
         if job.rebuilds:
             return msgspec.structs.replace(reply, must_rebuild="it runs when the module is imported")
         if target is None:
@@ -107,17 +107,17 @@ class TargetFunctions:
         except AutochronError as error:
             return msgspec.structs.replace(reply, must_rebuild=error.message)
 
-    def _part(self, target: Target) -> Part:
+    def _part(self, target: MutationTarget) -> FunctionPart:
         if target not in self._parts:
             path = self._functions[target][0].__code__.co_filename
             with tokenize.open(path) as file:
-                self._parts[target] = Part(file.read(), path, target.function)
+                self._parts[target] = FunctionPart(file.read(), path, target.function)
         return self._parts[target]
 
-    def _path(self, target: Target) -> str:
+    def _path(self, target: MutationTarget) -> str:
         return os.path.realpath(os.path.join(self._folder, target.file))
 
-    def _found(self, target: Target) -> Iterator[FunctionType]:
+    def _found(self, target: MutationTarget) -> Iterator[FunctionType]:
         """Yield the functions that have a target's code, wherever they are held."""
         path = self._path(target)
         if not os.path.isfile(path):

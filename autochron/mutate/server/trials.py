@@ -16,8 +16,8 @@ from autochron._runtime.unpatched import os
 from autochron.errors import AutochronError, PlanError, UsageError
 from autochron.instrument.swap import Swap
 from autochron.isolation.tls import trust_nobody
-from autochron.mutate.model import Kind, Target
-from autochron.mutate.protocol import Asked, Job, Ready, Reply, digest_of
+from autochron.mutate.model import Kind, MutationTarget
+from autochron.mutate.protocol import Job, Ready, ServerTask, TrialReply, digest_of
 from autochron.mutate.server.checkpoint import CheckpointProcess, Codes, ForkPoint, LostError
 from autochron.mutate.server.edge_inputs import Widening, longest, widened
 from autochron.mutate.server.endings import ended_as, first_line, kind_of, settled
@@ -39,7 +39,7 @@ FIRST, _LEAST, _TIMES = 120.0, 2.0, 10.0
 class Trials:
     """The plugin of pytest that tries mutants in the place of running the tests."""
 
-    def __init__(self, asked: Asked, jobs: BinaryIO | None, writing: int) -> None:
+    def __init__(self, asked: ServerTask, jobs: BinaryIO | None, writing: int) -> None:
         self._asked = asked
         self._jobs = jobs
         self._writing = writing
@@ -162,7 +162,7 @@ class Trials:
 
     # --- making ready ----------------------------------------------------------------------------------------------
 
-    def _settle(self) -> tuple[Target, ...]:
+    def _settle(self) -> tuple[MutationTarget, ...]:
         """Weave as the tests will, and find what is to be mutated."""
         if self._asked.server != "mocks":
             self._plays = [replayer_of(each) for each in self._items]
@@ -209,7 +209,7 @@ class Trials:
         self._cuts = self._cuts_alike(first)
         return self._ready(targets, first)
 
-    def _ready(self, targets: tuple[Target, ...], first: Reply) -> Ready:
+    def _ready(self, targets: tuple[MutationTarget, ...], first: TrialReply) -> Ready:
         return Ready(
             tests=len(self._items),
             swaps=self._swaps,
@@ -258,7 +258,7 @@ class Trials:
                 texts[each.__code__.co_filename] = file.read()
         return Widening(functions, texts, self._asked)
 
-    def _explore(self, widening: Widening, reply: Reply) -> Reply:
+    def _explore(self, widening: Widening, reply: TrialReply) -> TrialReply:
         """Run the tests with other inputs at each call of a target; in the fork."""
         explorers = []
         for item, play in zip(self._items, self._plays, strict=True):
@@ -276,11 +276,13 @@ class Trials:
 
     # --- trials ----------------------------------------------------------------------------------------------------
 
-    def _tried(self, job: Job) -> Reply:
+    def _tried(self, job: Job) -> TrialReply:
         """Try in a fork, and say how that ended; what can't be put in place needs none."""
         codes = self._functions.codes(job)
         return (
-            codes if isinstance(codes, Reply) else settled(job, lambda: self._try(job, codes), self._limits)
+            codes
+            if isinstance(codes, TrialReply)
+            else settled(job, lambda: self._try(job, codes), self._limits)
         )
 
     def _tried_at_cut(self, job: Job, line: bytes) -> bytes | None:
@@ -304,14 +306,14 @@ class Trials:
         self._cut = ForkPoint(jobs, replies, self._limits, functions.codes, functions.all())
         self._runner.run()
 
-    def _cuts_alike(self, first: Reply) -> bool:
+    def _cuts_alike(self, first: TrialReply) -> bool:
         """Return whether trials can go on from the cut, and the fix gives there what it gives in a whole run."""
         if not self._runner.is_set_up or not all(play.face.is_swapping for play in self._plays):
             return False
         try:
             self._stand = CheckpointProcess(self._run_to_cut, self._limits)
             fix = Job(id=first.id, variant=first.variant)
-            reply = msgspec.json.decode(self._stand.ask(msgspec.json.encode(fix) + b"\n"), type=Reply)
+            reply = msgspec.json.decode(self._stand.ask(msgspec.json.encode(fix) + b"\n"), type=TrialReply)
         except LostError:
             self._stand = None
             return False
@@ -321,7 +323,7 @@ class Trials:
         self._stand = None
         return False
 
-    def _try(self, job: Job, codes: Codes = []) -> Reply:  # noqa: B006 - it is only read
+    def _try(self, job: Job, codes: Codes = []) -> TrialReply:  # noqa: B006 - it is only read
         """Put in place what is to be tried, and run the tests; in the fork."""
         for function, code in codes:
             function.__code__ = code
@@ -330,14 +332,14 @@ class Trials:
             for each in self._items:
                 mark(each, swap=None)
         if self._widening is not None and job.variant in {"fix", "mutant"}:
-            return self._explore(self._widening, Reply(id=job.id, variant=job.variant))
+            return self._explore(self._widening, TrialReply(id=job.id, variant=job.variant))
         return self._reply(job, *kind_of(self._runner.run()))
 
-    def _reply(self, job: Job, kind: Kind, said: str) -> Reply:
+    def _reply(self, job: Job, kind: Kind, said: str) -> TrialReply:
         """Say how the tests ended, and what crossed in them."""
         found = [(self._where(each), each.stash.get(PLAY, None)) for each in self._items]
         plays = [(where, play) for where, play in found if isinstance(play, ReplayedTest)]
-        return Reply(
+        return TrialReply(
             id=job.id,
             variant=job.variant,
             kind=kind,
@@ -357,7 +359,7 @@ class Trials:
         return f" of {item.path.name if len(files) > 1 else ''}::{item.nodeid.partition('::')[2]}"
 
 
-def limits_of(asked: Asked, fix: Reply) -> Limits:
+def limits_of(asked: ServerTask, fix: TrialReply) -> Limits:
     """Return what a trial may take, from what the fix takes; other inputs have limits of their own."""
     if asked.server == "widen":
         return Limits(
@@ -377,7 +379,7 @@ def _last_line(text: str) -> str:
     return told[-1].removeprefix("E  ").removeprefix("ERROR:").strip()[:300]
 
 
-def say(writing: int, said: Ready | Reply) -> None:
+def say(writing: int, said: Ready | TrialReply) -> None:
     """Say something to who asks."""
     with open(writing, "wb", closefd=False) as file:
         file.write(msgspec.json.encode(said) + b"\n")

@@ -12,9 +12,9 @@ import tempfile
 
 from autochron._runtime.unpatched import os
 from autochron.instrument.activation import deactivate
-from autochron.mutate.protocol import Reply
+from autochron.mutate.protocol import TrialReply
 from autochron.mutate.server.outcomes import given_by
-from autochron.pytest_plugin.marks import Asked
+from autochron.pytest_plugin.marks import MarkerOptions
 from autochron.pytest_plugin.plays import ReplayedTest
 from autochron.session.record_context import record, rules_for
 
@@ -93,7 +93,9 @@ def _replay_often(file: str) -> None:
     agent = importlib.import_module(_NAME)
     for live in (["pay[1]", "model[2]"], ["pay[1]"], []) * (_TIMES // 3):
         swap = {f"{_NAME}:pay": f"{_NAME}:pay_less"} if live else None
-        asked = Asked(trace=trace, shown="rehearsal", is_file=False, live=live, swap=swap, inputs="warn")
+        asked = MarkerOptions(
+            trace=trace, shown="rehearsal", is_file=False, live=live, swap=swap, inputs="warn"
+        )
         play = ReplayedTest(asked, rules)
         play.face.prepare()
         play.begin()
@@ -102,4 +104,4 @@ def _replay_often(file: str) -> None:
             _ = play.face["pay[1]"].result, play.face.called("pay"), play.face.sequence()
         finally:
             play.end(None)
-        _ = Reply(id="", variant="fix", given=tuple(given_by(play, "")))
+        _ = TrialReply(id="", variant="fix", given=tuple(given_by(play, "")))
