@@ -1,4 +1,4 @@
-"""Texts in the source: dotted names that it holds as text resolve, and docstrings begin as the standard library's do."""
+"""What the source holds itself to: names held as text resolve, modules are short, the name of a class is one idea."""
 
 import ast
 import importlib
@@ -102,3 +102,26 @@ def test_no_docstring_begins_with_give_or_tell():
         if isinstance(text, str) and re.match(r"(?:Give|Tell)s?\b", text)
     ]
     assert found == []
+
+
+MOST_LINES = 500
+ALIKE = {"Listener", "Served"}
+"""One class of httpx's and one of aiohttp's each: the same idea for two clients."""
+
+
+def modules():
+    return sorted((ROOT / "autochron").rglob("*.py"))
+
+
+def test_no_module_is_long():
+    lengths = {str(file.relative_to(ROOT)): file.read_bytes().count(b"\n") for file in modules()}
+    assert {name: lines for name, lines in lengths.items() if lines > MOST_LINES} == {}
+
+
+def test_no_two_modules_share_the_name_of_a_class():
+    places = {}
+    for file in modules():
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(str(file.relative_to(ROOT)))
+    assert {name for name, files in places.items() if len(files) > 1} == ALIKE

@@ -67,8 +67,6 @@ class Recorder:
         """Told how many bytes a large draft has, before it is submitted; None where nothing waits to be written."""
         self._lock = unpatched.RLock()
 
-    # --- told by the kernel ----------------------------------------------------------------------------------------
-
     def begin(self, crossing: Crossing[Draft], arguments: tuple[Any, ...]) -> Serving | None:  # noqa: C901 - the hot path
         """Note the input."""
         if self.outside is not None and not self._open:
