@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from autochron._runtime.unpatched import os
 from autochron.crossing.crossing import is_inside
 from autochron.effects.events import LISTS, SIGNAL_EVENTS, STATE_EVENTS, TEMPORARY_EVENTS
@@ -170,8 +172,8 @@ class RecordedEffects:
         if is_busy():
             return
         # Outside every boundary only what may be written inside one later matters: a database, a file left open.
-        reads = event in LISTS or (event == "open" and not _writes(arguments))
-        if reads and self._keeper is None and not self._activation.rules.snapshots and not is_inside():
+        keeps_all = self._keeper is not None or self._activation.rules.snapshots or is_inside()
+        if not keeps_all and (event in LISTS or (event == "open" and not _writes(arguments))):
             return
         part = None if self.of_call is None else self.of_call()
         try:
@@ -219,8 +221,6 @@ class RecordedEffects:
         """Return what was changed outside every boundary, each with the rule that nearly fits."""
         if self._outside is None:
             return ()
-        from msgspec import structs
-
         from autochron.diagnostics.near_rules import (
             near_rule,
         )  # lazy: most programs change nothing outside a boundary
