@@ -30,19 +30,21 @@ def every_function() -> Iterable[FunctionType]:
     objects = gc.get_objects()
     # A million of them at C's speed.
     known: list[FunctionType] = list(compress(objects, map(is_, map(type, objects), repeat(FunctionType))))
-    if gc.get_freeze_count() < _FEW:
+    count = gc.get_freeze_count()  # once: it walks all that was put aside
+    if count < _FEW:
         return known
     seen = {id(each) for each in known}
-    aside = [function for each in _put_aside() if (function := each()) is not None]
+    aside = [function for each in _put_aside(count) if (function := each()) is not None]
     return [*known, *(each for each in aside if id(each) not in seen)]
 
 
-def _put_aside() -> list[ref[FunctionType]]:
+def _put_aside(count: int) -> list[ref[FunctionType]]:
+    """Return the functions among the `count` objects that the garbage collector was told to leave aside."""
     global _frozen  # noqa: PLW0603 - what is put aside belongs to the process
-    count, found = _frozen
-    if gc.get_freeze_count() > count:
+    before, found = _frozen
+    if count > before:
         found = [ref(each) for each in _reached() if type(each) is FunctionType]
-        _frozen = (gc.get_freeze_count(), found)
+        _frozen = (count, found)
     return found
 
 
