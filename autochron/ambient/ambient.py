@@ -27,6 +27,7 @@ from autochron.detect.watch.watch import SourceWatch
 from autochron.model import VALUE, BoundaryRule, Place, Rules, Target
 from autochron.replaying.running import Running
 from autochron.replaying.unrecorded import CAP
+from autochron.store.threads import count_hidden
 from autochron.weaving.gate import GATE, Point
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class Values:
             return None
         asyncio, signal = sys.modules.get("asyncio"), sys.modules.get("signal")
         may_race = (
-            _thread._count() > 0  # noqa: SLF001 - the threads that Python started, besides the main one
+            _thread._count() > count_hidden()  # noqa: SLF001 - the threads that Python started, besides the main one
             or not self._is_alone()
             or (asyncio is not None and asyncio._get_running_loop() is not None)  # noqa: SLF001
             or (signal is not None and _waits_for(signal))

@@ -6,6 +6,7 @@ Programs join every thread there is, or wait until they are alone; with a `threa
 from __future__ import annotations
 
 import errno
+import sys
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -13,6 +14,9 @@ from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 
 T = TypeVar("T")
+
+_idents: set[int] = set()
+"""Those of the threads that work."""
 
 GONE: float = 0.1
 """Seconds to wait at most for the system's thread to vanish once its work is done."""
@@ -39,10 +43,12 @@ class HiddenThread:
 
     def _run(self) -> None:
         self.ident = unpatched.get_ident()
+        _idents.add(self.ident)
         self._native = unpatched.get_native_id()
         try:
             self._work()
         finally:
+            _idents.discard(self.ident)
             # First the flag: a signal handler may join between a join's acquire and its release.
             self._over = True
             self._running.release()
@@ -61,6 +67,11 @@ class HiddenThread:
         until = unpatched.perf_counter_ns() + int(GONE * 1e9)
         while os.path.exists(task) and unpatched.perf_counter_ns() < until:
             unpatched.sleep(0.0001)
+
+
+def count_hidden() -> int:
+    """Return how many of these threads work in this process: after a fork none does."""
+    return len(_idents & sys._current_frames().keys()) if _idents else 0  # noqa: SLF001 - whose threads there are
 
 
 AGAIN: int = 4

@@ -76,10 +76,10 @@ def test_what_stood_anywhere_before_stands_there_again(tmp_path):
         PRELUDE
         + HERE
         + """
-from autochron.detect.watch.watch import Watch
+from autochron.detect.watch.watch import SourceWatch
 before = held()
 for _ in range(2):
-    watch = Watch(lambda file: True, str, print, lambda: False)
+    watch = SourceWatch(lambda file: True, str, print, lambda: False)
     watch.on(sys.modules)
     during = held()
     watch.off()

@@ -19,7 +19,7 @@ import inspect, sys
 from tests.detect.calls import PRELUDE
 exec(PRELUDE)
 from autochron.detect.catalogue import SOURCES
-from autochron.detect.watch.watch import Watch
+from autochron.detect.watch.watch import SourceWatch
 def signatures():
     found = {}
     for source in SOURCES:
@@ -36,7 +36,7 @@ def signatures():
             found[place] += (getattr(value, "__text_signature__", None), getattr(value, "__module__", None))
     return found
 before = signatures()
-watch = Watch(lambda file: False, str, print, lambda: False)
+watch = SourceWatch(lambda file: False, str, print, lambda: False)
 watch.on()
 during = signatures()
 watch.off()

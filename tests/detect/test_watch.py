@@ -345,7 +345,7 @@ def test_who_changes_functions_of_c_in_place_finds_them_at_their_place(tmp_path)
 
 COST = """
 import sys, time
-from autochron.detect.watch.watch import Watch
+from autochron.detect.watch.watch import SourceWatch
 sys.addaudithook(lambda event, arguments: None)  # as every session has one
 process_time = time.process_time
 def loop(n):
@@ -365,7 +365,7 @@ def best(function, n):
     return min(taken)
 def measure():
     return best(loop, 20000) / 20000 * 1e6, best(work, 20000)
-watch = Watch(lambda file: file == __file__, str, print, lambda: False)
+watch = SourceWatch(lambda file: file == __file__, str, print, lambda: False)
 before = measure()
 watch.on()
 during = measure()
