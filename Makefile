@@ -1,7 +1,6 @@
 # Every target works first in a fresh clone: it makes .venv as needed. PYTHON= names the interpreter (3.11, 3.12 or 3.13).
 PY := .venv/bin/python
-# Each worker takes a run of neighbours, which share fixtures, and one that has done takes over from the others.
-PYTEST_ARGS ?= -n auto --dist worksteal
+PYTEST_ARGS ?= -n auto
 
 .PHONY: test demo check bench lock clean venv
 
