@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from itertools import compress, repeat
 from operator import is_
-from types import FrameType, FunctionType, TracebackType
+from types import FrameType, FunctionType, ModuleType, TracebackType
 from typing import Any
 from weakref import ref
 
@@ -16,6 +16,8 @@ _FEW = 2000
 
 _PASSING = frozenset({FrameType, TracebackType})
 """What is not followed: frames hold what this module itself has at hand, which grows as it looks."""
+
+_dict_of = vars(ModuleType)["__dict__"]
 
 _frozen: tuple[int, list[ref[FunctionType]]] = (0, [])
 """How many objects were put aside when it was looked for functions among them last, and those."""
@@ -49,17 +51,22 @@ def _put_aside(count: int) -> list[ref[FunctionType]]:
 
 
 def _reached() -> list[Any]:
-    """Return all that can be reached from the modules."""
+    """Return all that can be reached from the modules.
+
+    Of a module its dictionary is read, and never what it holds in C: `_asyncio` counts among that objects which it has freed
+    (CPython gh-122695, up to 3.12.5), and to touch these ends the interpreter later.
+    """
     found: list[Any] = []
     seen = {id(sys.modules)}
     ahead: list[Any] = [sys.modules]
     while ahead:
         beyond: list[Any] = []
         for each in gc.get_referents(*ahead):
-            if id(each) not in seen and gc.is_tracked(each):
-                seen.add(id(each))
-                if type(each) not in _PASSING:
-                    beyond.append(each)
+            held = _dict_of.__get__(each) if issubclass(type(each), ModuleType) else each
+            if id(held) not in seen and gc.is_tracked(held):
+                seen.add(id(held))
+                if type(held) not in _PASSING:
+                    beyond.append(held)
         found += beyond
         ahead = beyond
     return found

@@ -53,3 +53,27 @@ def test_they_are_found(tmp_path):
         ["['pay[1]', 'pay[2]', 'pay[3]', 'open[1]']", "False 1 True"],
         "",
     )
+
+
+ASKING = """
+import asyncio, gc, shop, types, autochron
+
+of, modules = gc.get_referents, []
+
+def get_referents(*objects):
+    modules.extend(each.__name__ for each in objects if isinstance(each, types.ModuleType))
+    return of(*objects)
+
+gc.get_referents = get_referents
+gc.freeze()
+with autochron.record("x", store="memory:", rules="autochron.toml"):
+    asyncio.run(asyncio.sleep(0))
+print(modules)
+"""
+
+
+def test_what_a_module_holds_in_c_is_not_asked_for(tmp_path):
+    """`_asyncio` gives freed iterators up to Python 3.12.5, and the interpreter aborts once they are used again."""
+    write(tmp_path, {"shop.py": SHOP, "autochron.toml": RULES, "main.py": ASKING})
+    done = python(tmp_path, "main.py")
+    assert (done.text, done.said) == ("[]\n", "")
