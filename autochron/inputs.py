@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw
 from msgspec.json import decode, encode
 
+from autochron._runtime.growing_bodies import Latest
 from autochron.crossing.arguments import capture
 from autochron.envelope import bodies, codec
 from autochron.envelope.canonical import canonical
@@ -50,7 +51,7 @@ class Inputs:
     def __init__(self, crossing: Crossing[Any]) -> None:
         point, rule = crossing.point, crossing.rule
         caught = point.variadic[1]
-        self._growing: dict[str, Growing] = {}
+        self._growing: Latest[str, Growing] = Latest(_MAX_LANES)
         self.globals: Any = False
         """The globals and cells that the definition names; False until they are looked for, None where there are none."""
         self.large = False
@@ -82,9 +83,8 @@ class Inputs:
         """Return what writes the inputs of a lane, at the cost of what is new in them."""
         growing = self._growing.get(lane)
         if growing is None:
-            if len(self._growing) >= _MAX_LANES:
-                self._growing.clear()
-            growing = self._growing[lane] = Growing()
+            growing = Growing()
+            self._growing.put(lane, growing)
         return growing
 
 

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import structs
 
 from autochron._runtime import unpatched
-from autochron._runtime.common_affixes import common_prefix, common_suffix
+from autochron._runtime.growing_bodies import common_prefix, common_suffix
 from autochron.diff.json import first_difference
 from autochron.errors import StoreError
 from autochron.model import Command, Envelope, Footer, Header, Trace

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct, structs
 
-from autochron._runtime.common_affixes import common_prefix, common_suffix
+from autochron._runtime.growing_bodies import GrowingBody, Latest
 from autochron._runtime.lazy import late, late_modules
 from autochron.envelope.tags import has_tag
 from autochron.model import Rules
@@ -69,23 +69,16 @@ _HEADERS = frozenset(
 )
 
 
-class _Previous(Struct, frozen=True):
-    """What the last body under a key was: raw, masked, where they differ, and how much of its start and end was taken over.
+class _Previous(GrowingBody, frozen=True):
+    """The last body under a key: raw, masked, and where the two differ.
 
-    With `pairs` it holds a dictionary as pairs, whose keys a part of the text doesn't tell.
+    `head` and `tail` are how much of it was taken over from the body before. With `pairs` it holds a dictionary as pairs,
+    whose keys a part of the text doesn't tell.
     """
 
-    raw: bytes
     masked: bytes
     spans: list[Span]
-    head: int
-    tail: int
     pairs: bool
-
-    @property
-    def size(self) -> int:
-        """Bytes that it holds."""
-        return len(self.raw) + (0 if self.masked is self.raw else len(self.masked))
 
 
 class Redactor:
@@ -104,11 +97,8 @@ class Redactor:
         self._scanner = _scanner(tuple(field_names), tuple(patterns))
         self._names = self._scanner.names
         self._paths = tuple(extra_paths)
-        self._previous: dict[object, _Previous] = {}
-        """In the order in which they were masked."""
-        self._volume = 0
-        """Bytes of all these."""
-        self._clean: dict[object, bytes] = {}
+        self._previous: Latest[object, _Previous] = Latest(_MAX_KEYS, _MOST_KEPT)
+        self._clean: Latest[object, bytes] = Latest(_MAX_KEYS)
         """Digests of the last inputs that were too large to be kept and had nothing to mask."""
 
     @classmethod
@@ -127,16 +117,13 @@ class Redactor:
             return self._finish(previous.masked)
         if len(body) > _LARGEST_KEPT:
             return self._finish(self._mask_large(key, body))
-        made = self._mask_new(previous, body)
-        if previous is not None:
-            del self._previous[key]
-            self._volume -= previous.size
-        if made.size <= _LARGEST_KEPT:
-            self._previous[key] = made
-            self._volume += made.size
-        while len(self._previous) > _MAX_KEYS or self._volume > _MOST_KEPT:
-            self._volume -= self._previous.pop(next(iter(self._previous))).size
-        return self._finish(made.masked)
+        masked = self._mask_new(previous, body)
+        size = len(body) + (0 if masked.masked is body else len(masked.masked))
+        if size <= _LARGEST_KEPT:
+            self._previous.put(key, masked, size)
+        else:
+            self._previous.pop(key)
+        return self._finish(masked.masked)
 
     def _mask_large(self, key: object, body: bytes) -> bytes:
         """Mask a body of which the next one keeps no more than a digest, where there was nothing to mask."""
@@ -145,12 +132,10 @@ class Redactor:
         digest = blake2b(body).digest()
         if self._clean.get(key) == digest:
             return body
-        self._clean.pop(key, None)
+        self._clean.pop(key)
         masked = self._mask_whole(body).masked
         if masked is body:
-            self._clean[key] = digest
-            if len(self._clean) > _MAX_KEYS:
-                del self._clean[next(iter(self._clean))]
+            self._clean.put(key, digest)
         return masked
 
     def _finish(self, masked: bytes) -> bytes:
@@ -301,11 +286,11 @@ class Redactor:
             ]
         spans = [*head, *shifted, *tail]
         kept = len(body) - end if end >= 0 else 0
-        return _Previous(body, _apply(body, spans), spans, start, kept, pairs=False)
+        return _Previous(body, start, kept, _apply(body, spans), spans, pairs=False)
 
     def _mask_whole(self, body: bytes) -> _Previous:
         spans = self._scan(body)
-        return _Previous(body, _apply(body, spans), spans, 0, 0, has_tag(body, _PAIRS))
+        return _Previous(body, 0, 0, _apply(body, spans), spans, has_tag(body, _PAIRS))
 
 
 @lru_cache(maxsize=16)
@@ -344,7 +329,7 @@ def _safe_prefix(previous: _Previous, body: bytes) -> int:
     There the scan has no state: no key waits for its value, and the cut is in no string and in nothing that
     is masked.
     """
-    limit = common_prefix(previous.raw, body, min(len(previous.raw), len(body)), previous.head)
+    limit = previous.shared_prefix(body, min(len(previous.raw), len(body)))
     known = previous.head if previous.head <= limit else 0
     for _ in range(_MAX_TRIES):
         at = body.rfind(_CUT, known, limit) + 2
@@ -363,7 +348,7 @@ def _safe_prefix(previous: _Previous, body: bytes) -> int:
 def _safe_suffix(previous: _Previous, body: bytes, start: int) -> tuple[int, int]:
     """Return where the end that can be taken over starts, in the body and in the previous one."""
     raw, tail = previous.raw, previous.tail
-    shared = common_suffix(raw, body, min(len(raw), len(body)) - start, tail)
+    shared = previous.shared_suffix(body, min(len(raw), len(body)) - start)
     # Where it was cut last it can mostly be cut again.
     at = len(body) - (tail + 2 if 0 < tail <= shared else shared)
     for _ in range(_MAX_TRIES):

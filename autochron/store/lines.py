@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from types import GenericAlias
 from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType, defstruct
+from msgspec.structs import asdict
 
+from autochron._runtime.growing_bodies import Latest
 from autochron._runtime.lazy import late_decoder
 from autochron.model import (
     Abandoned,
     Closed,
-    Connection,
     Envelope,
     Exchange,
-    FileRead,
-    Finding,
     Footer,
-    Form,
     Header,
-    Kind,
     Outcome,
-    OutsideEffect,
     Raised,
     Returned,
-    Secrets,
-    Snapshot,
     Streamed,
-    Unprinted,
-    Unwoven,
 )
 from autochron.store import patches
 from autochron.store.beside import checked
@@ -55,6 +49,28 @@ ABSENT = Raw(b"")
 NULL = Raw(b"null")
 
 
+def _line_of(model: type[Struct], *, strict: bool = True, **stored: Any) -> Any:
+    """Make the Struct that a line is decoded into: a model's fields, of which some are stored in another form.
+
+    Args:
+        model: the Struct that is written.
+        strict: whether a field that isn't known is refused.
+        stored: the form of those fields, as `type` where the field is required and as `(type, default)` where it isn't.
+    """
+    fields: list[Any] = []
+    for field in msgspec.structs.fields(model):
+        form = stored.get(field.name)
+        if isinstance(form, tuple):
+            fields.append((field.name, *form))
+        elif form is not None or field.required:
+            fields.append((field.name, form or field.type))
+        else:
+            fields.append((field.name, field.type, field.default))
+    return defstruct(
+        f"{model.__name__}Line", fields, kw_only=True, forbid_unknown_fields=strict, module=__name__
+    )
+
+
 class StoredEnding(Struct, forbid_unknown_fields=True):
     """An outcome: `returned`, `raised`, or `streamed` with its `end`."""
 
@@ -65,41 +81,28 @@ class StoredEnding(Struct, forbid_unknown_fields=True):
     end: Raw = ABSENT
 
 
-class ExchangeLine(Struct, forbid_unknown_fields=True):
-    """An exchange; what is left out has its default."""
-
-    method: str
-    url: str
-    request: Raw
-    status: int = 0
-    headers: tuple[tuple[str, str], ...] = ()
-    body: Raw = ABSENT
-    error: Raw = ABSENT
-    attempts: int = 1
-    complete: bool = True
-
-
-class CrossingLine(Struct, forbid_unknown_fields=True):
-    """An envelope; what is left out has its default."""
-
-    seq: int
-    name: str
-    nth: int
-    kind: Kind
-    lane: str
-    site: str
-    input: Raw
-    outcome: StoredEnding
-    parent: int | None = None
-    form: Form = "value"
-    exchanges: tuple[ExchangeLine, ...] = ()
-    reenters: bool = False
-    changed: Raw = ABSENT
-    meta: Raw = ABSENT
-    started: int = 0
-    duration: int = 0
-    masked: tuple[str, ...] = ()
-    opaque: tuple[str, ...] = ()
+# A member that a line leaves out has the model's default; a body that it leaves out is ABSENT.
+ExchangeLine = _line_of(Exchange, request=Raw, body=(Raw, ABSENT), error=(Raw, ABSENT))
+EnvelopeLine = _line_of(
+    Envelope,
+    input=Raw,
+    outcome=StoredEnding,
+    parent=(int | None, None),
+    exchanges=(GenericAlias(tuple, (ExchangeLine, ...)), ()),
+    changed=(Raw, ABSENT),
+    meta=(Raw, ABSENT),
+)
+FooterFields = _line_of(
+    Footer,
+    strict=False,  # a later version may know more
+    stdout=(Raw, NULL),
+    stderr=(Raw, NULL),
+    stdin=(Raw, NULL),
+    call=(EnvelopeLine | None, None),
+)
+FooterLine: Any = defstruct(
+    "FooterLine", [("footer", FooterFields)], forbid_unknown_fields=True, module=__name__
+)
 
 
 class HeaderLine(Struct, forbid_unknown_fields=True):
@@ -109,41 +112,6 @@ class HeaderLine(Struct, forbid_unknown_fields=True):
     header: Header
 
 
-class FooterFields(Struct):
-    """A footer, with its bodies as they are written; what it doesn't know it passes over."""
-
-    status: int | None = None
-    error: str | None = None
-    stdout: Raw = NULL
-    said: bool = False
-    unprinted: tuple[Unprinted, ...] = ()
-    secrets: Secrets | None = None
-    stderr: Raw = NULL
-    stdin: Raw = NULL
-    stdin_kind: str = ""
-    unwoven_tools: tuple[str, ...] = ()
-    declined_tools: tuple[str, ...] = ()
-    connections: tuple[Connection, ...] = ()
-    ledger: tuple[Unwoven, ...] = ()
-    versions: tuple[tuple[str, str], ...] = ()
-    environment: tuple[tuple[str, str], ...] = ()
-    credentials: tuple[str, ...] = ()
-    lost: int = 0
-    watched: bool = False
-    findings: tuple[Finding, ...] = ()
-    snapshots: tuple[Snapshot, ...] = ()
-    reads: tuple[FileRead, ...] = ()
-    effects: tuple[OutsideEffect, ...] = ()
-    knows_effects: bool = False
-    call: CrossingLine | None = None
-
-
-class FooterLine(Struct, forbid_unknown_fields=True):
-    """The line of a footer, which stands alone in it."""
-
-    footer: FooterFields
-
-
 class DigestLine(Struct, forbid_unknown_fields=True):
     """The last line: SHA-256 over the bytes before it, and how many lines they are."""
 
@@ -151,31 +119,36 @@ class DigestLine(Struct, forbid_unknown_fields=True):
     lines: int
 
 
-_crossing = late_decoder(CrossingLine)
+_line = late_decoder(EnvelopeLine)
 _base = msgspec.json.Decoder(Base)
 _footer = late_decoder(FooterLine)
 _ending = late_decoder(StoredEnding)
 
 
-class Latest:
-    """The last input and request of each boundary; writer and reader forget the same ones."""
+_WRITTEN = frozenset({"status", "headers", "started", "duration"})
+"""Members that are written even where they have their default."""
 
-    __slots__ = ("_kept",)
 
-    def __init__(self) -> None:
-        self._kept: dict[tuple[str, str, str], tuple[Base, bytes]] = {}
+def _members(line: Any, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the members of a line: the values without those that are left out, since they have their default."""
+    for name, default in _defaults(line):
+        if values[name] == default:
+            del values[name]
+    return values
 
-    def get(self, key: tuple[str, str, str]) -> tuple[Base, bytes] | None:
-        return self._kept.get(key)
 
-    def keep(self, key: tuple[str, str, str], base: Base, body: bytes) -> None:
-        """Make a body the last one of its boundary."""
-        kept = self._kept
-        if key in kept:
-            del kept[key]  # it is put at the end
-        elif len(kept) >= BOUNDARIES:
-            del kept[next(iter(kept))]
-        kept[key] = (base, body)
+@lru_cache(maxsize=8)
+def _defaults(line: Any) -> list[tuple[str, Any]]:
+    return [
+        (field.name, field.default)
+        for field in msgspec.structs.fields(line)
+        if not field.required and field.name not in _WRITTEN
+    ]
+
+
+def _latest() -> Latest[tuple[str, str, str], tuple[Base, bytes]]:
+    """Return what keeps the last input and request of each boundary; writer and reader forget the same ones."""
+    return Latest(BOUNDARIES)
 
 
 def header_line(header: Header) -> bytes:
@@ -185,7 +158,7 @@ def header_line(header: Header) -> bytes:
 
 def footer_line(footer: Footer) -> bytes:
     """Return the line of the footer, without its end."""
-    fields: dict[str, Any] = msgspec.structs.asdict(footer)
+    fields: dict[str, Any] = asdict(footer)
     for name in ("stdout", "stdin", "stderr"):
         fields[name] = NULL if fields[name] is None else value(fields[name])
     del fields["call"]
@@ -207,11 +180,15 @@ def value(body: bytes) -> Raw:
     return Raw(text)
 
 
+def _optional_value(body: bytes | None) -> Raw:
+    return ABSENT if body is None else value(body)
+
+
 class LineWriter:
     """Write envelopes in ascending order of `seq`."""
 
     def __init__(self) -> None:
-        self._latest = Latest()
+        self._latest = _latest()
 
     def line(self, envelope: Envelope) -> bytes:
         """Return the line of an envelope, without its end."""
@@ -220,59 +197,29 @@ class LineWriter:
     def fields(self, envelope: Envelope) -> dict[str, Any]:
         """Return the members of such a line."""
         name, lane, seq = envelope.name, envelope.lane, envelope.seq
-        fields: dict[str, Any] = {
-            "seq": seq,
-            "name": name,
-            "nth": envelope.nth,
-            "kind": envelope.kind,
-            "lane": lane,
-            "site": envelope.site,
-            "input": self._patched(("input", name, lane), seq, envelope.input),
-            "outcome": _outcome_fields(envelope.outcome),
-            "started": envelope.started,
-            "duration": envelope.duration,
-        }
-        if envelope.exchanges:
-            key = ("request", name, lane)
-            fields["exchanges"] = [
-                self._exchange(key, (seq, place), exchange)
-                for place, exchange in enumerate(envelope.exchanges, 1)
-            ]
-        if envelope.parent is not None:
-            fields["parent"] = envelope.parent
-        if envelope.form != "value":
-            fields["form"] = envelope.form
-        if envelope.meta != b"{}":
-            fields["meta"] = value(envelope.meta)
-        if envelope.changed is not None:
-            fields["changed"] = value(envelope.changed)
-        fields.update(
-            {name: found for name in ("reenters", "masked", "opaque") if (found := getattr(envelope, name))}
+        values = asdict(envelope)
+        values["input"] = self._patched(("input", name, lane), seq, envelope.input)
+        values["outcome"] = _outcome_fields(envelope.outcome)
+        key = ("request", name, lane)
+        values["exchanges"] = tuple(
+            self._exchange(key, (seq, place), exchange)
+            for place, exchange in enumerate(envelope.exchanges, 1)
         )
-        return fields
+        values["changed"] = _optional_value(envelope.changed)
+        values["meta"] = ABSENT if envelope.meta == b"{}" else value(envelope.meta)
+        return _members(EnvelopeLine, values)
 
     def _exchange(self, key: tuple[str, str, str], base: Base, exchange: Exchange) -> dict[str, Any]:
-        fields: dict[str, Any] = {
-            "method": exchange.method,
-            "url": exchange.url,
-            "request": self._patched(key, base, exchange.request),
-            "status": exchange.status,
-            "headers": exchange.headers,
-        }
-        if exchange.body != b"null":
-            fields["body"] = value(exchange.body)
-        if exchange.error is not None:
-            fields["error"] = value(exchange.error)
-        if exchange.attempts != 1:
-            fields["attempts"] = exchange.attempts
-        if not exchange.complete:
-            fields["complete"] = False
-        return fields
+        values = asdict(exchange)
+        values["request"] = self._patched(key, base, exchange.request)
+        values["body"] = ABSENT if exchange.body == b"null" else value(exchange.body)
+        values["error"] = _optional_value(exchange.error)
+        return _members(ExchangeLine, values)
 
     def _patched(self, key: tuple[str, str, str], base: Base, body: bytes) -> Raw:
         text = bytes(value(body))
         before = self._latest.get(key)
-        self._latest.keep(key, base, text)
+        self._latest.put(key, (base, text))
         if before is not None and len(text) >= SHORT:
             patch = _patch(before, text)
             if patch is not None:
@@ -311,79 +258,43 @@ class LineReader:
     """Read envelopes back; raises msgspec's errors and PatchError. `compact` takes indented bodies."""
 
     def __init__(self, *, compact: bool = False) -> None:
-        self._latest = Latest()
+        self._latest = _latest()
         self._parts = patches.Parts()
         self._compact = compact
 
     def envelope(self, line: bytes) -> Envelope:
         """Return the envelope of a line."""
-        return self._envelope(_crossing.decode(line))
+        return self._envelope(_line.decode(line))
 
     def envelopes(self, lines: bytes) -> list[Envelope]:
         """Return the envelopes of several lines."""
-        return [self._envelope(fields) for fields in _crossing.decode_lines(lines)]
+        return [self._envelope(fields) for fields in _line.decode_lines(lines)]
 
-    def _envelope(self, fields: CrossingLine) -> Envelope:
+    def _envelope(self, fields: Any) -> Envelope:
         name, lane, seq = fields.name, fields.lane, fields.seq
-        given = self._whole(("input", name, lane), seq, fields.input)
-        exchanges: tuple[Exchange, ...] = ()
+        values = asdict(fields)
+        values["input"] = self._whole(("input", name, lane), seq, fields.input)
         if fields.exchanges:
             key = ("request", name, lane)
-            exchanges = tuple(
+            values["exchanges"] = tuple(
                 [self._exchange(key, (seq, place), item) for place, item in enumerate(fields.exchanges, 1)]
             )
-        return Envelope(
-            seq=seq,
-            name=name,
-            nth=fields.nth,
-            kind=fields.kind,
-            lane=lane,
-            parent=fields.parent,
-            site=fields.site,
-            input=given,
-            outcome=self._outcome(fields.outcome),
-            form=fields.form,
-            exchanges=exchanges,
-            reenters=fields.reenters,
-            changed=None if fields.changed is ABSENT else self._body(fields.changed),
-            meta=b"{}" if fields.meta is ABSENT else checked(self._body(fields.meta)),
-            started=fields.started,
-            duration=fields.duration,
-            masked=fields.masked,
-            opaque=fields.opaque,
-        )
+        values["outcome"] = self._outcome(fields.outcome)
+        values["changed"] = self._optional(fields.changed)
+        values["meta"] = b"{}" if fields.meta is ABSENT else checked(self._body(fields.meta))
+        return Envelope(**values)
 
     def footer(self, line: bytes) -> Footer:
         """Return the footer of a line."""
         fields = _footer.decode(line).footer
-        # The call stands there whole: it is no patch of a crossing that has its name.
-        whole = LineReader(compact=self._compact)
-        return Footer(
-            status=fields.status,
-            error=fields.error,
-            stdout=self._body(fields.stdout),
-            said=fields.said,
-            unprinted=fields.unprinted,
-            secrets=fields.secrets,
-            stderr=None if fields.stderr == NULL else self._body(fields.stderr),
-            stdin=self._body(fields.stdin),
-            stdin_kind=fields.stdin_kind,
-            unwoven_tools=fields.unwoven_tools,
-            declined_tools=fields.declined_tools,
-            connections=fields.connections,
-            ledger=fields.ledger,
-            versions=fields.versions,
-            environment=fields.environment,
-            credentials=fields.credentials,
-            lost=fields.lost,
-            watched=fields.watched,
-            findings=fields.findings,
-            snapshots=fields.snapshots,
-            reads=fields.reads,
-            effects=fields.effects,
-            knows_effects=fields.knows_effects,
-            call=None if fields.call is None else whole._envelope(fields.call),
-        )
+        values = asdict(fields)
+        values["stdout"], values["stdin"] = self._body(fields.stdout), self._body(fields.stdin)
+        values["stderr"] = None if fields.stderr == NULL else self._body(fields.stderr)
+        if fields.call is not None:
+            # The call stands there whole: it is no patch of a crossing that has its name.
+            alone = LineReader(compact=self._compact)
+            values["call"] = alone._envelope(fields.call)
+        return Footer(**values)
 
     def _body(self, raw: Raw) -> bytes:
         return msgspec.json.format(bytes(raw), indent=-1) if self._compact else bytes(raw)
@@ -391,18 +302,12 @@ class LineReader:
     def _optional(self, raw: Raw) -> bytes | None:
         return None if raw is ABSENT else self._body(raw)
 
-    def _exchange(self, key: tuple[str, str, str], base: Base, line: ExchangeLine) -> Exchange:
-        return Exchange(
-            method=line.method,
-            url=line.url,
-            request=self._whole(key, base, line.request),
-            status=line.status,
-            headers=line.headers,
-            body=self._optional(line.body) or b"null",
-            error=self._optional(line.error),
-            attempts=line.attempts,
-            complete=line.complete,
-        )
+    def _exchange(self, key: tuple[str, str, str], base: Base, fields: Any) -> Exchange:
+        values = asdict(fields)
+        values["request"] = self._whole(key, base, fields.request)
+        values["body"] = self._optional(fields.body) or b"null"
+        values["error"] = self._optional(fields.error)
+        return Exchange(**values)
 
     def _outcome(self, fields: StoredEnding) -> Outcome:
         if fields.streamed is UNSET:
@@ -438,7 +343,7 @@ class LineReader:
                 text = self._applied(key, marks)
             elif any(mark[:1] == "$" for mark in marks):
                 text = patches.apply_marks(b"null", marks)
-        self._latest.keep(key, base, text)
+        self._latest.put(key, (base, text))
         return text
 
     def _applied(self, key: tuple[str, str, str], marks: dict[str, bytes]) -> bytes:

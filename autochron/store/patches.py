@@ -21,6 +21,8 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Raw
 
+from autochron._runtime.growing_bodies import Latest
+
 DEPTH = 32
 """How deep objects are compared; below, a value is written whole."""
 
@@ -44,8 +46,8 @@ class Parts:
     __slots__ = ("_elements", "_members")
 
     def __init__(self) -> None:
-        self._members: dict[int, tuple[bytes, dict[str, bytes]]] = {}
-        self._elements: dict[int, tuple[bytes, list[bytes]]] = {}
+        self._members: Latest[int, tuple[bytes, dict[str, bytes]]] = Latest(KEPT)
+        self._elements: Latest[int, tuple[bytes, list[bytes]]] = Latest(KEPT)
 
     def members(self, text: bytes) -> dict[str, bytes]:
         """Split an object into its members; the dict is the caller's to change."""
@@ -61,18 +63,14 @@ class Parts:
         """Put an object together."""
         text = _object(parts)
         if len(text) >= LONG:
-            self._members[len(text)] = (text, dict(parts))
-            if len(self._members) > KEPT:
-                del self._members[next(iter(self._members))]
+            self._members.put(len(text), (text, dict(parts)))
         return text
 
     def of_list(self, parts: list[bytes]) -> bytes:
         """Put a list together."""
         text = _list(parts)
         if len(text) >= LONG:
-            self._elements[len(text)] = (text, parts)
-            if len(self._elements) > KEPT:
-                del self._elements[next(iter(self._elements))]
+            self._elements.put(len(text), (text, parts))
         return text
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from autochron._runtime.growing_bodies import Latest
 from autochron._runtime.lazy import late_decoder
 from autochron.errors import StoreError
 from autochron.model import Abandoned, Closed, Envelope, Exchange, Footer, Raised, Returned, Streamed
@@ -46,8 +47,7 @@ class Bodies:
     def __init__(self, connection: sqlite3.Connection, path: str) -> None:
         self._connection = connection
         self._path = path
-        self._kept: dict[int, bytes] = {}
-        self._volume = 0
+        self._kept: Latest[int, bytes] = Latest(BODIES, VOLUME)
 
     def cell(self, cell: Read) -> bytes:
         """Return the body that a cell holds or refers to."""
@@ -83,20 +83,14 @@ class Bodies:
             if prefix + suffix > len(body):
                 raise self._damaged(base)
             body = b"".join((body[:prefix], middle, body[len(body) - suffix :]))
-        self._keep(number, body)
+        self._kept.put(number, body, len(body))
         return body
 
     def _at_hand(self, number: int) -> bytes | None:
-        body = self._kept.pop(number, None)
+        body = self._kept.get(number)
         if body is not None:
-            self._kept[number] = body  # at the end: the order of the dict is that of use
+            self._kept.put(number, body, len(body))  # the newest again
         return body
-
-    def _keep(self, number: int, body: bytes) -> None:
-        self._kept[number] = body
-        self._volume += len(body)
-        while len(self._kept) > BODIES or (self._volume > VOLUME and len(self._kept) > 1):
-            self._volume -= len(self._kept.pop(next(iter(self._kept))))
 
     def beside(self, meta: bytes) -> bytes:
         """Return what stands beside an outcome, or say that it is damaged."""

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from autochron._runtime.growing_bodies import Latest
 from autochron.model import Abandoned, Closed, Envelope, Exchange, Footer, Raised, Returned, Streamed
 from autochron.store.sharing import Windows
 
@@ -65,7 +66,7 @@ class RowBuilder:
     def __init__(self, number: int) -> None:
         self._first = number << SHIFT
         self._windows = Windows()
-        self._digests: dict[bytes, int] = {}
+        self._digests: Latest[bytes, int] = Latest(DIGESTS)
         self._rows = Rows()
         self.last = self._first
 
@@ -201,9 +202,8 @@ class RowBuilder:
         digest = blake2b(body, digest_size=16).digest()
         number = self._digests.get(digest)
         if number is None:
-            number = self._digests[digest] = self._row(body, None, None, None)
-            if len(self._digests) > DIGESTS:
-                del self._digests[next(iter(self._digests))]
+            number = self._row(body, None, None, None)
+            self._digests.put(digest, number)
         return number
 
     def _row(self, middle: bytes, base: int | None, prefix: int | None, suffix: int | None) -> int:

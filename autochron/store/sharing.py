@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from autochron._runtime.common_affixes import common_prefix, common_suffix
+from autochron._runtime.growing_bodies import GrowingBody, Latest, common_prefix, common_suffix
 
 LATEST = 4
 """Bodies kept for one boundary: several conversations may take turns in it."""
@@ -29,37 +29,32 @@ class SharedPart(Struct, frozen=True):
     same: bool
 
 
-class _KeptBody(Struct):
+class _KeptBody(GrowingBody, frozen=True):
     number: int
-    body: bytes
-    suffix: int
-    """What it shared at its end with its own base: the next body is likely to share as much."""
 
 
 class Windows:
     """The latest bodies of each boundary, bounded in number and volume."""
 
-    __slots__ = ("_kept", "_volume")
+    __slots__ = ("_kept",)
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str, str], list[_KeptBody]] = {}
-        self._volume = 0
+        self._kept: Latest[tuple[str, str, str], list[_KeptBody]] = Latest(BOUNDARIES, VOLUME)
 
     def clear(self) -> None:
         """Forget every body."""
         self._kept.clear()
-        self._volume = 0
 
     def match(self, key: tuple[str, str, str], body: bytes) -> SharedPart | None:
         """Return the kept body that shares most with this one, where that is at least half of it."""
         best: SharedPart | None = None
         size = len(body)
-        for kept in self._kept.get(key, ()):
-            other = kept.body
+        for kept in self._kept.get(key) or ():
+            other = kept.raw
             limit = min(size, len(other))
-            prefix = common_prefix(body, other, limit, len(other) - kept.suffix)
+            prefix = common_prefix(other, body, limit, kept.head)
             rest = limit - prefix
-            suffix = common_suffix(body, other, rest, kept.suffix) if rest else 0
+            suffix = common_suffix(other, body, rest, kept.tail) if rest else 0
             shared = prefix + suffix
             if best is None or shared > best.prefix + best.suffix:
                 best = SharedPart(kept.number, prefix, suffix, prefix == size == len(other))
@@ -73,12 +68,8 @@ class Windows:
         self, key: tuple[str, str, str], number: int, body: bytes, match: SharedPart | None = None
     ) -> None:
         """Make a body a base for later ones of its boundary."""
-        latest = self._kept.pop(key, None) or []
-        latest.insert(0, _KeptBody(number, body, match.suffix if match else 0))
-        self._volume += len(body)
-        if len(latest) > LATEST:
-            self._volume -= len(latest.pop().body)
-        self._kept[key] = latest  # at the end: the order of the dict is that of use
-        while len(self._kept) > BOUNDARIES or (self._volume > VOLUME and len(self._kept) > 1):
-            oldest = self._kept.pop(next(iter(self._kept)))
-            self._volume -= sum(len(kept.body) for kept in oldest)
+        tail = match.suffix if match else 0
+        latest = self._kept.get(key) or []
+        latest.insert(0, _KeptBody(body, len(body) - tail, tail, number))
+        del latest[LATEST:]
+        self._kept.put(key, latest, sum([len(kept.raw) for kept in latest]))

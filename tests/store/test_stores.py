@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from autochron._runtime import growing_bodies
 from autochron.errors import StoreError, TraceNotFoundError
 from autochron.model import Abandoned, Closed, Raised, Returned, Streamed, Trace
 from autochron.store import dropping, open_store, schema, sharing
@@ -136,10 +137,22 @@ def test_common_ends_are_those_of_a_plain_loop(first, second, shared, hint):
         limit = min(len(one), len(other))
         prefix = next((n for n in range(limit) if one[n] != other[n]), limit)
         suffix = next((n for n in range(limit) if one[-1 - n] != other[-1 - n]), limit)
-        assert sharing.common_prefix(one, other, limit, hint) == prefix
-        assert sharing.common_suffix(one, other, limit, hint) == suffix
+        assert growing_bodies.common_prefix(one, other, limit, hint) == prefix
+        assert growing_bodies.common_suffix(one, other, limit, hint) == suffix
         rest = limit - prefix
-        assert sharing.common_suffix(one, other, rest, hint) == min(rest, suffix)
+        assert growing_bodies.common_suffix(one, other, rest, hint) == min(rest, suffix)
+
+
+def test_the_latest_values_are_kept():
+    latest = growing_bodies.Latest(3, volume=10)
+    for key, value in (("a", b"1"), ("b", b"22"), ("a", b"333"), ("c", b"4"), ("d", b"5")):
+        latest.put(key, value, len(value))
+    assert (list(latest._values), latest.volume) == (["a", "c", "d"], 5)
+    latest.put("e", b"6666666", 7)
+    assert (list(latest._values), latest.volume) == (["c", "d", "e"], 9)
+    latest.put("f", b"x" * 11, 11)  # more than all may take: the last one always stays
+    assert (list(latest._values), latest.volume, len(latest)) == (["f"], 11, 1)
+    assert (latest.pop("f"), latest.get("f"), latest.pop("f"), latest.volume) == (b"x" * 11, None, None, 0)
 
 
 def test_windows_are_bounded():
@@ -147,9 +160,9 @@ def test_windows_are_bounded():
     for number in range(3 * sharing.BOUNDARIES):
         windows.keep(("input", f"n{number}", "0"), number, b"x" * 1000)
     assert len(windows._kept) == sharing.BOUNDARIES
-    assert windows._volume == 1000 * sharing.BOUNDARIES
+    assert windows._kept.volume == 1000 * sharing.BOUNDARIES
     windows.keep(("input", "big", "0"), 1, b"x" * (sharing.VOLUME + 1))
-    assert list(windows._kept) == [("input", "big", "0")]
+    assert list(windows._kept._values) == [("input", "big", "0")]
     windows.clear()
     assert windows.match(("input", "big", "0"), b"x") is None
 
