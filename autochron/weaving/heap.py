@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterable
 from itertools import compress, repeat
-from operator import is_
+from operator import call, is_, not_
 from types import FrameType, FunctionType, ModuleType, TracebackType
 from typing import Any
 from weakref import ref
@@ -19,35 +18,31 @@ _PASSING = frozenset({FrameType, TracebackType})
 
 _dict_of = vars(ModuleType)["__dict__"]
 
-_frozen: tuple[int, list[ref[FunctionType]]] = (0, [])
-"""How many objects were put aside when it was looked for functions among them last, and those."""
+_aside: tuple[object, list[ref[FunctionType]]] | None = None
+"""What `gc.freeze()` put aside: an object that was made after it, and the functions that were found then."""
 
 
-def every_function() -> Iterable[FunctionType]:
+def every_function() -> list[FunctionType]:
     """Return the functions that the garbage collector knows, and those that it was told to leave aside.
 
-    After `gc.freeze()`, as servers that fork call it, it no longer gives what was there before. That is found from the
-    modules on, once: it takes half a second for a million objects.
+    After `gc.freeze()`, as servers that fork call it, the collector no longer returns what was there before. That is found
+    from the modules on, once for each freeze: it takes half a second for a million objects.
     """
+    global _aside  # noqa: PLW0603 - what is put aside belongs to the process
     objects = gc.get_objects()
-    # A million of them at C's speed.
+    # A million of them at C's speed, here and below.
     known: list[FunctionType] = list(compress(objects, map(is_, map(type, objects), repeat(FunctionType))))
-    count = gc.get_freeze_count()  # once: it walks all that was put aside
-    if count < _FEW:
-        return known
-    seen = {id(each) for each in known}
-    aside = [function for each in _put_aside(count) if (function := each()) is not None]
-    return [*known, *(each for each in aside if id(each) not in seen)]
-
-
-def _put_aside(count: int) -> list[ref[FunctionType]]:
-    """Return the functions among the `count` objects that the garbage collector was told to leave aside."""
-    global _frozen  # noqa: PLW0603 - what is put aside belongs to the process
-    before, found = _frozen
-    if count > before:
-        found = [ref(each) for each in _reached() if type(each) is FunctionType]
-        _frozen = (count, found)
-    return found
+    if _aside is None or not any(map(is_, objects, repeat(_aside[0]))):
+        # Nothing was put aside before, or more was since. To ask how much it is walks all of it.
+        if gc.get_freeze_count() < _FEW:
+            _aside = None
+            return known
+        _aside = ([], [ref(each) for each in _reached() if type(each) is FunctionType])
+    functions = {*map(id, known)}
+    aside = [*filter(None, map(call, _aside[1]))]
+    # After `gc.unfreeze()` they are among the known ones, too.
+    known.extend(compress(aside, map(not_, map(functions.__contains__, map(id, aside)))))
+    return known
 
 
 def _reached() -> list[Any]:

@@ -77,3 +77,36 @@ def test_what_a_module_holds_in_c_is_not_asked_for(tmp_path):
     write(tmp_path, {"shop.py": SHOP, "autochron.toml": RULES, "main.py": ASKING})
     done = python(tmp_path, "main.py")
     assert (done.text, done.said) == ("[]\n", "")
+
+
+COUNTING = """
+import gc, sys
+from autochron.weaving.heap import every_function
+
+def times(function):
+    return sum(each is function for each in every_function())
+
+def first():
+    pass
+
+ballast = [[] for _ in range(100_000)]
+steps = [times(first)]
+gc.freeze()
+steps += [times(first), times(first)]
+exec("def second():\\n    pass")
+steps.append(times(second))
+del ballast
+gc.freeze()  # less is put aside now than the first time
+steps += [times(first), times(second)]
+gc.unfreeze()
+steps += [times(first), times(second)]
+gc.freeze()
+steps += [times(first), times(second)]
+print(steps)
+"""
+
+
+def test_each_is_found_once_whatever_is_put_aside_again(tmp_path):
+    write(tmp_path, {"main.py": COUNTING})
+    done = python(tmp_path, "main.py")
+    assert (done.text, done.said) == ("[1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n", "")
