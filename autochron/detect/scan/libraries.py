@@ -66,7 +66,7 @@ class Through(NamedTuple):
     category: Category
     call: str
     """The source, as the catalogue names it."""
-    given: Argument | None = None
+    determined_by: Argument | None = None
     """With this argument, and that not None, it doesn't."""
 
 

@@ -313,7 +313,7 @@ def _arguments(node: ast.Call, bound: tuple[ast.Call, ...]) -> Iterator[tuple[as
 
 def _is_determined(source: Source | Through, node: ast.Call, skip: int) -> bool:
     """Return whether a call's arguments make its value a determined one, or may."""
-    if source.given is not None and _argument(source.given, node, skip) is not None:
+    if source.determined_by is not None and _argument(source.determined_by, node, skip) is not None:
         return True
     if isinstance(source, Through):
         return False
@@ -344,7 +344,7 @@ def _argument(argument: Argument, node: ast.Call, skip: int) -> ast.expr | None:
 
 def _wants(source: Source | Through) -> bool:
     """Return whether what a source is called with decides."""
-    return source.given is not None or (isinstance(source, Source) and bool(source.words))
+    return source.determined_by is not None or (isinstance(source, Source) and bool(source.words))
 
 
 def _literal(node: ast.expr | None) -> object:
