@@ -272,8 +272,8 @@ class Attribution:
         if type(coro) is not CoroutineType:
             return
         try:
-            known = self._classified.get(id(coro.cr_code))
-            if not self._on or (known is not None and known.kind is Kind.PROJECT):
+            classified = self._classified.get(id(coro.cr_code))
+            if not self._on or (classified is not None and classified.kind is Kind.PROJECT):
                 return
             origin = self._project_line(_getframe(1))
             if origin is not None:
@@ -289,8 +289,8 @@ class Attribution:
     def stop(self) -> None:
         """Count nothing more, even if a patch is still held by someone."""
         self._on = False
-        for known in self._classified.copy().values():
-            known.sites.clear()
+        for classified in self._classified.copy().values():
+            classified.sites.clear()
 
     def forget(self) -> None:
         """Reset all counts to zero, in a process that was forked."""
@@ -344,10 +344,10 @@ class Attribution:
         if not self._on or frame is None:
             return None
         code = frame.f_code
-        known = self._classified.get(id(code)) or self._classify(frame, code)
-        if known.kind is Kind.PROJECT:
-            record = self._direct_record(frame, code, known.sites, source)
-        elif known.kind in STOPPING or (known.module in STAND_INS and is_busy()):
+        classified = self._classified.get(id(code)) or self._classify(frame, code)
+        if classified.kind is Kind.PROJECT:
+            record = self._direct_record(frame, code, classified.sites, source)
+        elif classified.kind in STOPPING or (classified.module in STAND_INS and is_busy()):
             return None
         else:
             walked = self._walk(frame, source)
@@ -395,19 +395,19 @@ class Attribution:
         inner = start
         while frame is not None:
             code = frame.f_code
-            known = self._classified.get(id(code)) or self._classify(frame, code)
-            kind = known.kind
+            classified = self._classified.get(id(code)) or self._classify(frame, code)
+            kind = classified.kind
             if kind is Kind.PROJECT:
                 return self._record(source, origin_of(frame), name_of(via))
             if kind is Kind.RUNNER and not handed:
-                origin = self._origin_from_runner(frame, known, inner, direct=via is None)
+                origin = self._origin_from_runner(frame, classified, inner, direct=via is None)
                 if origin is not None:
                     return None if direct_only and via else self._record(source, origin, name_of(via))
-                if not never_excused and known.module != "multiprocessing.process":
+                if not never_excused and classified.module != "multiprocessing.process":
                     return None
                 handed = True
             elif kind is not Kind.TRANSPARENT and not handed:
-                is_library = library_effect(frame, known, source)
+                is_library = library_effect(frame, classified, source)
                 if is_library is None:
                     return None
                 via = frame if is_library else via
@@ -415,18 +415,18 @@ class Attribution:
         return None
 
     def _origin_from_runner(
-        self, frame: FrameType, known: ClassifiedCode, inner: FrameType, *, direct: bool
+        self, frame: FrameType, classified: ClassifiedCode, inner: FrameType, *, direct: bool
     ) -> Origin | None:
         """Return the line that handed over what a runner calls; None if no line is known.
 
         Args:
             frame: the runner's frame.
-            known: the runner's code.
+            classified: the runner's code.
             inner: the frame that the runner called.
             direct: whether no library is between the source and the runner. Then a thread counts at the line that made
                 it.
         """
-        runner = (known.module, known.code.co_qualname)
+        runner = (classified.module, classified.code.co_qualname)
         origin: Origin | None = None
         owner: Any = locals_of(frame).get("self")
         if runner in LOOP:
@@ -451,39 +451,41 @@ class Attribution:
         inner = frame = start
         while frame is not None and inner is not None:
             code = frame.f_code
-            known = self._classified.get(id(code)) or self._classify(frame, code)
-            if known.kind is Kind.PROJECT:
+            classified = self._classified.get(id(code)) or self._classify(frame, code)
+            if classified.kind is Kind.PROJECT:
                 return origin_of(frame)
-            if known.kind is Kind.RUNNER:
-                return self._origin_from_runner(frame, known, inner, direct=False)
-            if known.kind in {Kind.IMPORTING, Kind.OURS} or (
-                known.kind is Kind.LIBRARY and not self._passes_on(known)
+            if classified.kind is Kind.RUNNER:
+                return self._origin_from_runner(frame, classified, inner, direct=False)
+            if classified.kind in {Kind.IMPORTING, Kind.OURS} or (
+                classified.kind is Kind.LIBRARY and not self._passes_on(classified)
             ):
                 return None
             inner, frame = frame, frame.f_back
         return None
 
     @staticmethod
-    def _passes_on(known: ClassifiedCode) -> bool:
+    def _passes_on(classified: ClassifiedCode) -> bool:
         """Return whether code is a third-party wrapper around a function that hands work over."""
-        if known.passes_on is None:
-            known.passes_on = known.code in wrapping()
-        return known.passes_on
+        if classified.passes_on is None:
+            classified.passes_on = classified.code in wrapping()
+        return classified.passes_on
 
     def _classify(self, frame: FrameType, code: CodeType) -> ClassifiedCode:
         """Classify a code object and remember it. Beyond `_MOST_CODES` all but the nested ones are forgotten first."""
         if len(self._classified) > _MOST_CODES:
             for key in [
-                key for key, known in self._classified.copy().items() if known.kind is not Kind.NESTED
+                key
+                for key, classified in self._classified.copy().items()
+                if classified.kind is not Kind.NESTED
             ]:
                 self._classified.pop(key, None)
         module = str(frame.f_globals.get("__name__", ""))
         kind = kind_of(code, module, self._owns)
-        known = ClassifiedCode(code, kind, module, Sites(self))
+        classified = ClassifiedCode(code, kind, module, Sites(self))
         if kind is Kind.TRANSPARENT and code.co_filename[:1] == "<":
             key, all_known = id(code), self._classified
-            known.code = ref(code, lambda _: all_known.pop(key, None))
-        return self._classified.setdefault(id(code), known)
+            classified.code = ref(code, lambda _: all_known.pop(key, None))
+        return self._classified.setdefault(id(code), classified)
 
 
 _OF_TASKS: frozenset[type] = frozenset({BuiltinMethodType, MethodType})

@@ -141,36 +141,36 @@ def kind_of(code: CodeType, module: str, owns: Callable[[str], bool]) -> int:
     return Kind.INFRASTRUCTURE if _is_in(module, _INFRASTRUCTURE) else Kind.LIBRARY
 
 
-def library_effect(frame: FrameType, known: ClassifiedCode, source: Source) -> bool | None:
+def library_effect(frame: FrameType, classified: ClassifiedCode, source: Source) -> bool | None:
     """Return what a frame makes of a call.
 
     Args:
         frame: neither of the project nor of a runner.
-        known: its code.
+        classified: its code.
         source: the source that was called.
 
     Returns:
         True if the frame makes the call one of a library, False if it changes nothing, None if it excuses the call.
     """
-    kind = known.kind
+    kind = classified.kind
     if kind is Kind.HANDING_ON:
         # Facts of the machine it reads for its own use.
         return None if source.tier == "direct" else False
     if kind is not Kind.LIBRARY:
         return None if kind in STOPPING or source.category not in NEVER_EXCUSED else True
-    if source.tier == "direct" or _is_running_source(known, source):
+    if source.tier == "direct" or _is_running_source(classified, source):
         return None
     # An audit event may be raised from within the function that is the source itself.
     return not (source.events and name_of(frame) == source.call)
 
 
-def _is_running_source(known: ClassifiedCode, source: Source) -> bool:
+def _is_running_source(classified: ClassifiedCode, source: Source) -> bool:
     """Return whether this is the generator of a source, such as `os.walk`.
 
     What it calls while it runs belongs to the call that made it, which has been counted.
     """
-    is_generator = known.code.co_flags & CO_GENERATOR
-    return bool(is_generator) and known.module.partition(".")[0] in _PACKAGES[source.category]
+    is_generator = classified.code.co_flags & CO_GENERATOR
+    return bool(is_generator) and classified.module.partition(".")[0] in _PACKAGES[source.category]
 
 
 def _is_in(module: str, packages: frozenset[str]) -> bool:

@@ -280,9 +280,9 @@ class Patcher:
 
     def _stand_in(self, source: Source, value: Any) -> StandIn:
         original = value.autochron_original if isinstance(value, StandIn) else value
-        known = self._stand_ins.get(id(original))
-        if known is not None and known.autochron_source is source:
-            return known
+        existing = self._stand_ins.get(id(original))
+        if existing is not None and existing.autochron_source is source:
+            return existing
         calls_others = (
             not isinstance(original, BuiltinFunctionType)
             and source.places[0].partition(":")[0] not in _HIDDEN
@@ -294,7 +294,7 @@ class Patcher:
             )
         hit = self._attribution.hit(source, 2) if call is None else None
         stand_in = self._type_for(original, framed=call is not None)(original, source, hit, call)
-        return self._stand_ins.setdefault(id(original), stand_in) if known is None else stand_in
+        return self._stand_ins.setdefault(id(original), stand_in) if existing is None else stand_in
 
     def _type_for(self, original: Any, *, framed: bool) -> type[StandIn]:
         """Return the type of stand-ins for such an original, named like the original's type for Python's messages."""
