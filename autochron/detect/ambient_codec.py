@@ -57,6 +57,7 @@ def _same(value: Any) -> Any:
 
 
 def _plain(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw:
+    """Encode a call whose value is recorded as it is."""
     return Draw(given(args, kwargs), lambda source: source(*args, **kwargs), _same)
 
 
@@ -72,6 +73,7 @@ def _bound(names: Sequence[str], args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def _choice(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw | None:
+    """Encode a choice of one element as its index; None if there is no population of some size."""
     arguments = _bound(("seq",), args, kwargs)
     if not arguments:
         return None
@@ -86,6 +88,7 @@ def _choice(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def _choices(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw | None:
+    """Encode choices with replacement as indices."""
     arguments = (
         _bound(("population", "weights", "cum_weights", "k"), args[:2], kwargs) if len(args) < 3 else None
     )
@@ -106,6 +109,7 @@ def _choices(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def _sample(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw | None:
+    """Encode choices without replacement as indices."""
     arguments = _bound(("population", "k", "counts"), args[:2], kwargs) if len(args) < 3 else None
     if arguments is None or "k" not in arguments or not isinstance(arguments.get("population"), Sequence):
         return None
@@ -119,6 +123,7 @@ def _sample(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def _shuffle(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw | None:
+    """Encode a shuffle as the new order of the indices. On replay the caller's sequence is put into that order."""
     arguments = _bound(("x",), args, kwargs)
     if not arguments:
         return None
@@ -269,6 +274,7 @@ def packed(value: Any) -> Any:
 
 
 def _unpacked(recorded: Any) -> Any:
+    """Return the array or number that `packed` encoded; any other value as it is."""
     if not isinstance(recorded, dict):
         return recorded
     import numpy as np  # lazy: only for programs that draw from numpy

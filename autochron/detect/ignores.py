@@ -65,6 +65,7 @@ def meant_by(rule: IgnoreRule | AmbientRule, root: str) -> tuple[str, str | None
 
 
 def _split(site: str) -> tuple[str, int | None]:
+    """Split a site into its path and its line, which may be missing."""
     path, colon, line = site.rpartition(":")
     return (path, int(line)) if colon else (site, None)
 
@@ -96,6 +97,7 @@ def _same_hash(digest: str, wanted: str) -> bool:
 
 
 def _fits(rule: IgnoreRule, finding: Finding) -> bool:
+    """Return whether a finding has the category or the call of an `[[ignore]]` table."""
     if rule.category is not None and rule.category != finding.category:
         return False
     if rule.call is None:

@@ -100,6 +100,7 @@ class _Line:
     # --- calls --------------------------------------------------------------------------------------------------------
 
     def _call(self, call: ast.Call, scope: NameScope) -> Explained:
+        """Return what every rule for calls makes of a call."""
         considered, sites = [], []
         for rule in self._rules.boundaries:
             if isinstance(rule.selector, CallSelector):
@@ -117,6 +118,7 @@ class _Line:
         return Explained(self._place, subject, tuple(considered), self._times(labels))
 
     def _fit(self, rule: CallRule, call: ast.Call, scope: NameScope) -> CallSite | Miss:
+        """Return how a rule matches a call, or the reason why it does not."""
         if not self._is_project:
             return Miss(
                 "the file is not in the project, and calls are woven there only (see `project` in the rules)"
@@ -139,6 +141,7 @@ class _Line:
     # --- definitions --------------------------------------------------------------------------------------------------
 
     def _definition(self, function: Function, scope: NameScope) -> Explained:
+        """Return what every rule for definitions makes of a definition."""
         qualname = scope.qualname_of(function.name)
         decorators = frozenset(
             name for decorator in function.decorator_list for name in names_of(decorator, scope)
@@ -174,6 +177,7 @@ class _Line:
                 return "it selects something else"
 
     def _define_reason(self, define: Define, qualname: str) -> str | None:
+        """Return why a `define` does not match a definition; None if it does."""
         if not self._is_project:
             return "the file is not in the project (see `project` in the rules)"
         if not any(dotted_glob(define.modules).fits(name) for name in (*self._modules, "__main__")):
@@ -194,6 +198,7 @@ class _Line:
 
 
 def _considered(rule: BoundaryRule, fit: CallSite | Miss) -> Considered:
+    """Return a rule with its result for a call: the reason against it, or the condition under which it matches."""
     if isinstance(fit, Miss):
         return Considered(rule, False, fit.reason)
     condition = (

@@ -133,6 +133,7 @@ def suspects(record: Record, plan: ReplayPlan) -> list[Envelope]:
 
 
 def _recorded(record: Record, address: str) -> Envelope:
+    """Return the recorded crossing of an address; raise NotCrossedError if there is none."""
     parts = split_address(address)
     envelope = None if parts is None else record.find(*parts)
     if envelope is None:
@@ -142,6 +143,7 @@ def _recorded(record: Record, address: str) -> Envelope:
 
 
 def _reproduced(verdict: Verdict, root: str, caller: str) -> str:
+    """Return the message for a reproduced incident."""
     next_step = f"then say in {caller} what should happen, in the place of this check"
     crossings = verdict.crossings
     if len(crossings) == 1:
@@ -170,12 +172,14 @@ def _reproduced(verdict: Verdict, root: str, caller: str) -> str:
 
 
 def _effects(judged: Judged) -> list[str]:
+    """Return a line for each effect of a crossing."""
     lines = [f"  and did this: {shown(effect)}" for effect in judged.effects[:_FEW]]
     more = len(judged.effects) - _FEW
     return [*lines, f"  … and {more} more"] if more > 0 else lines
 
 
 def _inconclusive(verdict: Verdict, caller: str) -> str:
+    """Return the message for an inconclusive verdict."""
     lines = ["the incident is not shown to be prevented, and it did not happen again:"]
     reasons = [*verdict.reasons]
     inconclusive = [crossing for crossing in verdict.crossings if crossing.kind == "inconclusive"]

@@ -172,6 +172,7 @@ class _Rivals:
         return any(self._is_rival(node) for node in ast.walk(self._source.tree))
 
     def _is_rival(self, node: ast.AST) -> bool:
+        """Return whether a node may lead from the name to another function."""
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 return self._is_other_definition(node)
@@ -194,11 +195,13 @@ class _Rivals:
         return False
 
     def _is_other_definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+        """Return whether a definition of the name is not the tool, or a decorator gives its function the name."""
         if node.name == self._name:
             return (self._source.path, first_line(node)) not in self._places
         return any(self._is_name(part) for decorator in node.decorator_list for part in ast.walk(decorator))
 
     def _is_registration(self, node: ast.Call) -> bool:
+        """Return whether a call gets the name together with another function."""
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
         by_name = any(map(self._is_name, arguments))
         if isinstance(node.func, ast.Call):  # `register("refund")(pay)`
@@ -206,6 +209,7 @@ class _Rivals:
         return by_name and self._any_leads(arguments)
 
     def _is_assigned(self, target: ast.expr, value: ast.expr) -> bool:
+        """Return whether another function is assigned to the name, or to the key of that name."""
         if isinstance(target, ast.Subscript):
             return self._is_name(target.slice) and self._leads(value, strict=True)
         is_plain = isinstance(value, ast.Lambda) or _dotted(value) is not None
@@ -225,6 +229,7 @@ class _Rivals:
         )
 
     def _is_name(self, node: ast.AST | None) -> bool:
+        """Return whether a node is the name as a string."""
         return isinstance(node, ast.Constant) and node.value == self._name
 
     def _any_leads(self, expressions: Iterable[ast.expr], *, strict: bool = False) -> bool:

@@ -108,6 +108,7 @@ def text(suggestions: Iterable[Suggestion]) -> list[str]:
 
 
 def _document(path: str) -> tomlkit.TOMLDocument:
+    """Return the parsed rule file, or a new document if there is none."""
     try:
         with open(path, encoding="utf-8", newline="") as file:
             return tomlkit.parse(file.read())

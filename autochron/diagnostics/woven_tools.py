@@ -116,6 +116,7 @@ def _is_targeted(module: str, qualname: str, rules: Rules) -> bool:
 
 
 def _defines(pattern: Define, module: str, qualname: str) -> bool:
+    """Return whether a `define` matches a qualified name of a module."""
     if any(dotted_glob(glob).fits(qualname) for glob in pattern.exclude):
         return False
     return dotted_glob(pattern.modules).fits(module) and dotted_glob(pattern.qualnames, careful=True).fits(

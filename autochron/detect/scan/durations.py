@@ -192,6 +192,7 @@ class _Module:
         return scope
 
     def _bind(self, name: str, scope: _Scope) -> None:
+        """Note a name that gets its value without an assignment."""
         scope.bindings[name] = []
         self._unknown.add((scope, name))
 
@@ -230,6 +231,7 @@ class _Module:
     # --- what something is --------------------------------------------------------------------------------------------
 
     def _variable(self, node: ast.Name | ast.Attribute) -> _Variable:
+        """Return the variable that a name or an attribute stands for."""
         if isinstance(node, ast.Attribute):
             return None, node.attr
         return _owner(self._scopes[node], node.id), node.id
@@ -258,6 +260,7 @@ class _Module:
         return ()
 
     def _is_logger(self, node: ast.expr) -> bool:
+        """Return whether an expression is a logger, by its name or by the call that makes it."""
         if isinstance(node, ast.Call):
             return self._makes_logger(node)
         name = _last_name(node)
@@ -266,6 +269,7 @@ class _Module:
         )  # fmt: skip
 
     def _makes_logger(self, node: ast.Call) -> bool:
+        """Return whether a call returns a logger."""
         called = node.func
         if _last_name(called) in _LOGGER_FACTORIES:
             return True

@@ -125,6 +125,7 @@ class FlowReader:
         self._scope, self._block = outer.scope, before
 
     def _parameters(self, node: Function, arguments: ast.arguments, outer: Spot) -> None:
+        """Bind a function's parameters, with their defaults and annotations."""
         for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
             if parameter.annotation is not None:
                 self.expression(parameter.annotation, "operand")
@@ -274,6 +275,7 @@ class FlowReader:
                 self.expression(target, "other")
 
     def _unpack(self, targets: list[ast.expr], kind: Kind, value: ast.expr | None) -> None:
+        """Bind several targets: one by one to a tuple of the same length, else by iterating the value."""
         values = value.elts if isinstance(value, ast.Tuple | ast.List) else []
         if kind == "value" and len(values) == len(targets):
             for target, element in zip(targets, values, strict=True):
@@ -348,6 +350,7 @@ class FlowReader:
     def _call(
         self, node: ast.Call, position: Position, outer_call: ast.Call | None, *, order_lost: bool
     ) -> None:
+        """Read a call: its callee, and its arguments, whose order it may lose."""
         flow, called = self._flow, node.func
         use = Use(node, self._spot, position, outer_call, order_lost)
         flow.calls.append(use)
@@ -378,6 +381,7 @@ class FlowReader:
         self._enter(node, "<lambda>", node.args, node.body)
 
     def _comprehension(self, node: Comprehension, position: Position, *, order_lost: bool) -> None:
+        """Read a comprehension in a scope of its own; the first iterable is read in the scope around it."""
         loses_order = isinstance(node, ast.SetComp) or (order_lost and not isinstance(node, ast.DictComp))
         outer = self._scope
         inner = FlowScope("comprehension", outer, outer.qualname, node)
@@ -398,6 +402,7 @@ class FlowReader:
         self._scope.body.bind(node.target.id, FlowBinding("value", self._spot, node.value))
 
     def _joined(self, node: ast.JoinedStr, position: Position, *, order_lost: bool) -> None:
+        """Read an f-string, whose fields are converted to text."""
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
                 self._flow.shown.append(Use(part.value, self._spot, "other"))

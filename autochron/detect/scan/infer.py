@@ -150,6 +150,7 @@ class Evaluation:
         return (Routine(node, scope),)
 
     def _parameter(self, binding: FlowBinding) -> Values:
+        """Return the values of a parameter: those of its annotation, else of its default and of the passed arguments."""
         function, outer = binding.owner, binding.spot.scope
         assert function is not None  # noqa: S101 - a parameter has a function
         declared = self.annotated(binding.annotation, binding.spot) if binding.annotation is not None else ()

@@ -33,10 +33,12 @@ def _partial(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
 
 
 def _first(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
+    """Return the value of the first argument."""
     return evaluation.values(node.args[0], spot) if node.args else UNKNOWN
 
 
 def _accessor(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
+    """Return the accessors of an `attrgetter` or a `methodcaller` whose name is written out."""
     names = [
         value.value for value in _first(evaluation, node, spot) if isinstance(value, Text) and value.value
     ]
@@ -64,6 +66,7 @@ def _default_dict(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
 
 
 def _getattr(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
+    """Return the attributes whose names are written out."""
     if len(node.args) < 2:
         return UNKNOWN
     names = [
@@ -79,6 +82,7 @@ def _getattr(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
 
 
 def _module(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
+    """Return the modules whose names are written out."""
     names = [
         value.value for value in _first(evaluation, node, spot) if isinstance(value, Text) and value.value
     ]

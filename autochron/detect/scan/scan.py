@@ -300,6 +300,7 @@ class _ModuleScan:
     def _note(
         self, line: int, source: Source | LibraryCall, name: str, spot: Spot, *, is_call: bool = False
     ) -> None:
+        """Add a finding of a source, or of a library call as one of the tier `library`."""
         if isinstance(source, LibraryCall):
             self._add(line, source.category, source.call, "library", name, spot)
         else:
@@ -316,6 +317,7 @@ class _ModuleScan:
         *,
         is_call: bool = False,
     ) -> None:
+        """Add a finding with the functions around it. The first one of a line, category and call is kept."""
         within, qualname = [], "<module>"
         scope: FlowScope | None = spot.scope
         while scope is not None:

@@ -119,6 +119,7 @@ class OrderSites:
     # --- calls --------------------------------------------------------------------------------------------------------
 
     def _call(self, use: Use, node: ast.Call) -> Iterator[OrderSite]:
+        """Yield the places at a call."""
         called = node.func
         names = [
             value.name for value in self._evaluation.values(called, use.spot) if isinstance(value, Known)
@@ -141,6 +142,7 @@ class OrderSites:
             yield from self._builtin(name, use, node, line)
 
     def _method(self, node: ast.Call, called: ast.Attribute, spot: Spot, line: int) -> Iterator[OrderSite]:
+        """Yield the places at a call of a method."""
         if called.attr == "pop" and not node.args and self._is_unordered(called.value, spot):
             yield OrderSite(line, "set-order", "set.pop", spot, called.value, "popped")
         if called.attr == "popitem":
@@ -149,6 +151,7 @@ class OrderSites:
             yield from self._hash(called.value, spot, line, called.value, "hashed")
 
     def _builtin(self, name: str, use: Use, node: ast.Call, line: int) -> Iterator[OrderSite]:
+        """Yield the places at a call of a builtin."""
         if name in REPR_CALLERS:
             for argument in node.args[: None if name == "builtins.print" else 1]:
                 yield from self._address_text(argument, use.spot, line)
@@ -197,6 +200,7 @@ class OrderSites:
     # --- text ---------------------------------------------------------------------------------------------------------
 
     def _shown(self, node: ast.expr, spot: Spot, line: int) -> Iterator[OrderSite]:
+        """Yield the places at an expression that is converted to text."""
         if self._is_unordered(node, spot):
             yield OrderSite(line, "set-order", "set.__repr__", spot, node)
         yield from self._address_text(node, spot, line)
@@ -238,6 +242,7 @@ class OrderSites:
         return bool(body) and all(self._is_orderless(statement, spot) for statement in body)
 
     def _is_orderless(self, statement: ast.stmt, spot: Spot) -> bool:
+        """Return whether a statement has the same effect in any order of the elements."""
         match statement:
             case ast.Pass() | ast.Continue() | ast.Assert() | ast.Raise() | ast.Delete():
                 return True
@@ -263,6 +268,7 @@ class OrderSites:
     # --- sets ---------------------------------------------------------------------------------------------------------
 
     def _is_unordered(self, node: ast.expr, spot: Spot) -> bool:
+        """Return whether an expression may be a set of several elements whose order differs between processes."""
         if (
             isinstance(node, ast.Set)
             and len(node.elts) < 2
@@ -277,6 +283,7 @@ class OrderSites:
 
 
 def _may_be_unordered(values: Values) -> bool:
+    """Return whether one of the values is a set whose order differs between processes."""
     sets = [value for value in values if isinstance(value, Set) and not value.is_stable]
     if not sets:
         return False
@@ -305,6 +312,7 @@ def _is_commutative(statement: ast.Expr) -> bool:
 
 
 def _is_count(value: ast.expr) -> bool:
+    """Return whether an expression is a number by its form."""
     if isinstance(value, ast.Call):
         return isinstance(value.func, ast.Name) and value.func.id in ("len", "int", "ord")
     return isinstance(value, ast.Constant) and isinstance(value.value, int | float)

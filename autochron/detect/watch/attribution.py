@@ -193,6 +193,7 @@ class Attribution:
         return hit
 
     def _hit_through(self, source: Source, depth: int) -> Callable[..., Through | None]:
+        """Return the function of `hit` for when values may be recorded."""
         current_frame, inside = self.current_frame, self.is_inside
 
         def hit(*_: Any) -> Through | None:

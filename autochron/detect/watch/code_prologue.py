@@ -108,6 +108,7 @@ def _operation(name: str, argument: int = 0) -> bytes:
 
 
 def _caches(name: str) -> int:
+    """Return the number of code units of an instruction that are inline caches."""
     entries: Any = opcode._inline_cache_entries  # type: ignore[attr-defined]  # noqa: SLF001 - `dis` reads it, too
     # A list by opcode until 3.12, a dict by name since.
     return int(entries.get(name, 0) if isinstance(entries, dict) else entries[opcode.opmap[name]])

@@ -201,6 +201,7 @@ class Patcher:
     # --- the ways ----------------------------------------------------------------------------------------------------
 
     def _put_on_type(self, source: Source, point: PatchPoint) -> bool:
+        """Patch a method of a type; False if it is neither a Python function nor a class method of C."""
         function = function_of(point.value)
         if function is not None:
             if not point.own:
@@ -229,6 +230,7 @@ class Patcher:
             self._put_in_code(function, self._hook(source, function, skipped))
 
     def _put_answer(self, source: Source, function: FunctionType, skipped: int) -> None:
+        """Insert a call before a function that may answer in its place."""
         before = function.__code__
         count, total = before.co_argcount, before.co_argcount + before.co_kwonlyargcount
         names = before.co_varnames[count:total]
@@ -256,11 +258,13 @@ class Patcher:
         hook: Hook | tuple[Hook, tuple[int, ...]],
         parameters: tuple[int, ...] = (),
     ) -> None:
+        """Insert a call of a hook before a function's code."""
         if isinstance(hook, tuple):
             hook, parameters = hook
         self._exchange(function, with_call(function.__code__, hook, parameters))
 
     def _exchange(self, function: FunctionType, code: CodeType) -> None:
+        """Replace a function's code. To undo that does nothing if others have replaced it since."""
         before = function.__code__
         self._attribution.nest(code)
         function.__code__ = code
@@ -279,6 +283,7 @@ class Patcher:
         return (hit, ()) if index is None else (_unless(source, self._attribution.hit(source, 2)), (index,))
 
     def _stand_in(self, source: Source, value: Any) -> StandIn:
+        """Return the stand-in for a callable; the same one for all places of a callable."""
         original = value.autochron_original if isinstance(value, StandIn) else value
         existing = self._stand_ins.get(id(original))
         if existing is not None and existing.autochron_source is source:
@@ -323,6 +328,7 @@ class Patcher:
     # --- putting in and out ------------------------------------------------------------------------------------------
 
     def _replace(self, module: Any, name: str, value: Any) -> None:
+        """Replace an attribute of a module."""
         before = vars(module)[name]
         setattr(module, name, value)
         if isinstance(value, StandIn):
@@ -335,6 +341,7 @@ class Patcher:
         self._undo.append(undo)
 
     def _insert(self, owner: type, name: str, value: Any) -> None:
+        """Set an attribute of a type, which may have inherited it before."""
         before = owner.__dict__.get(name, _MISSING)
         set_on_type(owner, name, value)
         self._placed.append((owner, name, before, value))
