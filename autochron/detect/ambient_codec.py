@@ -1,7 +1,11 @@
-"""What is recorded of an ambient value, and how the value is made of that again.
+"""Encode the values of ambient sources (clock, random, uuid) for the record, and rebuild them from it.
 
-Of a choice the indices, so that the caller's own elements are given back and no population is stored; of a generator that
-is made or seeded without a seed that seed; of a time its fields. The rest is kept as it is.
+- A choice is recorded as indices. The caller's own elements are returned on replay, and no population is stored.
+- A generator that is made or seeded without a seed is recorded as the seed that it is given instead.
+- A time is recorded as its fields.
+- An identifier of a library's own type is recorded as its text.
+- An array or number of numpy is recorded as plain values with their type and shape.
+- Any other value is recorded as it is.
 """
 
 from __future__ import annotations
@@ -19,26 +23,32 @@ Function = Callable[..., Any]
 
 
 class Draw(Struct, frozen=True):
-    """One call of a source, taken apart."""
+    """One call of a source: what is compared on replay, how its value is drawn, and how the result is rebuilt."""
 
     given: tuple[Any, ...]
-    """What is compared: a value for each of the form's parameters."""
+    """The values that a replay compares, one for each of the form's parameters."""
     draw: Callable[[Function], Any]
-    """What is recorded, by the source or by what stands in its place."""
+    """Returns the value to record. It takes the source, or a function in its place."""
     made: Callable[[Any], Any]
-    """Makes of what was recorded what the caller gets; IndexError or ValueError where it doesn't fit this call."""
+    """Returns the caller's result, rebuilt from the recorded value.
+
+    It raises IndexError or ValueError if the recorded value does not fit this call.
+    """
 
 
 class SourceForm(Struct, frozen=True):
-    """How the calls of a source are taken apart."""
+    """How the calls of one source are encoded."""
 
     parameters: tuple[str, ...]
     apart: Callable[[Function, tuple[Any, ...], dict[str, Any]], Draw | None]
-    """From the source and its arguments; None where they are wrong, which the source says best."""
+    """Returns the `Draw` of a call, from the source and its arguments.
+
+    None if the arguments are wrong: the source is then called as it is, and raises its own error.
+    """
 
 
 def given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what is compared of a call whose arguments are its input."""
+    """Return the compared values of a call whose arguments are its input."""
     return (args, kwargs) if kwargs else (args,) if args else ()
 
 
@@ -47,6 +57,7 @@ def _same(value: Any) -> Any:
 
 
 def _plain(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw:
+    """Encode a call whose value is recorded as it is."""
     return Draw(given(args, kwargs), lambda source: source(*args, **kwargs), _same)
 
 
@@ -54,7 +65,7 @@ def _plain(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def _bound(names: Sequence[str], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the arguments by name; None where they don't fit."""
+    """Return the arguments by name; None if they do not fit the parameters `names`."""
     named = dict(zip(names, args, strict=False))
     if len(args) > len(names) or named.keys() & kwargs.keys() or kwargs.keys() - set(names):
         return None
@@ -62,10 +73,11 @@ def _bound(names: Sequence[str], args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def _choice(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw | None:
-    bound = _bound(("seq",), args, kwargs)
-    if not bound:
+    """Encode a choice of one element as its index; None if there is no population of some size."""
+    arguments = _bound(("seq",), args, kwargs)
+    if not arguments:
         return None
-    population = bound["seq"]
+    population = arguments["seq"]
     try:
         size = len(population)
     except TypeError:
@@ -76,46 +88,51 @@ def _choice(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def _choices(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw | None:
-    bound = _bound(("population", "weights", "cum_weights", "k"), args[:2], kwargs) if len(args) < 3 else None
-    if bound is None or "population" not in bound:
+    """Encode choices with replacement as indices."""
+    arguments = (
+        _bound(("population", "weights", "cum_weights", "k"), args[:2], kwargs) if len(args) < 3 else None
+    )
+    if arguments is None or "population" not in arguments:
         return None
-    population = bound.pop("population")
+    population = arguments.pop("population")
     try:
         size = len(population)
     except TypeError:
         return None
-    k = bound.get("k", 1)
-    given = (size, bound.get("weights"), bound.get("cum_weights"), k)
+    k = arguments.get("k", 1)
+    compared = (size, arguments.get("weights"), arguments.get("cum_weights"), k)
 
-    def made(indices: Any) -> list[Any]:
+    def rebuild(indices: Any) -> list[Any]:
         return [population[_within(index, size)] for index in _as_many(indices, k)]
 
-    return Draw(given, lambda source: source(range(size), **bound), made)
+    return Draw(compared, lambda source: source(range(size), **arguments), rebuild)
 
 
 def _sample(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw | None:
-    bound = _bound(("population", "k", "counts"), args[:2], kwargs) if len(args) < 3 else None
-    if bound is None or "k" not in bound or not isinstance(bound.get("population"), Sequence):
+    """Encode choices without replacement as indices."""
+    arguments = _bound(("population", "k", "counts"), args[:2], kwargs) if len(args) < 3 else None
+    if arguments is None or "k" not in arguments or not isinstance(arguments.get("population"), Sequence):
         return None
-    population = bound.pop("population")
-    size, k = len(population), bound["k"]
+    population = arguments.pop("population")
+    size, k = len(population), arguments["k"]
 
-    def made(indices: Any) -> list[Any]:
+    def rebuild(indices: Any) -> list[Any]:
         return [population[_within(index, size)] for index in _as_many(indices, k)]
 
-    return Draw((size, k, bound.get("counts")), lambda source: source(range(size), **bound), made)
+    return Draw((size, k, arguments.get("counts")), lambda source: source(range(size), **arguments), rebuild)
 
 
 def _shuffle(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw | None:
-    bound = _bound(("x",), args, kwargs)
-    if not bound:
+    """Encode a shuffle as the new order of the indices. On replay the caller's sequence is put into that order."""
+    arguments = _bound(("x",), args, kwargs)
+    if not arguments:
         return None
-    shuffled = bound["x"]
+    shuffled = arguments["x"]
     try:
         size = len(shuffled)
         before = list(shuffled) if size > 1 else []
         if size > 1:
-            shuffled[0] = shuffled[0]  # what can't be changed says so itself
+            shuffled[0] = shuffled[0]  # fails if it can't be changed; the source then raises its own error
     except Exception:
         return None
 
@@ -124,26 +141,29 @@ def _shuffle(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any])
         source(order)
         return order
 
-    def made(order: Any) -> None:
+    def rebuild(order: Any) -> None:
         order = [_within(index, size) for index in _as_many(order, size)]
         if size < 2:
             return
-        if hasattr(shuffled, "dtype"):  # the rows of an array are views of it
+        if hasattr(shuffled, "dtype"):
+            # `before` holds views of an array's rows, which an assignment row by row would overwrite.
             shuffled[...] = shuffled[order]
             return
-        for at, index in enumerate(order):
-            shuffled[at] = before[index]
+        for position, index in enumerate(order):
+            shuffled[position] = before[index]
 
-    return Draw((size,), draw, made)
+    return Draw((size,), draw, rebuild)
 
 
 def _within(index: Any, size: int) -> int:
+    """Return the index; raise IndexError if it is no index of a population of `size` elements."""
     if type(index) is not int or not 0 <= index < size:
         raise IndexError(index)
     return index
 
 
 def _as_many(indices: Any, count: Any) -> list[Any]:
+    """Return the indices; raise ValueError if they are no list of `count` elements."""
     if type(indices) is not list or len(indices) != count:
         raise ValueError(indices)
     return indices
@@ -153,6 +173,13 @@ def _as_many(indices: Any, count: Any) -> list[Any]:
 
 
 def _seeded(bits: int, name: str) -> Callable[[Function, tuple[Any, ...], dict[str, Any]], Draw]:
+    """Return a function that encodes calls which seed a generator.
+
+    Args:
+        bits: the number of bits of the seed.
+        name: the name of the parameter that takes the seed.
+    """
+
     def apart(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw:
         rest = {key: value for key, value in kwargs.items() if key != name}
 
@@ -162,7 +189,11 @@ def _seeded(bits: int, name: str) -> Callable[[Function, tuple[Any, ...], dict[s
 
 
 def random_bits(bits: int) -> int:
-    """Draw a seed as a generator without one would."""
+    """Return a random seed, as an unseeded generator would draw it.
+
+    Args:
+        bits: a multiple of 8.
+    """
     return int.from_bytes(unpatched.urandom(bits // 8), "big")
 
 
@@ -170,7 +201,7 @@ def random_bits(bits: int) -> int:
 
 
 def _moment(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw:
-    """Take apart a class method that gives a date or a time of its class."""
+    """Encode a call of a class method that returns a date or a time of its class."""
     cls: Any = getattr(function, "__self__", None)
     zone = args[0] if args else kwargs.get("tz")
 
@@ -181,70 +212,79 @@ def _moment(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -
             fields += [value.hour, value.minute, value.second, value.microsecond, value.fold]
         return fields
 
-    def made(fields: Any) -> Any:
+    def rebuild(fields: Any) -> Any:
         if len(fields) == 3:
             return cls(*fields)
         *fields, fold = fields
-        more = {"fold": fold} if fold else {}
-        return cls(*fields, zone, **more) if zone is not None else cls(*fields, **more)
+        fold_argument = {"fold": fold} if fold else {}
+        return cls(*fields, zone, **fold_argument) if zone is not None else cls(*fields, **fold_argument)
 
-    return Draw(given(args, kwargs), draw, made)
+    return Draw(given(args, kwargs), draw, rebuild)
 
 
 def _fields(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw:
-    """Take apart a call that gives a `struct_time`."""
-    import time  # here its type alone matters
+    """Encode a call that returns a `struct_time`."""
+    import time  # the plain module: only its type `struct_time` is used
 
     def draw(source: Function) -> list[Any]:
         value = source(*args, **kwargs)
         return [list(value), value.tm_zone, value.tm_gmtoff]
 
-    def made(kept: Any) -> time.struct_time:
-        values, zone, offset = kept
+    def rebuild(recorded: Any) -> time.struct_time:
+        values, zone, offset = recorded
         return time.struct_time(tuple(values), {"tm_zone": zone, "tm_gmtoff": offset})
 
-    return Draw(given(args, kwargs), draw, made)
+    return Draw(given(args, kwargs), draw, rebuild)
 
 
 def _text_of(type_: str) -> Callable[[Function, tuple[Any, ...], dict[str, Any]], Draw]:
-    """Take apart calls that give an identifier of a library's own type, which its text makes again."""
+    """Return a function that encodes calls which return an identifier of a library's own type.
+
+    Args:
+        type_: `module:name` of the type. Its constructor takes the identifier's text.
+    """
     module, _, name = type_.partition(":")
 
     def apart(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw:
-        def made(text: str) -> Any:
+        def rebuild(text: str) -> Any:
             return getattr(sys.modules[module], name)(text)
 
-        return Draw(given(args, kwargs), lambda source: str(source(*args, **kwargs)), made)
+        return Draw(given(args, kwargs), lambda source: str(source(*args, **kwargs)), rebuild)
 
     return apart
 
 
 def _drawn(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw:
-    """Take apart a draw of numpy's, which may be an array, or a number of numpy's own type."""
+    """Encode a call of numpy that returns an array, or a number of numpy's own type."""
     return Draw(given(args, kwargs), lambda source: packed(source(*args, **kwargs)), _unpacked)
 
 
 def packed(value: Any) -> Any:
-    """Return the plain values of numpy's arrays and numbers, with their type and shape; all else as it is."""
+    """Return the plain values of a numpy array or number, with type and shape; any other value as it is.
+
+    Returns:
+        `{"dtype": ..., "shape": ..., "values": ...}`, with the values in one flat list. The shape is None for a number.
+    """
     kind = getattr(getattr(value, "dtype", None), "kind", None)
-    if kind is None or kind not in "biufU":  # of others the plain values are not exact
+    if kind is None or kind not in "biufU":  # plain values of other kinds, such as dates, are not exact
         return value
     is_array = hasattr(value, "__setitem__")
     shape = list(value.shape) if is_array else None
     return {"dtype": value.dtype.str, "shape": shape, "values": value.ravel().tolist()}
 
 
-def _unpacked(kept: Any) -> Any:
-    if not isinstance(kept, dict):
-        return kept
-    import numpy as np  # lazy: the program has drawn from it
+def _unpacked(recorded: Any) -> Any:
+    """Return the array or number that `packed` encoded; any other value as it is."""
+    if not isinstance(recorded, dict):
+        return recorded
+    import numpy as np  # lazy: only for programs that draw from numpy
 
-    flat = np.array(kept["values"], dtype=kept["dtype"])
-    return flat[0] if kept["shape"] is None else flat.reshape(kept["shape"])
+    flat = np.array(recorded["values"], dtype=recorded["dtype"])
+    return flat[0] if recorded["shape"] is None else flat.reshape(recorded["shape"])
 
 
 PLAIN = SourceForm(("args", "kwargs"), _plain)
-"""Of calls whose value is kept as it is."""
+"""The form of calls whose value is recorded as it is."""
 
 _SEED = SourceForm((), _seeded(256, "a"))
 
@@ -291,22 +331,25 @@ _FORMS: dict[str, SourceForm] = {
 }
 
 SEEDED = frozenset({"random.seed", "random.Random.seed", "random.Random", "numpy.random.seed"})
-"""The sources of which a seed is recorded, drawn by `random_bits` or what stands in its place."""
+"""The sources of which a seed is recorded. `random_bits`, or a function in its place, draws it."""
 
 _NEVER = frozenset({"asyncio.AbstractEventLoop.time", "timeit.timeit", "timeit.repeat", "resource.getrusage"})
-"""What can't be served: an event loop's timers go by its own clock; and a `timeit` runs the program's code."""
+"""Sources whose values are never recorded.
+
+An event loop's timers depend on its own clock. `timeit` runs the program's code.
+"""
 
 DRAWN_BY: dict[str, str] = {
     f"numpy.random.{name}": "numpy.random.SeedSequence"
     for name in ("default_rng", "RandomState", "PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 }
-"""Sources that can't be stood in front of, each with the one by which it draws its seed."""
+"""Sources that can't be patched, each with the source that draws its seed."""
 
 _CATEGORIES = frozenset({"clock", "random", "uuid"})
 
 
 def form_of(source: Source) -> SourceForm | None:
-    """Return how a source's values are recorded; None where they can't be."""
+    """Return the form in which a source's values are recorded; None if they can't be."""
     if source.category not in _CATEGORIES or source.call in _NEVER:
         return None
     if not source.places and source.call not in DRAWN_BY:

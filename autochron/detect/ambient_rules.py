@@ -1,4 +1,4 @@
-"""Which ambient values a project's rules ask for."""
+"""Find out which ambient values the rules of a project record."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ from autochron.model import AmbientRule, Finding, Rules, Site
 
 
 class RequestedValues:
-    """What rules ask for: all of a category, but for what is ignored, and single calls at single lines."""
+    """The ambient values that the rules record.
+
+    `ambient = ["clock"]` records a whole category, except calls that an `[[ignore]]` covers. A `[[boundary]]` table of
+    kind `ambient` records one call in one file, or on some of its lines.
+    """
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self._at: dict[tuple[str, str], list[tuple[set[int] | None, AmbientRule]]] = {}
-        """By call and file: the lines and their rule."""
+        """By call and file: pairs of the lines, None for all, and their rule."""
         self.stale: list[str] = []
-        """The rules that are for nothing any more, a line each."""
+        """One message for each rule that no longer fits the source."""
         for rule in rules.ambients:
             source = BY_NAME.get(rule.call)
             file, reason, lines = meant_by(rule, rules.root)
@@ -33,10 +37,10 @@ class RequestedValues:
                     f"{rule.place}: [[boundary]] is stale: {reason}; correct it or take it out (stale-ambient)"
                 )
             else:
-                self._at.setdefault((_seen_as(source), file), []).append((lines, rule))
+                self._at.setdefault((_watched_call(source), file), []).append((lines, rule))
 
     def sources(self) -> list[Source]:
-        """Return the sources that are asked for."""
+        """Return the sources of which some calls are recorded."""
         calls = {call for call, _ in self._at}
         return [
             source
@@ -46,16 +50,16 @@ class RequestedValues:
         ]
 
     def names(self, call: str, file: str) -> bool:
-        """Return whether a table is of this call in this file."""
+        """Return whether a table names this call in this file."""
         return (call, file) in self._at
 
     def rule_of(self, source: Source, file: str, line: int) -> AmbientRule | None:
-        """Return the table that asks for a call at a line."""
-        found = self._at.get((_seen_as(source), file), ())
-        return next((rule for lines, rule in found if lines is None or line in lines), None)
+        """Return the table that records a call at a line; None if there is none."""
+        candidates = self._at.get((_watched_call(source), file), ())
+        return next((rule for lines, rule in candidates if lines is None or line in lines), None)
 
     def asks(self, source: Source, file: str, line: int) -> bool:
-        """Return whether a call at a line is asked for."""
+        """Return whether the rules record a call at a line, by a table or by its category."""
         if form_of(source) is None:
             return False
         if self.rule_of(source, file, line) is not None:
@@ -70,28 +74,34 @@ class RequestedValues:
 
 
 def is_recordable(call: str) -> bool:
-    """Return whether a call's values can be recorded where they are asked for."""
+    """Return whether the values of a call can be recorded."""
     source = BY_NAME.get(call)
     return source is not None and form_of(source) is not None
 
 
-def _seen_as(source: Source) -> str:
+def _watched_call(source: Source) -> str:
+    """Return the call at which the watch sees a source: the one that draws its seed, or its own."""
     return DRAWN_BY.get(source.call, source.call)
 
 
 def mark_recorded(findings: Sequence[Finding], rules: Rules) -> tuple[list[Finding], list[str]]:
-    """Mark the findings whose values are asked for; gives also a line for each table that is for nothing any more."""
+    """Mark the findings whose values the rules record as covered.
+
+    Returns:
+        All findings, and one message for each table that no longer fits the source.
+    """
     if not (rules.ambient or rules.ambients):
         return list(findings), []
-    asked = RequestedValues(rules)
+    requested = RequestedValues(rules)
     marked = [
-        structs.replace(finding, covered="recorded") if _is_asked(finding, asked.asks) else finding
+        structs.replace(finding, covered="recorded") if _is_requested(finding, requested.asks) else finding
         for finding in findings
     ]
-    return marked, asked.stale
+    return marked, requested.stale
 
 
-def _is_asked(finding: Finding, asks: Callable[[Source, str, int], bool]) -> bool:
+def _is_requested(finding: Finding, asks: Callable[[Source, str, int], bool]) -> bool:
+    """Return whether a finding is open, made by a line of the project itself, and recorded by `asks`."""
     source = BY_NAME.get(finding.call)
     is_open = finding.covered is None and finding.tier == "direct" and source is not None
     return is_open and source is not None and asks(source, finding.site.file, finding.site.line)

@@ -1,7 +1,7 @@
 """The sources of non-determinism, as data: what the watch patches and what the scan of source looks for.
 
-Nothing that is named here is imported. A source whose module isn't imported, or which this Python or this version of a
-library doesn't have, is passed over.
+Nothing that is named here is imported. A source is skipped if its module isn't imported, or if this Python or this
+version of a library doesn't have it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from autochron.model import Category
 
 
 class Argument(Struct, frozen=True):
-    """A parameter, by its position without `self` and by its name; None for one that has no name."""
+    """A parameter, by its position without `self` and by its name; the name is None for a positional-only one."""
 
     position: int
     name: str | None = None
@@ -25,28 +25,28 @@ class Source(Struct, frozen=True):
     """One callable whose value isn't determined by the program."""
 
     call: str
-    """As it is named in findings, and as source resolves to it through imports."""
+    """Its dotted name, as findings have it and as imports resolve to it."""
     category: Category
     tier: Literal["any", "direct"] = "any"
-    """`direct`: it counts only where the project's own line makes the call."""
+    """`direct`: only calls that a line of the project itself makes are counted."""
     places: tuple[str, ...] = ()
-    """Where it is patched: `module:qualname`. Of these, all that are there."""
+    """Where it is patched, as `module:qualname`. Each of these places that exists is patched."""
     events: tuple[str, ...] = ()
-    """Audit events that tell of it instead."""
-    given: Argument | None = None
-    """With this argument, and that not None, its value is determined."""
+    """Audit events by which it is seen without a patch."""
+    determined_by: Argument | None = None
+    """The argument that determines its value, if it is given and not None: a seed, a time, an id."""
     words: tuple[str, ...] = ()
-    """If any: only with one of these as its first argument its value is not determined."""
+    """If any: its value is determined unless its first argument is one of these."""
     harmless: tuple[str, ...] = ()
-    """With one of these as its first argument its value is determined."""
+    """First arguments with which its value is determined."""
     mode: Argument | None = None
-    """Where it says how a file is opened: one that is only written gives nothing that isn't determined."""
+    """The argument that holds a file's mode. To open a file for writing only reads nothing, so it is not counted."""
     aliases: tuple[str, ...] = ()
-    """Other names by which source reaches the same callable."""
-    forsaken: tuple[str, ...] = ()
-    """Methods, placed as above, that a caller asks for where it doesn't use after all what it has just drawn."""
-    asks: bool = False
-    """Whether it is of C and calls another source, by its name."""
+    """Other dotted names of the same callable."""
+    discards: tuple[str, ...] = ()
+    """Methods, as `module:qualname`. A caller that looks one up discards the value that it has just drawn."""
+    calls_source: bool = False
+    """Whether it is implemented in C and calls another source by that source's name."""
 
 
 def _of(
@@ -56,11 +56,13 @@ def _of(
     tier: Literal["any", "direct"] = "any",
     *,
     home: str | None = None,
-    given: Argument | None = None,
+    determined_by: Argument | None = None,
 ) -> Iterator[Source]:
-    """Yield sources named `module.name`; `home` is the module that holds them, where that is another one."""
+    """Yield sources named `module.name`; `home` is the module that defines them, if it is another one."""
     for name in names.split():
-        yield Source(f"{module}.{name}", category, tier, (f"{home or module}:{name}",), given=given)
+        yield Source(
+            f"{module}.{name}", category, tier, (f"{home or module}:{name}",), determined_by=determined_by
+        )
 
 
 def _events(category: Category, names: str, tier: Literal["any", "direct"] = "any") -> Iterator[Source]:
@@ -70,7 +72,7 @@ def _events(category: Category, names: str, tier: Literal["any", "direct"] = "an
 
 
 def _unseen(category: Category, names: str, tier: Literal["any", "direct"] = "any") -> Iterator[Source]:
-    """Yield sources that nothing can watch, for the scan alone."""
+    """Yield sources that nothing can watch. Only the scan of source finds them."""
     for name in names.split():
         yield Source(name, category, tier)
 
@@ -78,7 +80,7 @@ def _unseen(category: Category, names: str, tier: Literal["any", "direct"] = "an
 COLLECTED: tuple[str, ...] = (
     "weakref.WeakSet", "weakref.WeakKeyDictionary", "weakref.WeakValueDictionary"
 )  # fmt: skip
-"""Collections that lose an element at once with its last use, or whenever the collector gets to it."""
+"""Collections whose elements vanish with their last reference, or when the garbage collector runs."""
 
 _FIRST = Argument(0)
 _DRAWS = (
@@ -91,18 +93,18 @@ def _clock() -> Iterator[Source]:
     plain = "time monotonic perf_counter process_time thread_time"
     yield from _of("time", "clock", " ".join(f"{name} {name}_ns" for name in plain.split()))
     yield from _of("time", "clock", "clock_gettime clock_gettime_ns")
-    yield from _of("time", "clock", "localtime gmtime ctime", given=_FIRST)
-    yield from _of("time", "clock", "asctime", given=_FIRST)
-    yield from _of("time", "clock", "strftime", given=Argument(1))
+    yield from _of("time", "clock", "localtime gmtime ctime", determined_by=_FIRST)
+    yield from _of("time", "clock", "asctime", determined_by=_FIRST)
+    yield from _of("time", "clock", "strftime", determined_by=Argument(1))
     yield from _of("datetime", "clock", "datetime.now datetime.utcnow")
     for kind in ("datetime", "date"):
-        yield Source(f"datetime.{kind}.today", "clock", places=(f"datetime:{kind}.today",), asks=True)
-    # By name only: a watch tells of what it gives, which is time.monotonic.
+        yield Source(f"datetime.{kind}.today", "clock", places=(f"datetime:{kind}.today",), calls_source=True)
+    # For the scan only: the watch reports time.monotonic, which an event loop calls.
     yield Source("asyncio.AbstractEventLoop.time", "clock", aliases=("asyncio.BaseEventLoop.time",))
-    yield from _of("email.utils", "clock", "localtime", given=Argument(0, "dt"))
-    yield from _of("email.utils", "clock", "formatdate", given=Argument(0, "timeval"))
+    yield from _of("email.utils", "clock", "localtime", determined_by=Argument(0, "dt"))
+    yield from _of("email.utils", "clock", "formatdate", determined_by=Argument(0, "timeval"))
     yield from _of("email.utils", "clock", "make_msgid")
-    yield from _of("wsgiref.handlers", "clock", "format_date_time", given=_FIRST)
+    yield from _of("wsgiref.handlers", "clock", "format_date_time", determined_by=_FIRST)
     yield from _of("resource", "clock", "getrusage", "direct")
     yield from _of("timeit", "clock", "timeit repeat")
     yield Source("numpy.datetime64", "clock", words=("now", "today"))
@@ -113,9 +115,13 @@ def _clock() -> Iterator[Source]:
 
 def _random() -> Iterator[Source]:
     yield from _of("random", "random", _DRAWS)
-    yield from _of("random", "random", "seed", given=Argument(0, "a"))
-    yield Source("random.Random", "random", places=("random:Random.__init__",), given=Argument(0, "x"))
-    yield Source("random.Random.seed", "random", places=("random:Random.seed",), given=Argument(0, "a"))
+    yield from _of("random", "random", "seed", determined_by=Argument(0, "a"))
+    yield Source(
+        "random.Random", "random", places=("random:Random.__init__",), determined_by=Argument(0, "x")
+    )
+    yield Source(
+        "random.Random.seed", "random", places=("random:Random.seed",), determined_by=Argument(0, "a")
+    )
     for name in _DRAWS.split():
         yield Source(
             f"random.SystemRandom.{name}",
@@ -137,27 +143,26 @@ def _numpy() -> Iterator[Source]:
         "wald weibull zipf"
     )
     yield from _of("numpy.random", "random", draws)
-    yield from _of("numpy.random", "random", "seed", given=Argument(0, "seed"))
-    # Types of Cython, whose constructors nothing can stand in front of: without a seed, all of them draw their entropy by
-    # this one function.
+    yield from _of("numpy.random", "random", "seed", determined_by=Argument(0, "seed"))
+    # The constructors of these Cython types can't be patched. Without a seed, all of them draw their entropy with this
+    # one function.
     yield Source(
         "numpy.random.SeedSequence",
         "random",
         places=("numpy.random.bit_generator:randbits",),
-        given=Argument(
-            0, "entropy"
-        ),  # of the constructor, which source shows; the function is asked only without
-        # RandomState draws before it looks at the seed that it was given.
-        forsaken=("numpy.random._mt19937:MT19937._legacy_seeding",),
+        # A parameter of the constructor, for the scan. The patched function is called only if it is not given.
+        determined_by=Argument(0, "entropy"),
+        # RandomState draws before it looks at its seed.
+        discards=("numpy.random._mt19937:MT19937._legacy_seeding",),
     )
     for name in ("default_rng", "RandomState", "PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"):
-        yield Source(f"numpy.random.{name}", "random", given=Argument(0, "seed"))
+        yield Source(f"numpy.random.{name}", "random", determined_by=Argument(0, "seed"))
     yield from _unseen("random", "torch.rand torch.randn torch.randint torch.randperm torch.seed")
 
 
 def _uuid() -> Iterator[Source]:
     yield from _of("uuid", "uuid", "uuid1 uuid4 uuid6 uuid7 getnode")
-    yield from _of("uuid", "uuid", "uuid8", given=Argument(0, "a"))
+    yield from _of("uuid", "uuid", "uuid8", determined_by=Argument(0, "a"))
     yield from _of("fastuuid", "uuid", "uuid1 uuid4 uuid7")
     yield from _of("uuid_utils", "uuid", "uuid1 uuid4 uuid6 uuid7 getnode")
     yield from _of("ulid", "uuid", "ULID.from_datetime ULID.generate")
@@ -222,8 +227,8 @@ def _files() -> Iterator[Source]:
     yield Source("os.open", "files", events=("open",))
     yield from _events("files", "os.listdir os.scandir")
     yield from _of("os", "files", "stat lstat fstat access readlink statvfs walk fwalk getxattr listxattr")
-    asked = "exists lexists isfile isdir islink ismount getmtime getatime getctime getsize samefile"
-    for name in asked.split():
+    predicates = "exists lexists isfile isdir islink ismount getmtime getatime getctime getsize samefile"
+    for name in predicates.split():
         yield Source(
             f"os.path.{name}", "files", places=(f"genericpath:{name}", f"posixpath:{name}", f"ntpath:{name}")
         )
@@ -269,7 +274,7 @@ def _network() -> Iterator[Source]:
         aliases=("socket.gethostbyname_ex",),
     )
     yield from _events("network", "socket.getaddrinfo socket.gethostbyaddr socket.getnameinfo")
-    # By name only: each reaches one of the above, and that is what a watch reports, with this as what it went through.
+    # For the scan only: each reaches one of the above. The watch reports that one, with `via` for the name here.
     yield from _unseen(
         "network",
         "socket.create_connection urllib.request.urlopen urllib.request.urlretrieve http.client.HTTPConnection.request "
@@ -317,8 +322,9 @@ def _ordering() -> Iterator[Source]:
     yield Source("concurrent.futures.wait", "ordering", places=("concurrent.futures._base:wait",))
     yield Source("asyncio.as_completed", "ordering", places=("asyncio.tasks:as_completed",))
     yield Source("asyncio.wait", "ordering", places=("asyncio.tasks:wait",))
-    # Also of a thread that is joined: when its lines run among those of others is decided anew each time, and what its target
-    # shares with them no source tells. One line a program is a fair price, and impact tells which ones are harmless.
+    # A thread that is joined counts as well: its lines interleave with others in a different order each time, and
+    # source does not show what its target shares with them. The cost is about one finding a program, and impact finds
+    # the harmless ones.
     yield Source(
         "threading.Thread.start",
         "ordering",
@@ -338,15 +344,16 @@ def _ordering() -> Iterator[Source]:
 
 
 def _identity() -> Iterator[Source]:
-    # These are left to the scan: libraries call them far too often, and a key in a dict is no harm.
+    # For the scan only: libraries call these far too often, and an identity that is only a key in a dict is harmless.
     yield from _unseen(
         "identity",
         "id hash threading.get_ident object.__repr__ object.__hash__ weakref.ref weakref.finalize",
         "direct",
     )
-    # Where they are counted or gone through, and not where they are made: most are caches, of which nothing can come.
+    # The scan reports where they are counted or iterated, not where they are made: most are caches, which change
+    # nothing.
     yield from _unseen("identity", " ".join(COLLECTED), "direct")
-    # These see what stands in their place: the arguments of a call that is handed on are held once more.
+    # For the scan only: a patch would change their value, since it holds one more reference to the arguments.
     yield from _unseen("identity", "gc.get_referrers sys.getrefcount", "direct")
     yield from _of("gc", "identity", "collect get_objects get_count get_stats get_freeze_count", "direct")
     yield from _of("weakref", "identity", "getweakrefcount getweakrefs", "direct")
@@ -389,10 +396,10 @@ MAKING: frozenset[str] = frozenset(
         "shelve.open",
     }
 )
-"""Sources that make, or open, what they give: the same value in a later run would be of something that isn't there."""
+"""Sources that create or open what they return. In a later run the same value would name something that is gone."""
 
 SHIELDS: tuple[str, ...] = ("random:SystemRandom.__init__",)
-"""What inherits a source and is none: making a SystemRandom draws nothing."""
+"""Callables that inherit a source and are none: to make a SystemRandom draws nothing."""
 
 QUIET: tuple[str, ...] = (
     "copy:_reconstruct",
@@ -410,12 +417,18 @@ QUIET: tuple[str, ...] = (
     "shutil:move",
     "shutil:rmtree",
 )
-"""Functions that look at files to do what they are told, and give nothing of what they see; and the one that makes copies,
-which makes a generator and then gives it its state. Beneath them nothing counts."""
+"""Functions beneath which nothing is counted.
+
+Most look at files to do their work and return nothing of what they see. `copy:_reconstruct` makes a generator and then
+sets its state, so what the constructor draws has no effect.
+"""
 
 CHANGING: dict[str, tuple[str, ...]] = {"_time_machine": ("_time_machine:patch", "_time_machine:unpatch")}
-"""Modules that change functions of C in place, and take what they find by name for one of them, when they are imported or, in
-other versions, when these functions are called."""
+"""Modules that change C functions in place, with the functions that do it.
+
+They look up the C functions by name and would find our stand-ins. Some versions do it while they are imported, others
+when these functions are called.
+"""
 
 _READINGS = "time monotonic perf_counter process_time thread_time"
 LOOP_TIME = "asyncio.AbstractEventLoop.time"
@@ -427,7 +440,7 @@ CLOCKS: frozenset[str] = frozenset(
         LOOP_TIME,
     }
 )
-"""The sources whose values are of use only against one another."""
+"""The clocks of which a program mostly uses differences."""
 
 BY_NAME: dict[str, Source] = {name: source for source in SOURCES for name in (*source.aliases, source.call)}
-"""Each source by the names that source code may resolve to."""
+"""Each source by each of the dotted names that source code may resolve to."""

@@ -1,4 +1,4 @@
-"""What a project's `[[ignore]]` tables make of findings, and which of them are for nothing any more."""
+"""Apply the `[[ignore]]` tables of a project to findings, and report those that no longer fit the source."""
 
 from __future__ import annotations
 
@@ -13,28 +13,34 @@ from autochron.model import AmbientRule, Finding, IgnoreRule, Rules
 
 
 def ignored(
-    findings: Sequence[Finding], rules: Rules, looked: Callable[[str], bool]
+    findings: Sequence[Finding], rules: Rules, is_complete: Callable[[str], bool]
 ) -> tuple[list[Finding], list[str]]:
-    """Mark the findings that are meant to be there; gives also one line for each ignore that is stale.
+    """Mark the findings that an `[[ignore]]` table covers.
 
-    `looked` tells of a file, named as sites are, whether all that is in it would be among the findings.
+    Args:
+        findings: what a run or a scan found.
+        rules: the rules with the tables.
+        is_complete: returns whether all sources in a file, named as in sites, would be among the findings.
+
+    Returns:
+        All findings, and one message for each stale table: its file or line is gone, or nothing there needs ignoring.
     """
     marked = list(findings)
     stale: list[str] = []
     for rule in rules.ignores:
         file, reason, lines = meant_by(rule, rules.root)
         used = False
-        for at, finding in enumerate(marked):
+        for index, finding in enumerate(marked):
             if (
                 finding.site.file == file
                 and _fits(rule, finding)
                 and (lines is None or finding.site.line in lines)
             ):
                 used = True
-                marked[at] = msgspec.structs.replace(finding, covered="ignored")
-        if not used and reason is None and looked(file):
-            what = f"`{rule.call or rule.category}`"
-            reason = f"{rule.site} has no {what} to ignore"
+                marked[index] = msgspec.structs.replace(finding, covered="ignored")
+        if not used and reason is None and is_complete(file):
+            shown = f"`{rule.call or rule.category}`"
+            reason = f"{rule.site} has no {shown} to ignore"
         if not used and reason is not None:
             stale.append(
                 f"{rule.place}: [[ignore]] is stale: {reason}; correct it or take it out (stale-ignore)"
@@ -43,9 +49,15 @@ def ignored(
 
 
 def meant_by(rule: IgnoreRule | AmbientRule, root: str) -> tuple[str, str | None, set[int] | None]:
-    """Return the file of a rule's site as sites have it, and the lines that are meant, or why there are none.
+    """Find the file and the lines that a rule's site means.
 
-    None for the lines is the whole file.
+    Args:
+        rule: a rule with a site `file` or `file:line`, and maybe the hash of a line.
+        root: the folder that the site is relative to.
+
+    Returns:
+        The file as sites name it, the reason why no line fits or None, and the lines: None for the whole file, empty if
+        none fits.
     """
     path, line = _split(rule.site)
     file = os.path.normpath(path).replace(os.sep, "/")
@@ -53,6 +65,7 @@ def meant_by(rule: IgnoreRule | AmbientRule, root: str) -> tuple[str, str | None
 
 
 def _split(site: str) -> tuple[str, int | None]:
+    """Split a site into its path and its line, which may be missing."""
     path, colon, line = site.rpartition(":")
     return (path, int(line)) if colon else (site, None)
 
@@ -60,7 +73,7 @@ def _split(site: str) -> tuple[str, int | None]:
 def _lines(
     rule: IgnoreRule | AmbientRule, path: str, file: str, line: int | None
 ) -> tuple[str | None, set[int] | None]:
-    """Return the lines that are meant, or why there are none; None for the whole file."""
+    """Return the reason why no line fits or None, and the lines, as `meant_by` does."""
     if not os.path.isfile(path):
         return f"there is no file {file}", set()
     if line is None and rule.hash is None:
@@ -68,21 +81,23 @@ def _lines(
     texts = source_lines(path)
     texts = texts[:-1] if texts and not texts[-1] else texts
     if rule.hash is None:
-        assert line is not None  # noqa: S101 - a site without a line and a hash was dealt with
+        assert line is not None  # noqa: S101 - a site without line and hash has returned above
         return (None, {line}) if line <= len(texts) else (f"{file} has only {len(texts)} lines", set())
-    alike = [number for number, text in enumerate(texts, 1) if _is_same(hash_of(text), rule.hash)]
-    if not alike:
+    matches = [number for number, text in enumerate(texts, 1) if _same_hash(hash_of(text), rule.hash)]
+    if not matches:
         return f"{file} has no line with the hash {rule.hash}", set()
     if line is None:
-        return None, set(alike)
-    return None, {min(alike, key=lambda number: (abs(number - line), number))}
+        return None, set(matches)
+    return None, {min(matches, key=lambda number: (abs(number - line), number))}
 
 
-def _is_same(one: str, other: str) -> bool:
-    return one.startswith(other) or other.startswith(one)
+def _same_hash(digest: str, wanted: str) -> bool:
+    """Return whether two hashes agree as far as the shorter one goes: a rule may shorten its hash."""
+    return digest.startswith(wanted) or wanted.startswith(digest)
 
 
 def _fits(rule: IgnoreRule, finding: Finding) -> bool:
+    """Return whether a finding has the category or the call of an `[[ignore]]` table."""
     if rule.category is not None and rule.category != finding.category:
         return False
     if rule.call is None:

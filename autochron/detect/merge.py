@@ -1,4 +1,4 @@
-"""One list of what a run met and what its source says."""
+"""Merge lists of findings: those of a run with those of its source, and those of several processes."""
 
 from __future__ import annotations
 
@@ -10,26 +10,31 @@ from autochron.model import Finding
 
 
 def merged(ran: Sequence[Finding], read: Sequence[Finding]) -> list[Finding]:
-    """Add what only the source shows to what ran, in order of sites.
+    """Add the findings of the scan that the run doesn't have to those of the run, sorted by site.
 
-    Of one line and category the run knows more: what it counted stands, and the scan's word for the same call is left out.
+    If both have a line and category, the run's findings are kept: the run has counted calls. The scan's are left out.
     """
-    met = {_key(finding) for finding in ran}
-    every = [*ran, *(finding for finding in read if _key(finding) not in met)]
+    keys = {_key(finding) for finding in ran}
+    findings = [*ran, *(finding for finding in read if _key(finding) not in keys)]
     return sorted(
-        every, key=lambda finding: (finding.site.file, finding.site.line, finding.category, finding.call)
+        findings, key=lambda finding: (finding.site.file, finding.site.line, finding.category, finding.call)
     )
 
 
 def combined(several: Iterable[Sequence[Finding]]) -> tuple[Finding, ...]:
-    """Add up what several processes found, in order of sites."""
-    found: dict[Finding, int] = {}
+    """Add up the findings of several processes, sorted by site. Equal findings become one, with the sum of the counts."""
+    counts: dict[Finding, int] = {}
     for findings in several:
         for finding in findings:
             key = structs.replace(finding, count=0)
-            found[key] = found.get(key, 0) + finding.count
-    every = [structs.replace(finding, count=count) for finding, count in found.items()]
-    return tuple(sorted(every, key=lambda each: (each.site.file, each.site.line, each.call, each.via or "")))
+            counts[key] = counts.get(key, 0) + finding.count
+    summed = [structs.replace(finding, count=count) for finding, count in counts.items()]
+    return tuple(
+        sorted(
+            summed,
+            key=lambda finding: (finding.site.file, finding.site.line, finding.call, finding.via or ""),
+        )
+    )
 
 
 def _key(finding: Finding) -> tuple[str, int, str]:

@@ -1,4 +1,4 @@
-"""The packages whose calls are made on behalf of others, as data: what excuses a source that is called through them.
+"""The packages that make calls on behalf of others, as data. A source that is called through one may be excused.
 
 The sources themselves are in `catalogue`.
 """
@@ -92,7 +92,7 @@ INFRASTRUCTURE: tuple[str, ...] = (
     "zipimport",
     "zoneinfo",
 )
-"""Packages that are plumbing: of what goes through them only network and subprocess is told."""
+"""Packages that are plumbing: of the sources called through them, only those of `NEVER_EXCUSED` are reported."""
 
 NEVER_EXCUSED: frozenset[Category] = frozenset({"network", "subprocess"})
 """The categories that no infrastructure excuses."""
@@ -101,7 +101,7 @@ TRANSPARENT: tuple[str, ...] = (
     "_collections_abc", "_pydantic_core", "abc", "attr", "attrs", "cattrs", "collections", "contextlib",
     "dataclasses", "enum", "functools", "itertools", "pydantic", "pydantic_core", "runpy", "typing"
 )  # fmt: skip
-"""Packages that have nothing of their own to ask the world: they call what they were handed, on behalf of their caller."""
+"""Packages that read nothing of the world themselves: they call what they are passed, on behalf of their caller."""
 
 ASKING: tuple[str, ...] = ("ctypes.util", "distro")
-"""Modules that find out about the machine, for SDKs' headers or to load a library: nothing counts that they ask, nor how."""
+"""Modules that read facts of the machine, for SDKs' headers or to load a library. No source beneath them is counted."""

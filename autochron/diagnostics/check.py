@@ -1,4 +1,4 @@
-"""`autochron check`: the calls that escape a record, without running anything."""
+"""`autochron check`: find the non-deterministic calls that no boundary covers, without running anything."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ from autochron.project import Project, module_names, python_files, read_source
 def check(
     paths: Sequence[str], rules: Rules, *, categories: Collection[Category] = (), cache: str | None = None
 ) -> Checked:
-    """Scan files and folders.
+    """Scan files and folders for non-deterministic calls.
 
     Args:
-        paths: as they were given; a file that is named is read whatever its name.
-        rules: what is a boundary, and what is ignored.
-        categories: those that are asked for; none for all.
-        cache: the folder in which what was found is kept.
+        paths: files and folders. A file is read whatever its suffix; of a folder, its Python files.
+        rules: the rules in force: boundaries, recorded ambient values and ignores.
+        categories: the categories to report; none for all.
+        cache: the folder of the cache; None for no cache.
 
     Raises:
-        UsageError: a path isn't there.
+        UsageError: a path doesn't exist.
         RuleError: two rules claim one definition.
     """
     for path in paths:
         if not os.path.exists(path):
             raise UsageError(f"autochron check: there is no {path}; name files or folders")
-    kept = Cache(cache)
+    scans = Cache(cache)
     named = tuple(os.path.abspath(path) for path in paths)
-    work = _Work(rules, named, kept)
+    work = _Check(rules, named, scans)
     for path in dict.fromkeys(os.path.abspath(path) for path in _files(paths)):
         work.file(path)
     work.refuse_bad_rules()
-    kept.write()
+    scans.write()
     findings, stale = ignored(work.findings, rules, work.read.__contains__)
-    findings, gone = mark_recorded(findings, rules)
-    stale += gone
+    findings, stale_ambient = mark_recorded(findings, rules)
+    stale += stale_ambient
     if categories:
         findings = [finding for finding in findings if finding.category in categories]
-        stale = []  # an ignore may be for a category that isn't asked for
+        stale = []  # an ignore may be for a category that isn't reported
     return Checked(
         findings=tuple(findings),
         unread=tuple(work.unread),
@@ -65,10 +65,11 @@ def _files(paths: Iterable[str]) -> Iterable[str]:
         yield from [path] if os.path.isfile(path) else python_files((path,))
 
 
-class _Work:
-    """One check."""
+class _Check:
+    """One run of the check."""
 
     def __init__(self, rules: Rules, named: tuple[str, ...], cache: Cache) -> None:
+        """Take the rules, the absolute paths that were named, and the cache."""
         self._rules = rules
         self._ruled = Project(rules.project or tuple(filter(None, [rules.root])), rules.root)
         self._project = Project((*named, *self._ruled.paths), rules.root)
@@ -81,7 +82,7 @@ class _Work:
         self.lines = 0
 
     def file(self, path: str) -> None:
-        """Scan a file, or take what was found in it before."""
+        """Scan a file, or take its findings from the cache."""
         name, source = self._project.name(path), read_source(path)
         if source is None:
             self.unread.append(Unread(name, 1, "can't be read"))
@@ -89,10 +90,10 @@ class _Work:
         self.lines += source.count(b"\n")
         package = package_of(path)
         key = key_of(source, package)
-        seen = self._cache.get(key)
-        if seen is None:
+        calls = self._cache.get(key)
+        if calls is None:
             try:
-                seen = scan(source, package)
+                calls = scan(source, package)
             except SyntaxError as error:
                 self.unread.append(Unread(name, error.lineno or 1, f"doesn't parse ({error.msg})"))
                 return
@@ -102,43 +103,47 @@ class _Work:
             except ValueError as error:
                 self.unread.append(Unread(name, 1, f"doesn't parse ({error})"))
                 return
-            self._cache.put(key, seen)
+            self._cache.put(key, calls)
         self.read.add(name)
-        if seen:
-            self._add(path, name, source, seen)
+        if calls:
+            self._add(path, name, source, calls)
 
-    def _add(self, path: str, name: str, source: bytes, seen: list[ScannedCall]) -> None:
-        woven, called = self._boundaries(path, source)
+    def _add(self, path: str, name: str, source: bytes, calls: list[ScannedCall]) -> None:
+        """Add the calls of a file as findings, covered if they are in a boundary or are one."""
+        woven, bound = self._boundaries(path, source)
         texts = texts_of(source)
-        for each in seen:
-            text = texts[each.line - 1] if each.line <= len(texts) else ""
-            last = each.call.rpartition(".")[2]
-            is_covered = any(function in woven for function in each.within) or any(
-                line == each.line and callee.rpartition(".")[2] in (last, each.call)
-                for line, callee in called
+        for call in calls:
+            text = texts[call.line - 1] if call.line <= len(texts) else ""
+            last = call.call.rpartition(".")[2]
+            is_covered = any(function in woven for function in call.within) or any(
+                line == call.line and callee.rpartition(".")[2] in (last, call.call) for line, callee in bound
             )
             self.findings.append(
                 Finding(
-                    site=Site(name, each.line, each.qualname, hash_of(text)),
-                    category=each.category,
-                    call=each.call,
+                    site=Site(name, call.line, call.qualname, hash_of(text)),
+                    category=call.category,
+                    call=call.call,
                     count=0,
-                    tier=each.tier,
-                    via=each.via,
+                    tier=call.tier,
+                    via=call.via,
                     ran=False,
                     covered="boundary" if is_covered else None,
                 )
             )
 
     def refuse_bad_rules(self) -> None:
-        """Refuse rules that some module of the project can't be run with, whatever files were named: RuleError."""
+        """Match the rules against all modules of the project, also those that are not checked.
+
+        Raises:
+            RuleError: two rules claim one definition.
+        """
         for path in map(os.path.abspath, _files(self._ruled.paths)):
             is_new = path not in self._matched and self._ruled.owns(path)
             if is_new and (source := read_source(path)) is not None:
                 self._match(path, source)
 
     def _match(self, path: str, source: bytes) -> Found | None:
-        """Return what rules fit in a file; None where none do, or it doesn't parse."""
+        """Return what the rules match in a file; None if nothing can match, or the file doesn't parse."""
         self._matched.add(path)
         names = self._project.names_of(path)
         if not any(self._matcher.may_match(name, is_project=True) for name in (*names, "__main__")):
@@ -151,20 +156,24 @@ class _Work:
         except RuleError:
             if self._ruled.owns(path):
                 raise
-            return None  # a file that was named, of which it isn't known whether rules concern it
+            return None  # the file is not of the project, so the rules may not be meant for it
 
     def _boundaries(self, path: str, source: bytes) -> tuple[set[tuple[str, int]], list[tuple[int, str]]]:
-        """Return the functions of a file that are boundaries whatever they are called with, and the calls that are."""
-        found = self._match(path, source)
-        if found is None:
+        """Return the unconditional boundaries of a file: rules with a `when` are left out.
+
+        Returns:
+            The functions, by qualified name and first line, and the calls, by line and callee.
+        """
+        matches = self._match(path, source)
+        if matches is None:
             return set(), []
-        functions = {(match.qualname, match.firstlineno) for match in found.matches if not match.rule.when}
-        sites = [(site, site.rule.selector) for site in found.calls if not site.rule.when]
+        functions = {(match.qualname, match.firstlineno) for match in matches.matches if not match.rule.when}
+        sites = [(site, site.rule.selector) for site in matches.calls if not site.rule.when]
         return functions, [(site.line, _callee(str(selector), site.source)) for site, selector in sites]
 
 
 def _callee(pattern: str, source: str) -> str:
-    """Name what a pattern of a call calls, where it spells that out; else as the source does."""
+    """Return the callee of a call pattern, if the pattern spells it out; else the source of the site."""
     name = pattern.partition("(")[0]
     return name if name.replace(".", "").replace("_", "").isalnum() else source
 
@@ -176,6 +185,6 @@ def package_of(path: str) -> str:
 
 
 def texts_of(source: bytes) -> list[str]:
-    """Return the lines of a source."""
-    # As Python counts lines: not at form feeds, as splitlines of a str does.
+    """Return the lines of a source as Python counts them."""
+    # Not str.splitlines: it also splits at form feeds and the like.
     return source.replace(b"\r\n", b"\n").replace(b"\r", b"\n").decode("utf-8", "surrogateescape").split("\n")

@@ -1,18 +1,19 @@
-"""Which calls an agent declined: a boundary covers the tool, and the agent never called it.
+"""Find the calls that an agent declined: a boundary covers the tool, and the agent never called it.
 
-A model may ask for three tools of which the agent runs one, and a limit of turns may end the run before the last call. Such a
-call has no crossing, just as one that ran past every boundary, which a replay would make again. They are told apart by what
-would have crossed:
+A model may ask for three tools of which the agent runs one, and a limit of turns may end the run before the last call.
+Such a call has no crossing. A call that ran outside every boundary has none either, and a replay would make that call
+again. The two are told apart by whether the call would have crossed:
 
-- A woven definition of the tool's name. Its own code is changed, so no call passes it by. The names of the call's arguments
-  must be among its parameters, and nothing else in the project may be the tool of that name: see `sources.has_rival`.
-- A bound call through a table, such as `TOOLS[$tool](...)`, a dispatcher of the project's that is named after its argument,
-  or one of a framework's that is named after the tool's object. A tool can be called past these. So three things must
-  hold: the boundary answered another call in this run, it knows the tool, and the project's source has no other way to
-  the tool's function.
+- A woven definition of the tool's name. Its own code is changed, so no call can avoid it. The names of the call's
+  arguments must be among its parameters, and nothing else in the project may be the tool of that name
+  (`sources.has_rival`).
+- A boundary that dispatches: a bound call through a table, such as `TOOLS[$tool](...)`, a dispatcher of the project
+  that is named after its argument, or a dispatcher of a framework that is named after the tool's object. A tool can be
+  called without these. So three things must hold: the boundary answered another call in this run, it knows the tool,
+  and the project's source has no other way to the tool's function.
 
-In all other cases the tool counts as unwoven. If that is wrong, the user has to say `--allow-unwoven`; if the other answer is
-wrong, a replay makes the second refund.
+In all other cases the tool counts as unwoven. If that is wrong, the user has to pass `--allow-unwoven`. If the opposite
+were wrong, a replay would make the second refund.
 """
 
 from __future__ import annotations
@@ -52,14 +53,14 @@ def declined_tools(
     """Return the names of the tools that a boundary covers and that were not called.
 
     Args:
-        missing: tools with calls that no crossing answers.
+        missing: the tools with calls that no crossing answers.
         activation: what is woven.
-        answering: packs, and rules of the project, by which other calls were answered.
+        answering: the packs, and the rules of the project, by which other calls were answered.
     """
     try:
         judge = _DeclineJudge(activation, answering)
-        return frozenset(each.name for each in missing if judge.is_declined(each))
-    except Exception:  # the recording is not to fail for it; then all of them count as unwoven
+        return frozenset(tool.name for tool in missing if judge.is_declined(tool))
+    except Exception:  # a fault here must not fail the recording: all tools count as unwoven
         return frozenset()
 
 
@@ -78,47 +79,50 @@ class _DeclineJudge:
         self._sources = ImportedSources(activation.planner.project_files())
 
     def is_declined(self, tool: Unanswered) -> bool:
-        """Return whether the calls of a tool that nothing answers were declined."""
+        """Return whether the unanswered calls of a tool were declined."""
         if tool.is_crossed:
             return False
-        own = [point for point in self._points if _is_definition_of(point, tool.name)]
-        if own:
-            return any(_takes(point, tool) for point in own) and not self._has_rival(tool.name, own)
+        definitions = [point for point in self._points if _is_definition_of(point, tool.name)]
+        if definitions:
+            return any(_takes(point, tool) for point in definitions) and not self._has_rival(
+                tool.name, definitions
+            )
         if tool.is_partial:
-            return False  # known to the dispatcher, and yet called in another way, perhaps
+            return False  # the dispatcher knows the tool, but it may be called in another way as well
         return (
             any(self._is_in_table(site, tool.name) for site in self._sites)
             or any(self._is_dispatched(point, tool.name) for point in self._points)
             or any(self._is_of_framework(point, tool.name) for point in self._points)
         )
 
-    def _has_rival(self, name: str, own: Sequence[Point]) -> bool:
-        places = {(os.path.realpath(point.file), point.line) for point in own}
+    def _has_rival(self, name: str, definitions: Sequence[Point]) -> bool:
+        """Return whether something other than the woven definitions may be the tool of this name."""
+        places = {(os.path.realpath(point.file), point.line) for point in definitions}
 
         def is_fine(value: Any) -> bool:
             function = function_of(value)
             return function is not None and _place(function) in places
 
-        # What was typed in or handed to `exec` stands in no file.
-        nowhere = (each.__code__ for each in every_function() if each.__name__ == name)
-        return any(code.co_filename.startswith("<") for code in nowhere) or has_rival(
+        # Code that was typed in or passed to `exec` is in no file.
+        codes = (function.__code__ for function in every_function() if function.__name__ == name)
+        return any(code.co_filename.startswith("<") for code in codes) or has_rival(
             self._sources, name, places, is_fine, is_woven=True
         )
 
     # --- a table -----------------------------------------------------------------------------------------------------
 
     def _is_in_table(self, site: Any, name: str) -> bool:
-        """Return whether a bound call takes the tool from a table, and nothing else does."""
-        for meant in site.meant:
-            rule = meant.rule
+        """Return whether a bound call takes the tool from a table, and nothing else reaches it."""
+        for candidate in site.meant:
+            rule = candidate.rule
             table = _table_of(rule)
             if table is None or rule.id not in self._answering or not _answers(rule) or rule.when:
                 continue
             source = self._sources.parsed(os.path.realpath(site.file))
             lines = {
-                (os.path.realpath(each.file), each.line)
-                for each in self._sites
-                if any(other.rule is rule for other in each.meant)
+                (os.path.realpath(bound.file), bound.line)
+                for bound in self._sites
+                if any(other.rule is rule for other in bound.meant)
             }
 
             def is_inside(path: str, node: ast.AST, lines: Collection[tuple[str, int]] = lines) -> bool:
@@ -129,29 +133,37 @@ class _DeclineJudge:
         return False
 
     def _is_only_in(self, source: SourceFile, table: ast.expr, name: str, is_inside: Any) -> bool:
-        held = source.value_of(table)
-        if not isinstance(held, dict) or name not in held:
+        """Return whether a table holds the tool, and the project reaches its function in no other way.
+
+        Args:
+            source: the file that names the table.
+            table: the table's expression in that file.
+            name: the tool.
+            is_inside: returns whether a node of a file is a woven use of the table.
+        """
+        content = source.value_of(table)
+        if not isinstance(content, dict) or name not in content:
             return False
-        function = function_of(held[name])
-        last = table.attr if isinstance(table, ast.Attribute) else getattr(table, "id", None)
-        if function is None or last is None:
+        function = function_of(content[name])
+        table_name = table.attr if isinstance(table, ast.Attribute) else getattr(table, "id", None)
+        if function is None or table_name is None:
             return False
         names = {name, function.__name__, function.__code__.co_name} - {"<lambda>"}
-        if has_way_around(self._sources, last, names, is_inside):
+        if has_way_around(self._sources, table_name, names, is_inside):
             return False
         place = _place(function)
 
         def is_fine(value: Any) -> bool:
-            other = function_of(value)
-            return other is not None and _place(other) == place
+            candidate = function_of(value)
+            return candidate is not None and _place(candidate) == place
 
         return not has_rival(self._sources, name, {place}, is_fine, is_woven=False)
 
     # --- a dispatcher of the project's ----------------------------------------------------------------------------------
 
     def _is_dispatched(self, point: Point, name: str) -> bool:
-        """Return whether a woven function that is told the tool's name looks it up, and nothing else does."""
-        rule = _always(point)
+        """Return whether a woven function of the project looks the tool up by its name, and nothing else reaches it."""
+        rule = _unconditional_rule(point)
         if rule is None or rule.pack is not None or rule.id not in self._answering:
             return False
         field = _only_field(rule)
@@ -177,7 +189,7 @@ class _DeclineJudge:
     # --- a framework's dispatcher ---------------------------------------------------------------------------------------
 
     def _is_of_framework(self, point: Point, name: str) -> bool:
-        """Return whether a pack's dispatcher knows an object that is the tool, and the project never calls its functions."""
+        """Return whether a pack's dispatcher knows the tool's object, and the project never calls its functions."""
         rules = [rule for rule in point.rules if rule.pack in self._answering and _answers(rule)]
         for field in [_only_field(rule) for rule in rules if rule.pack is not None]:
             if field is None:
@@ -188,6 +200,7 @@ class _DeclineJudge:
         return False
 
     def _is_called_past(self, tool: Any, name: str) -> bool:
+        """Return whether the project may call a function of a tool's object directly."""
         functions = dict(self._functions_of(tool))
         names = {name, *(function.__name__ for function in functions.values())} - {"<lambda>"}
         places = {_place(function) for function in functions.values()}
@@ -198,7 +211,7 @@ class _DeclineJudge:
         )
 
     def _functions_of(self, tool: Any) -> Iterator[tuple[str, FunctionType]]:
-        """Yield the callables that a tool's object holds, and those that its class has from the project, by attribute."""
+        """Yield the functions of a tool's object by attribute: its own, and those of the project in its class."""
         for attribute, value in attributes_of(tool).items():
             function = function_of(value)
             if function is not None:
@@ -210,42 +223,45 @@ class _DeclineJudge:
 
 
 def _is_definition_of(point: Point, name: str) -> bool:
-    """Return whether each call of a woven definition is a crossing that answers calls of this name."""
+    """Return whether every call of a woven definition is a crossing that answers calls of this name."""
     if point.passer is not None and "<locals>" in point.qualname:
-        return False  # woven as it was passed; other closures of the same code are not
+        return False  # only the closure that was passed is woven, not others of the same code
     function = point.qualname.rpartition(".")[2]
-    rule = _always(point)
+    rule = _unconditional_rule(point)
     if rule is None:
         return False
     fixed = name_template(rule.name).fixed(function, point.qualname, point.module)
     return name in {function, fixed}
 
 
-def _always(point: Point) -> BoundaryRule | None:
-    """Return the rule by which every call crosses, if all rules before it answer calls as well."""
+def _unconditional_rule(point: Point) -> BoundaryRule | None:
+    """Return the rule without a condition, by which a call crosses that no rule before it takes.
+
+    None if there is no such rule, or if a rule before it does not answer calls.
+    """
     for rule in point.rules:
         if not _answers(rule) or rule.argument is not None:
             return None
         if not rule.when:
-            found: BoundaryRule = rule
-            return found
+            unconditional: BoundaryRule = rule
+            return unconditional
     return None
 
 
 def _answers(rule: BoundaryRule) -> bool:
-    """Return whether a crossing by this rule keeps its body from running on a replay, so that it answers a call."""
+    """Return whether a crossing by this rule answers a call: on a replay its body does not run."""
     return rule.kind == "tool" and not rule.observe and rule.outcome is None
 
 
 def _takes(point: Point, tool: Unanswered) -> bool:
-    """Return whether a definition takes the arguments of the calls: else it is a helper of the same name."""
+    """Return whether a definition takes the arguments of the calls. If not, it is a helper of the same name."""
     if point.variadic[1] is not None:
         return True
     return all(keys is None or keys <= set(point.parameters) for keys in tool.keys)
 
 
 def _table_of(rule: BoundaryRule) -> ast.expr | None:
-    """Return what stands before the key in a pattern such as `TOOLS[$tool](...)`, whose name is that key."""
+    """Return the table in a pattern such as `TOOLS[$tool](...)`, if its key is the crossing's name; else None."""
     if not isinstance(rule.selector, CallSelector):
         return None
     pattern = call_pattern(rule.selector.pattern)
@@ -254,7 +270,7 @@ def _table_of(rule: BoundaryRule) -> ast.expr | None:
     if field is None or field.steps or not isinstance(last, Index) or not isinstance(last.key, Metavariable):
         return None
     is_dotted = isinstance(pattern.root, str) and all(
-        isinstance(each, Attribute) and isinstance(each.name, str) for each in pattern.trailers[:-1]
+        isinstance(trailer, Attribute) and isinstance(trailer.name, str) for trailer in pattern.trailers[:-1]
     )
     if last.key.name != field.root or not is_dotted:
         return None
@@ -263,47 +279,53 @@ def _table_of(rule: BoundaryRule) -> ast.expr | None:
 
 
 def _only_field(rule: BoundaryRule) -> Field | None:
-    """Return the one field that a rule's name consists of."""
+    """Return the field that is the whole name of a rule; None if the name is anything else."""
     parts = name_template(rule.name).parts
     field = parts[0] if len(parts) == 1 else None
     return field if isinstance(field, Field) and not field.root.startswith("__") else None
 
 
 def _place(function: FunctionType) -> tuple[str, int]:
+    """Return the file and the first line of a function."""
     return os.path.realpath(function.__code__.co_filename), function.__code__.co_firstlineno
 
 
 def _tools_of(point: Point, field: Field, name: str) -> Iterator[Any]:
-    """Yield the objects that a dispatcher would take for the tool: of the class that its name is read from, or held by it."""
+    """Yield the objects that a dispatcher would take for the tool.
+
+    If the name is read from an attribute of a parameter, these are the objects of the parameter's class with that
+    attribute. Otherwise they are what the dispatcher's own objects hold in a dict under the name.
+    """
     if len(field.steps) == 1 and field.steps[0].kind == "attribute":
         attribute = field.steps[0].name
-        for each in _instances(_class_of(point, field.root)):
-            spaces = [attributes_of(each), *(attributes_of(base) for base in type(each).__mro__)]
-            held = next((space[attribute] for space in spaces if attribute in space), None)
-            if isinstance(held, str) and held == name:
-                yield each
+        for tool in _instances(_class_of(point, field.root)):
+            namespaces = [attributes_of(tool), *(attributes_of(base) for base in type(tool).__mro__)]
+            value = next((namespace[attribute] for namespace in namespaces if attribute in namespace), None)
+            if isinstance(value, str) and value == name:
+                yield tool
     elif not field.steps:
-        for each in _instances(_class_of(point, "self")):
-            for held in list(attributes_of(each).values()):
-                if type(held) is dict and name in held:
-                    yield held[name]
+        for dispatcher in _instances(_class_of(point, "self")):
+            for value in list(attributes_of(dispatcher).values()):
+                if type(value) is dict and name in value:
+                    yield value[name]
 
 
 def _class_of(point: Point, parameter: str) -> type | None:
-    """Return the class of a dispatcher's parameter: its own, or the one that is annotated."""
+    """Return the class of a dispatcher's parameter: for `self` the class around it, else the annotated one."""
     module = sys.modules.get(point.module)
-    space: Any = {} if module is None else vars(module)
+    namespace: Any = {} if module is None else vars(module)
     if parameter == "self":
-        found = space.get(point.qualname.partition(".")[0]) if point.qualname.count(".") == 1 else None
+        cls = namespace.get(point.qualname.partition(".")[0]) if point.qualname.count(".") == 1 else None
     else:
-        function = space.get(point.qualname)
-        named = function.__annotations__.get(parameter) if isinstance(function, FunctionType) else None
-        found = space.get(named) if isinstance(named, str) else named
-    return found if isinstance(found, type) else None
+        function = namespace.get(point.qualname)
+        annotation = function.__annotations__.get(parameter) if isinstance(function, FunctionType) else None
+        cls = namespace.get(annotation) if isinstance(annotation, str) else annotation
+    return cls if isinstance(cls, type) else None
 
 
 def _instances(wanted: type | None) -> Iterator[Any]:
+    """Yield all instances of a class that the garbage collector knows."""
     if wanted is not None:
-        for each in gc.get_objects():
-            if any(base is wanted for base in type(each).__mro__):
-                yield each
+        for candidate in gc.get_objects():
+            if any(base is wanted for base in type(candidate).__mro__):
+                yield candidate

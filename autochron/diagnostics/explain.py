@@ -1,4 +1,4 @@
-"""Why a call or a definition is woven, or is not: each rule at one line of source, with the first reason against it."""
+"""Explain why a call or a definition is woven or not: each rule at a line of source, with the first reason against it."""
 
 from __future__ import annotations
 
@@ -32,8 +32,14 @@ from autochron.weaving.ledger import Ledger
 def explain(rules: Rules, file: str, line: int, crossed: Crossed | None = None) -> list[Explained]:
     """Explain what every rule makes of each call and definition on a line.
 
+    Args:
+        rules: the rules in force.
+        file: the path of the source.
+        line: the line number.
+        crossed: the crossings of a trace, to count those of each call and definition.
+
     Raises:
-        UsageError: there is no such file or line, nothing of the kind stands there, or the file doesn't parse.
+        UsageError: there is no such file, it doesn't parse, or the line has no call and no definition.
     """
     project = Project(rules.project or (rules.root or os.getcwd(),), rules.root)
     source = read_source(file)
@@ -45,15 +51,17 @@ def explain(rules: Rules, file: str, line: int, crossed: Crossed | None = None) 
         raise UsageError(f"{file} doesn't parse ({error}), so nothing in it is woven") from error
     modules = project.names_of(file)
     names = Names(tree, modules[0], is_package=os.path.basename(file) == "__init__.py")
-    found = list(_Line(rules, project, file, line, modules, names, crossed).explained())
-    if not found:
+    explained = list(_Line(rules, project, file, line, modules, names, crossed).explained())
+    if not explained:
         lines = sorted({node.lineno for node, _ in (*names.calls, *names.functions)})
-        near = ", ".join(str(each) for each in sorted(lines, key=lambda each: abs(each - line))[:3])
+        nearest = ", ".join(
+            str(number) for number in sorted(lines, key=lambda number: abs(number - line))[:3]
+        )
         raise UsageError(
             f"{file}:{line} has no call and no definition"
-            + (f"; the nearest are on lines {near}" if near else "")
+            + (f"; the nearest are on lines {nearest}" if nearest else "")
         )
-    return found
+    return explained
 
 
 class _Line:
@@ -82,7 +90,7 @@ class _Line:
     def explained(self) -> Iterator[Explained]:
         """Yield the definitions that begin on the line, then the calls whose callee ends on it."""
         for function, scope in self._names.functions:
-            first = min([function.lineno, *(each.lineno for each in function.decorator_list)])
+            first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
             if first <= self._line <= function.lineno:
                 yield self._definition(function, scope)
         for call, scope in self._names.calls:
@@ -92,21 +100,25 @@ class _Line:
     # --- calls --------------------------------------------------------------------------------------------------------
 
     def _call(self, call: ast.Call, scope: NameScope) -> Explained:
+        """Return what every rule for calls makes of a call."""
         considered, sites = [], []
         for rule in self._rules.boundaries:
             if isinstance(rule.selector, CallSelector):
                 fit = self._fit(call_rule(rule), call, scope)
                 if isinstance(fit, CallSite):
                     sites.append(fit)
-                considered.append(_weighed(rule, fit))
-        refused = self._refused(sites)
-        if refused is not None:
-            considered = [Considered(each.rule, False, refused) if each.fits else each for each in considered]
+                considered.append(_considered(rule, fit))
+        refusal = self._refusal(sites)
+        if refusal is not None:
+            considered = [
+                Considered(result.rule, False, refusal) if result.fits else result for result in considered
+            ]
         labels = {f"{self._shown}:{label_of(site.qualname, site.rule)}" for site in sites}
-        what = f"call of {ast.unparse(call.func)}"
-        return Explained(self._place, what, tuple(considered), self._times(labels))
+        subject = f"call of {ast.unparse(call.func)}"
+        return Explained(self._place, subject, tuple(considered), self._times(labels))
 
     def _fit(self, rule: CallRule, call: ast.Call, scope: NameScope) -> CallSite | Miss:
+        """Return how a rule matches a call, or the reason why it does not."""
         if not self._is_project:
             return Miss(
                 "the file is not in the project, and calls are woven there only (see `project` in the rules)"
@@ -115,8 +127,8 @@ class _Line:
             return Miss(f"module {self._modules[0]} doesn't fit `within` {rule.within}")
         return fit_call(rule, call, scope, self._names)
 
-    def _refused(self, sites: list[CallSite]) -> str | None:
-        """Bind for a try; gives why that can't be done."""
+    def _refusal(self, sites: list[CallSite]) -> str | None:
+        """Return why the calls can't be bound; None if they can. The binding is tried out on a copy of the code."""
         code = compiled(self._file) if sites else None
         if code is None:
             return None
@@ -129,12 +141,15 @@ class _Line:
     # --- definitions --------------------------------------------------------------------------------------------------
 
     def _definition(self, function: Function, scope: NameScope) -> Explained:
+        """Return what every rule for definitions makes of a definition."""
         qualname = scope.qualname_of(function.name)
-        decorators = frozenset(name for each in function.decorator_list for name in names_of(each, scope))
+        decorators = frozenset(
+            name for decorator in function.decorator_list for name in names_of(decorator, scope)
+        )
         considered = []
         for rule in self._rules.boundaries:
             if not isinstance(rule.selector, CallSelector | Http):
-                reason = self._against(rule, qualname, decorators)
+                reason = self._reason_against(rule, qualname, decorators)
                 considered.append(Considered(rule, reason is None, reason or ""))
         return Explained(
             self._place,
@@ -143,7 +158,8 @@ class _Line:
             self._times({f"{self._shown}:{qualname}"}),
         )
 
-    def _against(self, rule: BoundaryRule, qualname: str, decorators: Iterable[str]) -> str | None:
+    def _reason_against(self, rule: BoundaryRule, qualname: str, decorators: Iterable[str]) -> str | None:
+        """Return why a rule does not match a definition; None if it does."""
         selector, modules = rule.selector, (*self._modules, "__main__")
         match selector:
             case Target(module=module, qualname=name):
@@ -151,7 +167,7 @@ class _Line:
                     return f"it names the module {module}, and this is {self._modules[0]}"
                 return None if name == qualname else f"it names {name}"
             case Define():
-                return self._against_define(selector, qualname)
+                return self._define_reason(selector, qualname)
             case Decorated(decorator=wanted):
                 if not self._is_project:
                     return "the file is not in the project (see `project` in the rules)"
@@ -160,29 +176,32 @@ class _Line:
             case _:
                 return "it selects something else"
 
-    def _against_define(self, define: Define, qualname: str) -> str | None:
+    def _define_reason(self, define: Define, qualname: str) -> str | None:
+        """Return why a `define` does not match a definition; None if it does."""
         if not self._is_project:
             return "the file is not in the project (see `project` in the rules)"
         if not any(dotted_glob(define.modules).fits(name) for name in (*self._modules, "__main__")):
             return f"module {self._modules[0]} doesn't fit `{define.modules}`"
         if not dotted_glob(define.qualnames, careful=True).fits(qualname):
-            loose = dotted_glob(define.qualnames).fits(qualname)
-            why = "; a glob skips what is private, a dunder or nested" if loose else ""
-            return f"{qualname} doesn't fit `{define.qualnames}`{why}"
-        out = next((glob for glob in define.exclude if dotted_glob(glob).fits(qualname)), None)
-        return None if out is None else f"`exclude` has `{out}`"
+            fits_loosely = dotted_glob(define.qualnames).fits(qualname)
+            skipped = "; a glob skips what is private, a dunder or nested" if fits_loosely else ""
+            return f"{qualname} doesn't fit `{define.qualnames}`{skipped}"
+        excluding = next((glob for glob in define.exclude if dotted_glob(glob).fits(qualname)), None)
+        return None if excluding is None else f"`exclude` has `{excluding}`"
 
     def _times(self, labels: set[str]) -> int | None:
+        """Return how many crossings of a trace were at these sites; None without a trace."""
         crossed = self._crossed
         return (
             None if crossed is None else sum(times for (site, _), times in crossed.items() if site in labels)
         )
 
 
-def _weighed(rule: BoundaryRule, fit: CallSite | Miss) -> Considered:
+def _considered(rule: BoundaryRule, fit: CallSite | Miss) -> Considered:
+    """Return a rule with its result for a call: the reason against it, or the condition under which it matches."""
     if isinstance(fit, Miss):
         return Considered(rule, False, fit.reason)
-    still = (
+    condition = (
         f"where the callee turns out to be `{fit.check}`, or a method that overrides it" if fit.check else ""
     )
-    return Considered(rule, True, still)
+    return Considered(rule, True, condition)

@@ -1,4 +1,4 @@
-"""Raise unless the incident of a trace is prevented: what live crossings did then and do now, and where the fix goes."""
+"""Raise unless the incident of a trace is prevented. The error says what live crossings did, and where the fix goes."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from autochron.ports import Record
 
 _FEW = 8
-"""How many crossings are told of in full."""
+"""The most crossings, and effects of one crossing, that a message lists."""
 
 
 class EndedProgram(Protocol):
-    """A recorded program that was run again, and has ended."""
+    """A recorded program that was run again and has ended."""
 
     @property
     def status(self) -> int:
@@ -33,23 +33,28 @@ class EndedProgram(Protocol):
 
     @property
     def stdout(self) -> str:
-        """What it printed."""
+        """Its standard output."""
 
     @property
     def stderr(self) -> str:
-        """What it printed as errors."""
+        """Its standard error."""
 
     @property
     def summary(self) -> ReplaySummary:
-        """What the replay came to."""
+        """The summary of the replay."""
 
 
 def refuse_unless_prevented(verdict: Verdict, root: str, caller: str) -> None:
-    """Raise unless the verdict is that the incident is prevented; `caller` is the line of the test that asks.
+    """Raise unless the verdict is that the incident is prevented.
+
+    Args:
+        verdict: the verdict on the incident.
+        root: the folder of the project.
+        caller: the line of the test that asks, as `file:line`.
 
     Raises:
-        ReproducedError: it happened again; says what that was and where the fix goes.
-        InconclusiveError: neither that nor the contrary is shown; says why, and what to do.
+        ReproducedError: the incident is reproduced. The error says what happened and where the fix goes.
+        InconclusiveError: neither is shown. The error says why, and what to do.
     """
     __tracebackhide__ = True
     if verdict.kind == "reproduced":
@@ -59,12 +64,12 @@ def refuse_unless_prevented(verdict: Verdict, root: str, caller: str) -> None:
 
 
 def wanted_of(record: Record, plan: ReplayPlan, addresses: Sequence[str]) -> list[Envelope]:
-    """Return the recorded crossings of these addresses, by default all that are live.
+    """Return the recorded crossings of these addresses, or by default the `suspects`.
 
     Raises:
-        NotCrossedError: an address is none of the record's.
+        NotCrossedError: the record has no crossing of an address.
     """
-    return [_recorded(record, each) for each in addresses] or suspects(record, plan)
+    return [_recorded(record, address) for address in addresses] or suspects(record, plan)
 
 
 def has_failed(record: Record) -> bool:
@@ -74,114 +79,129 @@ def has_failed(record: Record) -> bool:
 
 
 def refuse_failure(record: Record, rerun: EndedProgram | None, case: Case, caller: str) -> None:
-    """Raise unless a program that failed when it was recorded ends well now, for a reason that is known.
+    """Raise if a program that failed when it was recorded fails again, or ends well for no known reason.
 
-    Of what is called in this process nothing is to be said: had it raised, nobody would ask.
+    Code that is called in this process needs no such check: an exception of it would have ended the test already.
+
+    Args:
+        record: the recorded trace.
+        rerun: the program that was run again; None if there is none.
+        case: what the verdict rests on.
+        caller: the line of the test that asks, as `file:line`.
 
     Raises:
-        ReproducedError: it fails again; quotes what it said.
-        InconclusiveError: it fails otherwise, or ends well although no code has changed.
+        ReproducedError: it fails with the same status. The error quotes its last output.
+        InconclusiveError: it fails in another way, or ends well although no code has changed.
     """
     __tracebackhide__ = True
     footer = record.footer
     if rerun is None or footer is None:
         return
-    then = f"then say in {caller} what should happen, in the place of this check"
+    next_step = f"then say in {caller} what should happen, in the place of this check"
     error = f" ({footer.error})" if footer.error else ""
     if rerun.status:
-        last = _last_lines(rerun.stderr or rerun.stdout)
+        last_output = _last_lines(rerun.stderr or rerun.stdout)
         if _is_ours(rerun.summary.uncaught):
             raise InconclusiveError(
-                f"the replay stopped the program, so it is not known how it would end. It said last:\n{last}\nmake that live,"
-                f" or record again; {then}"
+                f"the replay stopped the program, so it is not known how it would end. It said last:\n{last_output}\n"
+                f"make that live, or record again; {next_step}"
             )
-        said = (
+        message = (
             f"the program ended with status {rerun.status}; in the incident with {footer.status}{error}. It said last:\n"
-            f"{last}\nthe fix goes where this comes from; {then}"
+            f"{last_output}\nthe fix goes where this comes from; {next_step}"
         )
-        raise ReproducedError(said) if rerun.status == footer.status else InconclusiveError(said)
+        raise ReproducedError(message) if rerun.status == footer.status else InconclusiveError(message)
     reasons = why_not_fixed(case)
     if reasons:
-        listed = "\n".join(f"  {each}" for each in reasons)
+        listed = "\n".join(f"  {reason}" for reason in reasons)
         raise InconclusiveError(
-            f"the program ends well, and that shows nothing:\n{listed}\nmend that; {then}"
+            f"the program ends well, but that does not show that the incident is prevented:\n{listed}\n"
+            f"mend that; {next_step}"
         )
 
 
 def _is_ours(uncaught: str | None) -> bool:
-    """Return whether what ended a program is an error of a replay, such as for a crossing that has no record."""
-    found = getattr(errors, uncaught or "", None)
-    return isinstance(found, type) and issubclass(found, errors.AutochronError)
+    """Return whether the exception that ended a program is an error of ours, such as for a crossing without a record."""
+    error = getattr(errors, uncaught or "", None)
+    return isinstance(error, type) and issubclass(error, errors.AutochronError)
 
 
 def suspects(record: Record, plan: ReplayPlan) -> list[Envelope]:
-    """Return the recorded crossings that are live, without models and ambient values where there are others: these did it."""
-    live = [each for each in record if plan.is_live(each)]
-    return [each for each in live if each.kind not in {"model", "ambient"}] or live
+    """Return the crossings that run live. Models and ambient values are left out, unless there is nothing else."""
+    live = [envelope for envelope in record if plan.is_live(envelope)]
+    return [envelope for envelope in live if envelope.kind not in {"model", "ambient"}] or live
 
 
 def _recorded(record: Record, address: str) -> Envelope:
+    """Return the recorded crossing of an address; raise NotCrossedError if there is none."""
     parts = split_address(address)
-    found = None if parts is None else record.find(*parts)
-    if found is None:
-        near = nearest_names(address if parts is None else parts[0], record.boundaries())
-        raise NotCrossedError(f"the record has no crossing {address}, such as place_order[1]; {near}")
-    return found
+    envelope = None if parts is None else record.find(*parts)
+    if envelope is None:
+        nearest = nearest_names(address if parts is None else parts[0], record.boundaries())
+        raise NotCrossedError(f"the record has no crossing {address}, such as place_order[1]; {nearest}")
+    return envelope
 
 
 def _reproduced(verdict: Verdict, root: str, caller: str) -> str:
-    then = f"then say in {caller} what should happen, in the place of this check"
-    judged = verdict.crossings
-    if len(judged) == 1:
-        (only,) = judged
-        envelope = only.envelope
+    """Return the message for a reproduced incident."""
+    next_step = f"then say in {caller} what should happen, in the place of this check"
+    crossings = verdict.crossings
+    if len(crossings) == 1:
+        (crossing,) = crossings
+        envelope = crossing.envelope
         lines = [
             f"{envelope.address} did again what it did in the incident:",
             f"  it was given {arguments_words(envelope)}",
             f"  and {outcome_words(envelope)}",
-            *_effects(only),
-            f"the fix goes into {place_of(root, envelope.site)}, or into what calls it; {then}",
+            *_effects(crossing),
+            f"the fix goes into {place_of(root, envelope.site)}, or into what calls it; {next_step}",
         ]
         return "\n".join(lines)
-    lines = [f"all {len(judged)} live crossings did again what they did in the incident:"]
-    for each in judged[:_FEW]:
-        envelope = each.envelope
+    lines = [f"all {len(crossings)} live crossings did again what they did in the incident:"]
+    for crossing in crossings[:_FEW]:
+        envelope = crossing.envelope
         lines += [
             f"  {envelope.address} ({place_of(root, envelope.site)})",
             f"    was given {arguments_words(envelope)}",
         ]
-        lines += [f"    and {outcome_words(envelope)}", *(f"  {line}" for line in _effects(each))]
-    if len(judged) > _FEW:
-        lines.append(f"  … and {len(judged) - _FEW} more")
-    lines.append(f"the fix goes into the one that went wrong, or into what calls it; {then}")
+        lines += [f"    and {outcome_words(envelope)}", *(f"  {line}" for line in _effects(crossing))]
+    if len(crossings) > _FEW:
+        lines.append(f"  … and {len(crossings) - _FEW} more")
+    lines.append(f"the fix goes into the one that went wrong, or into what calls it; {next_step}")
     return "\n".join(lines)
 
 
 def _effects(judged: Judged) -> list[str]:
-    lines = [f"  and did this: {shown(each)}" for each in judged.effects[:_FEW]]
+    """Return a line for each effect of a crossing."""
+    lines = [f"  and did this: {shown(effect)}" for effect in judged.effects[:_FEW]]
     more = len(judged.effects) - _FEW
     return [*lines, f"  … and {more} more"] if more > 0 else lines
 
 
 def _inconclusive(verdict: Verdict, caller: str) -> str:
-    lines = ["neither is the incident prevented by what is known, nor did it happen again:"]
+    """Return the message for an inconclusive verdict."""
+    lines = ["the incident is not shown to be prevented, and it did not happen again:"]
     reasons = [*verdict.reasons]
-    for each in verdict.crossings:
-        if each.kind == "inconclusive":
-            reasons += each.reasons
-    lines += [f"  {each}" for each in dict.fromkeys(reasons)]
-    did = [line for each in verdict.crossings if each.kind == "inconclusive" for line in _effects(each)]
-    lines += [f"  it did this{line.removeprefix('  and did this')}" for line in did]
+    inconclusive = [crossing for crossing in verdict.crossings if crossing.kind == "inconclusive"]
+    for crossing in inconclusive:
+        reasons += crossing.reasons
+    lines += [f"  {reason}" for reason in dict.fromkeys(reasons)]
+    effects = [line for crossing in inconclusive for line in _effects(crossing)]
+    lines += [f"  it did this{line.removeprefix('  and did this')}" for line in effects]
     lines.append(f"mend that, or say in {caller} what should happen, in the place of this check")
     return "\n".join(lines)
 
 
 def line_of_caller(depth: int) -> str:
-    """Name the line that asks, relative to the working folder."""
+    """Return the line that a frame is on, as `file:line` relative to the working folder.
+
+    Args:
+        depth: how many frames out: 1 for the caller of this function.
+    """
     frame = getframe(depth)
     file = frame.f_code.co_filename
-    near = os.path.relpath(file)
-    return f"{file if near.startswith(os.pardir) else near}:{frame.f_lineno}"
+    relative = os.path.relpath(file)
+    return f"{file if relative.startswith(os.pardir) else relative}:{frame.f_lineno}"
 
 
 def _last_lines(text: str, count: int = 12) -> str:

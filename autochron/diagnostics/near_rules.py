@@ -1,4 +1,4 @@
-"""Which rule nearly fits a function, and why it does not: for a report that names what escaped."""
+"""Find the rule that nearly matches a function, and the reason why it does not, for a report of an uncovered effect."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autochron.rules.globs import dotted_glob
 
 
 def near_rule(rules: Rules, function: str) -> str:
-    """Return the first rule of the project that names the function's module or name, with what keeps it from fitting.
+    """Return the first rule that names the function's module or name, with the reason why it does not match.
 
     Args:
         rules: the rules in force.
@@ -23,47 +23,49 @@ def near_rule(rules: Rules, function: str) -> str:
     module, _, qualname = function.partition(":")
     for rule in rules.boundaries:
         selector = rule.selector
-        why = None
+        reason = None
         if isinstance(selector, Define):
-            why = _against_define(selector, module, qualname)
+            reason = _define_reason(selector, module, qualname)
         elif isinstance(selector, Target):
-            why = _against_name(str(selector).partition(":")[2], qualname)
-        if why is not None:
-            return f'"{selector}" ({rule.place}) does not fit {function}: {why}'
+            reason = _target_reason(str(selector).partition(":")[2], qualname)
+        if reason is not None:
+            return f'"{selector}" ({rule.place}) does not fit {function}: {reason}'
     return ""
 
 
-def _against_define(selector: Define, module: str, qualname: str) -> str | None:
+def _define_reason(selector: Define, module: str, qualname: str) -> str | None:
+    """Return why a `define` does not match a function; None if it is not near, or leaves no reason."""
     fits_module = dotted_glob(selector.modules).fits(module)
     if dotted_glob(selector.qualnames, careful=True).fits(qualname):
         if not fits_module:
             return None if not selector.qualnames.strip("*.") else f"it is defined in {module}"
-        if any(dotted_glob(each).fits(qualname) for each in selector.exclude):
+        if any(dotted_glob(glob).fits(qualname) for glob in selector.exclude):
             return "`exclude` names it"
         if _is_lambda(module, qualname):
             return f"a glob skips lambdas; write `{qualname}` in its place"
         return "what ran is another object than the module's own: it was made by exec, copied or put in later"
     if not fits_module:
         return None
-    return _shape(qualname) or f"it is not named {selector.qualnames}"
+    return _skipped_by_globs(qualname) or f"it is not named {selector.qualnames}"
 
 
 def _is_lambda(module: str, qualname: str) -> bool:
-    """Return whether a name of a module that is loaded stands for a lambda."""
-    found: Any = sys.modules.get(module) or sys.modules.get("__main__")
+    """Return whether a name in a loaded module refers to a lambda."""
+    value: Any = sys.modules.get(module) or sys.modules.get("__main__")
     for part in qualname.split("."):
-        found = vars(found).get(part) if isinstance(found, ModuleType | type) else None
-    return isinstance(found, FunctionType) and found.__name__ == "<lambda>"
+        value = vars(value).get(part) if isinstance(value, ModuleType | type) else None
+    return isinstance(value, FunctionType) and value.__name__ == "<lambda>"
 
 
-def _against_name(wanted: str, qualname: str) -> str | None:
+def _target_reason(wanted: str, qualname: str) -> str | None:
+    """Return why a `target` does not match a function; None if it is not near."""
     if wanted.rpartition(".")[2] == qualname.rpartition(".")[2] and wanted != qualname:
         return "it is another definition of that name; of derived classes it is `define` with a `+`: `Base+.name`"
     return None
 
 
-def _shape(qualname: str) -> str | None:
-    """Say what a glob skips."""
+def _skipped_by_globs(qualname: str) -> str | None:
+    """Return why globs skip a qualified name; None if they do not."""
     parts = qualname.split(".")
     name = parts[-1]
     if "<lambda>" in parts:

@@ -1,4 +1,4 @@
-"""Which rule fits what, from source alone: the project's files, and the definitions that packs name."""
+"""Find out what each rule matches, from source alone: in the project's files, and in the libraries that packs name."""
 
 from __future__ import annotations
 
@@ -17,31 +17,40 @@ from autochron.project import Project, python_files, read_source
 from autochron.rules.packs import load_pack, pack_index
 
 Crossed = Mapping[tuple[str, str], int]
-"""How often each site of a trace was crossed, by its name there and the crossings' name."""
+"""How often each site of a trace was crossed, by pairs of the recorded site and the name of the crossings."""
 
 
 def survey(rules: Rules, folder: str, crossed: Crossed | None = None) -> list[Surveyed]:
-    """Look through the project's files and the installed libraries that packs cover."""
+    """Match all rules against the project's files and the installed libraries that packs cover.
+
+    Args:
+        rules: the rules in force.
+        folder: the project, if the rules name none.
+        crossed: the crossings of a trace, to count those of each match.
+
+    Returns:
+        For each rule what it matches, or the reason why that is nothing.
+    """
     project = Project(rules.project or (os.path.abspath(folder),), rules.root)
     names = tuple(pack_index()) if rules.auto else tuple(pack.name for pack in rules.packs)
     packs = tuple(load_pack(name, rules.disable) for name in names)
-    every = (*rules.boundaries, *(rule for pack in packs for rule in pack.boundaries))
+    all_rules = (*rules.boundaries, *(rule for pack in packs for rule in pack.boundaries))
     fits: dict[tuple[str, str], list[Fit]] = {}
     matcher = matcher_for(rules, project)
     for path in python_files(rules.project or (os.path.abspath(folder),)):
         if project.owns(path) and (code := compiled(path)) is not None:
             names = project.names_of(path)
-            found = matcher.find(names[0], code, read_source(path), is_project=True, aliases=names[1:])
+            matches = matcher.find(names[0], code, read_source(path), is_project=True, aliases=names[1:])
             file = project.name(path)
-            for match in found.matches:
-                times = _times(match.rule, f"{file}:{match.qualname}", crossed, every)
+            for match in matches.matches:
+                times = _times(match.rule, f"{file}:{match.qualname}", crossed, all_rules)
                 place = f"{file}:{match.firstlineno}"
                 fits.setdefault(_key(match.rule), []).append(Fit(place, match.qualname, times))
-            for site in found.calls:
+            for site in matches.calls:
                 label = label_of(site.qualname, site.rule)
-                times = _times(site.rule, f"{file}:{label}", crossed, every)
+                times = _times(site.rule, f"{file}:{label}", crossed, all_rules)
                 fits.setdefault(_key(site.rule), []).append(Fit(f"{file}:{site.line}", label, times))
-    return [_surveyed(rule, fits.get(_key(rule), []), crossed, every) for rule in every]
+    return [_surveyed(rule, fits.get(_key(rule), []), crossed, all_rules) for rule in all_rules]
 
 
 def _key(rule: BoundaryRule) -> tuple[str, str]:
@@ -49,22 +58,23 @@ def _key(rule: BoundaryRule) -> tuple[str, str]:
 
 
 def _times(
-    rule: BoundaryRule, site: str, crossed: Crossed | None, every: Sequence[BoundaryRule]
+    rule: BoundaryRule, site: str, crossed: Crossed | None, all_rules: Sequence[BoundaryRule]
 ) -> int | None:
-    """Count the crossings of a site that are this rule's; None where that isn't known."""
+    """Return how many crossings of a site came by this rule; None if that is not known."""
     if crossed is None:
         return None
-    alike = [each for each in every if each.selector == rule.selector and each.id != rule.id]
-    if not alike:
-        return sum(times for (where, _), times in crossed.items() if where == site)
-    if "{" in rule.name or any(each.name == rule.name or "{" in each.name for each in alike):
+    same_selector = [other for other in all_rules if other.selector == rule.selector and other.id != rule.id]
+    if not same_selector:
+        return sum(times for (recorded, _), times in crossed.items() if recorded == site)
+    if "{" in rule.name or any(other.name == rule.name or "{" in other.name for other in same_selector):
         return None
     return crossed.get((site, rule.name), 0)
 
 
 def _surveyed(
-    rule: BoundaryRule, fits: list[Fit], crossed: Crossed | None, every: Sequence[BoundaryRule]
+    rule: BoundaryRule, fits: list[Fit], crossed: Crossed | None, all_rules: Sequence[BoundaryRule]
 ) -> Surveyed:
+    """Return a rule with its matches. A target in a library is looked up in the source of the library."""
     selector = rule.selector
     if isinstance(selector, Http):
         return Surveyed(rule, (), "requests of httpx and httpx2, wherever they are made")
@@ -74,13 +84,14 @@ def _surveyed(
     if path is None:
         return Surveyed(rule, (), f"{selector.module.partition('.')[0]} is not installed")
     names = _defined(selector.module, path)
-    times = _times(rule, str(selector), crossed, every)
-    found = (Fit(selector.module, selector.qualname, times),) if selector.qualname in names else ()
-    return Surveyed(rule, found, None if found else f"{selector.module} has no {selector.qualname}")
+    times = _times(rule, str(selector), crossed, all_rules)
+    if selector.qualname not in names:
+        return Surveyed(rule, (), f"{selector.module} has no {selector.qualname}")
+    return Surveyed(rule, (Fit(selector.module, selector.qualname, times),), None)
 
 
 class _CodeReader(SourceFileLoader):
-    """Loads a library's code as Python keeps it, and keeps none itself: to compile all that packs name takes 3 s."""
+    """Loads a library's bytecode from Python's cache, and writes no cache. To compile all that packs name takes 3 s."""
 
     def set_data(self, path: str, data: object, *, _mode: int = 0o666) -> None:
         """Write nothing."""
@@ -88,7 +99,7 @@ class _CodeReader(SourceFileLoader):
 
 @cache
 def _defined(module: str, path: str) -> frozenset[str]:
-    """Name the definitions of a library's module."""
+    """Return the qualified names of the definitions in a library's module; none if it can't be loaded."""
     try:
         code = _CodeReader(module, path).get_code(module)
     except (OSError, SyntaxError, ValueError, EOFError):
@@ -97,7 +108,7 @@ def _defined(module: str, path: str) -> frozenset[str]:
 
 
 def _library_file(module: str) -> str | None:
-    """Find a library's module without importing the library."""
+    """Return the path of a library's module, without importing the library; None if there is none in Python."""
     top, *rest = module.split(".")
     try:
         spec = importlib.util.find_spec(top)
@@ -116,7 +127,7 @@ def _library_file(module: str) -> str | None:
 
 
 def compiled(path: str) -> CodeType | None:
-    """Compile a file; None where it can't be."""
+    """Compile a file; None if it can't be read or doesn't parse."""
     source = read_source(path)
     if source is None:
         return None

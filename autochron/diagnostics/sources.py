@@ -1,7 +1,7 @@
-"""What the project's source says of a name: what else goes by it, and whether a function is reached in more than one way.
+"""Read from the project's source what else has a name, and whether a function is reached in more than one way.
 
-Read at the end of a recording, and only where the model asked for a tool that nothing answered. What can't be told from the
-source counts as the worse case: the callers then keep a replay from running the tool for real.
+It is read at the end of a recording, and only if the model asked for a tool that no crossing answers. Whatever the
+source does not show counts as the worse case: the callers then keep a replay from running the tool for real.
 """
 
 from __future__ import annotations
@@ -16,39 +16,39 @@ from autochron._runtime.unpatched import os
 from autochron.project import read_source
 
 UNKNOWN: Any = object()
-"""In the place of a value that can't be read without running code of the program's."""
+"""Stands for a value that can't be read without running code of the program."""
 
 _READERS = frozenset({"len", "list", "sorted", "set", "frozenset", "tuple", "iter"})
-"""Builtins that read a table's keys only."""
+"""Builtins that only read a table's keys."""
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class UnreadableError(Exception):
-    """A file of the project can't be read, so nothing is known of what stands in it."""
+    """A file of the project can't be read or parsed, so its content is unknown."""
 
 
 class SourceFile(NamedTuple):
-    """One file of the project, parsed."""
+    """One parsed file of the project."""
 
     path: str
     names: tuple[str, ...]
-    """Of its module."""
+    """The names of its module."""
     tree: ast.Module
     parents: Mapping[ast.AST, ast.AST]
 
     def value_of(self, expression: ast.expr) -> Any:
-        """Return what a dotted name is in the module; UNKNOWN for anything else, such as a local variable."""
+        """Return the value of a dotted name in the module; UNKNOWN for other expressions and local variables."""
         path = _dotted(expression)
         if path is None:
             return UNKNOWN
-        for space in self.spaces():
-            if path[0] in space:
-                return _followed(space[path[0]], path[1:])
+        for namespace in self.namespaces():
+            if path[0] in namespace:
+                return _attribute_at(namespace[path[0]], path[1:])
         return getattr(builtins, path[0], UNKNOWN) if len(path) == 1 else UNKNOWN
 
-    def spaces(self) -> Iterator[dict[str, Any]]:
-        """Yield the namespaces of the modules that were made of this file."""
+    def namespaces(self) -> Iterator[dict[str, Any]]:
+        """Yield the namespaces of the modules that were loaded from this file."""
         for name in self.names:
             module = sys.modules.get(name)
             file = getattr(module, "__file__", None)
@@ -65,16 +65,20 @@ class ImportedSources:
         self._parsed: dict[str, SourceFile] = {}
 
     def naming(self, words: Iterable[str]) -> list[SourceFile]:
-        """Return the files in which one of the words stands.
+        """Return the files that contain one of the words.
 
         Raises:
-            UnreadableError: some file can't be read.
+            UnreadableError: a file can't be read or parsed.
         """
         wanted = [word.encode() for word in words]
         return [self.parsed(path) for path in self._files if any(word in self._text(path) for word in wanted)]
 
     def parsed(self, path: str) -> SourceFile:
-        """Parse a file; UnreadableError where that fails."""
+        """Return a file, parsed once.
+
+        Raises:
+            UnreadableError: the file can't be read or parsed.
+        """
         if path not in self._parsed:
             try:
                 tree = ast.parse(self._text(path))
@@ -103,38 +107,42 @@ def has_rival(
 ) -> bool:
     """Return whether something else in the project may be the tool of this name.
 
-    That is another definition of the name, or a name, key, argument or branch that leads from the name to another function.
+    That is another definition of the name, or a name, key, argument or branch that leads from the name to another
+    function.
 
     Args:
-        sources: the project.
+        sources: the files of the project.
         name: the tool.
-        places: path and first line of the definitions that are the tool.
-        is_fine: says of a callable that it is no other.
-        is_woven: whether calls of these definitions cross, so that what their decorators made of them is the tool, too.
+        places: the path and first line of each definition that is the tool.
+        is_fine: returns whether a callable is the tool.
+        is_woven: whether calls of these definitions cross. Then what their decorators made of them is the tool as well.
+
+    Raises:
+        UnreadableError: a file can't be read or parsed.
     """
-    found = sources.naming([name])
-    made = [
-        space[name]
-        for source in found
+    files = sources.naming([name])
+    decorated = [
+        namespace[name]
+        for source in files
         if _defines(source, name, places)
-        for space in source.spaces()
-        if name in space
+        for namespace in source.namespaces()
+        if name in namespace
     ]
 
-    def is_made(value: Any) -> bool:
-        return is_fine(value) or any(value is each for each in made)
+    def is_tool(value: Any) -> bool:
+        return is_fine(value) or any(value is result for result in decorated)
 
-    for source in found:
-        values = [space[name] for space in source.spaces() if name in space]
-        if any(_is_callable(value) and not is_made(value) for value in values):
+    for source in files:
+        values = [namespace[name] for namespace in source.namespaces() if name in namespace]
+        if any(_is_callable(value) and not is_tool(value) for value in values):
             return True
-        if _Rivals(source, name, places, is_made if is_woven else is_fine).exist():
+        if _Rivals(source, name, places, is_tool if is_woven else is_fine).exist():
             return True
     return False
 
 
 def _defines(source: SourceFile, name: str, places: Collection[tuple[str, int]]) -> bool:
-    """Return whether one of the definitions stands in a module itself, which then holds what its decorators made of it."""
+    """Return whether a module defines the tool at its top level, so that its namespace holds the decorated function."""
     return any(
         isinstance(node, _FUNCTIONS) and node.name == name and (source.path, first_line(node)) in places
         for node in source.tree.body
@@ -142,7 +150,7 @@ def _defines(source: SourceFile, name: str, places: Collection[tuple[str, int]])
 
 
 class _Rivals:
-    """Looks for them in one file."""
+    """The search for rivals of a tool in one file."""
 
     def __init__(
         self,
@@ -160,19 +168,20 @@ class _Rivals:
         }
 
     def exist(self) -> bool:
-        """Return whether there are any."""
+        """Return whether the file has any."""
         return any(self._is_rival(node) for node in ast.walk(self._source.tree))
 
     def _is_rival(self, node: ast.AST) -> bool:
+        """Return whether a node may lead from the name to another function."""
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 return self._is_other_definition(node)
             case ast.Dict():
-                named = [
+                values_of_name = [
                     value for key, value in zip(node.keys, node.values, strict=True) if self._is_name(key)
                 ]
-                beside = node.values if any(self._is_name(value) for value in node.values) else []
-                return self._any_leads(named, strict=True) or self._any_leads(beside)
+                neighbours = node.values if any(self._is_name(value) for value in node.values) else []
+                return self._any_leads(values_of_name, strict=True) or self._any_leads(neighbours)
             case ast.Tuple() | ast.List() | ast.Set():
                 return any(map(self._is_name, node.elts)) and self._any_leads(node.elts)
             case ast.Call():
@@ -186,44 +195,51 @@ class _Rivals:
         return False
 
     def _is_other_definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+        """Return whether a definition of the name is not the tool, or a decorator gives its function the name."""
         if node.name == self._name:
             return (self._source.path, first_line(node)) not in self._places
-        return any(self._is_name(each) for decorator in node.decorator_list for each in ast.walk(decorator))
+        return any(self._is_name(part) for decorator in node.decorator_list for part in ast.walk(decorator))
 
     def _is_registration(self, node: ast.Call) -> bool:
+        """Return whether a call gets the name together with another function."""
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
         by_name = any(map(self._is_name, arguments))
         if isinstance(node.func, ast.Call):  # `register("refund")(pay)`
-            by_name = by_name or any(self._is_name(each) for each in ast.walk(node.func))
+            by_name = by_name or any(self._is_name(part) for part in ast.walk(node.func))
         return by_name and self._any_leads(arguments)
 
     def _is_assigned(self, target: ast.expr, value: ast.expr) -> bool:
+        """Return whether another function is assigned to the name, or to the key of that name."""
         if isinstance(target, ast.Subscript):
             return self._is_name(target.slice) and self._leads(value, strict=True)
         is_plain = isinstance(value, ast.Lambda) or _dotted(value) is not None
         return _last(target) == self._name and is_plain and self._leads(value)
 
     def _is_branch(self, node: ast.If | ast.IfExp | ast.match_case) -> bool:
-        """Return whether something else is called with a call's arguments where the name is compared."""
+        """Return whether a branch that compares the name passes on a call's `**` arguments to another function."""
         test, body = (node.pattern, node.body) if isinstance(node, ast.match_case) else (node.test, node.body)
         if not any(map(self._is_name, ast.walk(test))):
             return False
         return any(
-            isinstance(each, ast.Call)
-            and any(keyword.arg is None for keyword in each.keywords)
-            and _last(each.func) != self._name
-            for inner in (body if isinstance(body, list) else [body])
-            for each in ast.walk(inner)
+            isinstance(part, ast.Call)
+            and any(keyword.arg is None for keyword in part.keywords)
+            and _last(part.func) != self._name
+            for statement in (body if isinstance(body, list) else [body])
+            for part in ast.walk(statement)
         )
 
     def _is_name(self, node: ast.AST | None) -> bool:
+        """Return whether a node is the name as a string."""
         return isinstance(node, ast.Constant) and node.value == self._name
 
     def _any_leads(self, expressions: Iterable[ast.expr], *, strict: bool = False) -> bool:
-        return any(self._leads(each, strict=strict) for each in expressions)
+        return any(self._leads(expression, strict=strict) for expression in expressions)
 
     def _leads(self, expression: ast.expr, *, strict: bool = False) -> bool:
-        """Return whether an expression is or makes another callable; with `strict` what isn't known is one."""
+        """Return whether an expression is or results in another callable than the tool.
+
+        With `strict`, an expression of unknown value counts as one.
+        """
         chains = list(_chains(expression))
         for chain in chains:
             if not isinstance(chain, ast.Lambda) and _last(chain) == self._name:
@@ -232,9 +248,10 @@ class _Rivals:
         return any(self._is_elsewhere(chain, strict=strict) for chain in chains)
 
     def _is_elsewhere(self, chain: ast.expr, *, strict: bool) -> bool:
+        """Return whether a name or a lambda is another callable; with `strict`, also if its value is unknown."""
         if isinstance(chain, ast.Lambda):
             is_own = (self._source.path, chain.lineno) in self._places
-            return not (is_own or any(_last(each) == self._name for each in ast.walk(chain)))
+            return not (is_own or any(_last(part) == self._name for part in ast.walk(chain)))
         value = self._source.value_of(chain)
         if value is UNKNOWN:
             return strict or (isinstance(chain, ast.Name) and chain.id in self._defined)
@@ -247,29 +264,33 @@ def has_way_around(
     functions: Collection[str],
     is_inside: Callable[[str, ast.AST], bool],
 ) -> bool:
-    """Return whether functions may be reached otherwise than through a table's woven uses.
+    """Return whether functions may be reached otherwise than through the woven uses of a table.
 
     Args:
-        sources: the project.
-        table: the last name of the table that holds them.
-        functions: their names.
-        is_inside: says whether what stands at a place of a file is woven: a bound call, or the body of a woven dispatcher.
+        sources: the files of the project.
+        table: the last name of the table that holds the functions.
+        functions: the names of the functions.
+        is_inside: returns whether a node of a file is woven: a bound call, or in the body of a woven dispatcher.
+
+    Raises:
+        UnreadableError: a file can't be read or parsed.
     """
     words = [*functions, *([] if table is None else [table])]
     return any(
-        _leaves(source, node, table, functions, is_inside)
+        _is_way_around(source, node, table, functions, is_inside)
         for source in sources.naming(words)
         for node in ast.walk(source.tree)
     )
 
 
-def _leaves(
+def _is_way_around(
     source: SourceFile,
     node: ast.AST,
     table: str | None,
     functions: Collection[str],
     is_inside: Callable[[str, ast.AST], bool],
 ) -> bool:
+    """Return whether a node makes the table or a function reachable outside the woven uses."""
     if isinstance(node, ast.alias):
         last = node.name.rpartition(".")[2]
         return (last == table or last in functions) and node.asname not in {None, last}
@@ -286,59 +307,61 @@ def _leaves(
 def _is_looked_up_inside(
     source: SourceFile, node: ast.AST, is_inside: Callable[[str, ast.AST], bool]
 ) -> bool:
-    above = source.parents[node]
-    return is_inside(source.path, above if isinstance(above, ast.Subscript) else node)
+    """Return whether a use of the table is a woven one."""
+    parent = source.parents[node]
+    return is_inside(source.path, parent if isinstance(parent, ast.Subscript) else node)
 
 
 def _is_harmless(source: SourceFile, node: ast.AST) -> bool:
-    """Return whether a use of a table calls nothing that it holds."""
-    above = source.parents[node]
-    match above:
+    """Return whether a use of a table calls nothing that the table holds."""
+    parent = source.parents[node]
+    match parent:
         case ast.Subscript():
-            return above.value is node and not isinstance(above.ctx, ast.Load)
+            return parent.value is node and not isinstance(parent.ctx, ast.Load)
         case ast.Compare():
-            return node in above.comparators
+            return node in parent.comparators
         case ast.For() | ast.AsyncFor() | ast.comprehension():
-            return above.iter is node
+            return parent.iter is node
         case ast.Call():
-            return isinstance(above.func, ast.Name) and above.func.id in _READERS and node in above.args
+            return isinstance(parent.func, ast.Name) and parent.func.id in _READERS and node in parent.args
         case ast.Attribute():
-            return above.attr in {"keys", "update"} or (
-                above.attr in {"values", "items"} and _is_only_looped_over(source, above)
+            return parent.attr in {"keys", "update"} or (
+                parent.attr in {"values", "items"} and _is_only_looped_over(source, parent)
             )
     return False
 
 
 def _is_only_looped_over(source: SourceFile, node: ast.Attribute) -> bool:
-    """Return whether a table's values are gone through and none of them is called."""
+    """Return whether a table's values are iterated and none of them is called."""
     call = source.parents[node]
     loop = source.parents.get(call)
     if not isinstance(loop, ast.For | ast.AsyncFor | ast.comprehension) or loop.iter is not call:
         return False
-    targets = {each.id for each in ast.walk(loop.target) if isinstance(each, ast.Name)}
+    targets = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
     return not any(
-        isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id in targets
-        for each in ast.walk(source.tree)
+        isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in targets
+        for part in ast.walk(source.tree)
     )
 
 
 def _is_put_into(source: SourceFile, node: ast.AST, table: str | None) -> bool:
-    """Return whether a function is named where the table is made or filled."""
-    above: ast.AST | None = node
-    while above is not None:
-        if isinstance(above, ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef):
+    """Return whether a function is named where the table is created or filled."""
+    ancestor: ast.AST | None = node
+    while ancestor is not None:
+        if isinstance(ancestor, ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef):
             return False
-        if isinstance(above, ast.Assign | ast.AnnAssign):
-            targets = above.targets if isinstance(above, ast.Assign) else [above.target]
+        if isinstance(ancestor, ast.Assign | ast.AnnAssign):
+            targets = ancestor.targets if isinstance(ancestor, ast.Assign) else [ancestor.target]
             return table is not None and any(
-                _last(each.value if isinstance(each, ast.Subscript) else each) == table for each in targets
+                _last(target.value if isinstance(target, ast.Subscript) else target) == table
+                for target in targets
             )
-        above = source.parents.get(above)
+        ancestor = source.parents.get(ancestor)
     return False
 
 
 def reads_attribute(sources: ImportedSources, attributes: Collection[str]) -> bool:
-    """Return whether the project reads one of these attributes of anything, perhaps to call it."""
+    """Return whether the project reads one of these attributes of any object, perhaps to call it."""
     return any(
         isinstance(node, ast.Attribute)
         and node.attr in attributes
@@ -359,12 +382,12 @@ def calls_name(sources: ImportedSources, names: Collection[str]) -> bool:
 
 
 def first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> int:
-    """Return the first line of a definition as its code object has it, with its decorators."""
+    """Return the first line of a definition as its code object has it: that of its first decorator."""
     return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
 
 
 def definition_at(source: SourceFile, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """Return the function whose code begins at a line."""
+    """Return the function whose code begins at a line; None if there is none."""
     return next(
         (node for node in ast.walk(source.tree) if isinstance(node, _FUNCTIONS) and first_line(node) == line),
         None,
@@ -372,58 +395,61 @@ def definition_at(source: SourceFile, line: int) -> ast.FunctionDef | ast.AsyncF
 
 
 def _dotted(expression: ast.AST) -> list[str] | None:
-    """Return the parts of a name with attributes; None for any other expression."""
+    """Return the parts of a dotted name; None for any other expression."""
     if isinstance(expression, ast.Name):
         return [expression.id]
     if isinstance(expression, ast.Attribute):
-        before = _dotted(expression.value)
-        return None if before is None else [*before, expression.attr]
+        owner = _dotted(expression.value)
+        return None if owner is None else [*owner, expression.attr]
     return None
 
 
 def _last(node: ast.AST) -> str | None:
+    """Return the last part of a name; None for any other expression."""
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
 
 
 def _chains(expression: ast.expr) -> Iterator[ast.expr]:
-    """Yield the names, with all their attributes, and the lambdas that an expression is made of."""
-    waiting: list[ast.AST] = [expression]
-    while waiting:
-        node = waiting.pop()
+    """Yield the dotted names and the lambdas that are parts of an expression."""
+    pending: list[ast.AST] = [expression]
+    while pending:
+        node = pending.pop()
         if isinstance(node, ast.Lambda) or _dotted(node) is not None:
             yield node  # type: ignore[misc]  # each is an expression
         else:
-            waiting += ast.iter_child_nodes(node)
+            pending += ast.iter_child_nodes(node)
 
 
-def _followed(value: Any, path: list[str]) -> Any:
-    """Read attributes as they are held, without running code of the program's."""
+def _attribute_at(value: Any, path: list[str]) -> Any:
+    """Return the attribute at a path from a value, without running code of the program; UNKNOWN if there is none."""
     for name in path:
-        space = attributes_of(value)
-        if name not in space:
+        namespace = attributes_of(value)
+        if name not in namespace:
             bases = type.__dict__["__mro__"].__get__(value if _is_class(value) else type(value))
-            space = next((vars(base) for base in bases if name in vars(base)), {})
-        if name not in space:
+            namespace = next((vars(base) for base in bases if name in vars(base)), {})
+        if name not in namespace:
             return UNKNOWN
-        value = space[name]
+        value = namespace[name]
         value = value.__func__ if isinstance(value, staticmethod | classmethod) else value
     return value
 
 
 def attributes_of(value: Any) -> Mapping[str, Any]:
-    """Return an object's own attributes, without running code of the program's."""
+    """Return an object's own attributes, without running code of the program."""
     if _is_class(value):
         return type.__dict__["__dict__"].__get__(value)  # type: ignore[no-any-return]  # a metaclass may have its own
     try:
-        space = object.__getattribute__(value, "__dict__")
+        namespace = object.__getattribute__(value, "__dict__")
     except AttributeError:
         return {}
-    return space if isinstance(space, dict) else {}
+    return namespace if isinstance(namespace, dict) else {}
 
 
 def _is_class(value: Any) -> bool:
+    """Return whether a value is a class, whatever it says of itself."""
     return any(base is type for base in type(value).__mro__)
 
 
 def _is_callable(value: Any) -> bool:
+    """Return whether a value is callable, without running code of the program."""
     return any("__call__" in vars(base) for base in type(value).__mro__)

@@ -1,4 +1,4 @@
-"""Whether what was recorded is still woven: a tool that no rule weaves any more would be run for real by a replay."""
+"""Check that recorded boundaries are still woven: a replay would run a tool for real that no rule weaves any more."""
 
 from __future__ import annotations
 
@@ -34,19 +34,24 @@ def refuse_uncovered(
     live: ReplayPlan | None = None,
     remedy: str = ", or say --allow-unwoven",
 ) -> None:
-    """Refuse a replay of which some recorded crossing would not be crossed; with `live`, only what that says is live counts.
+    """Refuse a replay if some recorded boundary is no longer woven.
 
-    `remedy` is what else could be done.
+    Args:
+        record: the recorded trace.
+        rules: the rules in force.
+        activation: what is woven already. Boundaries that are marked in the program's source need no rule.
+        live: the plan. If passed, only the boundaries count that it runs live.
+        remedy: a phrase that says what else could be done, for the message.
 
     Raises:
-        UnwovenToolError: names such boundaries and where they were.
+        UnwovenToolError: names these boundaries and their recorded sites.
     """
     crossed_at = (
         record.sites()
         if live is None
-        else dict.fromkeys(each.ruled for each in record.boundaries() if live.means(each))
+        else dict.fromkeys(boundary.ruled for boundary in record.boundaries() if live.means(boundary))
     )
-    # What is marked by hand in the program's source needs no rule.
+    # Boundaries that are marked by hand in the program's source need no rule.
     sites = [
         site
         for site in crossed_at
@@ -55,24 +60,32 @@ def refuse_uncovered(
     missing = uncovered(sites, rules) if sites else set()
     if not missing:
         return
-    crossed = [each for each in record.boundaries() if live is None or live.means(each)]
-    named = {each.site: f"{each.name} ({each.site})" for each in crossed if each.ruled in missing}
-    other = "" if record.header.rules == rules.digest else "; the trace was recorded with other rules"
+    crossed = [boundary for boundary in record.boundaries() if live is None or live.means(boundary)]
+    named = {
+        boundary.site: f"{boundary.name} ({boundary.site})"
+        for boundary in crossed
+        if boundary.ruled in missing
+    }
+    other_rules = "" if record.header.rules == rules.digest else "; the trace was recorded with other rules"
     where = rules.file or f"no rule file was found from {rules.root} upward"
-    so = "a replay would run it for real" if live is None else "it can't be told when it is to be live"
+    consequence = (
+        "a replay would run it for real"
+        if live is None
+        else "a replay can't see the calls that are to run live"
+    )
     if live is not None:
         remedy = ", or write the rule"
     raise UnwovenToolError(
         f"trace {record.header.id}: {', '.join(named.values())} crossed a boundary when it was recorded, and by today's "
-        f"rules does not, so {so} ({where}{other}); name the rules with --rules{remedy}; if it was renamed or moved, give the"
-        f" new function's [[boundary]] the recorded name"
+        f"rules does not, so {consequence} ({where}{other_rules}); name the rules with --rules{remedy}; if it was renamed or "
+        f"moved, give the new function's [[boundary]] the recorded name"
     )
 
 
 def uncovered(sites: Iterable[str], rules: Rules) -> set[str]:
-    """Return the sites that the rules don't weave, judged by the source as it is now."""
+    """Return the sites that the rules do not weave in the present source."""
     project = Project(rules.project or (rules.root,), rules.root)
-    found: dict[str, set[str] | None] = {}
+    woven: dict[str, set[str] | None] = {}
     missing = set()
     for site in sites:
         place, _, qualname = site.partition(":") if " → " in site else site.rpartition(":")
@@ -80,29 +93,30 @@ def uncovered(sites: Iterable[str], rules: Rules) -> set[str]:
             if not _is_targeted(place, qualname, rules):
                 missing.add(site)
             continue
-        if place not in found:
-            found[place] = _woven_names(project.root, place, rules)
-        names = found[place]
+        if place not in woven:
+            woven[place] = _woven_names(project.root, place, rules)
+        names = woven[place]
         if names is not None and qualname not in names:
             missing.add(site)
     return missing
 
 
 def _is_targeted(module: str, qualname: str, rules: Rules) -> bool:
-    """Return whether a rule names a library's definition."""
+    """Return whether a rule weaves a library's definition."""
     rules = with_imported(rules, module)
-    every = (*rules.boundaries, *(rule for pack in rules.packs for rule in pack.boundaries))
+    all_rules = (*rules.boundaries, *(rule for pack in rules.packs for rule in pack.boundaries))
     wanted = Target(module, qualname)
-    doors = door_of(module).names if module in DOORS else frozenset()
+    client_names = door_of(module).names if module in DOORS else frozenset()
     return any(
         rule.selector == wanted
-        or (isinstance(rule.selector, Http) and qualname in doors)
+        or (isinstance(rule.selector, Http) and qualname in client_names)
         or (isinstance(rule.selector, Define) and _defines(rule.selector, module, qualname))
-        for rule in every
+        for rule in all_rules
     )
 
 
 def _defines(pattern: Define, module: str, qualname: str) -> bool:
+    """Return whether a `define` matches a qualified name of a module."""
     if any(dotted_glob(glob).fits(qualname) for glob in pattern.exclude):
         return False
     return dotted_glob(pattern.modules).fits(module) and dotted_glob(pattern.qualnames, careful=True).fits(
@@ -111,24 +125,24 @@ def _defines(pattern: Define, module: str, qualname: str) -> bool:
 
 
 def _woven_names(root: str, place: str, rules: Rules) -> set[str] | None:
-    """Return the qualified names in a file that rules fit; None where marks by hand make that unknowable."""
+    """Return the qualified names in a file that rules weave; None if marks by hand make that unknowable."""
     path = os.path.join(root, place)
     source = read_source(path)
     if source is not None and b"autochron" in source:
         return None
     code = compiled(path) if source is not None else _bytecode(path)
     if code is None:
-        return set() if source is None else None  # a syntax error is Python's to tell
+        return set() if source is None else None  # Python itself reports the syntax error
     project = Project(rules.project or (root,), root)
-    name, *aliases = (*project.names_of(path), *_dotted(place), *_named_nowhere(root, rules))
-    found = matcher_for(rules, project).find(
+    name, *aliases = (*project.names_of(path), *_import_names(place), *_modules_without_file(root, rules))
+    module_match = matcher_for(rules, project).find(
         name, code, source, is_project=True, aliases=(*aliases, "__main__")
     )
-    return {match.qualname for match in found.matches} | _bound_labels(code, found.calls)
+    return {match.qualname for match in module_match.matches} | _bound_labels(code, module_match.calls)
 
 
 def _bound_labels(code: CodeType, sites: Sequence[CallSite]) -> set[str]:
-    """Name the call sites that can be bound in code as it is compiled here and now."""
+    """Return the labels of the call sites that can be bound in this code."""
     if not sites:
         return set()
     from autochron.weaving.binding import bind_calls, bindings_of  # lazy: few programs have such rules
@@ -140,7 +154,7 @@ def _bound_labels(code: CodeType, sites: Sequence[CallSite]) -> set[str]:
 
 
 def _bytecode(path: str) -> CodeType | None:
-    """Load the bytecode that lies where a source has been."""
+    """Load the bytecode file beside a source that is gone; None if there is none."""
     data = read_source(f"{path}c")
     try:
         code = None if data is None else marshal.loads(data[16:])  # noqa: S302 - Python would run it
@@ -149,27 +163,30 @@ def _bytecode(path: str) -> CodeType | None:
     return code if isinstance(code, CodeType) else None
 
 
-def _dotted(place: str) -> list[str]:
-    """Return the names that a file may be imported by where its folders are namespace packages or lie in an archive."""
+def _import_names(place: str) -> list[str]:
+    """Return the names by which a file may be imported if its folders are namespace packages or are in an archive."""
     parts = place.removesuffix(".py").removesuffix("/__init__").split("/")
     return [".".join(parts[index:]) for index in range(len(parts) - 1)]
 
 
-def _named_nowhere(root: str, rules: Rules) -> list[str]:
-    """Return the modules in rules that no file has the name of: a program may give a module any name when it loads it."""
+def _modules_without_file(root: str, rules: Rules) -> list[str]:
+    """Return the modules that rules name and no file has the name of.
+
+    A program may give a module any name when it loads the file itself.
+    """
     modules = {
         rule.selector.module if isinstance(rule.selector, Target) else rule.selector.modules
         for rule in rules.boundaries
         if isinstance(rule.selector, Target | Define)
     }
-    tops = [root, *rules.project]
+    folders = [root, *rules.project]
     return sorted(
         module
         for module in modules
         if "*" not in module
         and not any(
-            os.path.exists(os.path.join(top, *module.split(".")) + ending)
-            for top in tops
+            os.path.exists(os.path.join(folder, *module.split(".")) + ending)
+            for folder in folders
             for ending in ("", ".py")
         )
         and sys.modules.get(module) is None

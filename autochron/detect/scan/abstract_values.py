@@ -1,4 +1,4 @@
-"""What an expression may be worth, as far as the scan tells values apart."""
+"""The abstract values that the scan tells apart: what an expression may be when it runs."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from autochron.detect.scan.flow import FlowScope, Function, Spot
 
 
 class Known(NamedTuple):
-    """Something that an import or the builtins give, by its dotted name."""
+    """An object that an import or the builtins provide, by its dotted name."""
 
     name: str
-    at: ast.expr | None = None
-    """The expression that says so, where it was handed on from there."""
+    node: ast.expr | None = None
+    """The expression that names it, if the value comes from another place."""
 
 
-class Made(NamedTuple):
-    """An instance of a class that is known by name, or what such a function gave."""
+class Produced(NamedTuple):
+    """The result of calling a known class or function, by its dotted name: for a class, an instance of it."""
 
     name: str
 
@@ -27,7 +27,7 @@ class Routine(NamedTuple):
 
     node: Function
     scope: FlowScope
-    """The one that it opens."""
+    """The scope of its body."""
 
 
 class Type(NamedTuple):
@@ -43,56 +43,68 @@ class Instance(NamedTuple):
 
 
 class Set(NamedTuple):
-    """A set, or an operation on views of dicts that gives one."""
+    """A set, or an operation on views of dicts that results in one."""
 
     is_stable: bool = False
-    """Whether its elements hash alike in every process: numbers."""
+    """Whether its elements have the same hashes in every process, as numbers do."""
     is_empty: bool = False
-    """Whether it is empty where it is made."""
+    """Whether it is created empty."""
 
 
-class Held(NamedTuple):
-    """A list, tuple or dict that is written out, with what it holds."""
+class Container(NamedTuple):
+    """A list, tuple, dict or namespace that is written out in the source, with the expressions of its elements."""
 
     values: tuple[ast.expr, ...]
     spot: Spot
     type: str = "list"
+    """`list`, also for a tuple; `dict`, `defaultdict` or `namespace`."""
 
 
-class Bound(NamedTuple):
-    """A call that waits: `partial`."""
+class PartialCall(NamedTuple):
+    """A `functools.partial`: the values that it may call, and the expression that created it."""
 
     values: tuple[Value, ...]
     call: ast.Call
 
 
 class Accessor(NamedTuple):
-    """What gets an attribute of what it is called with, and maybe calls that: of `operator`."""
+    """An `operator.attrgetter`, or a `methodcaller` (`is_call`), with the name of the attribute."""
 
     name: str
     is_call: bool
 
 
 class Text(NamedTuple):
-    """A string or bytes; its value where that is written out."""
+    """A string or bytes, with the value of a string that is written out."""
 
     value: str | None = None
 
 
 class Plain(NamedTuple):
-    """A value of a builtin type that is of no further interest: `int`, `list`, `dict`, `NoneType`, `keys`."""
+    """A value of a builtin type of which only the type matters: `int`, `list`, `dict`, `NoneType`, `keys`."""
 
     type: str
 
 
 class Unknown(NamedTuple):
-    """Anything."""
+    """Any value."""
 
     why: str = ""
 
 
 Value: TypeAlias = (
-    Known | Made | Routine | Type | Instance | Set | Held | Bound | Accessor | Text | Plain | Unknown
+    Known
+    | Produced
+    | Routine
+    | Type
+    | Instance
+    | Set
+    | Container
+    | PartialCall
+    | Accessor
+    | Text
+    | Plain
+    | Unknown
 )
 UNKNOWN: tuple[Value, ...] = (Unknown(),)
 NUMBERS = frozenset({"int", "float", "complex", "bool"})

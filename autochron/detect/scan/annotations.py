@@ -1,4 +1,4 @@
-"""What annotations say of values."""
+"""Values by their annotations."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from autochron.detect.scan.abstract_values import (
     NUMBERS,
     Instance,
     Known,
-    Made,
     Plain,
+    Produced,
     Set,
     Text,
     Type,
@@ -35,7 +35,14 @@ SETS = frozenset(
 
 
 def annotated(values: Reader, annotation: ast.expr, spot: Spot, texts: dict[int, ast.expr | None]) -> Values:
-    """Return what an annotation says; nothing where it says nothing of use."""
+    """Return the values that an annotation allows; nothing if it says nothing of use.
+
+    Args:
+        values: evaluates an expression.
+        annotation: the annotation, also one written as a string.
+        spot: where it is evaluated.
+        texts: the parsed annotations of strings, by the id of their node. New ones are added.
+    """
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         parsed = _parsed(annotation, annotation.value, texts)
         if parsed is None:
@@ -53,15 +60,16 @@ def annotated(values: Reader, annotation: ast.expr, spot: Spot, texts: dict[int,
         base, inner = annotation.value, annotation.slice
     if not isinstance(base, ast.Name | ast.Attribute):
         return ()
-    found: list[Value] = []
+    allowed: list[Value] = []
     for value in values(base, spot):
-        found += _meant(values, value, inner, spot, texts)
-    return tuple(found)
+        allowed += _allowed_by(values, value, inner, spot, texts)
+    return tuple(allowed)
 
 
-def _meant(
+def _allowed_by(
     values: Reader, value: Value, inner: ast.expr | None, spot: Spot, texts: dict[int, ast.expr | None]
 ) -> Values:
+    """Return the values that one meaning of an annotation allows; `inner` is what its brackets hold."""
     if isinstance(value, Type):
         return (Instance(value.scope),)
     if not isinstance(value, Known):
@@ -69,9 +77,12 @@ def _meant(
     name = value.name
     last = name.rpartition(".")[2]
     if name in SETS:
-        of = annotated(values, inner, spot, texts) if inner is not None else ()
+        elements = annotated(values, inner, spot, texts) if inner is not None else ()
         return (
-            Set(is_stable=bool(of) and all(isinstance(each, Plain) and each.type in NUMBERS for each in of)),
+            Set(
+                is_stable=bool(elements)
+                and all(isinstance(element, Plain) and element.type in NUMBERS for element in elements)
+            ),
         )
     if (
         name in ("typing.Optional", "typing.Annotated", "typing.Final", "typing.ClassVar")
@@ -80,18 +91,18 @@ def _meant(
         first = inner.elts[0] if isinstance(inner, ast.Tuple) and inner.elts else inner
         return annotated(values, first, spot, texts)
     if name == "typing.Union" and isinstance(inner, ast.Tuple):
-        return tuple(each for part in inner.elts for each in annotated(values, part, spot, texts))
+        return tuple(allowed for part in inner.elts for allowed in annotated(values, part, spot, texts))
     if name in ("builtins.str", "builtins.bytes"):
         return (Text(),)
     if name.startswith("builtins."):
         return (Plain(last),)
     if name.startswith(("typing.", "collections.abc.")):
         return (Unknown(name),)
-    return (Made(name),)
+    return (Produced(name),)
 
 
 def _parsed(node: ast.expr, text: str, texts: dict[int, ast.expr | None]) -> ast.expr | None:
-    """Parse an annotation once: values are kept by the identity of nodes, so it has to live on."""
+    """Parse the text of an annotation once. Values are cached by the id of nodes, so the nodes are kept alive."""
     if id(node) not in texts:
         try:
             texts[id(node)] = ast.parse(text, mode="eval").body

@@ -1,4 +1,4 @@
-"""What the scan made of sources, kept by what is in them, so that a source which hasn't changed isn't read again."""
+"""Cache the findings of sources by a digest of their content, so that an unchanged source is not scanned again."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from autochron.detect.scan.scan import ScannedCall
 
 NAME = "check.msgpack"
 _MOST = 20_000
-"""Sources that are remembered."""
+"""The most sources that are kept."""
 
 
 class _Content(Struct, frozen=True):
-    """The file."""
+    """The content of the cache file."""
 
     version: str
     seen: dict[str, list[ScannedCall]]
-    """By digest, those that were asked for last at the end."""
+    """The findings by digest. Those that were used last are at the end."""
 
 
 class Cache:
-    """The findings of sources by digest, in one file of a folder; without a folder nothing is kept.
+    """The findings of sources by digest, in one file of a folder. Without a folder nothing is kept.
 
-    A file that can't be read, is broken or was written by another version is as good as none.
+    A file that is broken, unreadable or of another version counts as empty.
     """
 
     def __init__(self, folder: str | None) -> None:
         self._path = os.path.join(folder, NAME) if folder is not None else None
         self._version = _version()
-        self._seen = self._read()
+        self._cached = self._read()
         self._used: dict[str, list[ScannedCall]] = {}
         self._is_new = False
 
@@ -50,48 +50,48 @@ class Cache:
         return content.seen if content.version == self._version else {}
 
     def get(self, key: str) -> list[ScannedCall] | None:
-        """Return what was found in a source."""
-        found = self._seen.get(key)
-        if found is not None:
-            self._used[key] = found
-        return found
+        """Return the findings of a source; None if they are not in the cache."""
+        calls = self._cached.get(key)
+        if calls is not None:
+            self._used[key] = calls
+        return calls
 
-    def put(self, key: str, seen: list[ScannedCall]) -> None:
-        """Keep what was found in a source."""
-        self._used[key] = seen
+    def put(self, key: str, calls: list[ScannedCall]) -> None:
+        """Keep the findings of a source."""
+        self._used[key] = calls
         self._is_new = True
 
     def write(self) -> None:
-        """Write what is new, all at once; where that fails, the next time has more to do."""
+        """Write the file atomically if there is anything new. A failure is ignored: the next check scans more."""
         if self._path is None or not self._is_new:
             return
-        every = [
-            *((key, seen) for key, seen in self._seen.items() if key not in self._used),
+        entries = [
+            *((key, calls) for key, calls in self._cached.items() if key not in self._used),
             *self._used.items(),
         ]
-        data = msgspec.msgpack.encode(_Content(self._version, dict(every[-_MOST:])))
-        beside = f"{self._path}.{unpatched.getpid()}"
+        data = msgspec.msgpack.encode(_Content(self._version, dict(entries[-_MOST:])))
+        temporary = f"{self._path}.{unpatched.getpid()}"
         try:
             make_folder(os.path.dirname(self._path))
-            with open(beside, "wb") as file:
+            with open(temporary, "wb") as file:
                 file.write(data)
-            os.replace(beside, self._path)
+            os.replace(temporary, self._path)
         except OSError:
             try:
-                os.unlink(beside)
+                os.unlink(temporary)
             except OSError:
                 pass
 
 
 def key_of(source: bytes, package: str) -> str:
-    """Return what a source's findings are kept by; relative imports mean something else in another package."""
+    """Return the key of a source. The package is a part of it, because relative imports depend on it."""
     digest = hashlib.sha256(source)
     digest.update(b"\0" + package.encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 
 def _version() -> str:
-    """Distinguish one state of the scan and the catalogue from another, also where someone works on them."""
+    """Return a digest of the scan and the catalogue, so that any change to their code empties the cache."""
     digest = hashlib.sha256(repr(sys.version_info[:2]).encode())
     top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     try:
@@ -100,6 +100,6 @@ def _version() -> str:
                 if name.endswith(".py"):
                     with open(os.path.join(folder, name), "rb") as file:
                         digest.update(file.read())
-    except OSError:  # in an archive, whose place has the version in it more often than not
+    except OSError:  # in an archive, whose path mostly has the version in it
         digest.update(top.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()

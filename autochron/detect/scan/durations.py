@@ -1,12 +1,12 @@
-"""Readings of clocks of which nothing can come but a line in a log: they need no finding.
+"""Find the readings of clocks whose value only reaches log lines: they need no finding.
 
-`started = perf_counter()` … `logger.info("took %.2f", perf_counter() - started)` is in every program, and a finding for it
-is noise. So each reading is followed through its module, by what its value may reach: names, attributes, arithmetic,
-formatting and containers that are made here. It is a duration where it meets another reading in a difference, and all of
-it ends in calls of loggers or nowhere. What isn't understood is no duration: a value that is compared, returned, printed
-or handed to another function keeps its finding.
+`started = perf_counter()` … `logger.info("took %.2f", perf_counter() - started)` is in every program, and a finding for
+it is noise. So each reading is followed through its module, to all that its value may reach: names, attributes,
+arithmetic, formatting, and containers that are created here. It is a duration if it meets another reading in a
+difference, and all ways end in calls of loggers or nowhere. Whatever is not understood keeps its finding: a value that
+is compared, returned, printed or passed to another function.
 
-The order of statements doesn't count, and what has one name in one scope is one variable: that can only keep findings.
+The order of statements is ignored, and each name in a scope is one variable. That can only keep findings.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from autochron.scopes import Scope, defaults, imported, parameters
 
 _LOOP = re.compile(r"_*(?:event_)?loop")
 _LOGGER = re.compile(r"(?:.*logger|(?:.*_)?log|logging|structlog|loguru|logfire)", re.IGNORECASE)
-_MAKING_LOGGERS = frozenset({"getLogger", "get_logger", "getChild", "LoggerAdapter"})
-_CHANGING_LOGGERS = frozenset({"bind", "new", "opt", "patch", "unbind"})
+_LOGGER_FACTORIES = frozenset({"getLogger", "get_logger", "getChild", "LoggerAdapter"})
+_LOGGER_MODIFIERS = frozenset({"bind", "new", "opt", "patch", "unbind"})
 _LEVELS = "debug info warning warn error critical fatal exception log trace success notice msg"
 _LOGGING = frozenset({"bind", *(f"{wait}{level}" for level in _LEVELS.split() for wait in ("", "a"))})
 _PASSING = frozenset(
@@ -34,51 +34,55 @@ _PASSING = frozenset(
         "round", "set", "sorted", "str", "sum", "timedelta", "tuple"
     }
 )  # fmt: skip
-"""Functions whose value is made of what they are given, and that do nothing else with it."""
-_PARTS = frozenset(
+"""Functions that only compute a result from their arguments."""
+_PART_NAMES = frozenset(
     {
         "total_seconds", "seconds", "microseconds", "days", "timestamp", "isoformat", "strftime", "replace",
         "astimezone", "get", "pop"
     }
 )  # fmt: skip
-"""What is read of a date, of a difference of dates, and of a container with some."""
-_FILLING = frozenset({"append", "add", "update", "setdefault", "extend", "insert", "appendleft", "clear"})
-_MAKING = frozenset({"dict", "list", "set", "defaultdict", "deque", "Counter", "OrderedDict"})
+"""Attributes and methods that read a part of a date, of a difference of dates, or of a container of these."""
+_FILLING_METHODS = frozenset(
+    {"append", "add", "update", "setdefault", "extend", "insert", "appendleft", "clear"}
+)
+_CONTAINER_TYPES = frozenset({"dict", "list", "set", "defaultdict", "deque", "Counter", "OrderedDict"})
 _REFLECTING = frozenset({"locals", "globals", "eval", "exec", "vars"})
-"""By these a value is reached without its name."""
+"""Builtins that reach a value without its name."""
 _REFLECTING_ON_OBJECTS = frozenset({"__dict__", "attrgetter", "asdict", "astuple", "getattr"})
+"""Names by which an attribute is reached without its name."""
 _COMPOSED = (
     ast.FormattedValue, ast.JoinedStr, ast.Starred, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.UnaryOp
 )  # fmt: skip
+"""Expressions that hold the values of their parts."""
 
 
 class _Flow(NamedTuple):
-    """A value at an expression; `spans` where it is a difference already."""
+    """A value at an expression; `spans` says whether it is a difference of readings already."""
 
     node: ast.AST
     spans: bool
 
 
 class _Escape(Exception):  # noqa: N818 - it is no error
-    """The value reaches something that more may come of."""
+    """The value reaches something that is not known to be harmless."""
 
 
 def durations(tree: ast.Module) -> frozenset[tuple[int, str]]:
-    """Return the lines of a module, with the calls on each, that only read clocks for durations in logs."""
+    """Return the readings of clocks in a module that only serve durations in logs, as pairs of line and call."""
     module = _Module(tree)
     if module.names & _REFLECTING:
         return frozenset()
-    judged: dict[tuple[int, str], bool] = {}
+    verdicts: dict[tuple[int, str], bool] = {}
     for node, calls in module.readings:
         is_duration = module.is_duration(node)
         for call in calls:
             key = (line_of(node), call)
-            judged[key] = judged.get(key, True) and is_duration
-    return frozenset(key for key, is_duration in judged.items() if is_duration)
+            verdicts[key] = verdicts.get(key, True) and is_duration
+    return frozenset(key for key, is_duration in verdicts.items() if is_duration)
 
 
 def durations_of(path: str) -> frozenset[tuple[int, str]]:
-    """Return the same for a file; nothing where it can't be read."""
+    """Return the same for a file; nothing if it can't be read or parsed."""
     return _of_lines(source_lines(path))
 
 
@@ -102,28 +106,29 @@ _Scope: TypeAlias = Scope[None]
 """A scope of a module, function or class body. A comprehension's names count as those around it."""
 
 _Variable: TypeAlias = tuple[_Scope | None, str]
-"""A name and its scope, None for an attribute: of whose object it is, nothing is known."""
+"""A name and its scope; None for an attribute. Attributes of one name are one variable, whatever the object."""
 
 
 class _Module:
-    """A module's names and what stands around each of its expressions."""
+    """A module's names, and the parent of each of its expressions."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.names: set[str] = set()
-        """Every name that is mentioned, and no attribute."""
+        """Every name that occurs, without attributes."""
         self.readings: list[tuple[ast.Call, tuple[str, ...]]] = []
-        self._around: dict[ast.AST, ast.AST] = {}
-        self._dotted: dict[str, str] = {}
+        """The calls that read a clock, each with the names that scan and watch give it."""
+        self._parents: dict[ast.AST, ast.AST] = {}
+        self._imported: dict[str, str] = {}
         self._loggers: set[str] = set()
         self._scopes: dict[ast.Name, _Scope] = {}
         self._uses: dict[_Variable, list[ast.Name | ast.Attribute]] = defaultdict(list)
         self._unknown: set[_Variable] = set()
-        """What gets values that are not assigned: parameters, imports, definitions."""
+        """Variables that get values without an assignment: parameters, imports, definitions."""
         self._declared: set[str] = set()
-        """Fields that something else than the class's own methods may read."""
+        """Fields of classes with a base or a decorator, which code of others may read."""
         self._calls: list[ast.Call] = []
-        self._holding: dict[_Variable, bool] = {}
-        self._inward(tree, _Scope("module"))
+        self._holds: dict[_Variable, bool] = {}
+        self._index(tree, _Scope("module"))
         for name, scope in self._scopes.items():
             self._uses[self._variable(name)].append(name)
             if _owner(scope, name.id).kind == "class":
@@ -135,33 +140,33 @@ class _Module:
 
     # --- what there is ------------------------------------------------------------------------------------------------
 
-    def _inward(self, node: ast.AST, scope: _Scope) -> None:
-        """Note what a node is made of; each of its parts knows what it is in."""
-        around = self._around
-        rest = [(node, scope)]
-        while rest:
-            node, scope = rest.pop()
+    def _index(self, node: ast.AST, scope: _Scope) -> None:
+        """Index a tree: the parent, the scope and the uses of its nodes."""
+        parents = self._parents
+        pending = [(node, scope)]
+        while pending:
+            node, scope = pending.pop()
             handler = self._handlers.get(type(node))
-            inner = handler(self, node, scope) if handler is not None else scope
+            body_scope = handler(self, node, scope) if handler is not None else scope
             for name, value in ast.iter_fields(node):
-                # What stands in the head of a definition is read outside it.
-                here = inner if name in ("body", "args") else scope
+                # The head of a definition, such as its decorators, is evaluated in the scope around it.
+                child_scope = body_scope if name in ("body", "args") else scope
                 for child in value if isinstance(value, list) else (value,):
                     if isinstance(child, ast.AST):
                         if isinstance(child, ast.arguments):
-                            rest += [(each, scope) for each in defaults(child)]
-                            around.update((each, child) for each in defaults(child))
+                            pending += [(default, scope) for default in defaults(child)]
+                            parents.update((default, child) for default in defaults(child))
                         else:
-                            around[child] = node
-                            rest.append((child, here if inner is not scope else scope))
+                            parents[child] = node
+                            pending.append((child, child_scope if body_scope is not scope else scope))
 
     def _function(self, node: ast.AST, scope: _Scope) -> _Scope:
         assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)  # noqa: S101 - see `_handlers`
         if not isinstance(node, ast.Lambda):
             self._bind(node.name, scope)
         inner = _Scope("function", scope)
-        for each in parameters(node.args):
-            self._bind(each.arg, inner)
+        for parameter in parameters(node.args):
+            self._bind(parameter.arg, inner)
         return inner
 
     def _class(self, node: ast.AST, scope: _Scope) -> _Scope:
@@ -182,11 +187,12 @@ class _Module:
         assert isinstance(node, ast.Import | ast.ImportFrom)  # noqa: S101 - see `_handlers`
         origin = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
         for name, member in imported(node):
-            self._dotted[name] = f"{origin}{member}"
+            self._imported[name] = f"{origin}{member}"
             self._bind(name, scope)
         return scope
 
     def _bind(self, name: str, scope: _Scope) -> None:
+        """Note a name that gets its value without an assignment."""
         scope.bindings[name] = []
         self._unknown.add((scope, name))
 
@@ -209,118 +215,121 @@ class _Module:
         return scope
 
     def _assign(self, node: ast.AST, scope: _Scope) -> _Scope:
-        """Note which names are those of clocks and of loggers."""
+        """Note the names that are assigned a clock or a logger."""
         assert isinstance(node, ast.Assign)  # noqa: S101 - see `_handlers`
         value = node.value
         for target in node.targets:
-            name = _last(target)
+            name = _last_name(target)
             if isinstance(value, ast.Call) and self._makes_logger(value):
                 self._loggers.add(name)
             elif isinstance(target, ast.Name) and isinstance(value, ast.Attribute):
-                dotted = self._dot(value)
+                dotted = self._dotted_name(value)
                 if dotted in CLOCKS:
-                    self._dotted[name] = dotted
+                    self._imported[name] = dotted
         return scope
 
     # --- what something is --------------------------------------------------------------------------------------------
 
     def _variable(self, node: ast.Name | ast.Attribute) -> _Variable:
+        """Return the variable that a name or an attribute stands for."""
         if isinstance(node, ast.Attribute):
             return None, node.attr
         return _owner(self._scopes[node], node.id), node.id
 
-    def _dot(self, node: ast.expr) -> str:
-        """Return the dotted name that imports make of an expression."""
+    def _dotted_name(self, node: ast.expr) -> str:
+        """Return the dotted name of an expression, with imports resolved; an empty text if it has none."""
         parts = []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
             node = node.value
         if not isinstance(node, ast.Name):
             return ""
-        return ".".join([self._dotted.get(node.id, node.id), *reversed(parts)])
+        return ".".join([self._imported.get(node.id, node.id), *reversed(parts)])
 
     def _clocks(self, node: ast.Call) -> tuple[str, ...]:
-        """Name the clock that a call reads: as a scan does, and as a watch does."""
+        """Return the names of the clock that a call reads: as the scan calls it, and as the watch does."""
         called = node.func
-        dotted = self._dot(called)
+        dotted = self._dotted_name(called)
         if dotted in CLOCKS:
             return (dotted,)
         if isinstance(called, ast.Attribute) and called.attr == "time" and not node.args:
             base = called.value
-            name = self._dot(base.func) if isinstance(base, ast.Call) else _last(base)
+            name = self._dotted_name(base.func) if isinstance(base, ast.Call) else _last_name(base)
             if name in ("asyncio.get_running_loop", "asyncio.get_event_loop") or _LOOP.fullmatch(name):
                 return LOOP_TIME, "time.monotonic"
         return ()
 
     def _is_logger(self, node: ast.expr) -> bool:
+        """Return whether an expression is a logger, by its name or by the call that makes it."""
         if isinstance(node, ast.Call):
             return self._makes_logger(node)
-        name = _last(node)
+        name = _last_name(node)
         return name in self._loggers or _LOGGER.fullmatch(name) is not None or (
-            self._dot(node) in ("logging", "structlog", "loguru.logger")
+            self._dotted_name(node) in ("logging", "structlog", "loguru.logger")
         )  # fmt: skip
 
     def _makes_logger(self, node: ast.Call) -> bool:
+        """Return whether a call returns a logger."""
         called = node.func
-        if _last(called) in _MAKING_LOGGERS:
+        if _last_name(called) in _LOGGER_FACTORIES:
             return True
         return (
             isinstance(called, ast.Attribute)
-            and called.attr in _CHANGING_LOGGERS
+            and called.attr in _LOGGER_MODIFIERS
             and self._is_logger(called.value)
         )
 
     def _is_reading(self, node: ast.expr) -> bool:
-        """Return whether an operand has to do with the reading of a clock."""
-        for each in ast.walk(node):
-            if isinstance(each, ast.Call) and self._clocks(each):
+        """Return whether an operand contains the reading of a clock, or a variable that holds one."""
+        for part in ast.walk(node):
+            if isinstance(part, ast.Call) and self._clocks(part):
                 return True
-            if isinstance(each, ast.Name | ast.Attribute) and self._holds_reading(self._variable(each)):
+            if isinstance(part, ast.Name | ast.Attribute) and self._holds_reading(self._variable(part)):
                 return True
         return False
 
     def _holds_reading(self, variable: _Variable) -> bool:
-        """Return whether a variable, or what it holds, is given the reading of a clock."""
-        if variable not in self._holding:
-            self._holding[variable] = any(
-                isinstance(each, ast.Call) and self._clocks(each)
+        """Return whether a variable, or a part of its value, is assigned the reading of a clock."""
+        if variable not in self._holds:
+            self._holds[variable] = any(
+                isinstance(part, ast.Call) and self._clocks(part)
                 for use in self._uses.get(variable, ())
-                for each in self._assigned(use)
+                for part in self._assigned(use)
             )
-        return self._holding[variable]
+        return self._holds[variable]
 
     def _assigned(self, use: ast.Name | ast.Attribute) -> Iterator[ast.AST]:
-        """Return all that a value is made of which is stored where this stands."""
+        """Yield all nodes of the value that is assigned to a variable here; none if this is no assignment."""
         target: ast.AST = use
-        while isinstance(around := self._around[target], ast.Subscript | ast.Tuple):
-            target = around
+        while isinstance(parent := self._parents[target], ast.Subscript | ast.Tuple):
+            target = parent
         is_stored = isinstance(getattr(target, "ctx", None), ast.Store)
-        value = getattr(around, "value", None) if is_stored else None
+        value = getattr(parent, "value", None) if is_stored else None
         return ast.walk(value) if isinstance(value, ast.AST) else iter(())
 
     # --- where a value goes -------------------------------------------------------------------------------------------
 
     def is_duration(self, reading: ast.Call) -> bool:
-        """Return whether a reading meets another one in a difference, and all that it reaches is a log."""
-        pending, met = [_Flow(reading, spans=False)], False
-        known = set(pending)
+        """Return whether a reading meets another one in a difference, and only reaches logs."""
+        pending, is_difference = [_Flow(reading, spans=False)], False
+        seen = set(pending)
         try:
             while pending:
                 flow = pending.pop()
-                met |= flow.spans
+                is_difference |= flow.spans
                 for onward in self._onward(flow):
-                    if onward not in known:
-                        known.add(onward)
+                    if onward not in seen:
+                        seen.add(onward)
                         pending.append(onward)
         except _Escape:
             return False
-        return met
+        return is_difference
 
     def _onward(self, flow: _Flow) -> list[_Flow]:
-        """Return what a value is a part of, or what it is read from next; nothing where it ends."""
+        """Return the expressions that get a value next; none where it ends. Raise _Escape if something else gets it."""
         node, spans = flow
-        around = self._around[node]
-        match around:
+        parent = self._parents[node]
+        match parent:
             case ast.Expr():
                 return []
             case ast.BinOp(left=left, op=operator, right=right):
@@ -328,46 +337,46 @@ class _Module:
                     if not self._is_reading(right if left is node else left):
                         raise _Escape
                     spans = True
-                return [_Flow(around, spans)]
+                return [_Flow(parent, spans)]
             case ast.IfExp(test=test) if test is not node:
-                return [_Flow(around, spans)]
+                return [_Flow(parent, spans)]
             case ast.keyword():
-                call = self._around[around]
-                return self._given(call, spans=spans) if isinstance(call, ast.Call) else self._escape()
+                call = self._parents[parent]
+                return self._through_call(call, spans=spans) if isinstance(call, ast.Call) else self._escape()
             case ast.Call(func=called):
-                return [_Flow(around, spans)] if called is node else self._given(around, spans=spans)
+                return [_Flow(parent, spans)] if called is node else self._through_call(parent, spans=spans)
             case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)]):
-                return []  # a reading is never None, whatever it is
+                return []  # a reading is never None, so no clock decides
             case ast.Subscript(value=value, ctx=context) if value is node:
-                return [_Flow(around, spans)] if isinstance(context, ast.Load) else []
+                return [_Flow(parent, spans)] if isinstance(context, ast.Load) else []
             case ast.Attribute(attr=name):
-                return self._part(around, name, spans=spans)
-        return self._assigned_to(around, node, spans=spans)
+                return self._part(parent, name, spans=spans)
+        return self._assigned_to(parent, node, spans=spans)
 
     @staticmethod
     def _escape() -> list[_Flow]:
         raise _Escape
 
-    def _assigned_to(self, around: ast.AST, node: ast.AST, *, spans: bool) -> list[_Flow]:
-        """Go on at what gets the value, whole or in something that is composed of it."""
-        match around:
-            case ast.Tuple() if (target := self._paired(around, node)) is not None:
+    def _assigned_to(self, parent: ast.AST, node: ast.AST, *, spans: bool) -> list[_Flow]:
+        """Return where a value goes that is assigned, or that is a part of a composed expression."""
+        match parent:
+            case ast.Tuple() if (target := self._paired(parent, node)) is not None:
                 return self._stored(target, spans=spans)
             case ast.NamedExpr(target=target):
-                return [_Flow(around, spans), *self._stored(target, spans=spans)]
+                return [_Flow(parent, spans), *self._stored(target, spans=spans)]
             case ast.Assign(targets=targets):
                 return [onward for target in targets for onward in self._stored(target, spans=spans)]
             case ast.AnnAssign(target=target):
                 return self._stored(target, spans=spans)
             case ast.AugAssign(target=target) if spans:
                 return self._stored(target, spans=spans)
-            case _ if isinstance(around, _COMPOSED):
-                return [_Flow(around, spans)]
+            case _ if isinstance(parent, _COMPOSED):
+                return [_Flow(parent, spans)]
         raise _Escape
 
     def _paired(self, values: ast.Tuple, node: ast.AST) -> ast.expr | None:
-        """Return what this one of several values is assigned to."""
-        assigned = self._around[values]
+        """Return the target of one of several values that are assigned at once; None if it has none of its own."""
+        assigned = self._parents[values]
         if not isinstance(assigned, ast.Assign) or len(assigned.targets) != 1:
             return None
         target = assigned.targets[0]
@@ -376,7 +385,7 @@ class _Module:
         return next(target for target, value in zip(target.elts, values.elts, strict=True) if value is node)
 
     def _stored(self, target: ast.expr | None, *, spans: bool) -> list[_Flow]:
-        """Return where a variable is read that gets the value, or that holds what gets it."""
+        """Return where the variable is read that gets a value, or that holds the container which gets it."""
         match target:
             case ast.Name():
                 variable = self._variable(target)
@@ -392,14 +401,14 @@ class _Module:
         return [_Flow(use, spans) for use in self._uses[variable] if isinstance(use.ctx, ast.Load)]
 
     def _expect_own(self, attribute: str) -> None:
-        """Go on only where an attribute is read nowhere but by its name."""
+        """Raise _Escape if an attribute may be read in another way than by its name."""
         if attribute in self._declared or any(
             name in self.names or (None, name) in self._uses for name in _REFLECTING_ON_OBJECTS
         ):
             raise _Escape
 
     def _filled(self, base: ast.Name | ast.Attribute) -> _Variable:
-        """Return the variable of a container that something is put into: one that nobody else may hold."""
+        """Return the variable of a container that gets a value. Raise _Escape unless the container is created here."""
         variable = self._variable(base)
         if isinstance(base, ast.Attribute):
             self._expect_own(base.attr)
@@ -407,40 +416,44 @@ class _Module:
         if variable in self._unknown or not stores:
             raise _Escape
         for use in stores:
-            around = self._around[use]
-            made = around.value if isinstance(around, ast.Assign | ast.AnnAssign) else None
-            if not isinstance(made, ast.Dict | ast.List | ast.Set) and not (
-                isinstance(made, ast.Call) and _last(made.func) in _MAKING
+            parent = self._parents[use]
+            value = parent.value if isinstance(parent, ast.Assign | ast.AnnAssign) else None
+            if not isinstance(value, ast.Dict | ast.List | ast.Set) and not (
+                isinstance(value, ast.Call) and _last_name(value.func) in _CONTAINER_TYPES
             ):
                 raise _Escape
         return variable
 
-    def _given(self, call: ast.Call, *, spans: bool) -> list[_Flow]:
-        """Return what a call makes of an argument."""
+    def _through_call(self, call: ast.Call, *, spans: bool) -> list[_Flow]:
+        """Return where an argument of a call goes."""
         called = call.func
         if isinstance(called, ast.Attribute):
             if called.attr in _LOGGING and self._is_logger(called.value):
                 return []
             if called.attr == "format" and isinstance(called.value, ast.Constant | ast.JoinedStr):
                 return [_Flow(call, spans)]
-            if called.attr in _FILLING and isinstance(called.value, ast.Name | ast.Attribute):
+            if called.attr in _FILLING_METHODS and isinstance(called.value, ast.Name | ast.Attribute):
                 variable = self._filled(called.value)
                 return [_Flow(use, spans) for use in self._uses[variable] if isinstance(use.ctx, ast.Load)]
-        dotted = self._dot(called)
+        dotted = self._dotted_name(called)
         if dotted in _PASSING or dotted == "datetime.timedelta" or dotted.startswith("statistics."):
             return [_Flow(call, spans)]
         raise _Escape
 
     def _part(self, node: ast.Attribute, name: str, *, spans: bool) -> list[_Flow]:
-        """Return what comes of asking a value for a part of it."""
-        outside = self._around[node]
-        if name in _PARTS:
+        """Return where a part of a value goes that is read from it by an attribute."""
+        parent = self._parents[node]
+        if name in _PART_NAMES:
             return [_Flow(node, spans)]
-        if name in _FILLING and isinstance(outside, ast.Call) and isinstance(self._around[outside], ast.Expr):
+        if (
+            name in _FILLING_METHODS
+            and isinstance(parent, ast.Call)
+            and isinstance(self._parents[parent], ast.Expr)
+        ):
             return []
         raise _Escape
 
-    _handlers = {  # noqa: RUF012 - nobody changes it
+    _handlers = {  # noqa: RUF012 - it is never changed
         ast.FunctionDef: _function,
         ast.AsyncFunctionDef: _function,
         ast.Lambda: _function,
@@ -457,10 +470,10 @@ class _Module:
 
 
 def _owner(scope: _Scope, name: str) -> _Scope:
-    """Return the scope that a name belongs to; the module's for one that nothing binds."""
+    """Return the scope that a name belongs to; the module if nothing binds it."""
     return scope.find(name) or scope.module
 
 
-def _last(node: ast.expr) -> str:
-    """Return the last name of a dotted expression."""
+def _last_name(node: ast.expr) -> str:
+    """Return the last name of a dotted expression; an empty text for any other."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -1,7 +1,7 @@
-"""What the names of a module are bound to, and where it uses them: nothing is judged yet.
+"""The bindings of a module's names and the uses of its expressions, in the order of the flow. Nothing is judged here.
 
-`matching.scopes` forgets the order of bindings and what values are. Both decide here whether `names` is still a set and
-whether `clock` is still `time.time`.
+`matching.scopes` drops the order of bindings and the values. The scan needs both: they decide whether `names` is still
+a set at some point, and whether `clock` is still `time.time`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ Kind: TypeAlias = Literal[
 Position: TypeAlias = Literal[
     "argument", "stored", "operand", "base", "called", "subscript", "iterated", "spread", "other"
 ]
-"""In what way an expression is used by what stands around it."""
+"""How the surrounding code uses an expression."""
 
 
 class Block:
-    """A run of statements that are executed one after another."""
+    """A sequence of statements that run one after another."""
 
     __slots__ = ("is_loop", "parent")
 
@@ -34,7 +34,7 @@ class Block:
         self.is_loop = is_loop
 
     def is_around(self, other: Block | None) -> bool:
-        """Return whether what is executed in another block has come by here."""
+        """Return whether this block is the other one or encloses it, so that its earlier statements have run there."""
         while other is not None:
             if other is self:
                 return True
@@ -42,7 +42,7 @@ class Block:
         return False
 
     def shares_loop(self, other: Block) -> bool:
-        """Return whether a loop is around both, so that what comes later came earlier as well."""
+        """Return whether a loop encloses both blocks, so that a later statement has run in an earlier turn."""
         block: Block | None = self
         while block is not None:
             if block.is_loop and block.is_around(other):
@@ -52,7 +52,7 @@ class Block:
 
 
 class Spot(NamedTuple):
-    """Where in the program's flow something stands."""
+    """A position in the program's flow."""
 
     scope: FlowScope
     order: float
@@ -60,7 +60,7 @@ class Spot(NamedTuple):
 
 
 def qualname_of(spot: Spot) -> str:
-    """Name the definition that a spot is in."""
+    """Return the qualified name of the definition that a spot is in."""
     return spot.scope.body.qualname
 
 
@@ -70,16 +70,16 @@ class FlowBinding(NamedTuple):
     kind: Kind
     spot: Spot
     node: ast.AST | None = None
-    """The value, the definition, or what is iterated, opened or unpacked."""
+    """The value, the definition, or the expression that is iterated, opened or unpacked."""
     dotted: str = ""
-    """What an import binds."""
+    """The dotted name that an import binds; for a parameter, its name."""
     annotation: ast.expr | None = None
     owner: Function | None = None
-    """The function whose parameter it is."""
+    """The function, for a parameter."""
 
 
 class FlowScope(Scope["FlowBinding"]):
-    """A scope whose bindings know when and with what value they are made."""
+    """A scope whose bindings have their position in the flow and their value."""
 
     __slots__ = ("attributes", "block", "node", "returns")
 
@@ -91,21 +91,21 @@ class FlowScope(Scope["FlowBinding"]):
         self.block = Block(None)
         self.returns: list[tuple[ast.expr, Spot]] = []
         self.attributes: dict[str, list[FlowBinding]] = {}
-        """Of a class: what its methods assign to `self`."""
+        """For a class: the attributes of `self` that its methods assign."""
 
 
 class Use(NamedTuple):
-    """An expression that may matter, and what is around it."""
+    """An expression that may matter, and how the surrounding code uses it."""
 
     node: ast.expr
     spot: Spot
     position: Position
     call: ast.Call | None = None
-    """The call that it is an argument of."""
-    free: bool = False
-    """Whether the order of its elements is lost in what is around it."""
+    """The call that it is an argument of, if it is one."""
+    order_lost: bool = False
+    """Whether the surrounding code makes nothing of the order of its elements."""
     body: Sequence[ast.stmt] = ()
-    """What a loop does with each element."""
+    """The body of the loop over it, if there is one."""
 
 
 class ModuleFlow:
@@ -113,14 +113,16 @@ class ModuleFlow:
 
     Attributes:
         tree: the module.
+        module: the module's scope.
+        package: the package that relative imports start from.
         calls: each call.
-        references: names and attributes that are read, and not only to get at what they hold.
-        iterated: what is gone through in order: by `for`, a comprehension, `*`, `yield from` and unpacking.
-        shown: what becomes text: the fields of f-strings.
-        sites: calls by the last name of what they call.
+        references: names and attributes whose value is used, other than to call it or to reach an attribute of it.
+        iterated: what is iterated in order: by `for`, a comprehension, `*`, `yield from` or unpacking.
+        shown: what is converted to text: the fields of f-strings and of `%`.
+        sites: calls, by the last name of the callee.
         scopes: the scope that a definition opens, by the id of its node.
-        assigned: what is assigned to attributes of names, by the attribute.
-        spots: what is inside a comprehension, by the id of its node.
+        assigned: the bindings of attributes, by the attribute.
+        spots: the spot inside a comprehension, by the id of its node.
     """
 
     def __init__(self, tree: ast.Module, package: str) -> None:
@@ -137,38 +139,49 @@ class ModuleFlow:
         self.package = package
 
 
-def in_force(bindings: list[FlowBinding], scope: FlowScope, here: Spot | None) -> list[FlowBinding]:
-    """Return the bindings of one name that may count at a spot of the same scope, or where the scope has run."""
-    block = scope.block if here is None else here.block
-    kept: list[FlowBinding] = []
+def in_force(bindings: list[FlowBinding], scope: FlowScope, spot: Spot | None) -> list[FlowBinding]:
+    """Return the bindings of a name that may hold at a spot of the same scope.
+
+    Args:
+        bindings: all bindings of the name.
+        scope: the scope that the name belongs to.
+        spot: the spot; None for a time after the scope has run.
+    """
+    block = scope.block if spot is None else spot.block
+    current: list[FlowBinding] = []
     for binding in bindings:
         if binding.spot.scope is not scope and binding.kind != "parameter":
-            kept.append(binding)  # of another function, by `global`: any time
-        elif here is not None and binding.spot.order > here.order and binding.kind != "parameter":
-            if here.block.shares_loop(binding.spot.block):
-                kept.append(binding)
+            current.append(binding)  # a function binds it by `global`: at any time
+        elif spot is not None and binding.spot.order > spot.order and binding.kind != "parameter":
+            if spot.block.shares_loop(binding.spot.block):
+                current.append(binding)
         else:
             if binding.spot.block.is_around(block) and binding.spot.scope is scope:
-                kept = [each for each in kept if each.spot.scope is not scope and each.kind != "parameter"]
-            kept.append(binding)
-    return kept or bindings
+                current = [
+                    earlier
+                    for earlier in current
+                    if earlier.spot.scope is not scope and earlier.kind != "parameter"
+                ]
+            current.append(binding)
+    return current or bindings
 
 
 def _decorators(function: Function) -> set[str]:
+    """Return the plain names among the decorators of a function."""
     nodes = [] if isinstance(function, ast.Lambda) else function.decorator_list
     return {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 def is_static(function: Function) -> bool:
-    """Return whether a method gets no instance."""
+    """Return whether a method takes no instance."""
     return isinstance(function, ast.Lambda) or "staticmethod" in _decorators(function)
 
 
 def is_of_class(function: Function) -> bool:
-    """Return whether a method gets its class."""
-    named = not isinstance(function, ast.Lambda) and function.name in (
+    """Return whether a method takes its class."""
+    has_implicit_class = not isinstance(function, ast.Lambda) and function.name in (
         "__new__",
         "__init_subclass__",
         "__class_getitem__",
     )
-    return named or "classmethod" in _decorators(function)
+    return has_implicit_class or "classmethod" in _decorators(function)

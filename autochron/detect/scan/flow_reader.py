@@ -1,4 +1,4 @@
-"""The pass over a module's tree that finds what it binds and uses."""
+"""Read a module's tree in one pass, and note what it binds and uses."""
 
 from __future__ import annotations
 
@@ -21,32 +21,38 @@ from autochron.detect.scan.flow import (
 from autochron.scopes import base_package, captured_names, defaults, imported
 
 INSENSITIVE = frozenset({"sorted", "sum", "min", "max", "any", "all", "len", "set", "frozenset", "bool"})
-"""Builtins whose result doesn't depend on the order of what they are given."""
+"""Builtins whose result doesn't depend on the order of their argument's elements."""
 SET_METHODS = frozenset(
     {
         "update", "union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset",
         "isdisjoint", "intersection_update", "difference_update", "symmetric_difference_update",
     }
 )  # fmt: skip
+"""Methods of sets whose result doesn't depend on the order of their arguments' elements."""
 PASSING = frozenset(
     {"list", "tuple", "map", "filter", "iter", "enumerate", "zip", "chain", "reversed", "islice"}
 )
-"""What hands on the order of what it is given."""
+"""Callables whose result has the order of their argument's elements."""
 
 
 _TRANSPARENT = frozenset({ast.IfExp, ast.BoolOp, ast.Await, ast.Tuple, ast.List, ast.Yield})
-"""What hands on the values that it is made of."""
+"""Expressions that pass their parts on as values."""
 
 
 def read(tree: ast.Module, package: str) -> ModuleFlow:
-    """Find what a module binds and uses."""
+    """Read what a module binds and uses.
+
+    Args:
+        tree: the module.
+        package: the package that relative imports start from.
+    """
     flow = ModuleFlow(tree, package)
     FlowReader(flow).body(tree.body)
     return flow
 
 
 class FlowReader:
-    """The pass: each method reads one kind of node in the scope and block that are current."""
+    """The pass over one module. Each method reads one kind of node, in the current scope and block."""
 
     def __init__(self, flow: ModuleFlow) -> None:
         self._flow = flow
@@ -57,7 +63,7 @@ class FlowReader:
     # --- statements ---------------------------------------------------------------------------------------------------
 
     def body(self, statements: Iterable[ast.stmt], *, block: Block | None = None) -> None:
-        """Read statements, in a block of their own if one is given."""
+        """Read statements, in a block of their own if one is passed."""
         before = self._block
         self._block = block or before
         for statement in statements:
@@ -71,9 +77,10 @@ class FlowReader:
 
     @property
     def _spot(self) -> Spot:
+        """The spot of the current statement."""
         return Spot(self._scope, self._order, self._block)
 
-    def _bound(self) -> Spot:
+    def _spot_after(self) -> Spot:
         """Return the spot just after the current statement."""
         return Spot(self._scope, self._order + 0.5, self._block)
 
@@ -81,6 +88,7 @@ class FlowReader:
         return Block(self._block, is_loop=is_loop)
 
     def _parts(self, node: ast.AST) -> None:
+        """Read the parts of a node that has no method of its own."""
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 self.expression(child, "operand" if isinstance(node, ast.Expr | ast.Assert) else "other")
@@ -93,7 +101,7 @@ class FlowReader:
         for decorator in node.decorator_list:
             self.expression(decorator, "operand")
         self._defaults(node.args)
-        self._scope.bind(node.name, FlowBinding("definition", self._bound(), node))
+        self._scope.bind(node.name, FlowBinding("definition", self._spot_after(), node))
         self._enter(node, node.name, node.args, node.body)
 
     def _defaults(self, arguments: ast.arguments) -> None:
@@ -103,6 +111,7 @@ class FlowReader:
     def _enter(
         self, node: Function, name: str, arguments: ast.arguments, body: Sequence[ast.stmt] | ast.expr
     ) -> None:
+        """Read a function's parameters and body in a scope of its own."""
         scope = FlowScope("function", self._scope, self._scope.qualname_of(name), node)
         self._flow.scopes[id(node)] = scope
         outer, before = self._spot, self._block
@@ -116,9 +125,10 @@ class FlowReader:
         self._scope, self._block = outer.scope, before
 
     def _parameters(self, node: Function, arguments: ast.arguments, outer: Spot) -> None:
-        for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-            if each.annotation is not None:
-                self.expression(each.annotation, "operand")
+        """Bind a function's parameters, with their defaults and annotations."""
+        for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+            if parameter.annotation is not None:
+                self.expression(parameter.annotation, "operand")
         positional = [*arguments.posonlyargs, *arguments.args]
         missing = len(positional) - len(arguments.defaults)
         defaults = [*([None] * missing), *arguments.defaults, *arguments.kw_defaults]
@@ -132,9 +142,9 @@ class FlowReader:
                 self._scope.bind(rest.arg, FlowBinding("other", outer))
 
     def _class(self, node: ast.ClassDef) -> None:
-        for outside in (*node.decorator_list, *node.bases, *(each.value for each in node.keywords)):
+        for outside in (*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)):
             self.expression(outside, "operand")
-        self._scope.bind(node.name, FlowBinding("definition", self._bound(), node))
+        self._scope.bind(node.name, FlowBinding("definition", self._spot_after(), node))
         scope = FlowScope("class", self._scope, self._scope.qualname_of(node.name), node)
         self._flow.scopes[id(node)] = scope
         before, self._scope = self._scope, scope
@@ -148,20 +158,21 @@ class FlowReader:
 
     def _import(self, node: ast.Import) -> None:
         for name, dotted in imported(node):
-            self._scope.bind(name, FlowBinding("import", self._bound(), None, dotted))
+            self._scope.bind(name, FlowBinding("import", self._spot_after(), None, dotted))
 
     def _import_from(self, node: ast.ImportFrom) -> None:
         origin = node.module or ""
         if node.level:
             parts = base_package(node, self._flow.package)
-            # A relative import is of the project, whatever its module is called.
+            # If the package is unknown, the name has a leading dot: a module of the project is never taken for a
+            # library.
             origin = ".".join([*(parts or [""]), *([origin] if origin else [])])
         for name, member in imported(node):
             if member == "*":
                 self._scope.stars.append(origin)
             else:
                 dotted = f"{origin}.{member}"
-                self._scope.bind(name, FlowBinding("import", self._bound(), None, dotted))
+                self._scope.bind(name, FlowBinding("import", self._spot_after(), None, dotted))
 
     def _assign(self, node: ast.Assign) -> None:
         self.expression(node.value, "stored")
@@ -177,7 +188,7 @@ class FlowReader:
 
     def _aug_assign(self, node: ast.AugAssign) -> None:
         self.expression(node.value, "operand")
-        # `names |= more` leaves a set a set; what a name was stays among what it may be.
+        # No new binding: `names |= more` leaves a set a set.
         if not isinstance(node.target, ast.Name):
             self.expression(node.target, "other")
 
@@ -197,13 +208,13 @@ class FlowReader:
         self.body(node.orelse, block=self._inner())
 
     def _if(self, node: ast.If) -> None:
-        # A chain of `elif` is a nest of statements; it is as long as someone likes.
+        # A chain of `elif` is nested and may be long: a loop, since recursion has a limit.
         rest: list[ast.stmt] = [node]
         while len(rest) == 1 and isinstance(rest[0], ast.If):
-            test = rest[0]
-            self.expression(test.test, "operand")
-            self.body(test.body, block=self._inner())
-            rest = test.orelse
+            branch = rest[0]
+            self.expression(branch.test, "operand")
+            self.body(branch.body, block=self._inner())
+            rest = branch.orelse
         self.body(rest, block=self._inner())
 
     def _with(self, node: ast.With | ast.AsyncWith) -> None:
@@ -246,9 +257,10 @@ class FlowReader:
     def _target(
         self, target: ast.expr, kind: Kind, value: ast.expr | None, annotation: ast.expr | None = None
     ) -> None:
+        """Bind the targets of an assignment, a loop or a `with`, of the kind that says how they get their value."""
         match target:
             case ast.Name(id=name):
-                spot = self._bound() if kind in ("value", "unpacked") else self._spot
+                spot = self._spot_after() if kind in ("value", "unpacked") else self._spot
                 self._scope.bind(name, FlowBinding(kind, spot, value, "", annotation))
             case ast.Attribute(value=ast.Name(id=name), attr=attribute):
                 self._attribute(name, attribute, FlowBinding(kind, self._spot, value, "", annotation))
@@ -263,12 +275,13 @@ class FlowReader:
                 self.expression(target, "other")
 
     def _unpack(self, targets: list[ast.expr], kind: Kind, value: ast.expr | None) -> None:
+        """Bind several targets: one by one to a tuple of the same length, else by iterating the value."""
         values = value.elts if isinstance(value, ast.Tuple | ast.List) else []
         if kind == "value" and len(values) == len(targets):
-            for target, each in zip(targets, values, strict=True):
-                self._target(target, "value", each)
+            for target, element in zip(targets, values, strict=True):
+                self._target(target, "value", element)
             return
-        # Of one element there is one order.
+        # One element has only one order.
         is_single = len(targets) == 1 and not isinstance(targets[0], ast.Starred)
         if kind == "value" and value is not None and not is_single:
             self._flow.iterated.append(Use(value, self._spot, "iterated"))
@@ -276,7 +289,7 @@ class FlowReader:
             self._target(target, "other", None)
 
     def _attribute(self, name: str, attribute: str, binding: FlowBinding) -> None:
-        """Note what a method assigns to its `self`, or anyone to an attribute."""
+        """Note the binding of an attribute, also with the class if a method binds it on its first parameter."""
         self._flow.assigned.setdefault(attribute, []).append(binding)
         function = self._scope.body
         owner, node = function.outer, function.node
@@ -298,20 +311,28 @@ class FlowReader:
         position: Position,
         *,
         call: ast.Call | None = None,
-        free: bool = False,
+        order_lost: bool = False,
         body: Sequence[ast.stmt] = (),
     ) -> None:
-        """Read an expression and what it is made of."""
+        """Read an expression and its parts.
+
+        Args:
+            node: the expression.
+            position: how the surrounding code uses it.
+            call: the call that it is an argument of.
+            order_lost: whether the surrounding code makes nothing of the order of its elements.
+            body: the body of the loop over it.
+        """
         if position in ("iterated", "spread"):
-            self._flow.iterated.append(Use(node, self._spot, position, call, free, body))
+            self._flow.iterated.append(Use(node, self._spot, position, call, order_lost, body))
         if isinstance(node, ast.Name | ast.Attribute):
             if position not in ("base", "called"):
-                self._flow.references.append(Use(node, self._spot, position, call, free))
+                self._flow.references.append(Use(node, self._spot, position, call, order_lost))
             if isinstance(node, ast.Attribute):
                 self.expression(node.value, "base")
             return
         if isinstance(node, ast.Call):
-            self._call(node, position, call, free=free)
+            self._call(node, position, call, order_lost=order_lost)
             return
         handler = self._expressions.get(type(node))
         if handler is None:
@@ -324,11 +345,14 @@ class FlowReader:
                 if isinstance(child, ast.expr):
                     self.expression(child, position, call=call)
         else:
-            handler(self, node, position, free=free)
+            handler(self, node, position, order_lost=order_lost)
 
-    def _call(self, node: ast.Call, position: Position, around: ast.Call | None, *, free: bool) -> None:
+    def _call(
+        self, node: ast.Call, position: Position, outer_call: ast.Call | None, *, order_lost: bool
+    ) -> None:
+        """Read a call: its callee, and its arguments, whose order it may lose."""
         flow, called = self._flow, node.func
-        use = Use(node, self._spot, position, around, free)
+        use = Use(node, self._spot, position, outer_call, order_lost)
         flow.calls.append(use)
         last = (
             called.attr
@@ -341,28 +365,29 @@ class FlowReader:
         self.expression(called, "called")
         is_method = isinstance(called, ast.Attribute)
         if is_method:
-            inner = last in SET_METHODS or (free and last in PASSING)
+            inner_order_lost = last in SET_METHODS or (order_lost and last in PASSING)
         else:
-            inner = last in INSENSITIVE or (free and last in PASSING)
+            inner_order_lost = last in INSENSITIVE or (order_lost and last in PASSING)
         for argument in node.args:
             if isinstance(argument, ast.Starred):
-                self.expression(argument.value, "spread", call=node, free=inner)
+                self.expression(argument.value, "spread", call=node, order_lost=inner_order_lost)
             else:
-                self.expression(argument, "argument", call=node, free=inner)
+                self.expression(argument, "argument", call=node, order_lost=inner_order_lost)
         for keyword in node.keywords:
             self.expression(keyword.value, "argument" if keyword.arg else "spread", call=node)
 
-    def _lambda(self, node: ast.Lambda, position: Position, *, free: bool) -> None:
+    def _lambda(self, node: ast.Lambda, position: Position, *, order_lost: bool) -> None:
         self._defaults(node.args)
         self._enter(node, "<lambda>", node.args, node.body)
 
-    def _comprehension(self, node: Comprehension, position: Position, *, free: bool) -> None:
-        lost = isinstance(node, ast.SetComp) or (free and not isinstance(node, ast.DictComp))
+    def _comprehension(self, node: Comprehension, position: Position, *, order_lost: bool) -> None:
+        """Read a comprehension in a scope of its own; the first iterable is read in the scope around it."""
+        loses_order = isinstance(node, ast.SetComp) or (order_lost and not isinstance(node, ast.DictComp))
         outer = self._scope
         inner = FlowScope("comprehension", outer, outer.qualname, node)
         self._flow.spots[id(node)] = Spot(inner, self._order, self._block)
         for index, generator in enumerate(node.generators):
-            self.expression(generator.iter, "iterated", free=lost)
+            self.expression(generator.iter, "iterated", order_lost=loses_order)
             if not index:
                 self._scope = inner
             self._target(generator.target, "element", generator.iter)
@@ -372,49 +397,50 @@ class FlowReader:
             self.expression(part, "other")
         self._scope = outer
 
-    def _named(self, node: ast.NamedExpr, position: Position, *, free: bool) -> None:
+    def _named(self, node: ast.NamedExpr, position: Position, *, order_lost: bool) -> None:
         self.expression(node.value, "stored")
         self._scope.body.bind(node.target.id, FlowBinding("value", self._spot, node.value))
 
-    def _joined(self, node: ast.JoinedStr, position: Position, *, free: bool) -> None:
+    def _joined(self, node: ast.JoinedStr, position: Position, *, order_lost: bool) -> None:
+        """Read an f-string, whose fields are converted to text."""
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
                 self._flow.shown.append(Use(part.value, self._spot, "other"))
                 self.expression(part.value, "other")
                 if isinstance(part.format_spec, ast.JoinedStr):
-                    self._joined(part.format_spec, "other", free=False)
+                    self._joined(part.format_spec, "other", order_lost=False)
 
-    def _yield_from(self, node: ast.YieldFrom, position: Position, *, free: bool) -> None:
+    def _yield_from(self, node: ast.YieldFrom, position: Position, *, order_lost: bool) -> None:
         self.expression(node.value, "iterated")
 
-    def _compare(self, node: ast.Compare, position: Position, *, free: bool) -> None:
+    def _compare(self, node: ast.Compare, position: Position, *, order_lost: bool) -> None:
         self.expression(node.left, "operand")
-        for operator, each in zip(node.ops, node.comparators, strict=True):
-            held = isinstance(operator, ast.In | ast.NotIn)  # codespell:ignore notin
-            self.expression(each, "subscript" if held else "operand")
+        for operator, operand in zip(node.ops, node.comparators, strict=True):
+            is_container = isinstance(operator, ast.In | ast.NotIn)  # codespell:ignore notin
+            self.expression(operand, "subscript" if is_container else "operand")
 
-    def _subscript(self, node: ast.Subscript, position: Position, *, free: bool) -> None:
+    def _subscript(self, node: ast.Subscript, position: Position, *, order_lost: bool) -> None:
         self.expression(node.value, "subscript" if isinstance(node.ctx, ast.Load) else "base")
         self.expression(node.slice, "operand")
 
-    def _operation(self, node: ast.BinOp, position: Position, *, free: bool) -> None:
+    def _operation(self, node: ast.BinOp, position: Position, *, order_lost: bool) -> None:
         if isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant | ast.JoinedStr):
             fields = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
             self._flow.shown += [Use(field, self._spot, "other") for field in fields]
         self.expression(node.left, "subscript")
         self.expression(node.right, "subscript")
 
-    def _starred(self, node: ast.Starred, position: Position, *, free: bool) -> None:
-        self.expression(node.value, "spread", free=free)
+    def _starred(self, node: ast.Starred, position: Position, *, order_lost: bool) -> None:
+        self.expression(node.value, "spread", order_lost=order_lost)
 
-    def _display(self, node: ast.Set, position: Position, *, free: bool) -> None:
-        for each in node.elts:
-            self.expression(each, "stored", free=True)
+    def _display(self, node: ast.Set, position: Position, *, order_lost: bool) -> None:
+        for element in node.elts:
+            self.expression(element, "stored", order_lost=True)
 
-    def _dict(self, node: ast.Dict, position: Position, *, free: bool) -> None:
+    def _dict(self, node: ast.Dict, position: Position, *, order_lost: bool) -> None:
         for key, value in zip(node.keys, node.values, strict=True):
             if key is None:
-                self.expression(value, "spread", free=False)
+                self.expression(value, "spread", order_lost=False)
             else:
                 self.expression(key, "other")
                 self.expression(value, "stored")

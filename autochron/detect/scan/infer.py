@@ -1,7 +1,7 @@
-"""What the expressions of a module may be worth, read from its bindings.
+"""Evaluate the expressions of a module: find the values that each may have, from the module's bindings.
 
-Where a name is bound several times, what counts in the same function is the last binding that the flow must have come by,
-and those after it that it may have; elsewhere what the scope is left with.
+A name may be bound several times. At a use in the same function, the last binding that the flow must have passed
+counts, and all later ones that it may have passed. At a use elsewhere, all bindings count that the scope may end with.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from autochron.detect.scan.abstract_values import (
     NUMBERS,
     UNKNOWN,
     Accessor,
-    Held,
+    Container,
     Instance,
     Known,
-    Made,
     Plain,
+    Produced,
     Routine,
     Set,
     Text,
@@ -38,97 +38,104 @@ from autochron.detect.scan.flow import (
     is_of_class,
     is_static,
 )
-from autochron.detect.scan.libraries import RETURNS, SAME, SWITCHES
+from autochron.detect.scan.libraries import ALIASES, RETURNS, TRANSPORT_OPTIONS
 from autochron.detect.scan.library_results import SPECIALS
 
 Values = tuple[Value, ...]
 _BUILTINS = frozenset(dir(builtins))
-_GIVES_SET = frozenset({"union", "intersection", "difference", "symmetric_difference", "copy"})
-_PLAIN = {
+_SET_METHODS = frozenset({"union", "intersection", "difference", "symmetric_difference", "copy"})
+"""Methods of sets that return a set."""
+_PLAIN_BUILTINS = {
     "list": "list", "sorted": "list", "tuple": "tuple", "dict": "dict", "len": "int", "int": "int", "float": "float",
     "sum": "float", "abs": "float", "round": "float", "ord": "int", "bool": "bool", "range": "range", "hash": "int",
     "id": "int", "isinstance": "bool", "enumerate": "iterator", "zip": "iterator", "map": "iterator",
     "filter": "iterator", "reversed": "iterator", "divmod": "tuple", "slice": "slice", "bytearray": "bytearray",
 }  # fmt: skip
-_TEXTS = frozenset({"str", "repr", "bytes", "chr", "format", "ascii", "hex", "bin", "oct", "input"})
+"""Builtins, with the type of their result."""
+_TEXT_BUILTINS = frozenset({"str", "repr", "bytes", "chr", "format", "ascii", "hex", "bin", "oct", "input"})
+"""Builtins that return text."""
 
 
 class Evaluation:
-    """The values of one module's expressions, each found once."""
+    """The values of one module's expressions, each evaluated once."""
 
     def __init__(self, flow: ModuleFlow) -> None:
         self.flow = flow
         self._memo: dict[int, Values] = {}
-        self._open: set[int] = set()
-        self._texts: dict[int, ast.expr | None] = {}
-        """Annotations that are written as text, parsed, by their node."""
+        self._in_progress: set[int] = set()
+        self._parsed_annotations: dict[int, ast.expr | None] = {}
+        """The parsed annotations of strings, by the id of their node."""
         self._names: dict[tuple[int, str], Values] = {}
 
     def values(self, node: ast.expr, spot: Spot) -> Values:
-        """Return what an expression may be worth; nothing is unknown twice over."""
+        """Return the values that an expression may have at a spot.
+
+        An expression that depends on itself is unknown there.
+        """
         key = id(node)
-        known = self._memo.get(key)
-        if known is not None:
-            return known
-        if key in self._open:
+        cached = self._memo.get(key)
+        if cached is not None:
+            return cached
+        if key in self._in_progress:
             return UNKNOWN
-        self._open.add(key)
+        self._in_progress.add(key)
         try:
             reader = self._readers.get(type(node))
-            found = reader(self, node, spot) if reader is not None else UNKNOWN
+            result = reader(self, node, spot) if reader is not None else UNKNOWN
         finally:
-            self._open.discard(key)
-        found = _unique(found)
-        self._memo[key] = found
-        return found
+            self._in_progress.discard(key)
+        result = _unique(result)
+        self._memo[key] = result
+        return result
 
     # --- names --------------------------------------------------------------------------------------------------------
 
     def _name(self, node: ast.Name, spot: Spot) -> Values:
         return tuple(
-            Known(value.name, node) if isinstance(value, Known) and value.at is None else value
+            Known(value.name, node) if isinstance(value, Known) and value.node is None else value
             for value in self.named(node.id, spot)
         )
 
     def named(self, name: str, spot: Spot) -> Values:
-        """Return what a name may stand for at a spot."""
+        """Return the values that a name may have at a spot."""
         scope = spot.scope.find(name)
         if scope is not None:
-            # Comprehensions run where they stand; a function runs at any time.
+            # A comprehension runs in place, but a function runs at any time.
             is_same_flow = scope.body is spot.scope.body
-            return self._bound(scope, name, spot if is_same_flow else None)
+            return self._values_of_name(scope, name, spot if is_same_flow else None)
         builtin = (Known(f"builtins.{name}"),) if name in _BUILTINS else UNKNOWN
         return (*(Known(f"{module}.{name}") for module in spot.scope.stars_for(name)), *builtin)
 
-    def _bound(self, scope: FlowScope, name: str, here: Spot | None) -> Values:
-        bindings = in_force(scope.bindings[name], scope, here)
-        if here is not None:
-            return self._all(bindings)
+    def _values_of_name(self, scope: FlowScope, name: str, spot: Spot | None) -> Values:
+        """Return the values of a name of a scope at a spot, or after the scope has run if `spot` is None."""
+        bindings = in_force(scope.bindings[name], scope, spot)
+        if spot is not None:
+            return self._values_of_all(bindings)
         key = (id(scope), name)
         if key not in self._names:
             self._names[key] = UNKNOWN
-            self._names[key] = self._all(bindings)
+            self._names[key] = self._values_of_all(bindings)
         return self._names[key]
 
-    def _all(self, bindings: Iterable[FlowBinding]) -> Values:
-        found = tuple(value for binding in bindings for value in self.of(binding))
-        return _unique(found) or UNKNOWN
+    def _values_of_all(self, bindings: Iterable[FlowBinding]) -> Values:
+        values = tuple(value for binding in bindings for value in self.binding_values(binding))
+        return _unique(values) or UNKNOWN
 
-    def of(self, binding: FlowBinding) -> Values:
-        """Return what a binding may give."""
+    def binding_values(self, binding: FlowBinding) -> Values:
+        """Return the values that a binding may assign."""
         if binding.kind == "import":
-            return (Known(SAME.get(binding.dotted, binding.dotted)),)
+            return (Known(ALIASES.get(binding.dotted, binding.dotted)),)
         node = binding.node
         if binding.kind == "definition":
             return self._defined(node)
         if binding.kind == "parameter":
             return self._parameter(binding)
-        noted = self.annotated(binding.annotation, binding.spot) if binding.annotation is not None else ()
+        declared = self.annotated(binding.annotation, binding.spot) if binding.annotation is not None else ()
         if not isinstance(node, ast.expr):
-            return noted or UNKNOWN
+            return declared or UNKNOWN
         if binding.kind == "value":
-            own = self.values(node, binding.spot)
-            return noted if noted and any(isinstance(value, Set) for value in noted) else own
+            assigned = self.values(node, binding.spot)
+            return declared if declared and any(isinstance(value, Set) for value in declared) else assigned
         if binding.kind == "opened":
             return self.values(node, binding.spot)
         if binding.kind == "element":
@@ -143,43 +150,47 @@ class Evaluation:
         return (Routine(node, scope),)
 
     def _parameter(self, binding: FlowBinding) -> Values:
+        """Return the values of a parameter: those of its annotation, else of its default and of the passed arguments."""
         function, outer = binding.owner, binding.spot.scope
         assert function is not None  # noqa: S101 - a parameter has a function
-        noted = self.annotated(binding.annotation, binding.spot) if binding.annotation is not None else ()
-        if noted:
-            return noted
-        places = [*function.args.posonlyargs, *function.args.args]
-        index = next((at for at, each in enumerate(places) if each.arg == binding.dotted), -1)
+        declared = self.annotated(binding.annotation, binding.spot) if binding.annotation is not None else ()
+        if declared:
+            return declared
+        positional = [*function.args.posonlyargs, *function.args.args]
+        index = next(
+            (position for position, parameter in enumerate(positional) if parameter.arg == binding.dotted), -1
+        )
         is_method = outer.kind == "class" and not is_static(function)
         if is_method and index == 0:
             return (Type(outer),) if is_of_class(function) else (Instance(outer),)
-        found: list[Value] = []
+        values: list[Value] = []
         if isinstance(binding.node, ast.expr):
-            found += self.values(binding.node, binding.spot)
-        found += self._given(function, outer, binding.dotted, index - is_method)
-        return tuple(found) or UNKNOWN
+            values += self.values(binding.node, binding.spot)
+        values += self._passed_values(function, outer, binding.dotted, index - is_method)
+        return tuple(values) or UNKNOWN
 
-    def _given(self, function: Function, outer: FlowScope, name: str, index: int) -> list[Value]:
-        """Return what the calls of this module hand over as a parameter."""
+    def _passed_values(self, function: Function, outer: FlowScope, name: str, index: int) -> list[Value]:
+        """Return the values of the arguments that calls in this module pass for a parameter."""
         if isinstance(function, ast.Lambda):
             return []
         called = function.name
         if outer.kind == "class" and called == "__init__":
             called = outer.qualname.rpartition(".")[2]
-        found: list[Value] = []
+        values: list[Value] = []
         for use in self.flow.sites.get(called, ()):
             call = use.node
             assert isinstance(call, ast.Call)  # noqa: S101 - the sites are calls
-            arguments = [each.value for each in call.keywords if each.arg == name]
-            if 0 <= index < len(call.args) and not any(isinstance(each, ast.Starred) for each in call.args):
-                arguments.append(call.args[index])
-            for argument in arguments:
-                found += self.values(argument, use.spot)
-        return found
+            passed = [keyword.value for keyword in call.keywords if keyword.arg == name]
+            is_starred = any(isinstance(argument, ast.Starred) for argument in call.args)
+            if 0 <= index < len(call.args) and not is_starred:
+                passed.append(call.args[index])
+            for argument in passed:
+                values += self.values(argument, use.spot)
+        return values
 
     def annotated(self, annotation: ast.expr, spot: Spot) -> Values:
-        """Return what an annotation says; nothing where it says nothing of use."""
-        return annotated(self.values, annotation, spot, self._texts)
+        """Return the values that an annotation allows; nothing if it says nothing of use."""
+        return annotated(self.values, annotation, spot, self._parsed_annotations)
 
     # --- attributes and elements -------------------------------------------------------------------------------------
 
@@ -188,40 +199,40 @@ class Evaluation:
             value for base in self.values(node.value, spot) for value in self.attribute(base, node.attr, node)
         )
 
-    def attribute(self, base: Value, name: str, at: ast.expr | None) -> Values:
-        """Return what an attribute of a value may be."""
+    def attribute(self, base: Value, name: str, node: ast.expr | None) -> Values:
+        """Return the values that an attribute of a value may have; `node` is the expression that reads it."""
         match base:
-            case Known() | Made():
+            case Known() | Produced():
                 dotted = f"{base.name}.{name}"
-                if isinstance(base, Made) and dotted in RETURNS and RETURNS[dotted].startswith("."):
-                    return (Made(RETURNS[dotted][1:]),)
-                return (Known(SAME.get(dotted, dotted), at),)
+                if isinstance(base, Produced) and dotted in RETURNS and RETURNS[dotted].startswith("."):
+                    return (Produced(RETURNS[dotted][1:]),)
+                return (Known(ALIASES.get(dotted, dotted), node),)
             case Type() | Instance():
-                return self.member(base.scope, name, at)
-            case Held(type="namespace"):
+                return self.member(base.scope, name, node)
+            case Container(type="namespace"):
                 return self.elements((base,))
-            case Held(type="dict") if name in ("values", "get", "pop", "setdefault"):
+            case Container(type="dict") if name in ("values", "get", "pop", "setdefault"):
                 return (base,)
             case _:
                 return UNKNOWN
 
-    def member(self, scope: FlowScope, name: str, at: ast.expr | None) -> Values:
-        """Return what an attribute of a class of this module, or of its instance, may be."""
-        own = [*scope.bindings.get(name, ()), *scope.attributes.get(name, ())]
-        made = self._made_with(scope, name)
-        if own or made:
-            return _unique((*(self._all(own) if own else ()), *made))
-        found: list[Value] = []
+    def member(self, scope: FlowScope, name: str, node: ast.expr | None) -> Values:
+        """Return the values that an attribute of a class of this module, or of its instances, may have."""
+        bindings = [*scope.bindings.get(name, ()), *scope.attributes.get(name, ())]
+        passed = self._field_values(scope, name)
+        if bindings or passed:
+            return _unique((*(self._values_of_all(bindings) if bindings else ()), *passed))
+        inherited: list[Value] = []
         for base in self.bases(scope):
             if isinstance(base, Type) and base.scope is not scope:
-                found += self.member(base.scope, name, at)
+                inherited += self.member(base.scope, name, node)
             elif isinstance(base, Known) and base.name != "builtins.object":
-                found += self.attribute(base, name, at)
-        known = tuple(value for value in found if not isinstance(value, Unknown))
-        return known or self._all(self.flow.assigned.get(name, ()))
+                inherited += self.attribute(base, name, node)
+        known_values = tuple(value for value in inherited if not isinstance(value, Unknown))
+        return known_values or self._values_of_all(self.flow.assigned.get(name, ()))
 
-    def _made_with(self, scope: FlowScope, name: str) -> Values:
-        """Return what the calls of this module hand over for a field of a class without an `__init__`."""
+    def _field_values(self, scope: FlowScope, name: str) -> Values:
+        """Return the values that calls in this module pass for a field of a class that has no `__init__`."""
         if "__init__" in scope.bindings:
             return ()
         return tuple(
@@ -234,7 +245,7 @@ class Evaluation:
         )
 
     def bases(self, scope: FlowScope) -> Values:
-        """Return the classes that a class of this module is made from."""
+        """Return the base classes of a class of this module."""
         node = scope.node
         assert isinstance(node, ast.ClassDef)  # noqa: S101 - a class's scope has its node
         spot = Spot(scope.outer or scope, node.lineno, scope.block)
@@ -246,7 +257,7 @@ class Evaluation:
         )
 
     def _final(self, node: ast.expr, spot: Spot) -> Values:
-        """Evaluate what stands outside the flow: with all that its names are left with."""
+        """Evaluate an expression outside the flow: with all values that its names end with."""
         if isinstance(node, ast.Name):
             inner = FlowScope("function", spot.scope, "")
             return self.named(node.id, Spot(inner, 0, inner.block))
@@ -259,52 +270,54 @@ class Evaluation:
         return UNKNOWN
 
     def elements(self, values: Values) -> Values:
-        """Return what is in containers that are written out."""
-        found = [
+        """Return the values of the elements of containers that are written out."""
+        elements = [
             value
-            for held in values
-            if isinstance(held, Held)
-            for each in held.values
-            for value in self.values(each, held.spot)
+            for container in values
+            if isinstance(container, Container)
+            for element in container.values
+            for value in self.values(element, container.spot)
         ]
-        return tuple(found) or UNKNOWN
+        return tuple(elements) or UNKNOWN
 
     def _subscript(self, node: ast.Subscript, spot: Spot) -> Values:
-        found: list[Value] = []
+        values: list[Value] = []
         key = node.slice.value if isinstance(node.slice, ast.Constant) else None
-        for held in self.values(node.value, spot):
-            inner = self.elements((held,))
-            if isinstance(held, Known) and isinstance(key, str):
-                found += _of_table(held, key, node)
-            elif isinstance(held, Held) and held.type == "defaultdict":
-                found += [Set() for each in inner if isinstance(each, Known) and each.name in SETS]
+        for base in self.values(node.value, spot):
+            elements = self.elements((base,))
+            if isinstance(base, Known) and isinstance(key, str):
+                values += _of_table(base, key, node)
+            elif isinstance(base, Container) and base.type == "defaultdict":
+                values += [
+                    Set() for element in elements if isinstance(element, Known) and element.name in SETS
+                ]
             else:
-                found += inner
-        return tuple(found) or UNKNOWN
+                values += elements
+        return tuple(values) or UNKNOWN
 
     # --- calls --------------------------------------------------------------------------------------------------------
 
     def _call(self, node: ast.Call, spot: Spot) -> Values:
-        found: list[Value] = []
+        results: list[Value] = []
         if isinstance(node.func, ast.Attribute):
-            found += self._method(node, node.func, spot)
-        for called in () if found else self.values(node.func, spot):
-            found += self.result(called, node, spot)
-        return tuple(found) or UNKNOWN
+            results += self._method(node, node.func, spot)
+        for called in () if results else self.values(node.func, spot):
+            results += self.result(called, node, spot)
+        return tuple(results) or UNKNOWN
 
     def _method(self, node: ast.Call, called: ast.Attribute, spot: Spot) -> Values:
-        """Return the result of a method of a builtin type."""
+        """Return the results of a method of a builtin type; nothing for other calls."""
         name, bases = called.attr, self.values(called.value, spot)
         if name in ("keys", "items") and not node.args:
-            return () if any(isinstance(base, Known | Made) for base in bases) else (Plain("keys"),)
-        if name in _GIVES_SET and any(isinstance(base, Set) for base in bases):
-            stable = all(
-                isinstance(each, Set) and each.is_stable
+            return () if any(isinstance(base, Known | Produced) for base in bases) else (Plain("keys"),)
+        if name in _SET_METHODS and any(isinstance(base, Set) for base in bases):
+            is_stable = all(
+                isinstance(value, Set) and value.is_stable
                 for argument in (called.value, *node.args)
-                for each in self.values(argument, spot)
+                for value in self.values(argument, spot)
             )
-            return (Set(stable),)
-        if any(isinstance(base, Held) and base.type == "dict" for base in bases):
+            return (Set(is_stable),)
+        if any(isinstance(base, Container) and base.type == "dict" for base in bases):
             if name in ("get", "pop", "setdefault"):
                 return self.elements(bases)
             if name == "values":
@@ -312,7 +325,7 @@ class Evaluation:
         return ()
 
     def result(self, called: Value, node: ast.Call, spot: Spot) -> Values:
-        """Return what a call of a value may give."""
+        """Return the values that a call of a value may return."""
         match called:
             case Type(scope=scope):
                 return (Instance(scope),)
@@ -327,47 +340,50 @@ class Evaluation:
                 return UNKNOWN
 
     def returned(self, routine: Routine) -> Values:
-        """Return what a function of this module returns."""
+        """Return the values that a function of this module may return."""
         node = routine.node
         if not isinstance(node, ast.Lambda) and node.returns is not None:
             outer = routine.scope.outer or routine.scope
-            noted = self.annotated(node.returns, Spot(outer, 0, outer.block))
-            if noted:
-                return noted
-        found = [value for each, spot in routine.scope.returns for value in self.values(each, spot)]
-        return tuple(found) or UNKNOWN
+            declared = self.annotated(node.returns, Spot(outer, 0, outer.block))
+            if declared:
+                return declared
+        results = [
+            value for expression, spot in routine.scope.returns for value in self.values(expression, spot)
+        ]
+        return tuple(results) or UNKNOWN
 
     def _known_result(self, name: str, node: ast.Call, spot: Spot) -> Values:
+        """Return the result of calling a class or function that is known by its dotted name."""
         if name in SETS:
-            return (self._made_set(node, spot),)
+            return (self._constructed_set(node, spot),)
         module, _, last = name.rpartition(".")
-        if module in SETS and last in _GIVES_SET:
+        if module in SETS and last in _SET_METHODS:
             return (Set(),)
         if module == "builtins":
-            if last in _TEXTS:
+            if last in _TEXT_BUILTINS:
                 return (Text(),)
-            if last in _PLAIN:
-                return (Plain(_PLAIN[last]),)
+            if last in _PLAIN_BUILTINS:
+                return (Plain(_PLAIN_BUILTINS[last]),)
         special = SPECIALS.get(name)
         if special is not None:
             return special(self, node, spot)
-        if any(each.arg in SWITCHES for each in node.keywords):
+        if any(keyword.arg in TRANSPORT_OPTIONS for keyword in node.keywords):
             return UNKNOWN
         if name in RETURNS:
-            return (Made(RETURNS[name].lstrip(".")),)
-        return (Made(name),)
+            return (Produced(RETURNS[name].lstrip(".")),)
+        return (Produced(name),)
 
-    def _made_set(self, node: ast.Call, spot: Spot) -> Set:
+    def _constructed_set(self, node: ast.Call, spot: Spot) -> Set:
         if not node.args:
             return Set(is_empty=True)
         return Set(is_stable=self._is_stable(node.args[0], spot))
 
     def _is_stable(self, node: ast.expr, spot: Spot) -> bool:
-        """Return whether what is gone through is all numbers."""
+        """Return whether an iterable has only numbers as its elements."""
         if isinstance(node, ast.GeneratorExp | ast.ListComp | ast.SetComp):
             return self._is_number(node.elt, spot)
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
-            return all(self._is_number(each, spot) for each in node.elts)
+            return all(self._is_number(element, spot) for element in node.elts)
         return all(
             (isinstance(value, Plain) and value.type == "range")
             or (isinstance(value, Set) and value.is_stable)
@@ -378,7 +394,7 @@ class Evaluation:
         if isinstance(node, ast.Starred):
             return self._is_stable(node.value, spot)
         if isinstance(node, ast.Tuple):
-            return all(self._is_number(each, spot) for each in node.elts)
+            return all(self._is_number(element, spot) for element in node.elts)
         return all(isinstance(value, Plain) and value.type in NUMBERS for value in self.values(node, spot))
 
     # --- the rest -----------------------------------------------------------------------------------------------------
@@ -392,17 +408,23 @@ class Evaluation:
     def _operation(self, node: ast.BinOp, spot: Spot) -> Values:
         left, right = self.values(node.left, spot), self.values(node.right, spot)
         if isinstance(node.op, ast.BitOr | ast.BitAnd | ast.BitXor | ast.Sub):
-            sets = [each for each in (*left, *right) if isinstance(each, Set)]
-            keys = any(isinstance(each, Plain) and each.type == "keys" for each in (*left, *right))
-            if sets or keys:
+            sets = [value for value in (*left, *right) if isinstance(value, Set)]
+            has_keys = any(isinstance(value, Plain) and value.type == "keys" for value in (*left, *right))
+            if sets or has_keys:
                 return (
-                    Set(is_stable=not keys and all(each.is_stable for each in (*sets,)) and len(sets) > 1),
+                    Set(
+                        is_stable=not has_keys
+                        and all(value.is_stable for value in (*sets,))
+                        and len(sets) > 1
+                    ),
                 )
-        if isinstance(node.op, ast.Div) and (made := [each for each in left if isinstance(each, Made)]):
-            return (made[0],)
-        if any(isinstance(each, Text) for each in (*left, *right)):
+        if isinstance(node.op, ast.Div) and (
+            produced := [value for value in left if isinstance(value, Produced)]
+        ):
+            return (produced[0],)
+        if any(isinstance(value, Text) for value in (*left, *right)):
             return (Text(),)
-        if all(isinstance(each, Plain) and each.type in NUMBERS for each in (*left, *right)):
+        if all(isinstance(value, Plain) and value.type in NUMBERS for value in (*left, *right)):
             return (Plain("float"),)
         return UNKNOWN
 
@@ -414,7 +436,7 @@ class Evaluation:
 
     def _list_comprehension(self, node: ast.ListComp, spot: Spot) -> Values:
         inner = self.flow.spots.get(id(node))
-        return (Held((node.elt,), inner),) if inner is not None else UNKNOWN
+        return (Container((node.elt,), inner),) if inner is not None else UNKNOWN
 
     def _either(self, node: ast.IfExp | ast.BoolOp, spot: Spot) -> Values:
         parts = node.values if isinstance(node, ast.BoolOp) else [node.body, node.orelse]
@@ -424,10 +446,10 @@ class Evaluation:
         return self.values(node.value, spot)
 
     def _sequence(self, node: ast.List | ast.Tuple, spot: Spot) -> Values:
-        return (Held(tuple(node.elts), spot),)
+        return (Container(tuple(node.elts), spot),)
 
     def _dict(self, node: ast.Dict, spot: Spot) -> Values:
-        return (Held(tuple(node.values), spot, "dict"),)
+        return (Container(tuple(node.values), spot, "dict"),)
 
     def _lambda(self, node: ast.Lambda, spot: Spot) -> Values:
         scope = self.flow.scopes.get(id(node))
@@ -461,13 +483,13 @@ class Evaluation:
     }
 
 
-def _of_table(held: Known, key: str, node: ast.expr) -> Values:
-    """Return what a table of modules or a module's own table holds."""
-    if held.name == "sys.modules":
+def _of_table(table: Known, key: str, node: ast.expr) -> Values:
+    """Return what `sys.modules` or a module's `__dict__` has under a key."""
+    if table.name == "sys.modules":
         return (Known(key),)
     return (
-        (Known(f"{held.name.removesuffix('.__dict__')}.{key}", node),)
-        if held.name.endswith("__dict__")
+        (Known(f"{table.name.removesuffix('.__dict__')}.{key}", node),)
+        if table.name.endswith("__dict__")
         else ()
     )
 

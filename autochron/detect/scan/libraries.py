@@ -1,6 +1,6 @@
-"""What the scan knows of libraries beside the catalogue, as data: other names, what calls give, and what reaches a source.
+"""What the scan knows of libraries beside the catalogue, as data: aliases, results, and calls that reach a source.
 
-A watch needs none of it: it sees where a library's call ends up.
+A watch needs none of this: it sees which source a call of a library reaches.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from autochron.detect.catalogue import Argument
 from autochron.model import Category
 
-SAME: dict[str, str] = {
+ALIASES: dict[str, str] = {
     "timeit.default_timer": "time.perf_counter",
     "secrets.SystemRandom": "random.SystemRandom",
     "pathlib.PosixPath": "pathlib.Path",
@@ -38,7 +38,7 @@ SAME: dict[str, str] = {
     "posixpath": "os.path",
     "ntpath": "os.path",
 }
-"""Names of one thing."""
+"""Other names, each with the one that the catalogue uses."""
 
 _PATH = "pathlib.Path"
 _PATHS = "cwd home joinpath with_suffix with_name with_stem resolve absolute expanduser relative_to rename readlink"
@@ -53,21 +53,21 @@ RETURNS: dict[str, str] = {
     "multiprocessing.get_context": "multiprocessing",
     "urllib.request.build_opener": "urllib.request.OpenerDirector",
 }
-"""The class of what a call gives, where that isn't the name of the call; with a dot in front, of what an attribute is."""
+"""The class of a call's result, if the call itself isn't the class; with a leading dot, the class of an attribute."""
 
 
-SWITCHES = frozenset({"transport", "mounts", "app"})
-"""Keywords of a client that say where its requests go instead of to the network; what it does then isn't known."""
+TRANSPORT_OPTIONS = frozenset({"transport", "mounts", "app"})
+"""Keywords that send a client's requests elsewhere than to the network. Such a client is an unknown value."""
 
 
-class Through(NamedTuple):
+class LibraryCall(NamedTuple):
     """A library's callable that reaches a source."""
 
     category: Category
     call: str
     """The source, as the catalogue names it."""
-    given: Argument | None = None
-    """With this argument, and that not None, it doesn't."""
+    determined_by: Argument | None = None
+    """The argument that keeps it from reaching the source, if it is given and not None."""
 
 
 _CLOCK = "time.time"
@@ -88,35 +88,35 @@ _NETWORK = (
     "multiprocessing.connection.Client smtplib.SMTP.sendmail"
 )
 
-THROUGH: dict[str, Through] = {
-    "gzip.compress": Through("clock", _CLOCK, Argument(2, "mtime")),
-    "arrow.now": Through("clock", _CLOCK),
-    "arrow.utcnow": Through("clock", _CLOCK),
-    "pendulum.now": Through("clock", _CLOCK),
-    "pendulum.today": Through("clock", _CLOCK),
-    "django.utils.timezone.now": Through("clock", "datetime.datetime.now"),
-    "statistics.NormalDist.samples": Through("random", _DRAW, Argument(1, "seed")),
+LIBRARY_CALLS: dict[str, LibraryCall] = {
+    "gzip.compress": LibraryCall("clock", _CLOCK, Argument(2, "mtime")),
+    "arrow.now": LibraryCall("clock", _CLOCK),
+    "arrow.utcnow": LibraryCall("clock", _CLOCK),
+    "pendulum.now": LibraryCall("clock", _CLOCK),
+    "pendulum.today": LibraryCall("clock", _CLOCK),
+    "django.utils.timezone.now": LibraryCall("clock", "datetime.datetime.now"),
+    "statistics.NormalDist.samples": LibraryCall("random", _DRAW, Argument(1, "seed")),
     **{
-        f"email.mime.multipart.MIMEMultipart.{name}": Through("random", _DRAW)
+        f"email.mime.multipart.MIMEMultipart.{name}": LibraryCall("random", _DRAW)
         for name in ("as_string", "as_bytes")
     },
-    "cryptography.fernet.Fernet.generate_key": Through("random", "os.urandom"),
-    "bcrypt.gensalt": Through("random", "os.urandom"),
-    "nanoid.generate": Through("random", "os.urandom"),
-    "shortuuid.uuid": Through("uuid", "uuid.uuid4", Argument(0, "name")),
-    "shortuuid.random": Through("random", "secrets.choice"),
-    "bson.ObjectId": Through("uuid", "os.urandom", Argument(0, "oid")),
-    "bson.objectid.ObjectId": Through("uuid", "os.urandom", Argument(0, "oid")),
-    "ulid.ULID": Through("uuid", "os.urandom", Argument(0, "buffer")),
-    "ulid.new": Through("uuid", "os.urandom"),
+    "cryptography.fernet.Fernet.generate_key": LibraryCall("random", "os.urandom"),
+    "bcrypt.gensalt": LibraryCall("random", "os.urandom"),
+    "nanoid.generate": LibraryCall("random", "os.urandom"),
+    "shortuuid.uuid": LibraryCall("uuid", "uuid.uuid4", Argument(0, "name")),
+    "shortuuid.random": LibraryCall("random", "secrets.choice"),
+    "bson.ObjectId": LibraryCall("uuid", "os.urandom", Argument(0, "oid")),
+    "bson.objectid.ObjectId": LibraryCall("uuid", "os.urandom", Argument(0, "oid")),
+    "ulid.ULID": LibraryCall("uuid", "os.urandom", Argument(0, "buffer")),
+    "ulid.new": LibraryCall("uuid", "os.urandom"),
     **{
-        name: Through("files", "open")
+        name: LibraryCall("files", "open")
         for name in _FILES.split()
     },
-    "shutil.copytree": Through("files", "os.scandir"),
-    "filecmp.dircmp": Through("files", "os.listdir"),
+    "shutil.copytree": LibraryCall("files", "os.scandir"),
+    "filecmp.dircmp": LibraryCall("files", "os.listdir"),
     **{
-        f"{base}.{verb}": Through("network", _CONNECT)
+        f"{base}.{verb}": LibraryCall("network", _CONNECT)
         for base in (
             "requests", "requests.Session", "httpx", "httpx.Client", "httpx.AsyncClient", "httpx2", "httpx2.Client",
             "httpx2.AsyncClient", "aiohttp.ClientSession", "urllib3.PoolManager",
@@ -124,47 +124,47 @@ THROUGH: dict[str, Through] = {
         for verb in _VERBS.split()
     },
     **{
-        name: Through("network", _CONNECT)
+        name: LibraryCall("network", _CONNECT)
         for name in _NETWORK.split()
     },
-    "asyncio.AbstractEventLoop.getaddrinfo": Through("network", "socket.getaddrinfo"),
-    "multiprocessing.Pool": Through("subprocess", "multiprocessing.Process.start"),
-    "concurrent.futures.ProcessPoolExecutor.submit": Through("subprocess", "multiprocessing.Process.start"),
-    "concurrent.futures.ProcessPoolExecutor.map": Through("subprocess", "multiprocessing.Process.start"),
-    "cffi.FFI.dlopen": Through("native", "ctypes.CDLL"),
-    "webbrowser.open": Through("subprocess", "subprocess.Popen"),
-    "asyncio.AbstractEventLoop.subprocess_exec": Through("subprocess", "subprocess.Popen"),
-    "asyncio.AbstractEventLoop.subprocess_shell": Through("subprocess", "subprocess.Popen"),
+    "asyncio.AbstractEventLoop.getaddrinfo": LibraryCall("network", "socket.getaddrinfo"),
+    "multiprocessing.Pool": LibraryCall("subprocess", "multiprocessing.Process.start"),
+    "concurrent.futures.ProcessPoolExecutor.submit": LibraryCall("subprocess", "multiprocessing.Process.start"),
+    "concurrent.futures.ProcessPoolExecutor.map": LibraryCall("subprocess", "multiprocessing.Process.start"),
+    "cffi.FFI.dlopen": LibraryCall("native", "ctypes.CDLL"),
+    "webbrowser.open": LibraryCall("subprocess", "subprocess.Popen"),
+    "asyncio.AbstractEventLoop.subprocess_exec": LibraryCall("subprocess", "subprocess.Popen"),
+    "asyncio.AbstractEventLoop.subprocess_shell": LibraryCall("subprocess", "subprocess.Popen"),
 }  # fmt: skip
-"""What a watch finds by where it ends up; for a class `.*` is any of its methods."""
+"""Library calls by the source that they reach; `.*` after a class stands for any of its methods."""
 
 INERT: tuple[str, ...] = (
     "builtins.isinstance", "builtins.issubclass", "builtins.callable", "builtins.type", "builtins.hasattr", "builtins.id",
     "builtins.setattr", "builtins.delattr", "builtins.super", "unittest.mock.", "typing.", "pytest.",
 )  # fmt: skip
-"""What is handed something and makes no use of it; a name that ends with a dot is all that it begins."""
+"""Callables that make no use of their arguments. A name that ends with a dot stands for all names that begin so."""
 NOT_CALLING: tuple[str, ...] = (
     *INERT, "builtins.repr", "builtins.str", "builtins.print", "builtins.hash", "builtins.len", "builtins.bool",
     "builtins.vars", "builtins.dir", "functools.wraps", "functools.update_wrapper", "inspect.", "dis.", "pickle.",
     "copy.copy", "copy.deepcopy", "warnings.", "logging.", "types.", "weakref.ref", "weakref.proxy",
 )  # fmt: skip
-"""What is handed a callable and doesn't call it."""
+"""Callables that don't call a callable argument."""
 
 STORING: tuple[str, ...] = (
     "functools.partial", "functools.partialmethod", "builtins.staticmethod", "builtins.classmethod",
     "collections.defaultdict", "builtins.getattr",
 )  # fmt: skip
-"""What keeps a callable for later, in a way that the scan follows."""
+"""Callables that keep a callable argument for later, in a way that the scan follows."""
 
 _DEFERRING = "submit to_thread run_in_executor call_soon call_soon_threadsafe Thread run apply_async apply defaultdict iter"
 DEFERRING = frozenset(_DEFERRING.split())
-"""Last names of what calls something without arguments, unless some are handed over with it."""
+"""Last names of callables that call an argument, without arguments unless some are passed along with it."""
 
 INDEXED: dict[str, str] = {"ctypes.cdll": "ctypes.CDLL", "ctypes.pydll": "ctypes.CDLL"}
-"""What gives a source's value by subscript."""
+"""Objects whose subscript calls a source."""
 
 FACTORIES = frozenset({"default_factory", "factory"})
-"""Keywords of fields: what makes the value of one that isn't given."""
+"""Keywords of a field that hold the factory of its default."""
 FIELDS = frozenset(
     {
         "dataclasses.field", "pydantic.Field", "pydantic.fields.Field", "attr.ib", "attr.field", "attrs.field", "attr.attrib",
@@ -186,9 +186,11 @@ ORDERED = frozenset(
         "pprint.pprint", "pprint.pformat", "collections.Counter", "collections.OrderedDict.fromkeys", "array.array",
     }
 )  # fmt: skip
-"""Callables whose result, or effect, has the order of the elements they are given; all of itertools is, too."""
+"""Callables whose result or effect has the order of their argument's elements, as all of itertools have."""
 ORDERED_METHODS = frozenset(
     {"join", "extend", "writelines", "format", "fromkeys", "extendleft", "executemany"}
 )
-SHOWING = frozenset({"builtins.str", "builtins.repr", "builtins.print", "builtins.format", "builtins.ascii"})
-"""What makes text of a value by its own `__repr__`."""
+REPR_CALLERS = frozenset(
+    {"builtins.str", "builtins.repr", "builtins.print", "builtins.format", "builtins.ascii"}
+)
+"""Callables that convert a value to text, by `__repr__` if its class has nothing else."""

@@ -1,4 +1,4 @@
-"""What calls give that have to be looked at more closely: by the name of what they call."""
+"""Evaluate the calls of library functions whose result depends on their arguments."""
 
 from __future__ import annotations
 
@@ -6,29 +6,39 @@ import ast
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from autochron.detect.scan.abstract_values import UNKNOWN, Accessor, Bound, Held, Known, Text, Value
+from autochron.detect.scan.abstract_values import (
+    UNKNOWN,
+    Accessor,
+    Container,
+    Known,
+    PartialCall,
+    Text,
+    Value,
+)
 from autochron.detect.scan.flow import Spot
 
 Values: TypeAlias = tuple[Value, ...]
 
 
 class Evaluator(Protocol):
-    """What is asked for the values of arguments."""
+    """Evaluates expressions and attributes."""
 
     def values(self, node: ast.expr, spot: Spot) -> Values: ...
 
-    def attribute(self, base: Value, name: str, at: ast.expr | None) -> Values: ...
+    def attribute(self, base: Value, name: str, node: ast.expr | None) -> Values: ...
 
 
 def _partial(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
-    return (Bound(evaluation.values(node.args[0], spot), node),) if node.args else UNKNOWN
+    return (PartialCall(evaluation.values(node.args[0], spot), node),) if node.args else UNKNOWN
 
 
 def _first(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
+    """Return the value of the first argument."""
     return evaluation.values(node.args[0], spot) if node.args else UNKNOWN
 
 
 def _accessor(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
+    """Return the accessors of an `attrgetter` or a `methodcaller` whose name is written out."""
     names = [
         value.value for value in _first(evaluation, node, spot) if isinstance(value, Text) and value.value
     ]
@@ -40,7 +50,7 @@ def _accessor(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
 
 
 def _namespace(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
-    return (Held(tuple(each.value for each in node.keywords), spot, "namespace"),)
+    return (Container(tuple(keyword.value for keyword in node.keywords), spot, "namespace"),)
 
 
 def _vars(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
@@ -52,10 +62,11 @@ def _vars(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
 
 
 def _default_dict(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
-    return (Held(tuple(node.args[:1]), spot, "defaultdict"),)
+    return (Container(tuple(node.args[:1]), spot, "defaultdict"),)
 
 
 def _getattr(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
+    """Return the attributes whose names are written out."""
     if len(node.args) < 2:
         return UNKNOWN
     names = [
@@ -71,6 +82,7 @@ def _getattr(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
 
 
 def _module(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
+    """Return the modules whose names are written out."""
     names = [
         value.value for value in _first(evaluation, node, spot) if isinstance(value, Text) and value.value
     ]
@@ -92,4 +104,4 @@ SPECIALS: dict[str, Callable[[Evaluator, ast.Call, Spot], Values]] = {
     "importlib.import_module": _module,
     "builtins.__import__": _module,
 }
-"""Each is given the call and where it stands."""
+"""By dotted name, what evaluates a call: it takes the evaluator, the call and its spot."""

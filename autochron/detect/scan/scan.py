@@ -1,7 +1,8 @@
-"""The non-deterministic calls of a module, from its source.
+"""Find the non-deterministic calls of a module in its source.
 
-Own analysis on `ast`: libcst's qualified names cost a hundred times as much, and say nothing of what a name was bound to
-last, of sets, or of callables that are handed on. What isn't known is no finding: a scan that cries wolf is switched off.
+The analysis is our own, on `ast`. The qualified names of libcst take a hundred times as long, and don't say which value
+a name has at last, what is a set, or which callables are passed on. Whatever is not known gives no finding: users
+switch off a scan that reports too much.
 """
 
 from __future__ import annotations
@@ -12,7 +13,16 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from autochron.detect.catalogue import BY_NAME, CLOCKS, COLLECTED, Argument, Source
-from autochron.detect.scan.abstract_values import Accessor, Bound, Held, Instance, Known, Routine, Type, Value
+from autochron.detect.scan.abstract_values import (
+    Accessor,
+    Container,
+    Instance,
+    Known,
+    PartialCall,
+    Routine,
+    Type,
+    Value,
+)
 from autochron.detect.scan.durations import durations, line_of
 from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use
 from autochron.detect.scan.flow_reader import read
@@ -24,11 +34,11 @@ from autochron.detect.scan.libraries import (
     FIELDS,
     INDEXED,
     INERT,
+    LIBRARY_CALLS,
     NOT_CALLING,
     READS,
     STORING,
-    THROUGH,
-    Through,
+    LibraryCall,
 )
 from autochron.detect.scan.set_order import OrderSites
 from autochron.model import Category, Tier
@@ -44,66 +54,80 @@ class ScannedCall(Struct, frozen=True, gc=False, array_like=True):
     via: str | None
     qualname: str
     is_call: bool
-    """Whether the callable is called here by a name that an import gives it."""
+    """Whether the callable is called right here, by a name that leads to it through imports."""
     within: tuple[tuple[str, int], ...]
-    """The functions around it from the inside out: qualified name and first line, as code objects have them."""
+    """The enclosing functions from the inside out: qualified name and first line, as code objects have them."""
 
 
 def scan(source: str | bytes, package: str = "") -> list[ScannedCall]:
-    """Find the non-deterministic calls of a module, in order of lines.
+    """Find the non-deterministic calls of a module.
 
-    `package` is the one that relative imports start from. SyntaxError, ValueError or RecursionError where the source doesn't
-    parse.
+    Args:
+        source: the source of the module.
+        package: the package that relative imports start from.
+
+    Returns:
+        The calls, sorted by line.
+
+    Raises:
+        SyntaxError: the source doesn't parse.
+        ValueError: the source has null bytes.
+        RecursionError: the source is nested too deeply.
     """
-    return _ModuleScan(read(ast.parse(source), package)).found()
+    return _ModuleScan(read(ast.parse(source), package)).findings()
 
 
 class _ModuleScan:
-    """One module."""
+    """The scan of one module."""
 
     def __init__(self, flow: ModuleFlow) -> None:
         self._flow = flow
         self._evaluation = Evaluation(flow)
         self._found: dict[tuple[int, Category, str], ScannedCall] = {}
         self._called: set[int] = set()
-        """The ids of expressions that name a callable which is called somewhere else."""
-        self._texts: list[ast.AST] = []
-        self._kept: list[tuple[Use, ast.expr, Source | Through, str]] = []
+        """The ids of expressions that name a callable and pass it to the place that calls it."""
+        self._evaluated_trees: list[ast.AST] = []
+        self._stored: list[tuple[Use, ast.expr, Source | LibraryCall, str]] = []
+        """Uses that store a source for later, which count if nothing here is seen to call it."""
 
-    def found(self) -> list[ScannedCall]:
+    def findings(self) -> list[ScannedCall]:
+        """Return the findings, sorted by line."""
         for use in self._flow.calls:
             assert isinstance(use.node, ast.Call)  # noqa: S101 - they are calls
             for value in self._evaluation.values(use.node.func, use.spot):
                 self._call(value, use.node, use.spot)
         for use in self._flow.references:
             self._reference(use)
-        for use, node, source, name in self._kept:
+        for use, node, source, name in self._stored:
             if id(node) not in self._called and not _is_class(name):
                 self._note(node.lineno, source, name, use.spot)
         orders = OrderSites(self._flow, self._evaluation)
         for order in orders.found():
             self._add(order.line, order.category, order.call, "direct", None, order.spot)
-        return sorted(self._telling(), key=lambda seen: (seen.line, seen.category, seen.call))
+        return sorted(
+            self._without_durations(), key=lambda finding: (finding.line, finding.category, finding.call)
+        )
 
-    def _telling(self) -> Iterable[ScannedCall]:
-        """Leave out what only a log gets to see."""
-        every = self._found.values()
-        if not any(seen.call in CLOCKS for seen in every):
-            return every
-        silent = durations(self._flow.tree)
-        return [seen for seen in every if (seen.line, seen.call) not in silent]
+    def _without_durations(self) -> Iterable[ScannedCall]:
+        """Return the findings without the readings of clocks that only reach logs."""
+        findings = self._found.values()
+        if not any(finding.call in CLOCKS for finding in findings):
+            return findings
+        logged_only = durations(self._flow.tree)
+        return [finding for finding in findings if (finding.line, finding.call) not in logged_only]
 
     # --- calls --------------------------------------------------------------------------------------------------------
 
     def _call(self, value: Value, node: ast.Call, spot: Spot, bound: tuple[ast.Call, ...] = ()) -> None:
+        """Add what a call of a value is a finding of; `bound` are the partials between, the inner ones first."""
         match value:
             case Known():
-                self._known(value, node, spot, bound)
-            case Bound():
+                self._call_known(value, node, spot, bound)
+            case PartialCall():
                 for inner in value.values:
                     self._call(inner, node, spot, (value.call, *bound))
             case Type():
-                self._made(value.scope, node, spot)
+                self._instantiate(value.scope, node, spot)
             case Accessor(name=name, is_call=True) if node.args:
                 for base in self._evaluation.values(node.args[0], spot):
                     for inner in self._evaluation.attribute(base, name, node):
@@ -111,22 +135,23 @@ class _ModuleScan:
             case _:
                 pass
 
-    def _known(self, value: Known, node: ast.Call, spot: Spot, bound: tuple[ast.Call, ...]) -> None:
-        if value.at is not None and value.at is not node.func:
-            self._called.add(id(value.at))
+    def _call_known(self, value: Known, node: ast.Call, spot: Spot, bound: tuple[ast.Call, ...]) -> None:
+        """Add a call of a source, unless its arguments determine the value."""
+        if value.node is not None and value.node is not node.func:
+            self._called.add(id(value.node))
         if value.name in ("builtins.eval", "builtins.exec"):
-            self._text(node, spot)
+            self._evaluate_text(node, spot)
         if value.name in ("builtins.id", "builtins.hash"):
-            return  # what they are given decides; see `orders`
+            return  # their argument decides: see `set_order`
         source = source_of(value.name)
         if source is None or any(
             _is_determined(source, call, skip) for call, skip in _arguments(node, bound)
         ):
             return
-        self._note(line_of(node), source, value.name, spot, is_call=value.at is node.func)
+        self._note(line_of(node), source, value.name, spot, is_call=value.node is node.func)
 
-    def _text(self, node: ast.Call, spot: Spot) -> None:
-        """Look at what is written out as text to be evaluated: its calls are made on the line that has it evaluated."""
+    def _evaluate_text(self, node: ast.Call, spot: Spot) -> None:
+        """Scan text that is evaluated by `eval` or `exec`. Its calls count at the line that evaluates it."""
         text = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
         if not isinstance(text, str):
             return
@@ -134,37 +159,39 @@ class _ModuleScan:
             tree = ast.parse(text)
         except (SyntaxError, ValueError):
             return
-        self._texts.append(tree)  # nodes are known by their identity, so they have to live on
-        for each in ast.walk(tree):
-            if isinstance(each, ast.expr):
-                each.lineno = each.end_lineno = node.lineno
-            if isinstance(each, ast.Call):
-                for value in self._evaluation.values(each.func, spot):
-                    self._call(value, each, spot)
+        self._evaluated_trees.append(
+            tree
+        )  # values are cached by the id of nodes, so the nodes are kept alive
+        for part in ast.walk(tree):
+            if isinstance(part, ast.expr):
+                part.lineno = part.end_lineno = node.lineno
+            if isinstance(part, ast.Call):
+                for value in self._evaluation.values(part.func, spot):
+                    self._call(value, part, spot)
 
-    def _made(self, scope: FlowScope, node: ast.Call, spot: Spot) -> None:
-        """Look at what making an instance of a class of this module calls."""
-        given = {each.arg for each in node.keywords}
+    def _instantiate(self, scope: FlowScope, node: ast.Call, spot: Spot) -> None:
+        """Add the sources that are called when a class of this module is instantiated."""
+        passed = {keyword.arg for keyword in node.keywords}
         for field, factory in self._factories(scope):
-            if field in given:
+            if field in passed:
                 continue
             for value in factory:
                 if isinstance(value, Known) and (source := source_of(value.name)) is not None:
-                    if value.at is not None:
-                        self._called.add(id(value.at))
+                    if value.node is not None:
+                        self._called.add(id(value.node))
                     self._note(line_of(node), source, value.name, spot)
         if any(name in scope.bindings for name in ("__init__", "__new__", "random", "getrandbits", "seed")):
             return
         for base in self._evaluation.bases(scope):
             if isinstance(base, Type) and base.scope is not scope:
-                self._made(base.scope, node, spot)
+                self._instantiate(base.scope, node, spot)
             elif isinstance(base, Known):
                 source = BY_NAME.get(base.name)
                 if source is not None and _is_class(base.name) and not _is_determined(source, node, 0):
                     self._note(line_of(node), source, base.name, spot)
 
     def _factories(self, scope: FlowScope) -> Iterator[tuple[str, tuple[Value, ...]]]:
-        """Yield what makes the default of each field of a class, by the field's name."""
+        """Yield the factory of each field of a class that has one, by the name of the field."""
         for name, bindings in scope.bindings.items():
             for binding in bindings:
                 node = binding.node
@@ -179,36 +206,38 @@ class _ModuleScan:
     # --- references ---------------------------------------------------------------------------------------------------
 
     def _reference(self, use: Use) -> None:
+        """Add what a use other than a call is a finding of."""
         if use.position in ("operand", "other"):
             return
         for value in self._evaluation.values(use.node, use.spot):
-            if isinstance(value, Held) and use.position == "subscript" and value.type == "defaultdict":
-                self._missing(value, use)
+            if isinstance(value, Container) and use.position == "subscript" and value.type == "defaultdict":
+                self._fill_missing_key(value, use)
             if not isinstance(value, Known):
                 continue
             if use.position == "subscript" and value.name in INDEXED:
                 self._note(use.node.lineno, BY_NAME[INDEXED[value.name]], value.name, use.spot)
             elif value.name == ENVIRONMENT:
-                self._environment(use, value)
+                self._read_environment(use, value)
             elif use.position == "argument":
-                self._passed(use, value)
-            elif use.position == "stored" and value.at is use.node:
-                self._keep(use, value)
+                self._pass_callable(use, value)
+            elif use.position == "stored" and value.node is use.node:
+                self._store_callable(use, value)
 
-    def _missing(self, held: Held, use: Use) -> None:
-        """Note what a defaultdict calls for a key that is missing."""
-        for value in self._evaluation.elements((held,)):
+    def _fill_missing_key(self, mapping: Container, use: Use) -> None:
+        """Add the source that a defaultdict calls for a missing key."""
+        for value in self._evaluation.elements((mapping,)):
             if isinstance(value, Known) and (source := source_of(value.name)) is not None:
-                if value.at is not None:
-                    self._called.add(id(value.at))
+                if value.node is not None:
+                    self._called.add(id(value.node))
                 self._note(use.node.lineno, source, value.name, use.spot)
 
-    def _environment(self, use: Use, value: Known) -> None:
+    def _read_environment(self, use: Use, value: Known) -> None:
+        """Add a use of the environment, unless it is only stored or passed on unread."""
         source = BY_NAME[ENVIRONMENT]
         if use.position == "argument":
             if (
                 self._is_inert(use, INERT)
-                or self._is_own(use)
+                or self._calls_own_code(use)
                 or any(
                     keyword.arg == "env" and keyword.value is use.node
                     for keyword in (use.call.keywords if use.call else ())
@@ -219,50 +248,60 @@ class _ModuleScan:
             return
         self._note(use.node.lineno, source, value.name, use.spot)
 
-    def _passed(self, use: Use, value: Known) -> None:
-        """Look at a callable that is handed to a call."""
+    def _pass_callable(self, use: Use, value: Known) -> None:
+        """Add a source that is passed to a call which calls it."""
         source = source_of(value.name)
         if source is None or value.name == "builtins.hash" or self._is_inert(use, NOT_CALLING):
             return
         assert use.call is not None  # noqa: S101 - an argument has its call
-        if self._is_own(use) or any(name in STORING for name in self._names(use)):
-            if value.at is use.node:
-                self._keep(use, value)
+        if self._calls_own_code(use) or any(name in STORING for name in self._callee_names(use)):
+            if value.node is use.node:
+                self._store_callable(use, value)
             return
-        keyword = next((each.arg for each in use.call.keywords if each.value is use.node), None)
-        if (_wants(source) or _is_class(value.name)) and not _is_called_bare(use.call, keyword):
+        keyword = next((argument.arg for argument in use.call.keywords if argument.value is use.node), None)
+        if (_depends_on_arguments(source) or _is_class(value.name)) and not _is_called_bare(
+            use.call, keyword
+        ):
             return
-        if value.at is not None and (keyword not in FACTORIES or id(value.at) not in self._called):
-            self._called.add(id(value.at))
+        if value.node is not None and (keyword not in FACTORIES or id(value.node) not in self._called):
+            self._called.add(id(value.node))
             self._note(use.node.lineno, source, value.name, use.spot)
 
-    def _keep(self, use: Use, value: Known) -> None:
+    def _store_callable(self, use: Use, value: Known) -> None:
+        """Remember a source that is stored, unless its arguments would decide."""
         source = source_of(value.name)
-        if source is not None and not _wants(source) and value.name not in ("builtins.id", "builtins.hash"):
-            self._kept.append((use, use.node, source, value.name))
+        if (
+            source is not None
+            and not _depends_on_arguments(source)
+            and value.name not in ("builtins.id", "builtins.hash")
+        ):
+            self._stored.append((use, use.node, source, value.name))
 
-    def _names(self, use: Use) -> list[str]:
-        """Name what the call is of that something is handed to."""
+    def _callee_names(self, use: Use) -> list[str]:
+        """Return the dotted names of the callee that something is passed to."""
         called = self._evaluation.values(use.call.func, use.spot) if use.call is not None else ()
         return [value.name for value in called if isinstance(value, Known)]
 
     def _is_inert(self, use: Use, inert_names: tuple[str, ...]) -> bool:
+        """Return whether the callee is one of these names; a name that ends with a dot stands for all that begin so."""
         return any(
             name == inert or (inert.endswith(".") and name.startswith(inert))
-            for name in self._names(use)
+            for name in self._callee_names(use)
             for inert in inert_names
         )
 
-    def _is_own(self, use: Use) -> bool:
+    def _calls_own_code(self, use: Use) -> bool:
+        """Return whether the callee is a function or class of this module, which is scanned itself."""
         called = self._evaluation.values(use.call.func, use.spot) if use.call is not None else ()
         return any(isinstance(value, Routine | Type | Instance) for value in called)
 
     # --- findings -----------------------------------------------------------------------------------------------------
 
     def _note(
-        self, line: int, source: Source | Through, name: str, spot: Spot, *, is_call: bool = False
+        self, line: int, source: Source | LibraryCall, name: str, spot: Spot, *, is_call: bool = False
     ) -> None:
-        if isinstance(source, Through):
+        """Add a finding of a source, or of a library call as one of the tier `library`."""
+        if isinstance(source, LibraryCall):
             self._add(line, source.category, source.call, "library", name, spot)
         else:
             self._add(line, source.category, source.call, "direct", None, spot, is_call=is_call)
@@ -278,6 +317,7 @@ class _ModuleScan:
         *,
         is_call: bool = False,
     ) -> None:
+        """Add a finding with the functions around it. The first one of a line, category and call is kept."""
         within, qualname = [], "<module>"
         scope: FlowScope | None = spot.scope
         while scope is not None:
@@ -291,31 +331,35 @@ class _ModuleScan:
             self._found[key] = ScannedCall(line, category, call, tier, via, qualname, is_call, tuple(within))
 
 
-def source_of(name: str) -> Source | Through | None:
-    """Return what the catalogue says of a name that imports resolve to."""
+def source_of(name: str) -> Source | LibraryCall | None:
+    """Return the source that a dotted name stands for, or the library call that reaches one; None if it is neither."""
     if name in COLLECTED:
-        return None  # what is done with them decides; see `orders`
+        return None  # their use decides: see `set_order`
     bare = name.removeprefix("builtins.")
-    found: Source | Through | None = BY_NAME.get(bare) or THROUGH.get(name)
-    if found is not None and name != ENVIRONMENT:
-        return found
+    source: Source | LibraryCall | None = BY_NAME.get(bare) or LIBRARY_CALLS.get(name)
+    if source is not None and name != ENVIRONMENT:
+        return source
     base, _, last = name.rpartition(".")
     if base == ENVIRONMENT and last in READS:
         return BY_NAME[ENVIRONMENT]
-    return THROUGH.get(f"{base}.*") if base else None
+    return LIBRARY_CALLS.get(f"{base}.*") if base else None
 
 
 def _arguments(node: ast.Call, bound: tuple[ast.Call, ...]) -> Iterator[tuple[ast.Call, int]]:
-    """Yield the calls whose arguments reach a callable, and how many of each one's are not for it."""
+    """Yield the calls whose arguments reach a callable, each with the offset of its positional arguments.
+
+    A parameter of the callable at position p is the argument at p + offset. A partial has the callable itself as its
+    first argument, and those that it binds come before those of the call.
+    """
     yield from ((call, 1) for call in bound)
     yield node, -sum(len(call.args) - 1 for call in bound)
 
 
-def _is_determined(source: Source | Through, node: ast.Call, skip: int) -> bool:
-    """Return whether a call's arguments make its value a determined one, or may."""
-    if source.given is not None and _argument(source.given, node, skip) is not None:
+def _is_determined(source: Source | LibraryCall, node: ast.Call, skip: int) -> bool:
+    """Return whether the arguments of a call determine its value, or may do so."""
+    if source.determined_by is not None and _argument(source.determined_by, node, skip) is not None:
         return True
-    if isinstance(source, Through):
+    if isinstance(source, LibraryCall):
         return False
     first = _literal(_argument(Argument(0), node, skip))
     if source.words:
@@ -327,12 +371,12 @@ def _is_determined(source: Source | Through, node: ast.Call, skip: int) -> bool:
 
 
 def _argument(argument: Argument, node: ast.Call, skip: int) -> ast.expr | None:
-    """Return an argument that is given and not None; `*` and `**` may hold any."""
-    for at, each in enumerate(node.args):
-        if isinstance(each, ast.Starred):
-            return each
-        if at == argument.position + skip:
-            return None if isinstance(each, ast.Constant) and each.value is None else each
+    """Return an argument if it is passed and not None. `*` and `**` count as passed: they may hold any."""
+    for position, value in enumerate(node.args):
+        if isinstance(value, ast.Starred):
+            return value
+        if position == argument.position + skip:
+            return None if isinstance(value, ast.Constant) and value.value is None else value
     for keyword in node.keywords:
         if keyword.arg is None:
             return keyword.value
@@ -342,9 +386,9 @@ def _argument(argument: Argument, node: ast.Call, skip: int) -> ast.expr | None:
     return None
 
 
-def _wants(source: Source | Through) -> bool:
-    """Return whether what a source is called with decides."""
-    return source.given is not None or (isinstance(source, Source) and bool(source.words))
+def _depends_on_arguments(source: Source | LibraryCall) -> bool:
+    """Return whether the arguments decide if a call of the source is non-deterministic."""
+    return source.determined_by is not None or (isinstance(source, Source) and bool(source.words))
 
 
 def _literal(node: ast.expr | None) -> object:
@@ -352,13 +396,13 @@ def _literal(node: ast.expr | None) -> object:
 
 
 def _is_class(name: str) -> bool:
-    """Return whether a name is a class's by the custom of writing."""
+    """Return whether a name is that of a class, by the convention of a capital letter."""
     last = name.rpartition(".")[2]
     return last[:1].isupper()
 
 
 def _is_called_bare(call: ast.Call, keyword: str | None) -> bool:
-    """Return whether what is handed to a call is called without arguments."""
+    """Return whether a call calls the callable that it is passed without arguments."""
     if keyword is not None:
         return keyword in FACTORIES or (keyword == "target" and not _has_keyword(call, ("args", "kwargs")))
     called = call.func
@@ -374,14 +418,14 @@ def _is_called_bare(call: ast.Call, keyword: str | None) -> bool:
 
 
 def _has_keyword(call: ast.Call, names: Iterable[str]) -> bool:
-    return any(each.arg is not None and each.arg in names for each in call.keywords)
+    return any(keyword.arg is not None and keyword.arg in names for keyword in call.keywords)
 
 
 def _first_line(node: ast.AST) -> int:
-    """Return `co_firstlineno`: that of the first decorator."""
+    """Return the `co_firstlineno` of a definition: the line of its first decorator."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return (
-        min([node.lineno, *(each.lineno for each in decorators)])
+        min([node.lineno, *(decorator.lineno for decorator in decorators)])
         if isinstance(node, ast.stmt | ast.expr)
         else 1
     )

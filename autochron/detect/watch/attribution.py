@@ -1,14 +1,18 @@
-"""Whose call it is: from a source that was called to the line of project code which that was for.
+"""Attribute a call of a source to the line of project code that it was made for.
 
-The nearest project frame is the line. What lies between says how it came there: nothing (`direct`), a library
-(`library`, via its function that the line called), plumbing or an import, through which most is excused, or another
-source, which has been counted already. Where a thread, a pool or an event loop calls what it was handed, the walk goes on at
-the line that handed it over.
+That is the line of the nearest project frame. The frames between it and the source say how the call came about:
 
-With an audit hook in force, and a session has one, `sys._getframe` and `frame.f_code` cost 0.4 µs each, since both are
-audited. So a generator that runs for ever gives the frames, by `f_back` of its own one, and what is known of the sites in
-a project frame hangs on the frame itself, as its `f_trace`: nobody looks at that while nobody traces. A call in a loop then
-costs 0.25 µs.
+- None: the line makes the call itself (`direct`).
+- A library: the line called one of its functions (`library`, with that function as `via`).
+- Plumbing or an import: most calls through these are excused.
+- Another source: the call has been counted there already.
+
+Where a thread, a pool or an event loop calls what it was handed, the walk goes on at the line that handed it over.
+
+With an audit hook installed, and a session installs one, `sys._getframe` and `frame.f_code` cost 0.4 µs each, since
+both are audited. So frames are read from a generator that never ends: `f_back` of its own frame is its caller. The
+counts of the sites in a project frame are kept on the frame itself, as its `f_trace`, which nothing reads while nothing
+traces. A call in a loop then costs 0.25 µs.
 """
 
 from __future__ import annotations
@@ -33,8 +37,8 @@ from autochron.detect.watch.frame_kinds import (
     ClassifiedCode,
     Kind,
     Sites,
-    is_between,
     kind_of,
+    library_effect,
     name_of,
 )
 from autochron.detect.watch.third_party_wrappers import wrapping
@@ -43,21 +47,23 @@ from autochron.effects.undisturbed import is_busy
 from autochron.model import Tier
 
 if TYPE_CHECKING:
-    from autochron.detect import ambient_codec as drawing
+    from autochron.detect import ambient_codec
 else:
-    late_modules(globals(), drawing="autochron.detect.ambient_codec")
+    late_modules(globals(), ambient_codec="autochron.detect.ambient_codec")
 
 _getframe = sys._getframe
 
 _MOST_CODES = 50_000
-"""So many code objects are remembered: a program that makes code for ever is no reason to keep all of it."""
+"""The most code objects that are remembered. A program may make new code for ever."""
 
-_ORIGIN = "_autochron_origin"
-_MADE = "_autochron_made"
+_STARTED_AT = "_autochron_origin"
+"""The attribute of a thread with the line that started it."""
+_MADE_AT = "_autochron_made"
+"""The attribute of a thread, or of a pool's work item, with the line that made it."""
 
 
-def _frames() -> Callable[[], FrameType]:
-    """Return a function that gives its caller's frame, and that no audit hook is told of."""
+def _frame_reader() -> Callable[[], FrameType]:
+    """Return a function that returns its caller's frame without an audit event."""
 
     def walk() -> Iterator[Any]:
         while True:
@@ -80,76 +86,95 @@ class Attribution:
         through: Callable[[SourceCount], Through | None] | None = None,
         answers: Callable[[Source], bool] | None = None,
     ) -> None:
-        """Take `through`, which gives how a line's calls go where their values are recorded; None where none are.
+        """Take what the attribution has to know of the session.
 
-        `answers` tells of which sources it may give something; those that can be recorded unless said otherwise.
+        Args:
+            owns: returns whether a file is the project's.
+            is_inside: returns whether a boundary is being crossed around the running code.
+            problem: is called once with a message if a fault of ours occurs.
+            through: returns how the calls of a line are made if their values are recorded, None if they are not. None:
+                nothing is recorded.
+            answers: returns whether `through` may return something for a source; by default for all sources whose
+                values can be recorded.
         """
         self._owns = owns
         self._answers = answers
         self._through = through
         self.is_inside = is_inside
         self._problem = problem
-        self._known: dict[int, ClassifiedCode] = {}
+        self._classified: dict[int, ClassifiedCode] = {}
         self._records: dict[tuple[Source, Origin, Tier, str | None], SourceCount] = {}
-        # Not by the handles: a timer's hash is not there yet when it is made.
+        # By id, not by the handles: a timer has no hash yet while it is made. Each value: a weak reference and the
+        # origin.
         self._handles: dict[int, tuple[ref[Any], Origin]] = {}
-        # By the frame that a coroutine begins in.
+        # By the id of the frame that a coroutine begins in.
         self._tasks: dict[int, tuple[ref[Any], Origin]] = {}
-        self._told = False
+        self._has_reported = False
         self._on = True
-        self.following = _frames()
+        self.current_frame = _frame_reader()
 
     # --- what patches call -------------------------------------------------------------------------------------------
 
     def getter(self) -> Callable[[Any], Any]:
-        """Return the getter of `__call__` for what stands in the place of a callable: it counts, and gives the original.
+        """Return the getter of `__call__` for stand-ins: it counts the call and returns the original.
 
-        So the original is called by the interpreter and not by us: no frame of ours is in its tracebacks, and no argument is
+        So the interpreter calls the original, not we: no frame of ours is in its tracebacks, and no arguments are
         packed.
         """
         if self._through is not None:
             return self._getter_through()
-        following, inside = self.following, self.is_inside
+        current_frame, inside = self.current_frame, self.is_inside
 
-        def call_of(stand: Any) -> Any:
+        def call_of(stand_in: Any) -> Any:
             try:
-                frame: Any = following().f_back
+                frame: Any = current_frame().f_back
                 sites = frame.f_trace
                 if sites.__class__ is Sites:
                     record = sites.get(frame.f_lasti)
-                    if record is not None and record.source is stand.autochron_source and sites.owner is self:
+                    if (
+                        record is not None
+                        and record.source is stand_in.autochron_source
+                        and sites.owner is self
+                    ):
                         if inside():
                             record.inside += 1
                         else:
                             record.outside += 1
-                        return stand.autochron_original
-                self.count(frame, stand.autochron_source)
+                        return stand_in.autochron_original
+                self.count(frame, stand_in.autochron_source)
             except Exception as error:
-                self.mend(error, stand.autochron_source, 2)
-            return stand.autochron_original
+                self.recover(error, stand_in.autochron_source, 2)
+            return stand_in.autochron_original
 
         return call_of
 
     @staticmethod
     def _getter_through() -> Callable[[Any], Any]:
-        """Return the getter where values may be recorded: then what it gives calls the original through that."""
+        """Return the getter for when values may be recorded: its result makes the call through `through` if set."""
 
-        def call_of(stand: Any) -> Any:
-            through = stand.autochron_hit()
-            original = stand.autochron_original
+        def call_of(stand_in: Any) -> Any:
+            through = stand_in.autochron_hit()
+            original = stand_in.autochron_original
             return original if through is None else partial(through, original)
 
         return call_of
 
     def hit(self, source: Source, depth: int = 1) -> Callable[..., Through | None]:
-        """Return a function that counts a call of the source, so many frames out, and gives how it goes if it is recorded."""
+        """Return a function that counts a call of the source.
+
+        The function returns how to make the call if its value is recorded, else None.
+
+        Args:
+            source: the source.
+            depth: how many frames out the call was made, seen from the returned function: 1 for its caller.
+        """
         if self._through is not None:
             return self._hit_through(source, depth)
-        following, inside = self.following, self.is_inside
+        current_frame, inside = self.current_frame, self.is_inside
 
         def hit(*_: Any) -> None:
             try:
-                frame: Any = following().f_back
+                frame: Any = current_frame().f_back
                 for _step in range(depth - 1):
                     frame = frame.f_back
                 sites = frame.f_trace
@@ -163,16 +188,17 @@ class Attribution:
                         return
                 self.count(frame, source)
             except Exception as error:
-                self.mend(error, source, depth + 1)
+                self.recover(error, source, depth + 1)
 
         return hit
 
     def _hit_through(self, source: Source, depth: int) -> Callable[..., Through | None]:
-        following, inside = self.following, self.is_inside
+        """Return the function of `hit` for when values may be recorded."""
+        current_frame, inside = self.current_frame, self.is_inside
 
         def hit(*_: Any) -> Through | None:
             try:
-                frame: Any = following().f_back
+                frame: Any = current_frame().f_back
                 for _step in range(depth - 1):
                     frame = frame.f_back
                 sites = frame.f_trace
@@ -180,13 +206,13 @@ class Attribution:
                 if record is None or record.source is not source or sites.owner is not self:
                     record = self.count(frame, source)
                 elif record.through is not None:
-                    record.outside += 1  # recorded it is, wherever it is
+                    record.outside += 1  # a value that is recorded counts as such inside boundaries as well
                 elif inside():
                     record.inside += 1
                 else:
                     record.outside += 1
             except Exception as error:
-                record = self.mend(error, source, depth + 1)
+                record = self.recover(error, source, depth + 1)
             return None if record is None else record.through
 
         return hit
@@ -195,130 +221,148 @@ class Attribution:
         """Return whether a source's value may come from a record."""
         if self._through is None:
             return False
-        return drawing.form_of(source) is not None if self._answers is None else self._answers(source)
+        return ambient_codec.form_of(source) is not None if self._answers is None else self._answers(source)
 
     def review(self) -> None:
-        """Ask anew of each line how its calls go."""
+        """Ask `through` again for each line that was counted."""
         if self._through is not None:
             for record in self.records():
                 record.through = self._through(record) if record.tier == "direct" else None
 
-    def told(self, source: Source, depth: int) -> None:
-        """Count a call of which an audit hook was told, so many frames out."""
+    def count_from_hook(self, source: Source, depth: int) -> None:
+        """Count a call that a hook reports.
+
+        Args:
+            source: the source.
+            depth: how many frames out the call was made: 1 for the caller of this method.
+        """
         try:
-            frame: Any = self.following()
+            frame: Any = self.current_frame()
             for _step in range(depth):
                 frame = frame.f_back
             self.count(frame, source)
         except Exception as error:
-            self.mend(error, source, depth + 1)
+            self.recover(error, source, depth + 1)
 
     def note_thread(self, thread: Any) -> None:
         """Remember on a thread which line of the project starts it."""
-        self._note(thread, _ORIGIN)
+        self._note(thread, _STARTED_AT)
 
-    def note_made(self, made: Any) -> None:
-        """Remember on a thread, or on the work that a pool was given, which line of the project made it."""
-        self._note(made, _MADE)
+    def note_made(self, target: Any) -> None:
+        """Remember on a thread, or on a pool's work item, which line of the project made it."""
+        self._note(target, _MADE_AT)
 
     def note_handle(self, handle: Any, callback: Any) -> None:
-        """Remember which line of the project gave an event loop this to call.
+        """Remember which line of the project made a handle of an event loop.
 
-        Most of what a loop calls are steps of tasks, whose coroutines say themselves where they are.
+        Most handles are for steps of tasks. These are skipped: the frames of their coroutines show the line.
         """
         kind = type(callback)
         if kind in _OF_TASKS or kind.__name__ == "TaskStepMethWrapper":
             return
         try:
-            origin = self._origin(_getframe(1)) if self._on else None
+            origin = self._project_line(_getframe(1)) if self._on else None
             if origin is not None:
                 key, handles = id(handle), self._handles
                 handles[key] = (ref(handle, lambda _: handles.pop(key, None)), origin)
         except Exception as error:
-            self.tell(error)
+            self.report_fault(error)
 
     def note_task(self, coro: Any) -> None:
-        """Remember which line of the project a task of a library's coroutine is made for: a project's says so itself."""
+        """Remember which line made a task of a library's coroutine. The project's coroutines show their line."""
         if type(coro) is not CoroutineType:
             return
         try:
-            known = self._known.get(id(coro.cr_code))
-            if not self._on or (known is not None and known.kind is Kind.PROJECT):
+            classified = self._classified.get(id(coro.cr_code))
+            if not self._on or (classified is not None and classified.kind is Kind.PROJECT):
                 return
-            origin = self._origin(_getframe(1))
+            origin = self._project_line(_getframe(1))
             if origin is not None:
                 key, tasks = id(coro.cr_frame), self._tasks
                 tasks[key] = (ref(coro, lambda _: tasks.pop(key, None)), origin)
         except Exception as error:
-            self.tell(error)
+            self.report_fault(error)
 
     def nest(self, code: CodeType) -> None:
-        """Take this for the code of a source: what is called from it has been counted already."""
-        self._known[id(code)] = ClassifiedCode(code, Kind.NESTED, "", Sites(self))
+        """Mark a code object as a source: what is called beneath it has been counted already."""
+        self._classified[id(code)] = ClassifiedCode(code, Kind.NESTED, "", Sites(self))
 
     def stop(self) -> None:
-        """Count nothing more, whoever still holds a patch."""
+        """Count nothing more, even if a patch is still held by someone."""
         self._on = False
-        for known in self._known.copy().values():
-            known.sites.clear()
+        for classified in self._classified.copy().values():
+            classified.sites.clear()
 
     def forget(self) -> None:
-        """Count from zero again: in a process that was forked."""
+        """Reset all counts to zero, in a process that was forked."""
         for record in self._records.copy().values():
             record.inside = record.outside = 0
 
     def records(self) -> tuple[SourceCount, ...]:
-        """Return what was counted so far."""
+        """Return the counts so far."""
         return tuple(self._records.copy().values())
 
-    def tell(self, error: Exception) -> None:
-        """Report a fault of ours, once."""
-        if self._told:
+    def report_fault(self, error: Exception) -> None:
+        """Report a fault of ours. Only the first one is reported."""
+        if self._has_reported:
             return
-        self._told = True
+        self._has_reported = True
         try:
             self._problem(
-                f"a call could not be told whose it is, and is not counted: {type(error).__name__}: {error} (watch-fault)"
+                f"a call could not be attributed to a line and is not counted: {type(error).__name__}: {error} (watch-fault)"
             )
-        except Exception:  # noqa: S110 - there is nobody left to tell
+        except Exception:  # noqa: S110 - there is nowhere left to report it
             pass
 
-    # --- finding whose it is -----------------------------------------------------------------------------------------
+    # --- attributing a call ------------------------------------------------------------------------------------------
 
-    def mend(self, error: Exception, source: Source, depth: int) -> SourceCount | None:
-        """Take the slow way where another thread was just being given a frame, or the end of the process closed the giver."""
+    def recover(self, error: Exception, source: Source, depth: int) -> SourceCount | None:
+        """Count a call whose counting has just raised `error`, by `sys._getframe` instead of the frame generator.
+
+        The generator raises ValueError if another thread is just using it, and StopIteration once the process's end has
+        closed it. Any other error is reported as a fault.
+
+        Args:
+            error: what counting raised.
+            source: the source.
+            depth: how many frames out the call was made: 0 for this method's own frame.
+        """
         if not isinstance(error, ValueError | StopIteration):
-            self.tell(error)
+            self.report_fault(error)
             return None
         try:
             return self.count(_getframe(depth), source)
-        except Exception as other:
-            self.tell(other)
+        except Exception as second_error:
+            self.report_fault(second_error)
             return None
 
     def count(self, frame: FrameType | None, source: Source) -> SourceCount | None:
-        """Count a call that a frame makes, and give what was counted; None where it counts for nobody."""
+        """Count a call of a source that a frame makes.
+
+        Returns:
+            The record that was counted up; None if the call counts at no line.
+        """
         if not self._on or frame is None:
             return None
         code = frame.f_code
-        known = self._known.get(id(code)) or self._know(frame, code)
-        if known.kind is Kind.PROJECT:
-            record = self._at(frame, code, known.sites, source)
-        elif known.kind in STOPPING or (known.module in STAND_INS and is_busy()):
+        classified = self._classified.get(id(code)) or self._classify(frame, code)
+        if classified.kind is Kind.PROJECT:
+            record = self._direct_record(frame, code, classified.sites, source)
+        elif classified.kind in STOPPING or (classified.module in STAND_INS and is_busy()):
             return None
         else:
-            found = self._walk(frame, source)
-            if found is None:
+            walked = self._walk(frame, source)
+            if walked is None:
                 return None
-            record = found
+            record = walked
         if record.through is None and self.is_inside():
             record.inside += 1
         else:
             record.outside += 1
         return record
 
-    def _at(self, frame: FrameType, code: CodeType, sites: Sites, source: Source) -> SourceCount:
-        """Return the record of a line that makes the call itself, and have it at hand for the next time."""
+    def _direct_record(self, frame: FrameType, code: CodeType, sites: Sites, source: Source) -> SourceCount:
+        """Return the record of a line that makes the call itself, and keep it on the frame for the next call."""
         if frame.f_trace is None and sys.gettrace() is None:
             frame.f_trace = sites
         record = sites.get(frame.f_lasti)
@@ -328,6 +372,7 @@ class Attribution:
         return record
 
     def _record(self, source: Source, origin: Origin, via: str | None) -> SourceCount:
+        """Return the record of a source at a line, made with the first call."""
         tier: Tier = "direct" if via is None else "library"
         key = (source, origin, tier, via)
         record = self._records.get(key)
@@ -339,92 +384,110 @@ class Attribution:
         return record
 
     def _walk(self, start: FrameType, source: Source) -> SourceCount | None:
-        """Find the line that a call was for; None where it was for none, or is excused."""
+        """Return the record of the line that a call was made for; None if there is none, or a frame excuses the call.
+
+        `start` is the frame that called the source.
+        """
         never_excused = source.category in NEVER_EXCUSED
         direct_only = source.tier == "direct"
         via: FrameType | None = None
-        handed = False  # past what called what it was handed: nothing excuses any more
+        handed = False  # whether a runner was passed: from there on no frame excuses the call
         frame: FrameType | None = start
         inner = start
         while frame is not None:
             code = frame.f_code
-            known = self._known.get(id(code)) or self._know(frame, code)
-            kind = known.kind
+            classified = self._classified.get(id(code)) or self._classify(frame, code)
+            kind = classified.kind
             if kind is Kind.PROJECT:
                 return self._record(source, origin_of(frame), name_of(via))
             if kind is Kind.RUNNER and not handed:
-                origin = self._handed_by(frame, known, inner, direct=via is None)
+                origin = self._origin_from_runner(frame, classified, inner, direct=via is None)
                 if origin is not None:
                     return None if direct_only and via else self._record(source, origin, name_of(via))
-                if not never_excused and known.module != "multiprocessing.process":
+                if not never_excused and classified.module != "multiprocessing.process":
                     return None
                 handed = True
             elif kind is not Kind.TRANSPARENT and not handed:
-                between = is_between(frame, known, source)
-                if between is None:
+                is_library = library_effect(frame, classified, source)
+                if is_library is None:
                     return None
-                via = frame if between else via
+                via = frame if is_library else via
             inner, frame = frame, frame.f_back
         return None
 
-    def _handed_by(
-        self, frame: FrameType, known: ClassifiedCode, inner: FrameType, *, direct: bool
+    def _origin_from_runner(
+        self, frame: FrameType, classified: ClassifiedCode, inner: FrameType, *, direct: bool
     ) -> Origin | None:
-        """Return the line that handed over what this runner calls; `inner` is the frame of that."""
-        runner = (known.module, known.code.co_qualname)
+        """Return the line that handed over what a runner calls; None if no line is known.
+
+        Args:
+            frame: the runner's frame.
+            classified: the runner's code.
+            inner: the frame that the runner called.
+            direct: whether no library is between the source and the runner. Then a thread counts at the line that made
+                it.
+        """
+        runner = (classified.module, classified.code.co_qualname)
         origin: Origin | None = None
-        held: Any = locals_of(frame).get("self")
+        owner: Any = locals_of(frame).get("self")
         if runner in LOOP:
-            _, origin = self._handles.get(id(held)) or self._tasks.get(id(inner)) or (None, None)
+            _, origin = self._handles.get(id(owner)) or self._tasks.get(id(inner)) or (None, None)
         elif runner not in PROCESS:
-            facts = held.__dict__
-            origin = facts.get(_MADE) if direct or runner in POOL else None
-            origin = origin or facts.get(_ORIGIN)
+            facts = owner.__dict__
+            origin = facts.get(_MADE_AT) if direct or runner in POOL else None
+            origin = origin or facts.get(_STARTED_AT)
         return origin
 
-    def _note(self, what: Any, name: str) -> None:
+    def _note(self, target: Any, name: str) -> None:
+        """Set an attribute of a thread or work item to the line of the project that is running."""
         try:
-            origin = self._origin(_getframe(2)) if self._on else None
+            origin = self._project_line(_getframe(2)) if self._on else None
             if origin is not None:
-                what.__dict__[name] = origin
+                target.__dict__[name] = origin
         except Exception as error:
-            self.tell(error)
+            self.report_fault(error)
 
-    def _origin(self, start: FrameType | None) -> Origin | None:
-        """Return the line of the project that does something through plumbing at most; None where a library does it."""
+    def _project_line(self, start: FrameType | None) -> Origin | None:
+        """Return the nearest line of the project, from a frame outward; None if a library or import comes first."""
         inner = frame = start
         while frame is not None and inner is not None:
             code = frame.f_code
-            known = self._known.get(id(code)) or self._know(frame, code)
-            if known.kind is Kind.PROJECT:
+            classified = self._classified.get(id(code)) or self._classify(frame, code)
+            if classified.kind is Kind.PROJECT:
                 return origin_of(frame)
-            if known.kind is Kind.RUNNER:
-                return self._handed_by(frame, known, inner, direct=False)
-            if known.kind in {Kind.IMPORTING, Kind.OURS} or (
-                known.kind is Kind.LIBRARY and not self._passes_on(known)
+            if classified.kind is Kind.RUNNER:
+                return self._origin_from_runner(frame, classified, inner, direct=False)
+            if classified.kind in {Kind.IMPORTING, Kind.OURS} or (
+                classified.kind is Kind.LIBRARY and not self._passes_on(classified)
             ):
                 return None
             inner, frame = frame, frame.f_back
         return None
 
     @staticmethod
-    def _passes_on(known: ClassifiedCode) -> bool:
-        if known.passes_on is None:
-            known.passes_on = known.code in wrapping()
-        return known.passes_on
+    def _passes_on(classified: ClassifiedCode) -> bool:
+        """Return whether code is a third-party wrapper around a function that hands work over."""
+        if classified.passes_on is None:
+            classified.passes_on = classified.code in wrapping()
+        return classified.passes_on
 
-    def _know(self, frame: FrameType, code: CodeType) -> ClassifiedCode:
-        if len(self._known) > _MOST_CODES:
-            for key in [key for key, known in self._known.copy().items() if known.kind is not Kind.NESTED]:
-                self._known.pop(key, None)
+    def _classify(self, frame: FrameType, code: CodeType) -> ClassifiedCode:
+        """Classify a code object and remember it. Beyond `_MOST_CODES` all but the nested ones are forgotten first."""
+        if len(self._classified) > _MOST_CODES:
+            for key in [
+                key
+                for key, classified in self._classified.copy().items()
+                if classified.kind is not Kind.NESTED
+            ]:
+                self._classified.pop(key, None)
         module = str(frame.f_globals.get("__name__", ""))
         kind = kind_of(code, module, self._owns)
-        known = ClassifiedCode(code, kind, module, Sites(self))
+        classified = ClassifiedCode(code, kind, module, Sites(self))
         if kind is Kind.TRANSPARENT and code.co_filename[:1] == "<":
-            key, all_known = id(code), self._known
-            known.code = ref(code, lambda _: all_known.pop(key, None))
-        return self._known.setdefault(id(code), known)
+            key, all_known = id(code), self._classified
+            classified.code = ref(code, lambda _: all_known.pop(key, None))
+        return self._classified.setdefault(id(code), classified)
 
 
 _OF_TASKS: frozenset[type] = frozenset({BuiltinMethodType, MethodType})
-"""What steps of tasks, transports and futures are."""
+"""The types of the callbacks that are steps of tasks, and methods of transports and futures."""

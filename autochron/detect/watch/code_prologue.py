@@ -1,10 +1,11 @@
-"""A call in front of a Python function's own code, put there in place.
+"""Insert a call in front of a Python function's own code, in place.
 
-The function stays what it is: its identity, its signature, early references to it, what its tracebacks show. The call comes
-before all that the compiler put there, also before a generator or a coroutine is made, so it is made when the function is
-called. Until its RESUME a frame doesn't count as begun, and `f_back` passes over it: the hook's caller is the function's.
+The function stays the same object: its identity, its signature, early references to it and its tracebacks stay as they
+are. The call comes before all instructions of the compiler, also before those that make a generator or a coroutine. So
+it is made when the function is called. Until its RESUME a frame doesn't count as begun and `f_back` skips it: the
+hook's caller is the function's caller.
 
-Not `bytecode`: taking apart and putting together a large function costs milliseconds, and nothing in it changes but offsets.
+Not with `bytecode`: it takes milliseconds to disassemble and assemble a large function, and only offsets change here.
 """
 
 from __future__ import annotations
@@ -17,27 +18,34 @@ from types import CodeType
 from typing import Any
 
 _NO_LOCATION = 15
-"""Of the kinds of entries in a line table, the one for code that stands on no line."""
+"""The kind of an entry in a line table whose code is on no line."""
 
-_MOST = 8
-"""So many code units has an entry of a line table at most."""
+_MOST_UNITS = 8
+"""The most code units that one entry of a line table covers."""
 
 _SPACE = 2
-"""What a call needs of the stack beside its arguments."""
+"""The stack slots that a call needs beside its arguments."""
 
 
 def with_call(code: CodeType, hook: Callable[..., None], parameters: tuple[int, ...] = ()) -> CodeType:
-    """Return this code with a call of `hook` in front, which is given the parameters of these indices."""
-    return _behind(code, _call(len(code.co_consts), parameters), hook, _SPACE + len(parameters))
+    """Return this code with a call of `hook` in front.
+
+    Args:
+        code: the code of a function.
+        hook: called when the function is called.
+        parameters: the indices of the parameters that the hook is passed.
+    """
+    return _with_prefix(code, _plain_call(len(code.co_consts), parameters), hook, _SPACE + len(parameters))
 
 
-def _behind(code: CodeType, prefix: bytes, constant: Any, space: int) -> CodeType:
+def _with_prefix(code: CodeType, prefix: bytes, constant: Any, space: int) -> CodeType:
+    """Return this code with instructions in front, one more constant, and room on the stack."""
     units = len(prefix) // 2
     return code.replace(
         co_code=prefix + code.co_code,
         co_consts=(*code.co_consts, constant),
         co_stacksize=max(code.co_stacksize, space),
-        co_linetable=_nowhere(units) + code.co_linetable,
+        co_linetable=_lines_of_prefix(units) + code.co_linetable,
         co_exceptiontable=_shifted(code.co_exceptiontable, units),
     )
 
@@ -45,30 +53,38 @@ def _behind(code: CodeType, prefix: bytes, constant: Any, space: int) -> CodeTyp
 def with_answer(
     code: CodeType, hook: Callable[..., tuple[Any] | None], parameters: tuple[int, ...]
 ) -> CodeType:
-    """Return this code with a call of `hook` in front, which may answer: with what it gives in a tuple the function returns.
+    """Return this code with a call of `hook` in front, whose result may replace the function's.
 
-    Where it gives None the function goes on. Only for plain functions: a generator's value is no generator.
+    Only for plain functions: the hook's value is no generator or coroutine.
+
+    Args:
+        code: the code of a function.
+        hook: called when the function is called. If it returns a tuple of one value, the function returns that value at
+            once. If it returns None, the function goes on.
+        parameters: the indices of the parameters that the hook is passed.
     """
     answer = _operation("UNPACK_SEQUENCE", 1) + _operation("RETURN_VALUE")
     parts = [
-        _called(len(code.co_consts), parameters),
+        _call_operations(len(code.co_consts), parameters),
         _operation("COPY", 1),
-        # Until 3.11 jumps say their direction.
+        # On 3.11 the name of a jump includes its direction.
         _operation(
             "POP_JUMP_FORWARD_IF_NONE" if sys.version_info < (3, 12) else "POP_JUMP_IF_NONE", len(answer) // 2
         ),
         answer,
         _operation("POP_TOP"),
     ]
-    return _behind(code, b"".join(parts), hook, _SPACE + len(parameters))
+    return _with_prefix(code, b"".join(parts), hook, _SPACE + len(parameters))
 
 
 @functools.cache
-def _call(constant: int, parameters: tuple[int, ...]) -> bytes:
-    return _called(constant, parameters) + _operation("POP_TOP")
+def _plain_call(constant: int, parameters: tuple[int, ...]) -> bytes:
+    """Return the instructions that call a constant and drop its result."""
+    return _call_operations(constant, parameters) + _operation("POP_TOP")
 
 
-def _called(constant: int, parameters: tuple[int, ...]) -> bytes:
+def _call_operations(constant: int, parameters: tuple[int, ...]) -> bytes:
+    """Return the instructions that call a constant with the values of parameters."""
     count = len(parameters)
     load = _operation("LOAD_CONST", constant)
     parts = [load, _operation("PUSH_NULL")]
@@ -82,7 +98,7 @@ def _called(constant: int, parameters: tuple[int, ...]) -> bytes:
 
 
 def _operation(name: str, argument: int = 0) -> bytes:
-    """Return the bytes of an operation, with those of its caches behind it."""
+    """Return the bytes of an instruction, with those of its inline caches behind it."""
     extended = b"".join(
         bytes((opcode.opmap["EXTENDED_ARG"], argument >> shift & 0xFF))
         for shift in (24, 16, 8)
@@ -92,17 +108,18 @@ def _operation(name: str, argument: int = 0) -> bytes:
 
 
 def _caches(name: str) -> int:
+    """Return the number of code units of an instruction that are inline caches."""
     entries: Any = opcode._inline_cache_entries  # type: ignore[attr-defined]  # noqa: SLF001 - `dis` reads it, too
-    # By number until 3.12, by name since.
+    # A list by opcode until 3.12, a dict by name since.
     return int(entries.get(name, 0) if isinstance(entries, dict) else entries[opcode.opmap[name]])
 
 
 @functools.cache
-def _nowhere(units: int) -> bytes:
-    """Return the line table of so many code units that stand on no line."""
+def _lines_of_prefix(units: int) -> bytes:
+    """Return the line table of so many code units that are on no line."""
     entries = bytearray()
     while units:
-        length = min(units, _MOST)
+        length = min(units, _MOST_UNITS)
         entries.append(0x80 | _NO_LOCATION << 3 | length - 1)
         units -= length
     return bytes(entries)
@@ -121,22 +138,23 @@ def _shifted(table: bytes, units: int) -> bytes:
 
 
 def _numbers(table: bytes) -> Iterator[int]:
-    """Read numbers of six bits a byte, the highest first; one that goes on has bit 6 set."""
+    """Yield the numbers of an exception table: six bits a byte, the highest first. Bit 6 says that a byte follows."""
     bytes_left = iter(table)
     for byte in bytes_left:
         number = byte & 63
-        going_on = byte
-        while going_on & 64:
-            going_on = next(bytes_left)
-            number = number << 6 | going_on & 63
+        last_byte = byte
+        while last_byte & 64:
+            last_byte = next(bytes_left)
+            number = number << 6 | last_byte & 63
         yield number
 
 
 def _number(number: int, *, first: bool = False) -> bytes:
+    """Encode a number as `_numbers` reads it; bit 7 marks the first number of an entry."""
     groups = [number & 63]
     while number := number >> 6:
         groups.append(number & 63 | 64)
     groups.reverse()
-    if first:  # bit 7 marks where an entry starts
+    if first:
         groups[0] |= 128
     return bytes(groups)

@@ -1,4 +1,4 @@
-"""What was counted: which source, at which line, how often, and how its calls go where its values are recorded."""
+"""The counts of a watch: which source was called at which line and how often, and how its value is recorded."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from autochron.detect.catalogue import Source
 from autochron.model import Tier
 
 Through: TypeAlias = Callable[..., Any]
-"""Calls a source so that its value is recorded or served: given the source and its arguments."""
+"""Calls a source so that its value is recorded or served. It takes the source and its arguments."""
 
 
 class Origin(Struct, gc=False, frozen=True):
-    """A line of project code, with its file as its code has it."""
+    """A line of project code, with its file as the code object names it."""
 
     file: str
     line: int
@@ -24,13 +24,13 @@ class Origin(Struct, gc=False, frozen=True):
 
 
 def origin_of(frame: FrameType) -> Origin:
-    """Return the line that a frame is at."""
+    """Return the line that a frame is executing."""
     code = frame.f_code
     return Origin(code.co_filename, frame.f_lineno or code.co_firstlineno, code.co_qualname)
 
 
 class SourceCount:
-    """A source at a line, and how often it was called there."""
+    """A source at a line, and how often it was called there: inside boundaries and outside of them."""
 
     __slots__ = ("file", "inside", "line", "outside", "qualname", "source", "through", "tier", "via")
 
@@ -42,4 +42,4 @@ class SourceCount:
         self.outside = 0
         self.inside = 0
         self.through: Through | None = None
-        """How it is called where its value is recorded or served."""
+        """How it is called if its value is recorded or served; None if it is only counted."""

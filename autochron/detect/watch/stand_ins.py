@@ -1,6 +1,6 @@
-"""What stands in the place of a callable of C while it is watched, looks like it, and calls the original.
+"""Stand-ins: they replace a C callable while it is watched, look like it, and call the original.
 
-Its frames are left out of tracebacks: `weaving.gate.THROUGH` has the name of this module.
+Tracebacks leave out their frames, because `weaving.gate.THROUGH` has the name of this module.
 """
 
 from __future__ import annotations
@@ -16,23 +16,25 @@ from typing import Any
 from autochron.detect.catalogue import Source
 
 Hook = Callable[..., Any]
-"""Called before a source; it gives how the call is to go where its value is recorded, else None."""
+"""Called before a source. It returns the callable that makes the call if its value is recorded, else None."""
 
 
-def _shown(name: str) -> Any:
-    """Return an attribute that is the original's."""
+def _from_original(name: str) -> Any:
+    """Return a property that reads an attribute of the original."""
     return property(operator.attrgetter(f"autochron_original.{name}"))
 
 
-# What every class statement sets anew in the class's own dict, in front of what it would inherit.
-DOC, MODULE, _CLASS, _REPR = (_shown(name) for name in ("__doc__", "__module__", "__class__", "__repr__"))
+# A class statement sets these in each class's own dict, so a subclass has to repeat them.
+DOC, MODULE, _CLASS, _REPR = (
+    _from_original(name) for name in ("__doc__", "__module__", "__class__", "__repr__")
+)
 _GETATTR: Any = property(lambda self: functools.partial(getattr, self.autochron_original))
 CALLED: Any = property(operator.attrgetter("autochron_called"))
 
 
-class Stand:  # noqa: D101 - it shows the original's
-    # Stands in the place of a callable in a module, and looks like it. What fails on it fails on the original, and is called
-    # by the interpreter: there is no frame of ours in the traceback.
+class StandIn:  # noqa: D101 - `__doc__` shows the original's
+    # Replaces a callable in a module, and looks like it. An operation that fails on it fails on the original, which the
+    # interpreter calls: no frame of ours is in the traceback.
 
     __slots__ = ("__weakref__", "autochron_called", "autochron_hit", "autochron_original", "autochron_source")
 
@@ -49,11 +51,13 @@ class Stand:  # noqa: D101 - it shows the original's
     __module__ = MODULE
     __getattr__ = _GETATTR
     __repr__ = _REPR
-    __hash__ = _shown("__hash__")
-    __reduce__ = _shown("__reduce__")
+    __hash__ = _from_original("__hash__")
+    __reduce__ = _from_original("__reduce__")
 
     def __eq__(self, other: object) -> Any:
-        return self.autochron_original.__eq__(other.autochron_original if isinstance(other, Stand) else other)
+        return self.autochron_original.__eq__(
+            other.autochron_original if isinstance(other, StandIn) else other
+        )
 
     def __copy__(self) -> Any:
         copied = copy.copy(self.autochron_original)
@@ -65,18 +69,21 @@ class Stand:  # noqa: D101 - it shows the original's
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         reduced = self.autochron_original.__reduce_ex__(protocol)
-        if isinstance(reduced, str) and not self._stands_as(reduced):
-            # By name pickle finds the original, which this isn't. A copy of a function of C is that function.
+        if isinstance(reduced, str) and not self._is_found_as(reduced):
+            # Pickle finds the original by its name, and not this object. A copy of a C function is the function itself.
             return copy.copy, (self.autochron_original,)
         return reduced
 
-    def _stands_as(self, name: str) -> bool:
+    def _is_found_as(self, name: str) -> bool:
         module = sys.modules.get(self.autochron_original.__module__ or "builtins")
         return module is not None and getattr(module, name, None) is self
 
 
 def framed(original: Any, hook: Hook) -> Callable[..., Any]:
-    """Return what calls a hook with the arguments and then the original, from our frame: what lies beneath is nested."""
+    """Return a function that calls a hook with the arguments, and then the original.
+
+    It calls the original from a frame of ours, beneath which no source is counted.
+    """
 
     def call(*args: Any, **kwargs: Any) -> Any:
         through = hook(args, kwargs)
@@ -85,25 +92,25 @@ def framed(original: Any, hook: Hook) -> Callable[..., Any]:
     return call
 
 
-class StandMethod:  # noqa: D101 - it shows the original's
-    # Stands in the place of a class method of C in the dict of its type, and gives what stands for the bound one.
+class MethodStandIn:  # noqa: D101 - `__doc__` shows the original's
+    # Replaces a class method of a C type in the type's dict. Attribute access returns a stand-in for the bound method.
 
     __slots__ = ("_called", "_hook", "_kind", "_owner", "autochron_original", "autochron_source")
 
-    def __init__(self, original: Any, source: Source, owner: type, kind: type[Stand], hook: Hook) -> None:
+    def __init__(self, original: Any, source: Source, owner: type, kind: type[StandIn], hook: Hook) -> None:
         self.autochron_original = original
         self.autochron_source = source
         self._kind = kind
         self._owner = owner
         self._hook = hook
-        self._called = checked(original.__get__(None, owner), hook) if source.asks else None
+        self._called = checked(original.__get__(None, owner), hook) if source.calls_source else None
 
     __class__ = _CLASS
     __doc__ = DOC
     __getattr__ = _GETATTR
     __repr__ = _REPR
 
-    def __get__(self, instance: Any, owner: Any = None) -> Stand:
+    def __get__(self, instance: Any, owner: Any = None) -> StandIn:
         bound = self.autochron_original.__get__(instance, owner)
         called = self._called
         if called is not None and owner is not self._owner:
@@ -111,15 +118,16 @@ class StandMethod:  # noqa: D101 - it shows the original's
         return self._kind(bound, self.autochron_source, self._hook, called)
 
 
-_AGAIN = (TypeError, ValueError, OverflowError)
-"""What these raise when their arguments are no good."""
+_ARGUMENT_ERRORS = (TypeError, ValueError, OverflowError)
+"""What the originals raise if their arguments are wrong."""
 
 
 def checked(original: Any, hook: Hook) -> type:
-    """Return what calls a hook with the arguments and then the original, whose value they decide, and whether it raises.
+    """Return a class whose call first calls a hook with the arguments, and then the original.
 
-    Where it raises, it is called once more, by the interpreter: a class whose `__new__` gives an instance has its
-    `__init__` called with the same arguments. So no frame of ours is in the traceback.
+    It is for originals whose arguments determine the value. If the original raises because of its arguments, the
+    interpreter calls it a second time with the same arguments: as `__init__` of the instance that `__new__` returned.
+    So no frame of ours is in the traceback.
     """
 
     def make(cls: type, /, *args: Any, **kwargs: Any) -> Any:
@@ -128,7 +136,7 @@ def checked(original: Any, hook: Hook) -> type:
             return through(original, *args, **kwargs)
         try:
             return original(*args, **kwargs)
-        except _AGAIN:
+        except _ARGUMENT_ERRORS:
             return object.__new__(cls)
 
     return type(original.__name__, (), {"__slots__": (), "__new__": make, "__init__": original})
@@ -140,22 +148,22 @@ CALLING = tuple(
     for constant in function.__code__.co_consts
     if isinstance(constant, CodeType)
 )
-"""The code that calls originals."""
+"""The code objects that call originals."""
 
 
-class Forsaking:
-    """Stands in the dict of a type for a method, and tells that someone asked for it.
+class DiscardMarker:
+    """Replaces a method in the dict of a type, and calls `notify` when the method is looked up on an instance.
 
-    Gives the method itself: no frame of ours is in the tracebacks of what it raises.
+    The lookup returns the method itself, so no frame of ours is in the tracebacks of its errors.
     """
 
-    __slots__ = ("_original", "_tell")
+    __slots__ = ("_notify", "_original")
 
-    def __init__(self, original: Any, tell: Callable[[], None]) -> None:
+    def __init__(self, original: Any, notify: Callable[[], None]) -> None:
         self._original = original
-        self._tell = tell
+        self._notify = notify
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is not None:
-            self._tell()
+            self._notify()
         return self._original.__get__(instance, owner)

@@ -1,6 +1,6 @@
-"""Wrappers that others put on what hands work over: tracers such as Sentry's and ddtrace's stand on threads and pools.
+"""Find the wrappers that others, such as the tracers of Sentry and ddtrace, put on functions of threads and pools.
 
-What passes through them is handed over by whoever called them.
+What passes through them counts as handed over by their caller.
 """
 
 from __future__ import annotations
@@ -19,54 +19,57 @@ _HANDING_OVER = (
 )
 
 _MOST = 64
-"""So many callables are looked through for one that is wrapped."""
+"""The most callables that are searched for the one that is wrapped."""
 
 
 def path_to(place: str) -> list[Any]:
-    """Return what stands at `module:qualname` and what that wraps, down to the module's own function of that name.
+    """Return what is at `module:qualname` and what it wraps, from the outside down to the module's own function.
 
-    Nothing where the module isn't imported or where its own function isn't found.
+    An empty list if the module isn't imported, or its own function isn't found.
     """
     name, _, qualname = place.partition(":")
     module = sys.modules.get(name)
     owner, _, attribute = qualname.rpartition(".")
-    standing = vars(getattr(module, owner, object)).get(attribute)
-    outer: dict[int, tuple[Any, Any]] = {id(standing): (standing, None)}
-    waiting = [standing]
-    for value in waiting:  # grows as it goes
+    outermost = vars(getattr(module, owner, object)).get(attribute)
+    wrapper_of: dict[int, tuple[Any, Any]] = {id(outermost): (outermost, None)}
+    waiting = [outermost]
+    for value in waiting:  # the loop appends to it
         if type(value) is FunctionType and (value.__module__, value.__code__.co_qualname) == (name, qualname):
-            return [*_back(outer, value)][::-1]
-        for inner in _inside(value):
-            if id(inner) not in outer and len(waiting) < _MOST:
-                outer[id(inner)] = inner, value
+            return [*_outward(wrapper_of, value)][::-1]
+        for inner in _wrapped_by(value):
+            if id(inner) not in wrapper_of and len(waiting) < _MOST:
+                wrapper_of[id(inner)] = inner, value
                 waiting.append(inner)
     return []
 
 
 def wrapping() -> frozenset[CodeType]:
-    """Return the code of what stands on functions that hand work over, and is not theirs."""
-    wrappers = (each for place in _HANDING_OVER for each in path_to(place)[:-1])
+    """Return the code of the wrappers around the functions that hand work over."""
+    wrappers = (wrapper for place in _HANDING_OVER for wrapper in path_to(place)[:-1])
     functions = (value._self_wrapper if _is_wrapt(value) else value for value in wrappers)  # noqa: SLF001 - wrapt's name
-    return frozenset(each.__code__ for each in functions if type(each) is FunctionType)
+    return frozenset(function.__code__ for function in functions if type(function) is FunctionType)
 
 
-def _back(outer: dict[int, tuple[Any, Any]], value: Any) -> Iterator[Any]:
+def _outward(wrapper_of: dict[int, tuple[Any, Any]], value: Any) -> Iterator[Any]:
+    """Yield a callable and the wrappers around it, from the inside out."""
     while value is not None:
         yield value
-        value = outer[id(value)][1]
+        value = wrapper_of[id(value)][1]
 
 
-def _inside(value: Any) -> Iterator[Any]:
-    """Yield what a callable may wrap: what it says it does, and what it closes over. No code of others runs for that."""
+def _wrapped_by(value: Any) -> Iterator[Any]:
+    """Yield the callables that a callable may wrap: its `__wrapped__` and those in its closure. No foreign code runs."""
     if type(value) is FunctionType:
-        yield from (each for each in (value.__dict__.get("__wrapped__"),) if each is not None)
+        wrapped = value.__dict__.get("__wrapped__")
+        if wrapped is not None:
+            yield wrapped
         for cell in value.__closure__ or ():
             try:
-                held = cell.cell_contents
-            except ValueError:  # nothing is in it yet
+                content = cell.cell_contents
+            except ValueError:  # the cell is still empty
                 continue
-            if type(held) in _KINDS or _is_wrapt(held):
-                yield held
+            if type(content) in _CALLABLE_TYPES or _is_wrapt(content):
+                yield content
     elif type(value) in (classmethod, staticmethod):
         yield value.__func__
     elif type(value) in (partial, partialmethod):
@@ -81,4 +84,6 @@ def _is_wrapt(value: Any) -> bool:
     return wrapper is not None and issubclass(type(value), wrapper)
 
 
-_KINDS: frozenset[type] = frozenset({FunctionType, classmethod, staticmethod, partial, partialmethod})
+_CALLABLE_TYPES: frozenset[type] = frozenset(
+    {FunctionType, classmethod, staticmethod, partial, partialmethod}
+)

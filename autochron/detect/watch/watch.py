@@ -1,7 +1,7 @@
-"""Watch a program for calls whose value isn't determined by it: which, at which line, and how often.
+"""Watch a program for calls whose value the program doesn't determine: which, at which line, and how often.
 
-Sources are patched in place, those of a module when it is imported. What audit events tell of, such as `open` and
-connections, needs no patch.
+Sources are patched in place, those of a module when it is imported. Sources with an audit event, such as `open` and
+connections, need no patch.
 """
 
 from __future__ import annotations
@@ -20,22 +20,18 @@ from autochron.detect.watch.patches import Patcher, only_writes
 from autochron.model import Covered, Finding, Site
 
 _EVENTS: dict[str, Source] = {event: source for source in reversed(SOURCES) for event in source.events}
-"""The first source that an event tells of."""
+"""The first source of each audit event."""
 
 _OS_OPEN = BY_NAME["os.open"]
 
 _WATCHING: list[SourceWatch | None] = [None]
-"""Who is told of audit events."""
+"""The watch that receives audit events, as the only element."""
 
 _registered = False
 
 
 class SourceWatch:
-    """Watches from `on` to `off`; used once.
-
-    `owns` tells whether a file is the project's, `name` gives it as findings have it, `problem` is told of a fault of ours
-    once, and `is_inside` tells whether a boundary is being crossed around what runs.
-    """
+    """Counts the calls of sources from `on` to `off`; used once."""
 
     def __init__(
         self,
@@ -46,9 +42,15 @@ class SourceWatch:
         through: Callable[[SourceCount], Through | None] | None = None,
         answers: Callable[[Source], bool] | None = None,
     ) -> None:
-        """Take `through`, which gives how the calls of a line go where their values are recorded or served.
+        """Take what the watch has to know of the session.
 
-        `answers` tells of which sources that may be.
+        Args:
+            owns: returns whether a file is the project's.
+            name: returns the name of a file as findings have it.
+            problem: is called once with a message if a fault of ours occurs.
+            is_inside: returns whether a boundary is being crossed around the running code.
+            through: returns how the calls of a line are made if their values are recorded or served, else None.
+            answers: returns for which sources `through` may return something.
         """
         self._owns = owns
         self._name = name
@@ -57,19 +59,22 @@ class SourceWatch:
         self._pending: dict[str, list[tuple[Source, str]]] = {}
         self._sources: set[Source] = set()
         self._is_on = False
-        self._begun: set[str] = set()
-        """The modules in which what is no source was patched."""
+        self._prepared: set[str] = set()
+        """The modules whose functions that are no sources were patched: those of `_CARRIERS`, `SHIELDS` and `QUIET`."""
 
     def on(self, modules: Mapping[str, Any] | None = None, sources: Iterable[Source] = SOURCES) -> None:
-        """Begin to watch: what is imported now (`sys.modules`), and the rest as `imported` tells of it.
+        """Begin to watch. It may be called again for more sources.
 
-        It may be called again for more `sources`.
+        Args:
+            modules: the modules that are patched now, by default `sys.modules`. Others are patched when `imported`
+                names them.
+            sources: the sources to watch.
         """
         modules = sys.modules if modules is None else modules
         for source in sources:
             if source not in self._sources:
                 self._sources.add(source)
-                for place in (*source.places, *source.forsaken):
+                for place in (*source.places, *source.discards):
                     self._pending.setdefault(place.partition(":")[0], []).append((source, place))
         for name in (*_CARRIERS, *SHIELDS, *QUIET, *CHANGING) if not self._is_on else ():
             self._pending.setdefault(name.partition(":")[0], [])
@@ -83,34 +88,39 @@ class SourceWatch:
         _listen(self)
 
     def stand_before(self, place: str, hook: Callable[..., Any]) -> None:
-        """Have what is no source called through what a hook gives: given its arguments, what calls it instead, or None."""
+        """Have a callable that is no source called through a hook.
+
+        Args:
+            place: the callable, as `module:qualname`.
+            hook: takes the arguments of a call, and returns what makes the call instead, or None for a plain call.
+        """
         self._attempt(self._patcher.stand_before, place, hook)
 
     def imported(self, name: str) -> None:
-        """Patch what a module that has just been imported brought with it."""
+        """Patch the sources of a module that has just been imported, and of the modules of its package."""
         package = name.partition(".")[0]
         for module in list(self._pending):
             if module == name or (module.partition(".")[0] == package and _is_complete(module)):
                 self._patch(module)
 
     def importing(self, name: str) -> None:
-        """Have every source stand at its place again while a module is imported that changes functions of C in place."""
+        """Put the originals back in their places while a module is imported that changes C functions in place."""
         if name in self._pending:
             self._attempt(lambda: self._patcher.turn(uncovered=True))
 
     def off(self) -> None:
-        """Take every patch off; what was counted stays."""
+        """Take every patch off. The counts stay."""
         _ignore(self)
         self._patcher.off()
         self._attribution.stop()
 
     def _patch(self, module: str) -> None:
-        """Patch what a module has, once: whoever takes it from what is pending does it."""
+        """Patch the sources of a module, once: the first caller takes them from `_pending`."""
         pending = self._pending.pop(module, None)
         if pending is None:
             return
-        is_first = module not in self._begun
-        self._begun.add(module)
+        is_first = module not in self._prepared
+        self._prepared.add(module)
         for place in SHIELDS if is_first else ():
             if place.startswith(f"{module}:"):
                 self._attempt(self._patcher.shield, place)
@@ -128,17 +138,17 @@ class SourceWatch:
                 self._attempt(self._patcher.carry, place, getattr(self._attribution, method), parameters)
 
     def _attempt(self, patch: Callable[..., Any], *arguments: Any) -> None:
-        """Patch, or leave it as it is and tell of that."""
+        """Patch something; if that fails, report it and leave the place as it is."""
         try:
             patch(*arguments)
         except Exception as error:
-            self._attribution.tell(error)
+            self._attribution.report_fault(error)
 
     def heard(self, source: Source, event: str, arguments: tuple[Any, ...]) -> None:
-        """Count what an audit event tells of."""
+        """Count the call that an audit event stands for, unless its arguments make it harmless."""
         if event == "open":
             path, mode, flags = arguments
-            if isinstance(path, int) or _is_of_zones(path):
+            if isinstance(path, int) or _is_time_zone(path):
                 return
             if mode is None:
                 source = _OS_OPEN
@@ -148,20 +158,26 @@ class SourceWatch:
                 return
         elif source.harmless and arguments and arguments[0] in source.harmless:
             return
-        self._attribution.told(source, 4)
+        self._attribution.count_from_hook(source, 4)
 
     def counted(self, source: Source, depth: int) -> None:
-        """Count a call that a hook saw (`stand_before`): whoever calls this is at depth 1, and outward."""
-        self._attribution.told(source, depth + 1)
+        """Count a call that a hook of `stand_before` saw.
+
+        Args:
+            source: the source.
+            depth: how many frames out the call was made: 1 for the caller of this method.
+        """
+        self._attribution.count_from_hook(source, depth + 1)
 
     def forget(self) -> None:
-        """Count from zero, in a process that was forked."""
+        """Reset all counts to zero, in a process that was forked."""
         self._attribution.forget()
 
     def findings(self) -> list[Finding]:
-        """Return what was found so far, by place. What ran inside a boundary and what ran outside stand apart.
+        """Return the findings so far, sorted by site. Calls inside a boundary and calls outside are two findings.
 
-        Clocks that are read for durations in logs are left out, as a scan does: no other place knows the files themselves.
+        Readings of clocks that only serve durations in logs are left out, as in a scan. That is decided here because
+        only the watch knows the paths of the files.
         """
         return sorted(
             (
@@ -188,29 +204,30 @@ class SourceWatch:
 
     @staticmethod
     def _counts(record: SourceCount) -> tuple[tuple[int, Covered | None], ...]:
+        """Return the counts of a record outside and inside boundaries, each with what covers it."""
         outside: Covered | None = None if record.through is None else "recorded"
         return ((record.outside, outside), (record.inside, "boundary"))
 
     def review(self) -> None:
-        """Ask anew of each line whether its values are recorded."""
+        """Ask again for each line whether its values are recorded."""
         self._attribution.review()
 
 
 def _is_duration(record: SourceCount) -> bool:
-    """Return whether the source shows that only a log gets to see this reading of a clock."""
+    """Return whether a reading of a clock only reaches logs, by the source of its file."""
     call = record.source.call
     if record.tier != "direct" or call not in CLOCKS:
         return False
-    # Only here: this imports `ast`, and stands before every recorded program.
+    # lazy: it imports `ast`, and this module is imported before every recorded program
     from autochron.detect.scan.durations import durations_of
 
     return (record.line, call) in durations_of(record.file)
 
 
 def _is_complete(module: str) -> bool:
-    """Return whether a module is imported, and not just being imported: what it will have may not be there yet."""
-    there = sys.modules.get(module)
-    return there is not None and not getattr(getattr(there, "__spec__", None), "_initializing", False)
+    """Return whether a module is imported completely: one that is still being imported may lack some of its names."""
+    loaded = sys.modules.get(module)
+    return loaded is not None and not getattr(getattr(loaded, "__spec__", None), "_initializing", False)
 
 
 _CARRIERS: dict[str, tuple[str, tuple[int, ...]]] = {
@@ -220,18 +237,21 @@ _CARRIERS: dict[str, tuple[str, tuple[int, ...]]] = {
     "asyncio.events:Handle.__init__": ("note_handle", (0, 1)),
     "asyncio.base_events:BaseEventLoop.create_task": ("note_task", (1,)),
 }
-"""Functions by which something is handed over to be called elsewhere, what notes it, and of which parameters."""
+"""Functions that hand something over to be called elsewhere.
+
+Each has the method of `Attribution` that notes it, and the indices of the parameters that the method takes.
+"""
 
 
-def _is_of_zones(path: object) -> bool:
-    """Return whether a file holds a time zone: what is made in C reads it, with no frame of a library between."""
+def _is_time_zone(path: object) -> bool:
+    """Return whether a file holds a time zone. C code reads these, with no frame of a library between."""
     zoneinfo = sys.modules.get("zoneinfo")
     folders = getattr(zoneinfo, "TZPATH", ())
     return isinstance(path, str) and any(path.startswith(f"{folder}/") for folder in folders)
 
 
 def _listen(watch: SourceWatch) -> None:
-    """Have audit events told to this watch."""
+    """Send audit events to this watch."""
     global _registered  # noqa: PLW0603 - listeners belong to the process
     _WATCHING[0] = watch
     if not _registered:
@@ -242,6 +262,7 @@ def _listen(watch: SourceWatch) -> None:
 
 
 def _ignore(watch: SourceWatch) -> None:
+    """Send no more audit events to this watch."""
     if _WATCHING[0] is watch:
         _WATCHING[0] = None
 
@@ -249,11 +270,12 @@ def _ignore(watch: SourceWatch) -> None:
 def _hook(
     event: str,
     arguments: tuple[Any, ...],
-    # At hand even while the interpreter takes its modules apart.
+    # As defaults, these exist even while the interpreter clears its modules at exit.
     events: Mapping[str, Source] = _EVENTS,
     watching: list[SourceWatch | None] = _WATCHING,
     changing: Mapping[str, Any] = CHANGING,
 ) -> None:
+    """Pass an audit event on to the current watch."""
     source = events.get(event)
     if event == "import" and arguments[0] in changing:
         watch = watching[0]
@@ -264,7 +286,7 @@ def _hook(
         if watch is not None:
             try:
                 watch.heard(source, event, arguments)
-            except Exception:  # noqa: S110 - what an audit hook raises fails the call that it was told of
+            except Exception:  # noqa: S110 - an error here would fail the audited call
                 pass
 
 
