@@ -82,7 +82,7 @@ class CallDraft:
             self._arguments[name] = encoded.body
             self._opaque |= dict.fromkeys(below(f"{ARGUMENTS}.{name}", encoded.opaque))
 
-    # --- called by the call's token --------------------------------------------------------------------------------------
+    # --- called by the call's token ----------------------------------------------------------------------------------
 
     def item(self, item: Any) -> None:
         """Note an item of a stream; after `MAX_ITEMS` items, note only that some are missing."""
@@ -126,7 +126,7 @@ class CallDraft:
     def _end_with(self, end: Returned | Raised | Closed) -> None:
         self._outcome = Streamed((), end) if self._is_stream or isinstance(end, Closed) else end
 
-    # --- called by the writer --------------------------------------------------------------------------------------------
+    # --- called by the writer ----------------------------------------------------------------------------------------
 
     def envelope(self, redactor: Redactor, site: Callable[[Point], str], began: int) -> Envelope:
         """Make the envelope; the outcome of a call that has not ended is an abandoned stream.

@@ -188,7 +188,7 @@ def watch_globals(
     """
     space, prefix = named.space, named.prefix
     result = ArgumentWatch(look) if watching is None else watching
-    for name in named.held:
+    for name in named.mutable:
         value: Any = space.get(name)
         if prefix is CELL and not may_change(value):
             continue

@@ -108,7 +108,7 @@ class Tally:
         return self._editor.rests() if self._has_begun else {}
 
     def unanswered(self) -> tuple[Unanswered, ...]:
-        """Return the tools that a model asked for and of which some call was answered by no crossing."""
+        """Return the tools that models asked for with a call that no crossing answers."""
         return self._editor.requested_tools.unanswered() if self._has_begun else ()
 
     def answering(self) -> frozenset[str]:

@@ -37,22 +37,22 @@ class NamedGlobals:
 
     Attributes:
         space: the module's own dictionary, or the cells of the call.
-        held: names of containers and objects that may be changed in place.
+        mutable: names of containers and objects that may be changed in place.
         stored: names that the code assigns.
         prefix: goes before each name in the changes of a call.
     """
 
-    __slots__ = ("held", "prefix", "space", "stored")
+    __slots__ = ("mutable", "prefix", "space", "stored")
 
     def __init__(
         self,
         space: dict[str, Any] | Cells,
-        held: tuple[str, ...],
+        mutable: tuple[str, ...],
         stored: tuple[str, ...],
         prefix: str = GLOBAL,
     ) -> None:
         self.space = space
-        self.held = held
+        self.mutable = mutable
         self.stored = stored
         self.prefix = prefix
 
@@ -63,8 +63,8 @@ def named_cells_of(point: Point) -> NamedGlobals | None:
     The call has to be one of the project's own functions.
     """
     frame = frame_of(point) if objects.is_own_file(point.file) else None
-    held, stored = ((), ()) if frame is None else named_cells(frame.f_code)
-    return NamedGlobals(Cells(point), held, stored, CELL) if held or stored else None
+    mutable, stored = ((), ()) if frame is None else named_cells(frame.f_code)
+    return NamedGlobals(Cells(point), mutable, stored, CELL) if mutable or stored else None
 
 
 def named_globals(point: Point) -> NamedGlobals | None:
@@ -77,12 +77,12 @@ def named_globals(point: Point) -> NamedGlobals | None:
         return None
     code, space = function.__code__, function.__globals__
     stored = _stored(code)
-    held = tuple(
+    mutable = tuple(
         name
         for name in code.co_names
         if name not in stored and name in space and not name.startswith("__") and may_change(space[name])
     )
-    return NamedGlobals(space, held, stored) if held or stored else None
+    return NamedGlobals(space, mutable, stored) if mutable or stored else None
 
 
 def _find(space: Any, qualname: str) -> Any:

@@ -352,7 +352,7 @@ class Recorder:
         if draft.outcome is not None or draft.end is not None:
             self._finish(crossing, draft)
 
-    # --- the end ---------------------------------------------------------------------------------------------------
+    # --- the end -----------------------------------------------------------------------------------------------------
 
     def hand_over(self) -> list[str]:
         """Submit open streams as far as they have come; return the addresses of crossings without an outcome."""
@@ -388,7 +388,7 @@ class Recorder:
         """Forget the open crossings: in a forked process they belong to the parent."""
         self._open.clear()
 
-    # --- inside ----------------------------------------------------------------------------------------------------
+    # --- inside ------------------------------------------------------------------------------------------------------
 
     def _notify_outside(self, notify: Callable[[], None]) -> None:
         try:

@@ -162,11 +162,13 @@ class RequestedTools:
         """Note a crossing that may answer a call.
 
         Args:
-            seq, kind, parent, body: of its envelope.
-            names: its name and its function's.
-            owner: the pack or the rule by which it crossed.
-            in_model: whether it began inside of a model's crossing, which may have asked for it.
-            is_update: whether it was told of when it began: then it may have answered a call that is let go of.
+            seq, kind, parent: as in its envelope.
+            names: the name of the crossing, and that of its function.
+            body: the input, as JSON.
+            owner: the pack or the rule that made its boundary.
+            in_model: whether it began inside a model crossing, which may have asked for it.
+            is_update: whether it was noted when it began. If it is no longer kept, it is ignored, since it may have answered
+                a call that is forgotten.
         """
         if not self.may_be_asked or (is_update and seq not in self._crossings):
             return

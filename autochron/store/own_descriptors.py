@@ -45,9 +45,9 @@ class OwnDescriptors:
             file: the path of the database.
             before: the descriptors that were open before the connection was made.
         """
-        wanted = {_identity(f"{file}{suffix}") for suffix in _SUFFIXES}
+        store_files = {_identity(f"{file}{suffix}") for suffix in _SUFFIXES}
         identities = ((number, _identity(number)) for number in listed() - before)
-        self._known = tuple(entry for entry in identities if entry[1] is not None and entry[1] in wanted)
+        self._known = tuple(entry for entry in identities if entry[1] is not None and entry[1] in store_files)
 
     def are_ours(self) -> bool:
         """Return whether all of them still lead to the same files."""

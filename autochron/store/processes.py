@@ -105,7 +105,7 @@ def _rows(connection: sqlite3.Connection, number: int) -> list[tuple[bytes, byte
         return []
 
 
-# --- one order -----------------------------------------------------------------------------------------------------
+# --- one order -------------------------------------------------------------------------------------------------------
 
 
 class Order:
@@ -187,7 +187,7 @@ def _natural(lane: str) -> list[int | str]:
     return [int(part) if index % 2 else part for index, part in enumerate(re.split(r"(\d+)", lane))]
 
 
-# --- the footer -----------------------------------------------------------------------------------------------------
+# --- the footer ------------------------------------------------------------------------------------------------------
 
 
 def merged(connection: sqlite3.Connection, number: int, footer: Footer) -> Footer:

@@ -145,7 +145,7 @@ class RemoteSink:
         self._process.send(Opening(self.number, *names, now))
         self._is_open = True
 
-    # --- the methods of a sink --------------------------------------------------------------------------------------------
+    # --- the methods of a sink ---------------------------------------------------------------------------------------
 
     def put(self, envelope: Envelope) -> None:
         """Put an envelope; see `SqliteSink.put`."""
@@ -219,7 +219,7 @@ class RemoteSink:
         """Whether this process has reserved no seqs of the trace yet."""
         return self._direct.is_unknown
 
-    # --- the store process ----------------------------------------------------------------------------------------------
+    # --- the store process -------------------------------------------------------------------------------------------
 
     @property
     def lost(self) -> int:

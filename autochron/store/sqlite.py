@@ -183,10 +183,10 @@ class SqliteStore:
             outline = self._outline(connection, number)
             envelopes: Iterator[Envelope] = reading.envelopes(connection, self.path, number)
             if can_stay(connection, number):
-                whole = read_whole(connection, number, envelopes)
-                if whole is None:
+                read_envelopes = read_whole(connection, number, envelopes)
+                if read_envelopes is None:
                     return StoredRecord(self.path, number, *outline)
-                envelopes = iter(whole)
+                envelopes = iter(read_envelopes)
             return WholeRecord(Trace(outline[0], tuple(envelopes), outline[1]))
 
     def drop(self, ids: Sequence[str]) -> None:

@@ -354,7 +354,7 @@ class TraceFileStore:
         return digest.hexdigest(), lines, last
 
     def _read(self) -> Iterator[Envelope | Footer]:
-        """Yield what the lines between header and digest hold."""
+        """Yield the envelopes, and then the footer if there is one."""
         reader, last, ended = LineReader(compact=self._reseal), 0, False
         remedy = "put the line right, or export the trace again"
         for number, line in enumerate(self._every_line(), 1):

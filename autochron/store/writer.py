@@ -227,7 +227,7 @@ class Writer:
         self._note_remote_fault()
         self._asleep = True  # so that a later `submit` calls `_wake`, which counts the draft as lost
 
-    # --- the caller's side ----------------------------------------------------------------------------------
+    # --- the caller's side -------------------------------------------------------------------------------------------
 
     def _wake(self) -> None:
         if self._closed:
@@ -305,7 +305,7 @@ class Writer:
             self._lock.release()
         return True
 
-    # --- the writing thread ---------------------------------------------------------------------------------
+    # --- the writing thread ------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
         pauses.begin()
@@ -392,7 +392,7 @@ class Writer:
         self._preparations += 1
         return group
 
-    # --- forks ----------------------------------------------------------------------------------------------
+    # --- forks -------------------------------------------------------------------------------------------------------
 
     def before_fork(self) -> None:
         """End the writing thread for now: Python warns of a fork in a process with several threads."""
