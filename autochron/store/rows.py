@@ -76,7 +76,7 @@ class RowBuilder:
         self.last = last
 
     def count_from(self, last: int) -> None:
-        """Give the next body the id after `last`, and go on building on known bodies."""
+        """Continue ids after `last`, and go on building on known bodies."""
         self.last = last
 
     def build(self, operations: Sequence[Operation], footer: Footer | None = None) -> Rows:

@@ -64,7 +64,7 @@ class Saver:
         self._retry_at = 0
 
     def give_up(self) -> None:
-        """Give up what waits for a retry."""
+        """Count what waits for a retry as dropped, and retry nothing more."""
         self.dropped += len(self.failed)
         self.failed = []
 

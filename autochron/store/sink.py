@@ -148,7 +148,7 @@ class SqliteSink:
                     connection.close()
 
     def release(self) -> sqlite3.Connection | None:
-        """Give up the connection, and return it for another trace of this store."""
+        """Release the connection and return it, for another trace of this store."""
         with self._lock:
             connection, self._connection = self._connection, None
             return connection
