@@ -288,11 +288,11 @@ class StoreProcess:
             GoneError: the store process has ended.
         """
         pause, began = 0.000_1, unpatched.perf_counter_ns()
-        until, look_at = began + int(timeout * 1e9), began + _LOOK
+        until, check_at = began + int(timeout * 1e9), began + _LOOK
         while not is_done():
             now = unpatched.perf_counter_ns()
-            if now >= look_at:
-                look_at = now + _LOOK
+            if now >= check_at:
+                check_at = now + _LOOK
                 if not self._shared.is_serving() and not is_done():
                     raise GoneError
             if now >= until:
