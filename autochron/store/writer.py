@@ -258,9 +258,8 @@ class Writer:
             if self._worker is None:
                 self._worker = HiddenThread(self._run)
         except RuntimeError:
-            self._asleep = (
-                True  # no thread can be started, as when the interpreter ends: the next `submit` retries
-            )
+            # No thread can be started, as when the interpreter ends: the next `submit` retries.
+            self._asleep = True
         finally:
             self._starting.release()
 
