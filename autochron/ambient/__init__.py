@@ -1,1 +1,1 @@
-"""Values of clocks, random generators and UUIDs: recorded, served, and made up where none was recorded."""
+"""Record, serve and make up the values of clocks, random generators and UUIDs."""

@@ -1,9 +1,9 @@
-"""Ambient values: what lines of the project ask of clocks and of chance is recorded, and served again.
+"""Ambient values: record the values that lines of the project get from clocks and random generators, and serve them again.
 
-Each value is a crossing of its own, of kind `ambient`, so that lanes, parents, order and counts are those of crossings. Only
-what a line of the project asks itself is: a library's clock is never held, or its timers would never be due.
+Each value is a crossing of its own, of kind `ambient`, so it has a lane, a parent, an order and a count as any crossing. Only
+calls in lines of the project are recorded and served: with a served clock, a library's timers would never be due.
 
-In force are the sources that the rules ask for; and while a trace is replayed that has values of more lines, those of these.
+Recorded are the sources that the rules ask for. A replay also serves the other lines of which the trace has values.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SECRETS = ("secrets.", "os.urandom", "os.getrandom", "ssl.RAND_bytes")
 
 
 class Key(NamedTuple):
-    """What a trace says of the lines that values were asked on."""
+    """A line that asked for values, as a trace identifies it."""
 
     call: str
     file: str
@@ -46,10 +46,10 @@ class Key(NamedTuple):
 
 
 class Values:
-    """The ambient values of one set of rules, while they are woven."""
+    """The ambient values of one set of rules, recorded or served while these rules are active."""
 
     alters = False
-    """Whether `altered` may give something else than what was recorded."""
+    """Whether `altered` may return another value than the recorded one."""
 
     def __init__(self, rules: Rules, project: Project) -> None:
         self.asked = RequestedValues(rules)
@@ -58,38 +58,38 @@ class Values:
         self._project = project
         self.watch = SourceWatch(project.owns, project.name, tell, is_inside, self._through, self.answers)
         self._keys: frozenset[Key] = frozenset()
-        """What the trace that is replayed has, beyond what is asked for."""
-        self._made: dict[Line, _Crossing] = {}
+        """The lines of which the replayed trace has values, without those that today's rules name."""
+        self._calls: dict[Line, _LineCalls] = {}
         self.inventor: Inventor | None = None
-        """Of the replay that is under way."""
+        """Makes up values in the current replay; None while recording."""
         self._invents = False
-        """Whether the replay makes up the values of every line of the project that the trace has none of."""
+        """Whether the replay makes up values for all lines of the project of which the trace has none."""
 
     def begin(self) -> None:
-        """Put on the patches of what is asked for."""
+        """Patch the sources that the rules ask for."""
         if "clock" in self._rules.ambient:
             self.watch.stand_before("time:sleep", self._sleep)
         self.watch.on(sources=self.asked.sources())
 
     def answers(self, source: Source) -> bool:
-        """Return whether a source's value may come from elsewhere than the source."""
+        """Return whether the values of a source can be served or made up."""
         return form_of(source) is not None
 
     def altered(self, line: Line, draw: Draw, kept: Any) -> Any:
-        """Return what is served in the place of what was recorded: that itself."""
+        """Return the value to serve for a recorded one: here the same; `impact` varies it."""
         return kept
 
     def record(self) -> None:
-        """Begin to record: what was counted belongs to another trace."""
+        """Begin a recording: reset the counts, and serve and make up nothing."""
         self.inventor = None
         self._invents = False
         self._hold(frozenset())
 
     def invent(self) -> None:
-        """Make up the values of every line of the project that the replayed trace has none of, without a crossing of its own.
+        """Make up values for all lines of the project of which the replayed trace has none, without crossings.
 
-        For a test that is to come out the same on any day: its clocks show the time of the trace, and chance comes from a
-        seed of it.
+        This makes a test independent of the day: clocks show the time of the trace, and random values come from a seed that
+        the trace determines.
         """
         self._invents = True
         self.watch.on(
@@ -100,32 +100,37 @@ class Values:
     def replay(self, record: Record, reached: Callable[[], int], is_alone: Callable[[], bool]) -> None:
         """Begin to serve a trace.
 
-        `reached` gives how far into it the replay is, in nanoseconds; `is_alone` tells whether no process was started.
+        Args:
+            record: the trace.
+            reached: returns how far into the trace the replay is, in nanoseconds since its beginning.
+            is_alone: returns whether the replay has started no process.
         """
         self._is_alone = is_alone
         self.inventor = Inventor(record.header, reached)
         self._hold(self._recorded(record) if record.header.ambient else frozenset())
 
     def _recorded(self, record: Record) -> frozenset[Key]:
-        """Return the lines of a trace's values that no table of today's rules means better."""
-        found = [key_of(each.name, each.site) for each in record.boundaries() if each.kind == "ambient"]
-        return frozenset(key for key in found if key is not None and not self.asked.names(key.call, key.file))
+        """Return the lines of a trace's values, without those that a table of today's rules names."""
+        keys = [
+            key_of(crossed.name, crossed.site) for crossed in record.boundaries() if crossed.kind == "ambient"
+        ]
+        return frozenset(key for key in keys if key is not None and not self.asked.names(key.call, key.file))
 
     def _hold(self, keys: frozenset[Key]) -> None:
-        for crossing in self._made.values():
-            crossing.count = 0
+        for calls in self._calls.values():
+            calls.count = 0
         if keys == self._keys:
             return
         self._keys = keys
-        calls = {key.call for key in keys}
-        self.watch.on(sources=[BY_NAME[call] for call in calls if call in BY_NAME])
+        names = {key.call for key in keys}
+        self.watch.on(sources=[BY_NAME[name] for name in names if name in BY_NAME])
         self.watch.review()
 
     def _sleep(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Through | None:
-        """Return how a sleep goes: in a replay, outside what is live, nobody waits for time to pass.
+        """Return the way a sleep takes: `_pass_over` if a replay can skip it, None if it has to sleep.
 
-        Where all clocks of the project are served. Not where another thread, an event loop, a process or a signal may be
-        waited for.
+        A replay whose clocks are all served skips sleeps outside live crossings. It has to sleep where the program may be
+        waiting for another thread, an event loop, a process or a signal.
         """
         is_plain = not kwargs and len(args) == 1 and type(args[0]) in {int, float} and args[0] >= 0
         if self.inventor is None or GATE[0] is None or not is_plain or is_live():
@@ -140,7 +145,7 @@ class Values:
         return None if may_race else _pass_over
 
     def _through(self, line: Line) -> Through | None:
-        """Return how a line's calls go; None where their values are not asked for."""
+        """Return the way that the calls of a line take; None if their values are neither recorded, served nor made up."""
         source = line.source
         form = form_of(source)
         if form is None:
@@ -149,15 +154,15 @@ class Values:
         is_asked = self.asked.asks(source, file, line.line)
         if not is_asked and Key(source.call, file, line.qualname) not in self._keys:
             return self._invented(line, form, f"{file}:{line.line}") if self._invents else None
-        made = self._made.get(line)
-        if made is None:
+        calls = self._calls.get(line)
+        if calls is None:
             rule = self.asked.rule_of(source, file, line.line)
             point = _point(line, file, None if rule is None else rule.name)
-            made = self._made[line] = _Crossing(self, line, form, point, f"{file}:{line.line}")
-        return made.through
+            calls = self._calls[line] = _LineCalls(self, line, form, point, f"{file}:{line.line}")
+        return calls.through
 
     def _invented(self, line: Line, form: SourceForm, at: str) -> Through | None:
-        """Return how the calls of a line go whose values are made up."""
+        """Return the way that the calls of a line take if their values are made up."""
         call, name = line.source.call, f"{line.source.call}@{line.qualname}"
 
         def through(original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -168,7 +173,7 @@ class Values:
                 return inventor.instead(call, original, at, name)(*args, **kwargs)
             try:
                 draw = form.apart(original, args, kwargs)
-            except Exception:  # of the arguments' own; the source says it better
+            except Exception:  # an error of the arguments; the source itself raises the right one
                 draw = None
             if draw is None:
                 return original(*args, **kwargs)
@@ -179,7 +184,7 @@ class Values:
 
 
 _INVENTED = frozenset({"clock", "random", "uuid"})
-"""What is made up: of the rest the trace says nothing."""
+"""Categories of sources whose values can be made up; a trace determines no others."""
 
 
 def _is_never() -> bool:
@@ -187,16 +192,16 @@ def _is_never() -> bool:
 
 
 def _waits_for(signal: Any) -> bool:
-    """Return whether a timer is set whose signal may end a sleep."""
+    """Return whether a timer is set whose signal may interrupt a sleep."""
     return hasattr(signal, "getitimer") and signal.getitimer(signal.ITIMER_REAL)[0] > 0
 
 
 def _pass_over(*_: Any) -> None:
-    """Sleep no time."""
+    """Return at once instead of sleeping."""
 
 
-class _Crossing:
-    """How the calls of one line go. What its functions close over is at hand faster than attributes are."""
+class _LineCalls:
+    """The calls of one line. `through` is a closure, since closed-over variables are faster than attributes."""
 
     __slots__ = ("_at", "_call", "_line", "_owner", "_point", "count", "through")
 
@@ -210,7 +215,7 @@ class _Crossing:
         self.through: Through = self._plain() if form is PLAIN and not owner.alters else self._apart(form)
 
     def _plain(self) -> Through:
-        """Return how a call goes whose value is kept as it is: most are, so nothing is made for it."""
+        """Return the way of calls whose value is recorded as it is. Most are, so the call needs no `Draw`."""
         point, owner, call, is_kept = self._point, self._owner, self._call, self._is_kept
 
         def through(original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -239,7 +244,7 @@ class _Crossing:
         return through
 
     def _apart(self, form: SourceForm) -> Through:
-        """Return how a call goes of which something else is kept than its value."""
+        """Return the way of calls of which something else than the value is recorded, such as the bits that were drawn."""
         point, owner, call = self._point, self._owner, self._call
 
         def through(original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -248,7 +253,7 @@ class _Crossing:
                 return original(*args, **kwargs)
             try:
                 draw = form.apart(original, args, kwargs)
-            except Exception:  # of the arguments' own; the source says it better
+            except Exception:  # an error of the arguments; the source itself raises the right one
                 draw = None
             if draw is None or (inventor is None and not self._is_kept()):
                 return original(*args, **kwargs)
@@ -277,14 +282,15 @@ class _Crossing:
             self._owner.inventor.served(self._call, kept)
         try:
             return draw.made(self._owner.altered(self._line, draw, kept))
-        except (IndexError, ValueError, TypeError):  # it was asked for something else, which has been told
+        except (IndexError, ValueError, TypeError):
+            # The call has other arguments than the recorded one, which the replay has reported.
             inventor = self._owner.inventor
             if inventor is not None:
                 source = inventor.instead(self._call, source, self._at, self._point.qualname)
             return draw.made(draw.draw(source))
 
     def _is_kept(self) -> bool:
-        """Count a value that is asked for while recording; tell whether it is recorded."""
+        """Count a value during a recording; return whether to record it."""
         self.count = count = self.count + 1
         if count > CAP:
             if count == CAP + 1:
@@ -302,7 +308,7 @@ class _Crossing:
 
 
 def _instead(inventor: Inventor, call: str, source: Callable[..., Any], token: Any) -> Callable[..., Any]:
-    """Return what is called in the place of a source where its value is to be made up."""
+    """Return the source, or the function to call in its place if the replay makes up this crossing's value."""
     running = token.record
     if type(running) is Running and running.mode == "invented":
         return inventor.instead(call, source, token.root.lane, token.name)
@@ -323,7 +329,7 @@ def _point(line: Line, file: str, name: str | None) -> Point:
         changes=(),
     )
     point = Point(stem, line.qualname, form.parameters, file=line.file, line=line.line, rules=(rule,))
-    point.called = call  # or it would pass for the function that the line is in, which may be swapped or a trace of its own
+    point.called = call  # else it would count as the function of that line, which may be swapped or have traces of its own
     return point
 
 
@@ -338,7 +344,7 @@ def is_live() -> bool:
 
 
 def key_of(name: str, site: str) -> Key | None:
-    """Read off a value's name and site which lines it was asked on; None where it has a name of its own."""
+    """Return the key of a value's line, from the value's name and site; None if a rule gave the value another name."""
     call, at, _ = name.partition("@")
     file, colon, qualname = site.removeprefix("@").rpartition(":")
     return Key(call, file, qualname) if at and colon and site.startswith("@") and call in BY_NAME else None

@@ -1,4 +1,4 @@
-"""Values for what a replay asks for and the trace doesn't have: its own time, and chance that is the same in every replay."""
+"""Make up values that a replay asks for and the trace doesn't have: its time, and the same random values each time."""
 
 from __future__ import annotations
 
@@ -20,26 +20,29 @@ _MONOTONIC = frozenset({"time.monotonic", "time.perf_counter", "time.process_tim
 
 
 _APART = (3 * 86_400 + 3_661) * _SECOND
-"""How far apart the clocks of two variations are: another day of the month and of the week, hour, minute and second."""
+"""Nanoseconds between the clocks of two variations: day of the month and of the week, hour, minute and second all differ."""
 
 VARIATION = "AUTOCHRON_REPLAY_VARIATION"
-"""Names the number of a variation: a replay with another clock, other chance and another order of sets."""
+"""The environment variable with the number of a variation: a replay with another clock, seed and order of sets."""
 
 
 def variation_of(environment: Mapping[str, str]) -> int:
-    """Return the number of the variation that this process is; 0 for none."""
+    """Return the number of the variation in an environment; 0 if there is none."""
     text = environment.get(VARIATION, "")
     return int(text) if text.isdecimal() else 0
 
 
 class Inventor:
-    """Stands in the place of sources: clocks show the time of the trace, and draws come from a seed of it.
-
-    `reached` gives how far into the trace the replay is, in nanoseconds. What is served takes no time, so without it a fix
-    that looks whether something has expired in the meantime would see the time at which the trace began.
-    """
+    """Replaces sources: clocks show the time of the trace, and random values come from a seed that the trace determines."""
 
     def __init__(self, header: Header, reached: Callable[[], int]) -> None:
+        """Make one.
+
+        Args:
+            header: the header of the trace.
+            reached: returns how far into the trace the replay is, in nanoseconds. Served crossings take no time. Without
+                this, code that checks whether something has expired meanwhile would see the time at which the trace began.
+        """
         variation = variation_of(unpatched.environ)
         self._trace = f"{header.id} {variation}" if variation else header.id
         self._reached = reached
@@ -48,35 +51,42 @@ class Inventor:
         created = header.created or "1970-01-01T00:00:00Z"
         moment = dt.datetime.fromisoformat(created)
         self._created = round(moment.timestamp() * 1000) * 1_000_000 + variation * _APART
-        self._drawn: dict[tuple[str, str], random.Random] = {}
+        self._generators: dict[tuple[str, str], random.Random] = {}
         self._latest: dict[str, tuple[Any, int]] = {}
 
     def served(self, call: str, value: Any) -> None:
-        """Remember what a clock has shown that only goes on."""
+        """Note a served value of a monotonic clock: made-up values have to go on from it."""
         if call.removesuffix("_ns") in _MONOTONIC:
             self._latest[call] = (value, unpatched.perf_counter_ns())
 
     def instead(self, call: str, original: Callable[..., Any], lane: str, name: str) -> Callable[..., Any]:
-        """Return what is called in the place of a source."""
+        """Return the function to call in place of a source.
+
+        Args:
+            call: the dotted name of the source.
+            original: the source itself; returned if its value can't be made up.
+            lane, name: random values depend on these, and on how many were drawn for them before.
+        """
         if call in self._latest:
-            return lambda: self._gone_on(call)
+            return lambda: self._continued(call)
         owner, _, function = call.rpartition(".")
         clock = self._clock(call, owner, function, original)
         if clock is not None:
             return clock
-        drawn = self._drawn.get((lane, name))
-        if drawn is None:
-            drawn = self._drawn[lane, name] = random.Random(f"{self._trace} {lane} {name}")
-        return _draw(call, owner, function, drawn) or original
+        generator = self._generators.get((lane, name))
+        if generator is None:
+            generator = self._generators[lane, name] = random.Random(f"{self._trace} {lane} {name}")
+        return _draw(call, owner, function, generator) or original
 
     # --- clocks ------------------------------------------------------------------------------------------------------
 
     def _now(self) -> int:
         elapsed = unpatched.perf_counter_ns() - self._began
-        self._ahead = max(self._ahead, self._reached() - elapsed)  # never back, nor does it stand still
+        # The time never goes back and never stands still.
+        self._ahead = max(self._ahead, self._reached() - elapsed)
         return self._created + elapsed + self._ahead
 
-    def _gone_on(self, call: str) -> Any:
+    def _continued(self, call: str) -> Any:
         value, since = self._latest[call]
         elapsed = unpatched.perf_counter_ns() - since
         return value + (elapsed if call.endswith("_ns") else elapsed / _SECOND)
@@ -121,52 +131,53 @@ class Inventor:
         return self._datetime_now().date()
 
 
-# --- chance -------------------------------------------------------------------------------------------------------------
+# --- random values ---------------------------------------------------------------------------------------------------
 
 
-def _draw(call: str, owner: str, function: str, drawn: random.Random) -> Callable[..., Any] | None:
+def _draw(call: str, owner: str, function: str, generator: random.Random) -> Callable[..., Any] | None:
     if call in {"random.seed", "random.Random", "random.Random.seed", "numpy.random.seed"}:
-        return drawn.getrandbits
+        return generator.getrandbits
     if owner in {"random", "random.SystemRandom"}:
-        return getattr(drawn, function, None)
+        return getattr(generator, function, None)
     if owner in {"secrets", "os", "ssl"}:
-        return _SECRETS[function](drawn)
+        return _SECRETS[function](generator)
     if call == "numpy.random.SeedSequence":
-        return drawn.getrandbits
+        return generator.getrandbits
     if owner == "numpy.random":
         numpy = sys.modules["numpy"]
-        return getattr(numpy.random.RandomState(drawn.getrandbits(32)), function, None)
+        return getattr(numpy.random.RandomState(generator.getrandbits(32)), function, None)
     if owner in {"uuid", "fastuuid", "uuid_utils"}:
-        return _identifier(function, drawn)
+        return _identifier(function, generator)
     return None
 
 
-def _identifier(function: str, drawn: random.Random) -> Callable[..., Any] | None:
+def _identifier(function: str, generator: random.Random) -> Callable[..., Any] | None:
     if function == "getnode":
-        return lambda: drawn.getrandbits(48) | 1 << 40  # as where no network card tells one
+        # Python sets the multicast bit, too, if it finds no network card.
+        return lambda: generator.getrandbits(48) | 1 << 40
     version = function.removeprefix("uuid")
     if not version.isdecimal():
         return None
 
     def draw(*_: Any, **__: Any) -> uuid.UUID:
-        bits = drawn.getrandbits(128) & ~(0xF000 << 64) & ~(0xC000 << 48)  # RFC 9562: version and variant
+        bits = generator.getrandbits(128) & ~(0xF000 << 64) & ~(0xC000 << 48)  # RFC 9562: version and variant
         return uuid.UUID(int=bits | int(version) << 76 | 0x8000 << 48)
 
     return draw
 
 
 _SECRETS: dict[str, Callable[[random.Random], Callable[..., Any]]] = {
-    "token_bytes": lambda drawn: lambda size=None: drawn.randbytes(_size(size)),
-    "token_hex": lambda drawn: lambda size=None: drawn.randbytes(_size(size)).hex(),
-    "token_urlsafe": lambda drawn: (
-        lambda size=None: urlsafe_b64encode(drawn.randbytes(_size(size))).rstrip(b"=").decode()
+    "token_bytes": lambda generator: lambda size=None: generator.randbytes(_size(size)),
+    "token_hex": lambda generator: lambda size=None: generator.randbytes(_size(size)).hex(),
+    "token_urlsafe": lambda generator: (
+        lambda size=None: urlsafe_b64encode(generator.randbytes(_size(size))).rstrip(b"=").decode()
     ),
-    "choice": lambda drawn: drawn.choice,
-    "randbelow": lambda drawn: drawn.randrange,
-    "randbits": lambda drawn: drawn.getrandbits,
-    "urandom": lambda drawn: drawn.randbytes,
-    "getrandom": lambda drawn: lambda size, _flags=0: drawn.randbytes(size),
-    "RAND_bytes": lambda drawn: drawn.randbytes,
+    "choice": lambda generator: generator.choice,
+    "randbelow": lambda generator: generator.randrange,
+    "randbits": lambda generator: generator.getrandbits,
+    "urandom": lambda generator: generator.randbytes,
+    "getrandom": lambda generator: lambda size, _flags=0: generator.randbytes(size),
+    "RAND_bytes": lambda generator: generator.randbytes,
 }
 
 

@@ -1,1 +1,1 @@
-"""Record crossings: the recorder hears of them, drafts wait in the writer's queue, and envelopes go to a sink."""
+"""Record crossings: the recorder notes them in drafts, and the writer's thread turns drafts into envelopes."""

@@ -1,4 +1,4 @@
-"""Facts of a model call, read off what was recorded: its model, sampling, usage, and the tools that the model asked for."""
+"""Read the facts of a model call from its record: model, sampling, usage, and the tools that the model asked for."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from autochron.redaction.json_paths import read_steps
 from autochron.rules.paths import PathStep, parse_path
 
 _ARGUMENTS = ("arguments", "input", "args")
-"""What a call's arguments are held by, beside its name."""
+"""Fields that hold the arguments of a tool call, beside the field of its name."""
 
 
 class CallFacts:
-    """Reads the facts of one crossing by the `meta` paths of its rule."""
+    """Reads the facts of one crossing at the `meta` paths of its rule."""
 
     def __init__(
         self,
@@ -36,6 +36,15 @@ class CallFacts:
         last: Exchange | None,
         request: bytes | None = None,
     ) -> None:
+        """Make one.
+
+        Args:
+            paths: the paths of the rule.
+            body: the input, masked.
+            outcome: the outcome, masked.
+            last: the last exchange beneath the crossing; None if there is none.
+            request: the body of its first request; None reads it from the input.
+        """
         self._paths = paths
         self._body = request
         self._sources: dict[str, Any] = {}
@@ -48,57 +57,61 @@ class CallFacts:
             self._raw["outcome"] = outcome.value
 
     def read(self) -> dict[str, Any]:
-        """Return the model, the sampling, the usage, the tools and the SDK's version, as far as the paths lead to them."""
+        """Return the model, the sampling, the usage, the tools and the SDK's version, as far as the paths find them."""
         paths = self._paths
-        found: dict[str, Any] = {}
+        facts: dict[str, Any] = {}
         if model := self._first(paths.model):
-            found["model"] = model
+            facts["model"] = model
         sampling = {
             path.rpartition(".")[2]: value for path in paths.sampling for value in self._all(path)[:1]
         }
         if sampling:
-            found["sampling"] = sampling
+            facts["sampling"] = sampling
         if usage := self._merged(paths.usage):
-            found["usage"] = usage
+            facts["usage"] = usage
         tools = [name for path in paths.tools for name in self._all(path) if isinstance(name, str) and name]
         if tools:
-            found["tools"] = tools
+            facts["tools"] = tools
         if paths.sdk is not None and (version := version_of(paths.sdk)):
-            found["sdk"] = f"{paths.sdk} {version}"
-        return found
+            facts["sdk"] = f"{paths.sdk} {version}"
+        return facts
 
     def calls(self) -> tuple[RequestedCall, ...]:
-        """Return the calls that the model asked for, with their arguments where these stand beside the names."""
-        found: list[RequestedCall] = []
+        """Return the tool calls that the model asked for, with their arguments if those are fields beside the names."""
+        requested: list[RequestedCall] = []
         for path in self._paths.tools:
             names = [name for name in self._all(path) if isinstance(name, str) and name]
-            above, _, key = path.rpartition(".")
-            holders = self._all(above) if names and "." in above else []
+            parent, _, key = path.rpartition(".")
+            holders = self._all(parent) if names and "." in parent else []
             calls = [
-                RequestedCall(name, next((holder[each] for each in _ARGUMENTS if each in holder), None))
+                RequestedCall(name, next((holder[field] for field in _ARGUMENTS if field in holder), None))
                 for holder in holders
                 if isinstance(holder, dict) and isinstance(name := holder.get(key), str) and name
             ]
-            found += calls if len(calls) == len(names) else map(RequestedCall, names)
-        return tuple(found)
+            requested += calls if len(calls) == len(names) else map(RequestedCall, names)
+        return tuple(requested)
 
     def _first(self, paths: tuple[str, ...]) -> Any:
         return next((value for path in paths for value in self._all(path)), None)
 
     def _merged(self, paths: tuple[str, ...]) -> Any:
-        """Return what stands last at each path, in one: a stream may tell its usage in parts, at the paths named later."""
-        at = {
+        """Merge the last value at each path into one; earlier paths win. A stream may report its usage in parts."""
+        values_by_path = {
             path: values[-1]
             for path in paths
-            if (values := [each for each in self._all(path) if each is not None])
+            if (values := [part for part in self._all(path) if part is not None])
         }
-        found = list(at.values())
-        if not all(isinstance(each, dict) for each in found):
-            # Counts that stand by themselves, each under a name of its own.
-            return {path.rpartition(".")[2]: each for path, each in at.items()} if len(at) > 1 else found[0]
+        parts = list(values_by_path.values())
+        if not all(isinstance(part, dict) for part in parts):
+            # Plain counts, each at a path of its own, get the last part of that path as a name.
+            return (
+                {path.rpartition(".")[2]: part for path, part in values_by_path.items()}
+                if len(values_by_path) > 1
+                else parts[0]
+            )
         merged: dict[str, Any] = {}
-        for each in reversed(found):
-            merged |= {key: value for key, value in each.items() if value is not None or key not in merged}
+        for part in reversed(parts):
+            merged |= {key: value for key, value in part.items() if value is not None or key not in merged}
         return merged
 
     def _all(self, path: str) -> list[Any]:
@@ -108,11 +121,11 @@ class CallFacts:
             return self._in_request(steps[1:])
         if source.key not in self._sources:
             self._sources[source.key] = self._read(source.key)
-        held = self._sources[source.key]
-        if held is None or (
-            type(held) is dict and field.key not in held and field.key != "*" and not source.filters
+        tree = self._sources[source.key]
+        if tree is None or (
+            type(tree) is dict and field.key not in tree and field.key != "*" and not source.filters
         ):
-            return []  # most paths of a pack are for another API, or for streams
+            return []  # a shortcut: most paths of a pack are for another API, or for streams
         return read_steps(self._sources, steps)
 
     def _read(self, source: str) -> Any:
@@ -122,7 +135,7 @@ class CallFacts:
         return bodies.read_body(bytes(raw)) if source == "response" else decode(raw)
 
     def _in_request(self, steps: Sequence[PathStep]) -> list[Any]:
-        """Read a request's field without making objects of its messages, which grow with the conversation."""
+        """Read one field of the request without decoding the messages, which grow with the conversation."""
         if self._request is None:
             self._request = _fields(self._body_of_request())
         first = steps[0].key
@@ -144,7 +157,7 @@ def _parts_of(url: str) -> list[str]:
 
 
 def _fields(body: bytes | Raw | None) -> dict[str, Raw]:
-    """Return the fields of a JSON object, each as it is written; none of what is no object."""
+    """Return the fields of a JSON object as raw JSON; an empty dictionary if the body is no object."""
     if body is None:
         return {}
     try:

@@ -1,7 +1,7 @@
-"""The call that a trace is of: what is noted of it, and the envelope that the trace's footer has of it.
+"""Calls with a trace of their own: the draft of such a call, and its envelope, which the trace's footer holds.
 
-What must be exact is taken on the program's own thread, as the recorder does it: the arguments before the body runs, the
-outcome before the caller gets it. Masking is left to the writer.
+As in the recorder, the program's own thread encodes the arguments before the body runs and the outcome before the caller gets
+it. The writer's thread masks.
 """
 
 from __future__ import annotations
@@ -26,19 +26,23 @@ from autochron.redaction.redactor import Redactor
 from autochron.weaving.gate import Point
 
 ARGUMENTS = "arguments"
-"""In an envelope's `opaque` and `masked` of a call: before the paths in the arguments that it is made again with."""
+"""Prefix of paths in a call's arguments, in its envelope's `opaque` and `masked`. A replay repeats the call with these."""
 
 MAX_ITEMS = 10_000
-"""Items of a stream that are kept: a service may send events for days."""
+"""Items of a stream that are kept at most: a service may send events for days."""
 
 _now = unpatched.perf_counter_ns
 
 
 class CallDraft:
-    """What is noted of a call that has a trace of its own."""
+    """The notes on a call that has a trace of its own."""
 
     def __init__(self, point: Point, arguments: tuple[Any, ...]) -> None:
-        """Note the arguments. Raises what reading them raises."""
+        """Note the arguments.
+
+        Raises:
+            Exception: any error of reading or encoding them.
+        """
         self._point = point
         self._started = self._ended = _now()
         self._outcome: Outcome | None = None
@@ -57,18 +61,18 @@ class CallDraft:
         self._note_arguments(arguments)
 
     def _application(self, receiver: Any, request: asgi.Incoming) -> str | None:
-        """Name the application as an attribute of a module, by which a replay finds it."""
+        """Return the application as `module:attribute`, by which a replay finds it; None if it is no such attribute."""
         point = self._point
         if request.beside and "." not in point.qualname:
             return f"{names.place_of(point.module)}:{point.qualname}"
         candidates = [receiver] if request.beside and receiver is not None else []
         candidates.append(request.scope.get("app"))
-        found = (modules.attribute_of(each, point.module) for each in candidates if each is not None)
-        return next((each for each in found if each is not None), None)
+        attributes = (modules.attribute_of(app, point.module) for app in candidates if app is not None)
+        return next((attribute for attribute in attributes if attribute is not None), None)
 
     def _note_arguments(self, arguments: tuple[Any, ...]) -> None:
         request = self.request
-        if request is not None:  # it is made again by the request alone
+        if request is not None:  # a replay repeats the call from the request alone
             return
         for name, value in zip(self._point.parameters, arguments, strict=False):
             encoded = codec.encode(value)
@@ -78,10 +82,10 @@ class CallDraft:
             self._arguments[name] = encoded.body
             self._opaque |= dict.fromkeys(below(f"{ARGUMENTS}.{name}", encoded.opaque))
 
-    # --- told by the call's token --------------------------------------------------------------------------------------
+    # --- called by the call's token ----------------------------------------------------------------------------------
 
     def item(self, item: Any) -> None:
-        """Note an item of a stream."""
+        """Note an item of a stream; after `MAX_ITEMS` items, note only that some are missing."""
         if len(self._items) < MAX_ITEMS:
             encoded = codec.encode(item)
             self._items.append(encoded.body)
@@ -90,7 +94,7 @@ class CallDraft:
             self._opaque[f"items.{MAX_ITEMS}: the items from here on, which are not kept"] = None
 
     def returned(self, value: Any) -> None:
-        """Note the outcome."""
+        """Note the value that the call returned."""
         self._end()
         self._response = self._response_of(value)
         encoded = codec.encode(value)
@@ -101,7 +105,7 @@ class CallDraft:
         self._end_with(Returned(encoded.body))
 
     def raised(self, error: BaseException) -> None:
-        """Note the error."""
+        """Note the error that the call raised."""
         self._end()
         self._response = self._response_of(None)
         if type(error) is GeneratorExit and self._is_stream:
@@ -122,14 +126,20 @@ class CallDraft:
     def _end_with(self, end: Returned | Raised | Closed) -> None:
         self._outcome = Streamed((), end) if self._is_stream or isinstance(end, Closed) else end
 
-    # --- told by the writer --------------------------------------------------------------------------------------------
+    # --- called by the writer ----------------------------------------------------------------------------------------
 
     def envelope(self, redactor: Redactor, site: Callable[[Point], str], began: int) -> Envelope:
-        """Make the envelope; of a call that has not ended it says that it was left open."""
+        """Make the envelope; the outcome of a call that has not ended is an abandoned stream.
+
+        Args:
+            redactor: masks the bodies.
+            site: returns the site of a woven point, as envelopes name it.
+            began: when the trace began, in nanoseconds of `perf_counter_ns`.
+        """
         masked: list[str] = []
         parameter = None if self.request is None else self.request.parameter
-        given, paths = masked_call_input(redactor, self._whole_input(), parameter)
-        if parameter is not None:  # what is sent again is read from there
+        call_body, paths = masked_call_input(redactor, self._whole_input(), parameter)
+        if parameter is not None:  # a replay sends the request as it is in the input
             masked += [f"{ARGUMENTS}.{path}" for path in paths]
         meta = self._meta(redactor, masked)
         outcome = self._masked(self._outcome or Streamed((), Abandoned()), redactor, masked)
@@ -143,14 +153,14 @@ class CallDraft:
             lane=MAIN,
             parent=None,
             site=site(point),
-            input=given,
+            input=call_body,
             outcome=outcome,
             form={"generator": "iterator", "async_generator": "async_iterator"}.get(point.function, "value"),  # type: ignore[arg-type]
             meta=encode(meta),
             started=self._started - began,
             duration=ended - self._started,
             masked=tuple(dict.fromkeys(masked)),
-            opaque=tuple(self._opaque) + by_type(given),
+            opaque=tuple(self._opaque) + by_type(call_body),
         )
 
     def _whole_input(self) -> bytes:
@@ -169,8 +179,8 @@ class CallDraft:
             headers = redactor.mask_headers(request.headers())
             changed = [
                 name
-                for (name, value), (_, was) in zip(headers, request.headers(), strict=True)
-                if value != was
+                for (name, value), (_, original) in zip(headers, request.headers(), strict=True)
+                if value != original
             ]
             masked += [f"{ARGUMENTS}.{request.parameter}.headers.{name}" for name in changed]
             meta["request"] = {

@@ -1,7 +1,7 @@
-"""What a call changed in its arguments: seen by comparing how they looked before with how they look after it.
+"""Find the arguments that a call changed in place, by comparing snapshots taken before and after it.
 
-Apart from the input that is kept and compared: `capture` says what of the arguments is input, and not what a call may
-change; and a receiver is no input, but `self.n += k` is a change like any other.
+Watched are all arguments, not only those that form the recorded input: a call may change arguments that `capture` leaves out,
+and its receiver, as in `self.n += k`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from autochron.weaving.cells import CELL
 from autochron.weaving.gate import Point
 
 STILL, VALUE, OPAQUE = range(3)
-"""What can't change, what is compared whole and can be changed again, and what can only be seen to change."""
+"""Kinds of values: immutable; compared whole, so that a replay can repeat the change; only seen to change."""
 
 _STILL_BASES = (
     *(type, enum.Enum, types.ModuleType),
@@ -33,16 +33,16 @@ _STILL_BASES = (
 )
 _STILL_TYPES = (type(None), bool, int, float, complex, str, bytes, range, slice, frozenset)
 _EQUAL_TYPES = frozenset(_STILL_TYPES) - {slice, frozenset}
-"""Types of which equal values are the same ones; of others `__eq__` may be the program's."""
+"""Types that are compared by value; `__eq__` of other types may be code of the program's."""
 _SIZED = frozenset({list, dict, set, bytearray})
 
 _kinds: ClassTable[int] = ClassTable(dict.fromkeys(_STILL_TYPES, STILL))
 kind_at = _kinds.get
-"""From a type to one of the three, or None where `kind_of` is to be asked."""
+"""Return the kind of a type, or None if it is not in the table yet and `kind_of` has to find it."""
 
 
 def kind_of(cls: type) -> int:
-    """Return how changes of a class's instances are told; kept for the next time."""
+    """Return how the instances of a class are watched: STILL, VALUE or OPAQUE. The result is cached."""
     return _kinds.find(cls, _kind_of)
 
 
@@ -53,7 +53,7 @@ def _kind_of(cls: type) -> int:
 
 
 def is_still(values: tuple[Any, ...]) -> bool:
-    """Return whether nothing among the values can change."""
+    """Return whether all values are immutable, also inside of tuples."""
     has_tuples = False
     for value in values:
         kind = kind_at(type(value))
@@ -67,7 +67,7 @@ def is_still(values: tuple[Any, ...]) -> bool:
 
 
 def _are_still(values: tuple[Any, ...]) -> bool:
-    within = {identity(values): values}  # by identity: the same one may stand in a tuple often
+    seen = {identity(values): values}  # by identity: a tuple may hold the same tuple many times
     waiting = [values]
     while waiting:
         for value in waiting.pop():
@@ -77,14 +77,17 @@ def _are_still(values: tuple[Any, ...]) -> bool:
             if kind:
                 if type(value) is not tuple:
                     return False
-                if identity(value) not in within:
-                    within[identity(value)] = value
+                if identity(value) not in seen:
+                    seen[identity(value)] = value
                     waiting.append(value)
     return True
 
 
 def argument_of(point: Point, arguments: tuple[Any, ...], value: Any) -> str | None:
-    """Name the argument that a value is: a parameter, or `args.0` and `kwargs.name` for what those caught."""
+    """Return the name of the argument that a value is, by identity; None if it is none.
+
+    That is a parameter, or `args.0` and `kwargs.name` for members of variadic parameters.
+    """
     for argument in arguments:
         if argument is value:
             break
@@ -104,10 +107,10 @@ def argument_of(point: Point, arguments: tuple[Any, ...], value: Any) -> str | N
 
 
 _MEANWHILE = 1 << 20
-"""Bytes of arguments that are compared or written between the items of one stream; of longer ones only the end counts."""
+"""Bytes of arguments that are compared or encoded between the items of one stream. After that, only the end is compared."""
 
 _SURFACE = 256
-"""As many count for an object of which only the surface is compared."""
+"""Bytes that an object counts for of which only the surface is compared."""
 
 _SMALL = 64
 """Members of a container that are compared one by one."""
@@ -127,22 +130,22 @@ def watch(
     looks: Mapping[int, bytes] = NO_LOOKS,
     look: Callable[[Any], bytes] = snapshot,
 ) -> ArgumentWatch | None:
-    """Look at the arguments that can change; None where none can, as in calls with plain arguments.
+    """Take snapshots of the arguments that can change; return None if none can, as in calls with plain arguments.
 
     Args:
-        point: what is called.
-        arguments: as they are bound.
-        caught: the index of `**kwargs`, whose dictionary is the callee's own and not the caller's; -1 where there is none.
-        changing: gives what of the arguments can change by the rule, with its paths; None: all.
-        looks: how some of them look, by identity, where that is known already.
-        look: gives how a value looks.
+        point: the woven definition that is called.
+        arguments: the bound arguments.
+        caught: the index of `**kwargs`, whose dictionary belongs to the callee and not to the caller; -1 if there is none.
+        changing: selects the parts of the arguments that can change by the rule, with their paths; None selects all.
+        looks: snapshots that were taken already, by the `id` of their values.
+        look: takes the snapshot of a value.
     """
-    names, held = point.parameters, arguments
+    names, values = point.parameters, arguments
     if changing is not None:
-        (names, held), caught = changing(arguments), -1
-    watched: ArgumentWatch | None = None
+        (names, values), caught = changing(arguments), -1
+    watching: ArgumentWatch | None = None
     index = -1
-    for value in held:
+    for value in values:
         index += 1
         kind = kind_at(type(value))
         if kind is None:
@@ -150,61 +153,70 @@ def watch(
         if not kind or (type(value) is tuple and is_still(value)):
             continue
         if index == caught and type(value) is dict:
-            # The callee may take members out of its own dictionary; what the caller gave stays known.
+            # The callee may remove members from its own dictionary; the copy keeps those that the caller passed.
             value = dict(value)  # noqa: PLW2901 - see above
             arguments = (*arguments[:caught], value, *arguments[caught + 1 :])
             if is_still(tuple(value.values())):
                 continue
-        if watched is None:
-            watched = ArgumentWatch(look)
+        if watching is None:
+            watching = ArgumentWatch(look)
         if kind == VALUE:
-            seen: Any = (looks.get(identity(value)) if looks else None) or look(value)
-            watched.values.append((names[index], value, LargeLook(seen) if len(seen) > LARGE else seen))
+            before: Any = (looks.get(identity(value)) if looks else None) or look(value)
+            watching.values.append(
+                (names[index], value, LargeLook(before) if len(before) > LARGE else before)
+            )
         else:
-            watched.opaque.append((names[index], value, _surface(value)))
-    if watched is not None:
-        watched.arguments = arguments
-    return watched
+            watching.opaque.append((names[index], value, _surface(value)))
+    if watching is not None:
+        watching.arguments = arguments
+    return watching
 
 
 def watch_globals(
-    found: NamedGlobals,
-    watched: ArgumentWatch | None,
+    named: NamedGlobals,
+    watching: ArgumentWatch | None,
     arguments: tuple[Any, ...],
     look: Callable[[Any], bytes] = screened_snapshot,
 ) -> ArgumentWatch | None:
-    """Look at the globals or cells that a definition names as well."""
-    space, prefix = found.space, found.prefix
-    made = ArgumentWatch(look) if watched is None else watched
-    for name in found.held:
+    """Watch the globals or cells that a definition names, too.
+
+    Args:
+        named: the globals or cells.
+        watching: the watch that they are added to; None makes a new one.
+        arguments: the bound arguments, for a new watch.
+        look: takes the snapshot of a value.
+    """
+    space, prefix = named.space, named.prefix
+    result = ArgumentWatch(look) if watching is None else watching
+    for name in named.mutable:
         value: Any = space.get(name)
         if prefix is CELL and not may_change(value):
             continue
         kind = kind_at(type(value))
         kind = kind_of(type(value)) if kind is None else kind
         if kind == VALUE and not (type(value) in _SIZED and len(value) > MOST_MEMBERS):
-            seen: Any = look(value)
-            made.values.append((prefix + name, value, LargeLook(seen) if len(seen) > LARGE else seen))
+            before: Any = look(value)
+            result.values.append((prefix + name, value, LargeLook(before) if len(before) > LARGE else before))
         elif kind == VALUE:
-            made.large += ((prefix + name, value, len(value)),)
+            result.large += ((prefix + name, value, len(value)),)
         elif kind == OPAQUE:
-            made.opaque.append((prefix + name, value, _surface(value)))
-    made.stored += tuple((prefix + name, space, space.get(name, _NOTHING)) for name in found.stored)
-    if watched is None:
-        made.arguments = arguments
-    return made
+            result.opaque.append((prefix + name, value, _surface(value)))
+    result.stored += tuple((prefix + name, space, space.get(name, _NOTHING)) for name in named.stored)
+    if watching is None:
+        result.arguments = arguments
+    return result
 
 
 class ArgumentWatch:
-    """The arguments of one call that can change, and how they looked before it.
+    """The arguments of one call that can change, with snapshots from before it.
 
     Attributes:
-        arguments: all of them, of `**kwargs` a copy: the objects that the caller put in.
-        values: (parameter, value, look) of those that are compared whole.
+        arguments: all arguments; a copy of the dictionary of `**kwargs`, with the objects that the caller passed.
+        values: (parameter, value, snapshot) of those that are compared whole.
         opaque: (parameter, value, surface) of the others.
         large: (name, value, length) of containers that are too large to be compared.
-        stored: (name, where it stands, value) of globals and cells that the code assigns.
-        is_weak: whether the first three hold what they can weakly.
+        stored: (name, namespace, value) of globals and cells that the code assigns.
+        is_weak: whether the first three hold weak references where they can.
     """
 
     __slots__ = ("_left", "_look", "arguments", "is_weak", "large", "opaque", "stored", "values")
@@ -220,7 +232,7 @@ class ArgumentWatch:
         self.is_weak = False
 
     def weaken(self) -> None:
-        """Hold arguments weakly from now on: the call has returned, and what nobody else holds nobody sees changed."""
+        """Hold the arguments weakly from now on: the call has returned, and nobody sees a change of an object that died."""
         if self.is_weak:
             return
         self.arguments = tuple([weak(value) for value in self.arguments])
@@ -229,31 +241,33 @@ class ArgumentWatch:
         self.is_weak = True
 
     def strengthen(self) -> None:
-        """Hold the arguments that still live."""
+        """Hold those arguments that are still alive strongly again."""
         if not self.is_weak:
             return
-        self.arguments = tuple([alive(held) for held in self.arguments])
+        self.arguments = tuple([alive(reference) for reference in self.arguments])
         self.values = [
-            (name, value, look) for name, held, look in self.values if (value := alive(held)) is not GONE
+            (name, value, look)
+            for name, reference, look in self.values
+            if (value := alive(reference)) is not GONE
         ]
         self.opaque = [
             (name, value, surface)
-            for name, held, surface in self.opaque
-            if (value := alive(held)) is not GONE
+            for name, reference, surface in self.opaque
+            if (value := alive(reference)) is not GONE
         ]
         self.is_weak = False
 
     def names(self) -> dict[int, str]:
-        """Return the parameters by the `id` of their values."""
-        found = {}
+        """Return the names of the watched values by their `id`."""
+        names_by_id = {}
         for name, value, _ in self.values:
-            found[identity(value)] = name
+            names_by_id[identity(value)] = name
         for name, value, _ in self.opaque:
-            found[identity(value)] = name
-        return found
+            names_by_id[identity(value)] = name
+        return names_by_id
 
     def changes_meanwhile(self) -> bytes | None:
-        """Return the parameters that were changed so far, where that can be told at little cost."""
+        """Return the arguments that were changed so far, encoded; None if none was, or if comparing would cost too much."""
         if self._left <= 0:
             return None
         self._left -= sum(len(before) for _, _, before in self.values) + _SURFACE * len(self.opaque)
@@ -270,50 +284,50 @@ class ArgumentWatch:
         return changed
 
     def changes(self) -> tuple[bytes | None, tuple[str, ...]]:
-        """Return the parameters that were changed in place, as they are now, and what of that can't be done again."""
+        """Return the arguments that were changed in place, encoded, and the paths of changes that can't be repeated."""
         look = self._look
         changed: dict[str, Any] = {}
-        for name, value, before in self.values:  # no comprehension: that is one more call on Python 3.11
+        for name, value, before in self.values:  # no comprehension: it costs one more call on Python 3.11
             if look(value) != before:
                 changed[name] = value  # noqa: PERF403 - see above
         if not changed and look is snapshot and not (self.opaque or self.large or self.stored):
             return _UNCHANGED
-        beyond: list[str] = []
-        if look is not snapshot:  # which is for what is known not to be too large
-            beyond += (
+        unrepeatable: list[str] = []
+        if look is not snapshot:  # `snapshot` is used only where nothing is too large
+            unrepeatable += (
                 f"changed.{name}: {label(type(value))}"
                 for name, value, before in self.values
                 if before is TOO_LARGE
             )
         if self.large or self.stored:
-            beyond += self._changed_globals(changed)
+            unrepeatable += self._changed_globals(changed)
         if not changed and not self.opaque:
-            return None, tuple(beyond)
+            return None, tuple(unrepeatable)
         for name, value, surface in self.opaque:
-            now = _surface(value)
-            if now != surface:
-                attributes, where = _changed_attributes(value, surface, now)
-                changed |= {f"{name}.{attribute}": held for attribute, held in attributes.items()}
+            after = _surface(value)
+            if after != surface:
+                attributes, where = _changed_attributes(value, surface, after)
+                changed |= {f"{name}.{attribute}": member for attribute, member in attributes.items()}
                 if where:
-                    beyond.append(f"changed.{name}{where}: {label(type(value))}")
+                    unrepeatable.append(f"changed.{name}{where}: {label(type(value))}")
         if not changed:
-            return None, tuple(beyond)
+            return None, tuple(unrepeatable)
         encoded = codec.encode(changed)
-        return encoded.body, (*below("changed", encoded.opaque), *beyond)
+        return encoded.body, (*below("changed", encoded.opaque), *unrepeatable)
 
     def _changed_globals(self, changed: dict[str, Any]) -> list[str]:
-        """Add the globals that were assigned anew, and return what of large ones can't be done again."""
+        """Add the globals that were assigned to `changed`; return the paths of large ones whose change can't be repeated."""
         for name, space, before in self.stored:
-            now = space.get(name.partition(":")[2], _NOTHING)
-            if now is not before and now is not _NOTHING:
-                changed[name] = now
+            current = space.get(name.partition(":")[2], _NOTHING)
+            if current is not before and current is not _NOTHING:
+                changed[name] = current
         return [
             f"changed.{name}: {label(type(value))}" for name, value, size in self.large if len(value) != size
         ]
 
 
 def below(prefix: str, opaque: tuple[str, ...]) -> tuple[str, ...]:
-    """Put the paths of opaque parts under a prefix."""
+    """Put a prefix before the paths of opaque parts; `(value)` is the path of the whole value."""
     return tuple(
         f"{prefix}{entry.removeprefix('(value)')}" if entry.startswith("(value):") else f"{prefix}.{entry}"
         for entry in opaque
@@ -321,46 +335,48 @@ def below(prefix: str, opaque: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _surface(value: Any) -> Any:
-    """Return what an object that is no value shows of a change: its attributes, by identity and length.
+    """Return the surface of an object that the codec can't encode: its attributes, by identity and length.
 
-    No deeper: such an object may hold half of the program. Small containers show their members, by identity; arrays and
-    tables show all that they hold.
+    The surface goes no deeper, since such an object may hold half of the program. Of small containers it has the members, by
+    identity; of arrays and tables it has all values.
     """
     cls = type(value)
     shape = arrays.shape_of(cls)
     if shape is not None:
         return {"values": shape(value)}
-    own = dictionary_of(value)
-    if own is None:
-        own = shapes.attributes(value, shapes.slots_of(cls))
+    attributes = dictionary_of(value)
+    if attributes is None:
+        attributes = shapes.attributes(value, shapes.slots_of(cls))
     return {
-        name: held
-        if type(held) in _EQUAL_TYPES
-        else (identity(held), _members(held) if type(held) in _SIZED else None)
-        for name, held in own.items()
+        name: member
+        if type(member) in _EQUAL_TYPES
+        else (identity(member), _members(member) if type(member) in _SIZED else None)
+        for name, member in attributes.items()
     }
 
 
-def _members(held: Any) -> Any:
-    """Return what a container shows of a change: its length, and where it is small its members."""
-    if len(held) > _SMALL or type(held) is bytearray:
-        return len(held)
-    pairs = held.items() if type(held) is dict else enumerate(held)
-    return [(key, each if type(each) in _EQUAL_TYPES else identity(each)) for key, each in pairs]
+def _members(container: Any) -> Any:
+    """Return the surface of a container: its length, or the members of a small one."""
+    if len(container) > _SMALL or type(container) is bytearray:
+        return len(container)
+    pairs = container.items() if type(container) is dict else enumerate(container)
+    return [(key, member if type(member) in _EQUAL_TYPES else identity(member)) for key, member in pairs]
 
 
-def _changed_attributes(value: Any, before: Any, now: Any) -> tuple[dict[str, Any], str]:
-    """Return the attributes that can be changed again, and the first one that can't."""
+def _changed_attributes(value: Any, before: Any, after: Any) -> tuple[dict[str, Any], str]:
+    """Return the changed attributes that a replay can set again, and the path of the first change that it can't repeat."""
     cls = type(value)
     if not objects.is_own(cls):
-        return {}, _first_change(cls, before, now)
-    held = shapes.attributes(value, shapes.slots_of(cls))
+        return {}, _first_change(cls, before, after)
+    attributes = shapes.attributes(value, shapes.slots_of(cls))
     changed = {
-        name: held[name]
-        for name in now
-        if before.get(name, _NOTHING) != now[name] and name in held and _can_be_encoded(held[name])
+        name: attributes[name]
+        for name in after
+        if before.get(name, _NOTHING) != after[name]
+        and name in attributes
+        and _can_be_encoded(attributes[name])
     }
-    return changed, _first_change(cls, before, {**now, **{name: before.get(name) for name in changed}})
+    return changed, _first_change(cls, before, {**after, **{name: before.get(name) for name in changed}})
 
 
 def _can_be_encoded(value: Any) -> bool:
@@ -371,14 +387,14 @@ def _can_be_encoded(value: Any) -> bool:
 
 
 def _is_cached(cls: type, name: str) -> bool:
-    """Return whether this is what a `cached_property` keeps: no change that anyone sees."""
+    """Return whether a `cached_property` set this attribute: that is no change that anyone sees."""
     from inspect import getattr_static  # lazy: 6 ms, and hardly any argument gets attributes
 
     return hasattr(type(getattr_static(cls, name, None)), "__get__")
 
 
-def _first_change(cls: type, before: dict[str, Any], now: dict[str, Any]) -> str:
-    for name, held in now.items():
-        if before.get(name) != held and not (name not in before and _is_cached(cls, name)):
+def _first_change(cls: type, before: dict[str, Any], after: dict[str, Any]) -> str:
+    for name, state in after.items():
+        if before.get(name) != state and not (name not in before and _is_cached(cls, name)):
             return f".{name}"
-    return next((f".{name}" for name in before if name not in now), "")
+    return next((f".{name}" for name in before if name not in after), "")

@@ -1,6 +1,6 @@
-"""Drafts: what the recorder notes of crossings, on the program's own threads.
+"""Drafts: the notes that the recorder takes of crossings, on the program's own threads.
 
-What costs time and can wait is done by `envelope_editor`, off them.
+`envelope_editor` does the work that can wait, such as masking, on the writer's thread.
 """
 
 from __future__ import annotations
@@ -27,44 +27,44 @@ if TYPE_CHECKING:
     from autochron.inputs import Inputs
     from autochron.recording.changes import ArgumentWatch
 
-_MOST_LOOKED = 1 << 24
-"""Bytes of attributes that are compared between the items of one object; of longer ones only the end counts."""
+_MOST_COMPARED = 1 << 24
+"""Bytes of attributes that are compared between the items of one object. After that, mutable ones are compared at the end."""
 
 
 class Draft(Struct, eq=False):
-    """What the recorder notes of a crossing, in its `record`.
+    """The notes on one crossing, kept in its `record`.
 
-    The crossing with its draft is what waits for the writer, who reads what no one changes any more, or a copy. It may be
-    handed over several times, as a stream is when it begins (`Begun`) and when it ends.
+    A crossing waits in the writer's queue with its draft. The writer reads only what no longer changes, or a copy. A
+    crossing may be submitted several times: a stream when it begins (`Begun`), and when it ends.
 
     Attributes:
         started, ended: nanoseconds of `perf_counter_ns`.
-        arguments: as bound; let go of at the end.
-        inputs: how the input is read.
-        input: the canonical input; None while the requests beneath are to say it.
-        watch: what tells of changes in the arguments; None where nothing can change.
-        opaque: parts that can't be rebuilt, by path; replaced and never changed, since the writer may be reading it.
-        streamed: whether items were handed out.
-        outcome: of a call; None while it is open.
-        end: of a stream.
-        given: the argument that is the outcome, as it was when the call began.
-        changed: arguments that were changed in place, as they are at the end.
-        wires: requests and responses beneath.
+        arguments: the bound arguments; released at the end.
+        inputs: selects the arguments that form the input.
+        input: the canonical input; None while the requests beneath the crossing may become the input.
+        watch: finds changes of the arguments; None if none of them can change.
+        opaque: parts that can't be rebuilt, by path; replaced and never mutated, since the writer may be reading it.
+        streamed: whether it is recorded as a stream.
+        outcome: the outcome of a call; None while it is open.
+        end: the end of a stream.
+        substitute: the argument that stands for the outcome, encoded as the call began.
+        changed: the arguments that were changed in place, as they are at the end.
+        wires: the requests and responses beneath the crossing.
         prints: what was printed inside, in pieces.
-        are_mixed: whether what others printed stands between them.
-        items: how many items were handed out.
-        states: attributes of the object that was handed out, as they changed, by the number of items before.
-        shown: all of its attributes, as they were when it was looked at last.
-        looked: how many bytes were compared for that.
-        after: crossings of other lanes that had to begin before it: it was started by them, or waited for them.
-        sends: what was sent or thrown in, by the number of items before it.
-        steps: arguments that were changed in place before an item, by the number of items before it.
-        aliases: where in the outcome an argument stands, and which.
-        waiting: how often it was handed over and is still to be written.
-        taken: how much of standard input was taken inside, and by what.
-        is_attended: whether there is more to be done at its end than to note the outcome.
-        undo: ends what listens to a stream that stood in the place of standard output.
-        position: how much had been written to standard output's descriptor when it began; -1 where that is not known.
+        are_mixed: whether prints from elsewhere came between the pieces, or may have.
+        items: how many items were yielded.
+        states: changed attributes of the returned object, by the number of items before the change, or `end`.
+        attributes: all attributes of that object, as of the last look.
+        compared: how many bytes of attributes were compared so far.
+        after: crossings of other lanes that had to begin before this one: it was started by them, or waited for them.
+        sends: what was sent or thrown into the stream, by the number of items before.
+        steps: arguments that were changed in place before an item, by the number of items before.
+        aliases: the places of arguments in the outcome, with their names.
+        waiting: how many times it was submitted and is not written yet.
+        taken: reads from standard input inside the crossing: (kind of read, amount).
+        is_attended: whether `Recorder._finish` has more to do than to note the outcome.
+        undo: stops listening to a stream that replaced standard output.
+        position: bytes written to standard output's descriptor when the crossing began; -1 if that is unknown.
     """
 
     started: int
@@ -77,7 +77,7 @@ class Draft(Struct, eq=False):
     streamed: bool = False
     outcome: Returned | Raised | None = None
     end: Returned | Raised | Abandoned | Closed | None = None
-    given: Returned | None = None
+    substitute: Returned | None = None
     changed: bytes | None = None
     wires: list[Wire] | None = None
     prints: list[Print] | None = None
@@ -85,8 +85,8 @@ class Draft(Struct, eq=False):
     items: int = 0
     steps: dict[int, bytes] | None = None
     states: dict[str, dict[str, bytes]] | None = None
-    shown: dict[str, _Attribute] | None = None
-    looked: int = 0
+    attributes: dict[str, _Attribute] | None = None
+    compared: int = 0
     sends: dict[int, bytes] | None = None
     after: tuple[int, ...] = ()
     position: int = -1
@@ -97,11 +97,11 @@ class Draft(Struct, eq=False):
     aliases: list[tuple[list[str | int], str]] | None = None
 
     def add_opaque(self, entries: Iterable[str]) -> None:
-        """Note parts that can't be rebuilt."""
+        """Note paths of parts that can't be rebuilt."""
         self.opaque = {**(self.opaque or {}), **dict.fromkeys(entries)}
 
-    def handed_out(self) -> None:
-        """Note that an item was handed out, and what was changed before it."""
+    def note_item(self) -> None:
+        """Count an item, and note the arguments that were changed before it was yielded."""
         changed = None if self.watch is None else self.watch.changes_meanwhile()
         if changed is not None:
             if self.steps is None:
@@ -110,57 +110,70 @@ class Draft(Struct, eq=False):
                 self.steps[self.items] = changed
         self.items += 1
 
-    def look(self, at: str, attributes: dict[str, Any]) -> None:
-        """Note the attributes of the object that was handed out, where they are others than before."""
-        if self.shown is None:
-            self.shown = {}
+    def note_attributes(self, position: str, attributes: dict[str, Any]) -> None:
+        """Note the attributes of the returned object that have changed since the last look.
+
+        Args:
+            position: the number of items before this look; `end` after the last item.
+            attributes: all attributes of the object.
+        """
+        if self.attributes is None:
+            self.attributes = {}
         changed = {}
         for key, value in attributes.items():
-            before = self.shown.get(key)
-            is_still = kind_at(type(value)) == STILL
-            if self.looked > _MOST_LOOKED and at != "end" and before is not None and not is_still:
+            before = self.attributes.get(key)
+            is_immutable = kind_at(type(value)) == STILL
+            if (
+                self.compared > _MOST_COMPARED
+                and position != "end"
+                and before is not None
+                and not is_immutable
+            ):
                 continue
-            now = self.shown[key] = _Attribute.of(value, before, is_still=is_still)
-            self.looked += len(now.look)
-            if before is None or now.body != before.body:
-                changed[key] = now.body
+            attribute = self.attributes[key] = _Attribute.of(value, before, is_immutable=is_immutable)
+            self.compared += len(attribute.snapshot)
+            if before is None or attribute.body != before.body:
+                changed[key] = attribute.body
         if changed:
             if self.states is None:
                 self.states = {}
-            self.states[at] = {**self.states.get(at, {}), **changed}
+            self.states[position] = {**self.states.get(position, {}), **changed}
 
-    def send(self, sent: bytes) -> None:
-        """Note what was sent or thrown in."""
+    def note_sent(self, sent: bytes) -> None:
+        """Note what was sent or thrown into the stream."""
         if self.sends is None:
             self.sends = {}
         self.sends[self.items] = sent
 
     @property
     def size(self) -> int:
-        """How many bytes its input, its outcome and the exchanges beneath have."""
+        """Bytes of its input, its outcome and the exchanges beneath it."""
         outcome = self.outcome
         value = outcome.value if type(outcome) is Returned else None
         size = len(self.input or b"") + len(value or b"")
         return size if self.wires is None else size + sum([wire.size for wire in self.wires])
 
-    def let_go(self) -> None:
-        """Let go of the program's objects: it may be long until the writer gets here."""
+    def release(self) -> None:
+        """Release the program's objects: it may take long until the writer gets to this draft."""
         self.arguments = ()
         self.watch = None
-        self.shown = None
+        self.attributes = None
 
     def add_wire(self, wire: Wire) -> bool:
-        """Note a request that is about to be sent, in the place of a failed one that it repeats.
+        """Note a request that is about to be sent; it replaces a failed one that it repeats.
 
         Returns:
-            False where it is not noted: another client is sending it, by way of this one.
+            Whether it is noted. It is not while another HTTP client has a request under way, which is then sent through
+            this client.
         """
         wires = self.wires
         if wires is None:
             wires = self.wires = []
-        for each in wires:  # a loop, and no call more: this is on the way of each request
-            is_sending = not each.status and not each.closed and each.error is None
-            if is_sending and each.door is not wire.door:
+        for (
+            earlier
+        ) in wires:  # a loop and not `any`, which costs a call more: every request comes through here
+            is_sending = not earlier.status and not earlier.closed and earlier.error is None
+            if is_sending and earlier.door is not wire.door:
                 return False
         if wires and wires[-1].failed() and wires[-1].same_request(wire):
             wire.attempts = wires[-1].attempts + 1
@@ -169,44 +182,51 @@ class Draft(Struct, eq=False):
             wires.append(wire)
         return True
 
-    def let_go_of_bodies(self) -> None:
-        """Let go of the bodies of its exchanges, once they are written: the program may keep its responses for ever."""
+    def release_bodies(self) -> None:
+        """Release the bodies of its exchanges once they are written: the program may keep its responses for ever."""
         for wire in self.wires or ():
             wire.let_go()
 
     @property
     def left_to_exchanges(self) -> bool:
-        """Whether the exchanges beneath say all that there is to say."""
+        """Whether the exchanges beneath the crossing are its whole record."""
         return self.inputs is not None and self.inputs.deferred and bool(self.wires)
 
 
 class _Attribute(NamedTuple):
-    """An attribute of an object that was handed out: its value if that can't change, how it looked, and how it is written."""
+    """An attribute of a returned object, as of one look.
+
+    Attributes:
+        value: the value if it is immutable, else None.
+        kind: its type.
+        snapshot: the snapshot of a mutable value; empty for an immutable one.
+        body: the encoded value.
+    """
 
     value: Any
     kind: type
-    look: bytes
+    snapshot: bytes
     body: bytes
 
     @classmethod
-    def of(cls, value: Any, before: _Attribute | None, *, is_still: bool) -> _Attribute:
-        """Look at an attribute again: it is written only where it looks like another one."""
-        look = b"" if is_still else screened_snapshot(value)
-        is_alike = before is not None and type(value) is before.kind and look == before.look
-        if before is not None and is_alike and (not is_still or value is before.value):
+    def of(cls, value: Any, before: _Attribute | None, *, is_immutable: bool) -> _Attribute:
+        """Look at an attribute; encode its value only if it has changed since `before`."""
+        snapshot = b"" if is_immutable else screened_snapshot(value)
+        is_unchanged = before is not None and type(value) is before.kind and snapshot == before.snapshot
+        if before is not None and is_unchanged and (not is_immutable or value is before.value):
             return before
-        return cls(value if is_still else None, type(value), look, codec.encode(value).body)
+        return cls(value if is_immutable else None, type(value), snapshot, codec.encode(value).body)
 
 
 class Print(NamedTuple):
-    """What was printed at once inside a crossing.
+    """One print inside a crossing.
 
     Attributes:
-        items: how many items it had handed out.
+        items: how many items the crossing had yielded.
         text: what was printed.
-        number: the place of the print in the run.
-        latest: the `seq` of the crossing that began last before it.
-        is_written: whether `os.write` wrote it, past Python's stream.
+        number: the number of the print in the run, from 1.
+        latest: the `seq` of the crossing that began last before the print.
+        is_written: whether `os.write` wrote the text, and not Python's stream.
     """
 
     items: int
@@ -217,7 +237,7 @@ class Print(NamedTuple):
 
 
 class Begun:
-    """A stream that has begun, on its way into a store: whatever it has come to when the writer gets here, items follow."""
+    """A stream that has begun, submitted to the writer. Its items follow, even if it has ended when the writer gets here."""
 
     __slots__ = ("crossing",)
 
@@ -226,7 +246,7 @@ class Begun:
 
 
 class Item:
-    """One item of a stream on its way into a store."""
+    """One item of a stream, submitted to the writer."""
 
     __slots__ = ("body", "rule", "seq")
 

@@ -1,12 +1,12 @@
-"""How the writer makes envelopes of drafts, off the program's threads.
+"""The editor: makes envelopes of drafts on the writer's thread.
 
-Bodies are decoded and stored, everything is masked, and what the model was asked for is read off.
+It masks every body, reads the facts of model calls, and matches the tool calls that models asked for with crossings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Raw
 from msgspec.json import decode, encode
@@ -27,6 +27,8 @@ from autochron.model import (
     Returned,
     Streamed,
 )
+from autochron.recording.call_facts import CallFacts
+from autochron.recording.drafts import Draft, Item
 from autochron.recording.requested_tools import RequestedTools
 from autochron.redaction.json_paths import drop_paths, redact_paths
 from autochron.redaction.redactor import Redactor
@@ -37,12 +39,10 @@ if TYPE_CHECKING:
     from autochron.redaction.mask_key import MaskKey
     from autochron.weaving.gate import Point
 
-from autochron.recording.call_facts import CallFacts
-from autochron.recording.drafts import Draft, Item
-
 IN_INPUT = "(input)."
-"""Before the paths in an envelope's `opaque` that are in its input: compared by type only."""
+"""Prefix of those paths in an envelope's `opaque` that are in its input. These parts are compared by type only."""
 _MAX_BY_TYPE = 20
+"""Paths of one input that are listed at most."""
 
 
 def _no_key() -> MaskKey | None:
@@ -50,18 +50,34 @@ def _no_key() -> MaskKey | None:
 
 
 def _is_inside_a_model(crossing: Crossing[Draft]) -> bool:
-    """Return whether a crossing began inside of a model's, or of one of another process, which may be a model's."""
-    above = crossing.parent
-    while above is not None:
-        rule = getattr(above, "rule", None)
+    """Return whether a crossing began inside a model crossing, or inside one of another process, whose kind is unknown."""
+    ancestor = crossing.parent
+    while ancestor is not None:
+        rule = getattr(ancestor, "rule", None)
         if rule is None or rule.kind == "model":
             return True
-        above = above.parent
+        ancestor = ancestor.parent
     return False
 
 
+class _EditedInput(NamedTuple):
+    """The input of a crossing.
+
+    Attributes:
+        raw: the input as it was recorded.
+        body: the input as it is stored: masked, and shaped by the rule.
+        from_wire: whether it is the first request beneath the crossing, and not the arguments.
+        request: the body of that request, masked; None if there is none.
+    """
+
+    raw: bytes
+    body: bytes
+    from_wire: bool
+    request: bytes | None
+
+
 class Editor:
-    """Makes envelopes of drafts, one trace at a time; used on the writer's thread only."""
+    """Makes the envelopes of one trace; used on the writer's thread only."""
 
     def __init__(
         self,
@@ -70,183 +86,211 @@ class Editor:
         began: int,
         mask_key: Callable[[], MaskKey | None] = _no_key,
     ) -> None:
+        """Make one.
+
+        Args:
+            redactor: masks the bodies.
+            site: returns the site of a woven point, as envelopes name it.
+            began: when the trace began, in nanoseconds of `perf_counter_ns`.
+            mask_key: returns the key for digests of masked values; None if there is no key.
+        """
         self._redactor = redactor
         self._mask_key = mask_key
         self._site = site
         self._began = began
-        self.asking = RequestedTools()
+        self.requested_tools = RequestedTools()
         self._masked_items: dict[int, dict[str, None]] = {}
         self.streams: dict[int, StreamMasker] = {}
 
     def item(self, item: Item) -> list[bytes]:
-        """Mask one item of a stream, and return those that can be written; its envelope tells what was masked."""
+        """Mask one item of a stream; return the items that can be written now.
+
+        An item may be held back, because a secret may go on in the next one. The stream's envelope lists the masked paths.
+        """
         body, paths = self._mask(item.body, item.rule)
-        found = tuple(_below("items.*", paths))
-        if found:
-            self._masked_items.setdefault(item.seq, {}).update(dict.fromkeys(found))
+        masked_paths = tuple(_below("items.*", paths))
+        if masked_paths:
+            self._masked_items.setdefault(item.seq, {}).update(dict.fromkeys(masked_paths))
         stream = self.streams.get(item.seq)
         if stream is None:
             stream = self.streams[item.seq] = self._redactor.begin_stream()
         return stream.push(body)
 
     def rest(self, seq: int) -> list[bytes]:
-        """Return the items of a stream that were held back until it was known what comes next: it has ended."""
+        """Return the items that were held back of a stream that has ended."""
         stream = self.streams.pop(seq, None)
         return [] if stream is None else self._flushed(seq, stream)
 
     def rests(self) -> dict[int, list[bytes]]:
-        """Return the items that are held back, by the stream: the run may end here."""
-        return {seq: found for seq, stream in self.streams.items() if (found := self._flushed(seq, stream))}
+        """Return the items that are held back, by the `seq` of their stream: the run may end here."""
+        return {seq: items for seq, stream in self.streams.items() if (items := self._flushed(seq, stream))}
 
     def _flushed(self, seq: int, stream: StreamMasker) -> list[bytes]:
-        found = stream.flush()
+        items = stream.flush()
         if stream.has_masked:
             self._masked_items.setdefault(seq, {})["items.*"] = None
-        return found
+        return items
 
     def envelope(self, crossing: Crossing[Draft], *, begun: bool = False) -> Envelope:
-        """Make the envelope of a crossing; with `begun`, of a stream that is to be put again when it ends."""
+        """Make the envelope of a crossing.
+
+        Args:
+            crossing: one whose `record` is its draft.
+            begun: make the envelope of a stream that has only begun; another one replaces it when the stream ends.
+        """
         draft = crossing.record
-        assert draft is not None  # noqa: S101 - what is written has one
+        assert draft is not None  # noqa: S101 - a crossing that is written has one
         rule = crossing.rule
-        wires = tuple(draft.wires or ())  # once: the program may be sending more
+        wires = tuple(draft.wires or ())  # a copy: the program may be sending more
         exchanges = tuple(self._exchange(index, wire) for index, wire in enumerate(wires))
         reenters = draft.left_to_exchanges and bool(wires)
         masked_paths: list[str] = []
         outcome = Streamed((), Abandoned()) if begun else self._outcome(draft, rule, masked_paths)
-        # Also of a stream that handed out items before it sent a request.
-        from_wire = draft.input is None or reenters
-        raw, body = self._input(crossing, draft, wires if from_wire else None)
-        request = request_body(body, wires[0]) if from_wire and wires else None
-        parent = None if crossing.parent is None else crossing.parent.seq
+        edited = self._input(crossing, draft, wires, reenters=reenters)
         site = self._site(crossing.point)
-        self._match_request(crossing, draft, site, body, begun=begun)
+        self._match_request(crossing, draft, site, edited.body, begun=begun)
         masked_paths += self._masked_items.get(crossing.seq, ())
         changed = None
         if draft.changed is not None and not begun:
             changed, paths = self._mask(draft.changed, rule)
             masked_paths += _below("changed", paths)
-        meta = (
-            self._meta(crossing.seq, rule.meta, body, outcome, exchanges, request, is_open=begun)
-            if rule.kind == "model"
-            else b"{}"
-        )
-        more = self._more_meta(crossing, draft, raw, body, from_wire=from_wire)
-        if not reenters:
-            more |= self._beside(crossing, draft, rule)
-        if more:
-            meta = encode({**decode(meta), **more})
+        masked_paths += [path for _, paths in exchanges for path in paths]
+        last = exchanges[-1][0] if exchanges else None
         return Envelope(
             seq=crossing.seq,
             name=crossing.name,
             nth=crossing.nth,
             kind=rule.kind,
             lane=crossing.root.lane,
-            parent=parent,
+            parent=None if crossing.parent is None else crossing.parent.seq,
             site=site,
-            input=body,
+            input=edited.body,
             outcome=outcome,
             form=crossing.form,
-            exchanges=tuple(each for each, _ in exchanges),
+            exchanges=tuple(exchange for exchange, _ in exchanges),
             reenters=reenters,
             changed=changed,
-            meta=meta,
+            meta=self._meta(crossing, draft, edited, outcome, last, reenters=reenters, begun=begun),
             started=draft.started - self._began,
             duration=draft.ended - draft.started,
-            masked=tuple(masked_paths) + tuple(path for _, paths in exchanges for path in paths),
+            masked=tuple(masked_paths),
             opaque=(self._redactor.mask_texts(tuple(draft.opaque)) if draft.opaque else ())
-            + (() if from_wire else by_type(body, rule.volatile)),
+            + (() if edited.from_wire else by_type(edited.body, rule.volatile)),
         )
 
     def _match_request(
         self, crossing: Crossing[Draft], draft: Draft, site: str, body: bytes, *, begun: bool
     ) -> None:
-        """Look whether a crossing answers a request of a model's, where one may have been made."""
-        rule, asking = crossing.rule, self.asking
-        if not asking.may_be_asked:
-            # What a stream asks for may be answered before it ends.
-            asking.may_be_asked = (begun and rule.kind == "model") or _is_inside_a_model(crossing)
-        if not asking.may_be_asked:
+        """Note a crossing that may answer a tool call that a model asked for."""
+        rule, requested_tools = crossing.rule, self.requested_tools
+        if not requested_tools.may_be_asked:
+            # A tool call in a stream may be answered before the stream ends.
+            requested_tools.may_be_asked = (begun and rule.kind == "model") or _is_inside_a_model(crossing)
+        if not requested_tools.may_be_asked:
             return
         names = (crossing.name, site.rpartition(":")[2].rpartition(".")[2])
-        # What runs on a replay answers nothing: a tool that is called in it would be called for real.
+        # A crossing whose body runs on replay answers no call: a tool called in it would be called for real.
         answers = (names, rule.kind) if not crossing.boundary.runs else (("", ""), "")
-        asking.cross(
+        requested_tools.note_crossing(
             crossing.seq,
             *answers,
             None if crossing.parent is None else crossing.parent.seq,
             body,
             rule.pack or rule.id,
             in_model=_is_inside_a_model(crossing),
-            is_again=draft.streamed and not begun,
+            is_update=draft.streamed and not begun,
         )
 
-    def _more_meta(
-        self, crossing: Crossing[Draft], draft: Draft, raw: bytes, body: bytes, *, from_wire: bool
-    ) -> dict[str, Any]:
-        """Return what the meta of any kind of crossing may have: who passed it, what is masked, what it came after."""
-        found: dict[str, Any] = {}
-        if crossing.point.passer is not None:
-            found["passed"] = self._site(crossing.point.passer)
-        if raw is not body and (digests := self._digests(raw, body, crossing.rule, from_wire=from_wire)):
-            found["masked"] = digests
-        if draft.after:
-            found["after"] = draft.after
-        return found
+    def _meta(
+        self,
+        crossing: Crossing[Draft],
+        draft: Draft,
+        edited: _EditedInput,
+        outcome: Outcome,
+        last: Exchange | None,
+        *,
+        reenters: bool,
+        begun: bool,
+    ) -> bytes:
+        """Return the `meta` of an envelope, as JSON; `last` is the last exchange beneath the crossing."""
+        rule = crossing.rule
+        facts = b"{}"
+        if rule.kind == "model":
+            facts = self._model_facts(crossing.seq, rule.meta, edited, outcome, last, is_open=begun)
+        more = self._common_meta(crossing, draft, edited)
+        if not reenters:
+            more |= self._replay_meta(crossing, draft, rule)
+        return encode({**decode(facts), **more}) if more else facts
 
-    def _beside(self, crossing: Crossing[Draft], draft: Draft, rule: BoundaryRule) -> dict[str, Any]:
-        """Return what a replay needs beside the outcome: facts about the result, prints, and changes between items."""
-        found: dict[str, Any] = {}
+    def _common_meta(self, crossing: Crossing[Draft], draft: Draft, edited: _EditedInput) -> dict[str, Any]:
+        """Return fields for any kind of crossing: where it was passed as an argument, what is masked, what it waited for."""
+        meta: dict[str, Any] = {}
+        if crossing.point.passer is not None:
+            meta["passed"] = self._site(crossing.point.passer)
+        if edited.raw is not edited.body and (digests := self._digests(edited, crossing.rule)):
+            meta["masked"] = digests
+        if draft.after:
+            meta["after"] = draft.after
+        return meta
+
+    def _replay_meta(self, crossing: Crossing[Draft], draft: Draft, rule: BoundaryRule) -> dict[str, Any]:
+        """Return what a replay needs beside the outcome: facts about the returned object, prints, changes between items."""
+        meta: dict[str, Any] = {}
         if crossing.handed is not None:
-            found["handed"] = {**crossing.handed}
+            meta["handed"] = {**crossing.handed}
         if draft.states is not None:
-            found["handed"]["states"] = {
-                at: {key: Raw(self._mask(body, rule)[0]) for key, body in state.items()}
-                for at, state in draft.states.copy().items()  # the program may be adding more
+            meta["handed"]["states"] = {
+                position: {key: Raw(self._mask(body, rule)[0]) for key, body in state.items()}
+                for position, state in draft.states.copy().items()  # the program may be adding more
             }
         if draft.prints and not draft.streamed:
-            found["printed"] = self._redactor.mask_text("".join(each.text for each in draft.prints))
-            if draft.are_mixed or any(each.is_written for each in draft.prints):
-                found["prints"] = [
-                    (each.number, each.latest, self._redactor.mask_text(each.text), each.is_written)
-                    for each in draft.prints
+            meta["printed"] = self._redactor.mask_text("".join(piece.text for piece in draft.prints))
+            if draft.are_mixed or any(piece.is_written for piece in draft.prints):
+                meta["prints"] = [
+                    (piece.number, piece.latest, self._redactor.mask_text(piece.text), piece.is_written)
+                    for piece in draft.prints
                 ]
-        found |= {
-            name: value for name, value in (("aliases", draft.aliases), ("taken", draft.taken)) if value
-        }
+        meta |= {name: value for name, value in (("aliases", draft.aliases), ("taken", draft.taken)) if value}
         steps: dict[int, dict[str, Any]] = {}
         if draft.streamed and draft.prints:
-            for each in draft.prints:
-                step = steps.setdefault(each.items, {})
-                step["printed"] = step.get("printed", "") + each.text
+            for piece in draft.prints:
+                step = steps.setdefault(piece.items, {})
+                step["printed"] = step.get("printed", "") + piece.text
             for step in steps.values():
                 step["printed"] = self._redactor.mask_text(step["printed"])
-        for at, changed in (draft.steps or {}).copy().items():
-            steps.setdefault(at, {})["changed"] = Raw(self._mask(changed, rule)[0])
+        for position, changed in (draft.steps or {}).copy().items():
+            steps.setdefault(position, {})["changed"] = Raw(self._mask(changed, rule)[0])
         if steps:
-            found["steps"] = steps
+            meta["steps"] = steps
         if draft.sends:
-            found["sent"] = {at: Raw(self._mask(sent, rule)[0]) for at, sent in draft.sends.copy().items()}
-        return found
+            meta["sent"] = {
+                position: Raw(self._mask(sent, rule)[0]) for position, sent in draft.sends.copy().items()
+            }
+        return meta
 
-    def _digests(
-        self, raw: bytes, masked: bytes, rule: BoundaryRule, *, from_wire: bool
-    ) -> dict[str, Any] | None:
-        """Return the digests of what is masked in an input, and by which key."""
+    def _digests(self, edited: _EditedInput, rule: BoundaryRule) -> dict[str, Any] | None:
+        """Return the keyed digests of what is masked in an input, and the key's id; None if nothing is masked."""
+        raw, masked = edited.raw, edited.body
         if raw == masked:
             return None
         key = self._mask_key()
-        found = None if key is None else key.digests(*comparable_pair(raw, masked, rule, from_wire=from_wire))
-        return {"key": key.id, "digests": found} if key is not None and found else None
+        if key is None:
+            return None
+        digests = key.digests(*comparable_pair(raw, masked, rule, from_wire=edited.from_wire))
+        return {"key": key.id, "digests": digests} if digests else None
 
     def _input(
-        self, crossing: Crossing[Draft], draft: Draft, wires: tuple[Wire, ...] | None
-    ) -> tuple[bytes, bytes]:
-        """Return the input as it is, and as it is kept: of the first request; with None as it was noted."""
-        raw = draft.input if wires is None else request_input(wires[0]) if wires else b"{}"
-        assert raw is not None  # noqa: S101 - what is not left to the requests was noted
+        self, crossing: Crossing[Draft], draft: Draft, wires: tuple[Wire, ...], *, reenters: bool
+    ) -> _EditedInput:
+        """Mask and shape the input: that of the first request, or the arguments that the draft noted."""
+        # A stream may have noted its arguments and sent a request later: then the request counts.
+        from_wire = draft.input is None or reenters
+        raw = draft.input if not from_wire else request_input(wires[0]) if wires else b"{}"
+        assert raw is not None  # noqa: S101 - an input that is not left to the requests was noted
         masked = self._redactor.mask_input((crossing.name, crossing.root.lane), raw)
-        return raw, shaped_input(masked, crossing.rule, from_wire=wires is not None)
+        body = shaped_input(masked, crossing.rule, from_wire=from_wire)
+        request = request_body(body, wires[0]) if from_wire and wires else None
+        return _EditedInput(raw, body, from_wire, request)
 
     def _outcome(self, draft: Draft, rule: BoundaryRule, masked_paths: list[str]) -> Outcome:
         if draft.streamed:
@@ -267,44 +311,44 @@ class Editor:
         return outcome
 
     def _mask(self, body: bytes, rule: BoundaryRule) -> tuple[bytes, tuple[str, ...]]:
-        """Mask what a replay will serve; give it, and the paths that were masked."""
+        """Mask a body that a replay will serve; return it and the paths that were masked."""
         masked, paths = self._redactor.mask_outcome(body)
         redacted = _with_paths(masked, rule)
         return redacted, paths if redacted == masked else tuple(dict.fromkeys((*paths, *rule.redact)))
 
     def _exchange(self, index: int, wire: Wire) -> tuple[Exchange, tuple[str, ...]]:
-        made = exchange.stored_exchange(wire, with_request=index > 0)
-        body, paths = self._redactor.mask_outcome(made.body)
+        stored = exchange.stored_exchange(wire, with_request=index > 0)
+        body, paths = self._redactor.mask_outcome(stored.body)
         return (
             Exchange(
-                method=made.method,
-                url=self._redactor.mask_url(made.url),
-                request=self._redactor.mask_outcome(made.request)[0],
-                status=made.status,
-                headers=tuple(self._redactor.mask_headers(made.headers)),
+                method=stored.method,
+                url=self._redactor.mask_url(stored.url),
+                request=self._redactor.mask_outcome(stored.request)[0],
+                status=stored.status,
+                headers=tuple(self._redactor.mask_headers(stored.headers)),
                 body=body,
-                error=None if made.error is None else self._redactor.mask_outcome(made.error)[0],
-                attempts=made.attempts,
-                complete=made.complete,
+                error=None if stored.error is None else self._redactor.mask_outcome(stored.error)[0],
+                attempts=stored.attempts,
+                complete=stored.complete,
             ),
             tuple(paths),
         )
 
-    def _meta(
+    def _model_facts(
         self,
         seq: int,
         paths: MetaPaths,
-        body: bytes,
+        edited: _EditedInput,
         outcome: Outcome,
-        exchanges: tuple[tuple[Exchange, tuple[str, ...]], ...],
-        request: bytes | None,
+        last: Exchange | None,
         *,
         is_open: bool,
     ) -> bytes:
-        meta = CallFacts(paths, body, outcome, exchanges[-1][0] if exchanges else None, request)
-        found = meta.read()
-        self.asking.ask(seq, meta.calls(), is_open=is_open)
-        return encode(found)
+        """Return the facts of a model call, as JSON, and note the tools that the model asked for."""
+        facts = CallFacts(paths, edited.body, outcome, last, edited.request)
+        fields = facts.read()
+        self.requested_tools.note_calls(seq, facts.calls(), is_open=is_open)
+        return encode(fields)
 
 
 def _below(prefix: str, paths: Iterable[str]) -> list[str]:
@@ -312,18 +356,21 @@ def _below(prefix: str, paths: Iterable[str]) -> list[str]:
 
 
 def by_type(body: bytes, volatile: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """List what of an input is compared by its type only; members of a list once, however many there are."""
+    """Return the paths in an input that are compared by type only, each with its type.
+
+    Indexes are written as `*`, so that the members of a list count once. Paths below `volatile` ones are left out.
+    """
     if not has_tag(body, b'$opaque"') and not has_tag(body, b'$unread"'):
         return ()
     if volatile:
         body = drop_paths(body, volatile)
     tree, types = split(decode(body))
     opaque = [(path, kind) for path, kind, _ in opaque_paths(tree) if not tells_state(types, path)]
-    found = dict.fromkeys(
+    entries = dict.fromkeys(
         f"{IN_INPUT}{'.'.join('*' if part.isdigit() else part for part in path.split('.'))}: {kind}"
         for path, kind in [*opaque, *unread_paths(types)]
     )
-    return tuple(found)[:_MAX_BY_TYPE]
+    return tuple(entries)[:_MAX_BY_TYPE]
 
 
 def _with_paths(body: bytes, rule: BoundaryRule) -> bytes:

@@ -1,4 +1,4 @@
-"""What the crossings of a recording come to, as they are prepared for the store."""
+"""The tally of a recording: prepares its crossings for the store, and collects what the report says of them."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ else:
     late_modules(globals(), "autochron.envelope.type_trees", "autochron.recording.envelope_editor")
 
 _ADDRESS = re.compile(rb"\bat 0x[0-9a-f]{6,16}\b")
-"""As Python shows an object of which no class says otherwise: `<agent.Order object at 0x7f3c9c0d1e50>`."""
-
+"""The address in the default `repr` of an object: `<agent.Order object at 0x7f3c9c0d1e50>`."""
 
 _BEYOND = b'"$beyond":true'
+"""Marks the place in an input where it was cut because it is too large."""
 
 
 class Tally:
-    """Makes envelopes and items, and notes what the report tells of them; used by whoever writes only.
+    """Makes envelopes and items, and collects facts for the report; used by one thread, the one that writes.
 
     Attributes:
-        counts: crossings by name.
-        opaque: parts that can't be rebuilt, each with the name of its crossing.
-        by_type: parts of inputs that are compared by their type only.
-        masked: parts that were masked.
-        addresses: names of crossings whose input had an address in memory in it, with the first one.
-        beyond: names of crossings with an input that is too large to be compared, with its path and where they stand.
+        counts: the number of crossings, by name.
+        opaque: paths of parts that can't be rebuilt, each with the name of its crossing.
+        by_type: paths of parts of inputs that are compared by type only.
+        masked: paths of parts that were masked.
+        addresses: from the name of a crossing to the first memory address in its input.
+        beyond: from the name of a crossing to the first path in its input that is too large to be compared, and its site.
     """
 
     def __init__(
@@ -64,11 +64,11 @@ class Tally:
 
     @cached_property
     def _editor(self) -> Editor:
-        """Makes the envelopes; made with the first crossing."""
+        """The editor; made with the first crossing."""
         return self._make_editor()
 
     def streams(self) -> Collection[int]:
-        """Return the streams that have not ended and of which items wait for what comes next, by their `seq`."""
+        """Return the `seq` of each open stream that may hold items back."""
         return self._editor.streams if self._has_begun else ()
 
     @property
@@ -76,7 +76,7 @@ class Tally:
         return "_editor" in self.__dict__
 
     def envelope(self, crossing: Crossing[Draft], *, begun: bool = False) -> Envelope:
-        """Make the envelope of a crossing; with `begun`, of a stream that is to be put again when it ends."""
+        """Make the envelope of a crossing, and count it; see `Editor.envelope` for `begun`."""
         envelope = self._editor.envelope(crossing, begun=begun)
         self.counts[envelope.name] = max(self.counts.get(envelope.name, 0), envelope.nth)
         for path in envelope.opaque:
@@ -85,9 +85,9 @@ class Tally:
             else:
                 self.opaque[f"{envelope.name}: {path}"] = None
         if b"0x" in envelope.input and envelope.name not in self.addresses:
-            found = _ADDRESS.search(envelope.input)
-            if found is not None:
-                self.addresses[envelope.name] = found.group().decode()
+            match = _ADDRESS.search(envelope.input)
+            if match is not None:
+                self.addresses[envelope.name] = match.group().decode()
         if envelope.input[2:3] == b"$" and _BEYOND in envelope.input and envelope.name not in self.beyond:
             for path in type_trees.beyond_paths(envelope.input)[:1]:
                 self.beyond[envelope.name] = path, f"{envelope.site}:{crossing.point.line}"
@@ -96,27 +96,27 @@ class Tally:
         return envelope
 
     def item(self, item: Item) -> list[bytes]:
-        """Make of an item what is kept of it, and of those before it that waited for it."""
+        """Mask one item of a stream; return the items that can be written now."""
         return self._editor.item(item)
 
     def rest(self, seq: int) -> list[bytes]:
-        """Return the items of a stream that ended which were held back."""
+        """Return the items that were held back of a stream that has ended."""
         return self._editor.rest(seq)
 
     def rests(self) -> dict[int, list[bytes]]:
-        """Return the items that are held back, by the stream."""
+        """Return the items that are held back, by the `seq` of their stream."""
         return self._editor.rests() if self._has_begun else {}
 
     def unanswered(self) -> tuple[Unanswered, ...]:
-        """Return the tools that the model asked for and of which no crossing answered some call."""
-        return self._editor.asking.unanswered() if self._has_begun else ()
+        """Return the tools that models asked for with a call that no crossing answers."""
+        return self._editor.requested_tools.unanswered() if self._has_begun else ()
 
     def answering(self) -> frozenset[str]:
-        """Return the packs, and the project's rules, by which a call was answered; asked after `unanswered`."""
-        return frozenset(self._editor.asking.answering)
+        """Return the packs, and the rules of the project, whose crossings answered calls; call `unanswered` first."""
+        return frozenset(self._editor.requested_tools.answering)
 
     def site(self, point: Point) -> str:
-        """Return where a woven definition stands, as envelopes say it."""
+        """Return the site of a woven definition as envelopes name it, with `@` before it if no rule file wove it."""
         site = self._sites.get(point)
         if site is None:
             project = self._project

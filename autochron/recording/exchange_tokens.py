@@ -1,4 +1,4 @@
-"""Tokens of requests that an HTTP client makes inside a model crossing."""
+"""Tokens for the requests that an HTTP client makes inside a model crossing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 class Request:
-    """The token of one request inside a model crossing."""
+    """The token of one request inside a model crossing.
+
+    `ended` is called with the crossing when the response body was read or dropped, `fault` when noting the request failed.
+    """
 
     __slots__ = ("_crossing", "_ended", "_fault", "_wire")
 
@@ -31,7 +34,7 @@ class Request:
         self._fault = fault
 
     def returned(self, response: Any) -> Any:
-        """Note the response, and listen to its body."""
+        """Note the response, and observe the reading of its body."""
         try:
             self._wire.door.attend(self._wire, response, lambda _wire: self._ended(self._crossing))
         except Exception as error:
@@ -41,34 +44,34 @@ class Request:
         return response
 
     def raised(self, error: BaseException) -> None:
-        """Note what the transport raised."""
+        """Note the error that the transport raised: the exchange is over."""
         self._wire.error = error
         self._wire.closed = True
 
     def yielded(self, item: Any) -> None:
-        """Nothing: a request is no stream."""
+        """Do nothing: a request is no stream."""
 
     def resumed(self, sent: Any = None, thrown: BaseException | None = None) -> None:
-        """Nothing: a request is no stream."""
+        """Do nothing: a request is no stream."""
 
 
 class UnnotedToken:
-    """The token of a call of which nothing is noted."""
+    """The token of a call that is not recorded."""
 
     __slots__ = ()
 
     def returned(self, value: Any) -> Any:
-        """Hand on what it gave."""
+        """Return the value unchanged."""
         return value
 
     def raised(self, error: BaseException) -> None:
-        """Nothing: it is told of elsewhere."""
+        """Do nothing: the error is noted elsewhere, if at all."""
 
     def yielded(self, item: Any) -> None:
-        """Nothing: a request is no stream."""
+        """Do nothing: a request is no stream."""
 
     def resumed(self, sent: Any = None, thrown: BaseException | None = None) -> None:
-        """Nothing: a request is no stream."""
+        """Do nothing: a request is no stream."""
 
 
-PASSING = UnnotedToken()
+UNNOTED = UnnotedToken()

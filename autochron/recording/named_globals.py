@@ -1,9 +1,9 @@
-"""Globals of its module, and variables of enclosing functions, that a tool's code names and may change.
+"""Find the globals, and the variables of enclosing functions, that a tool's code names and may change.
 
-A call that is served changes them again.
+A replay that serves the call makes the same changes.
 
-Only a function of the project's own, and only what its own code names: containers, objects of the program's own classes, and
-what it declares `global`. What functions that it calls change is not seen.
+Only functions of the project are looked at, and only names in their own code: containers, objects of the program's own
+classes, and names declared `global`. Changes made by other functions that the tool calls are not seen.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from autochron.weaving.gate import Point
 
 GLOBAL: Final = "global:"
-"""Stands before the name of a global among what a call changed."""
+"""Prefix of a global's name in the changes of a call."""
 
 MOST_MEMBERS: Final = 1_000
-"""Members of a container that are compared at each call; of a larger one the length is."""
+"""Members of a container up to which it is compared at each call; of a larger one only the length is compared."""
 
 _CONTAINERS = frozenset({dict, list, set, bytearray})
 
@@ -37,35 +37,38 @@ class NamedGlobals:
 
     Attributes:
         space: the module's own dictionary, or the cells of the call.
-        held: names of containers and objects.
+        mutable: names of containers and objects that may be changed in place.
         stored: names that the code assigns.
-        prefix: stands before each name among what a call changed.
+        prefix: goes before each name in the changes of a call.
     """
 
-    __slots__ = ("held", "prefix", "space", "stored")
+    __slots__ = ("mutable", "prefix", "space", "stored")
 
     def __init__(
         self,
         space: dict[str, Any] | Cells,
-        held: tuple[str, ...],
+        mutable: tuple[str, ...],
         stored: tuple[str, ...],
         prefix: str = GLOBAL,
     ) -> None:
         self.space = space
-        self.held = held
+        self.mutable = mutable
         self.stored = stored
         self.prefix = prefix
 
 
 def named_cells_of(point: Point) -> NamedGlobals | None:
-    """Return the variables of enclosing functions that a call under way of the project's names; None where there are none."""
+    """Return the variables of enclosing functions that the code of a running call names; None if there are none.
+
+    The call has to be one of the project's own functions.
+    """
     frame = frame_of(point) if objects.is_own_file(point.file) else None
-    held, stored = ((), ()) if frame is None else named_cells(frame.f_code)
-    return NamedGlobals(Cells(point), held, stored, CELL) if held or stored else None
+    mutable, stored = ((), ()) if frame is None else named_cells(frame.f_code)
+    return NamedGlobals(Cells(point), mutable, stored, CELL) if mutable or stored else None
 
 
 def named_globals(point: Point) -> NamedGlobals | None:
-    """Return the globals that a definition of the project names and may change; None where there are none."""
+    """Return the globals that a definition of the project names and may change; None if there are none."""
     module = sys.modules.get(point.module)
     if module is None or not objects.is_own_file(point.file):
         return None
@@ -74,26 +77,26 @@ def named_globals(point: Point) -> NamedGlobals | None:
         return None
     code, space = function.__code__, function.__globals__
     stored = _stored(code)
-    held = tuple(
+    mutable = tuple(
         name
         for name in code.co_names
         if name not in stored and name in space and not name.startswith("__") and may_change(space[name])
     )
-    return NamedGlobals(space, held, stored) if held or stored else None
+    return NamedGlobals(space, mutable, stored) if mutable or stored else None
 
 
 def _find(space: Any, qualname: str) -> Any:
-    """Walk a qualified name through dictionaries, and through what wraps a function; None where it leads nowhere."""
-    found: Any = None
+    """Resolve a qualified name through dictionaries, and unwrap the function; None if the name leads nowhere."""
+    value: Any = None
     for part in qualname.split("."):
-        found = space.get(part)
-        space = space_of(found) if issubclass(type(found), type) else {}
+        value = space.get(part)
+        space = space_of(value) if issubclass(type(value), type) else {}
     for _ in range(8):
-        inner = found.__func__ if type(found) in _BINDING else _wrapped(found)
+        inner = value.__func__ if type(value) in _BINDING else _wrapped(value)
         if inner is None:
             break
-        found = inner
-    return found
+        value = inner
+    return value
 
 
 _BINDING = frozenset({staticmethod, classmethod, MethodType})
@@ -104,7 +107,7 @@ def _wrapped(function: Any) -> Any:
 
 
 def may_change(value: Any) -> bool:
-    """Return whether this is a container or an object whose changes are told."""
+    """Return whether a value is a container or an object whose changes are recorded."""
     kind = type(value)
     if kind in _CONTAINERS:
         return True
@@ -117,16 +120,16 @@ def may_change(value: Any) -> bool:
 
 
 def _stored(code: CodeType) -> tuple[str, ...]:
-    """List the globals that a code object assigns or deletes."""
-    found: dict[str, None] = {}
+    """Return the globals that a code object assigns or deletes."""
+    names: dict[str, None] = {}
     extended = 0
     units = code.co_code
-    for at in range(0, len(units), 2):
-        operation, argument = units[at], units[at + 1] | extended
+    for offset in range(0, len(units), 2):
+        operation, argument = units[offset], units[offset + 1] | extended
         extended = argument << 8 if operation == _EXTENDED else 0
         if operation in _STORES:
-            found[code.co_names[argument]] = None
-    return tuple(found)
+            names[code.co_names[argument]] = None
+    return tuple(names)
 
 
 _EXTENDED = opcode.opmap["EXTENDED_ARG"]

@@ -1,8 +1,8 @@
-"""The recorder: hears of crossings, and hands each with what it noted of it to the writer.
+"""The recorder: the handler of crossings that notes each one in a draft and submits it to the writer.
 
-What must be exact is taken on the program's own thread, before anyone can change it: the input before the body runs, the
-outcome before the caller gets it. A fault of ours never reaches the program: it is reported once, and the crossing is
-counted as lost.
+The program's own thread encodes the input before the body runs and the outcome before the caller gets it, because either
+may be changed afterwards. A fault of ours never reaches the program: it is reported once, and the crossing is counted as
+lost.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ else:
 _now = unpatched.perf_counter_ns
 
 HEAVY = 16_384
-"""Bytes of an envelope from which on it counts while it waits to be written."""
+"""Bytes. A larger draft is counted by the writer, which limits how many bytes wait to be written."""
 
 
 class Recorder:
-    """A `CrossingHandler` that records: what it notes is the crossing's `record`, a `Draft`."""
+    """A `CrossingHandler` that records. It keeps its notes in the crossing's `record`, a `Draft`."""
 
     def __init__(self, submit: Callable[[Any], None], problem: Callable[[str], None]) -> None:
         self._submit = submit
@@ -62,15 +62,15 @@ class Recorder:
         self.stdio = StdioNotes(self._open)
         self.lost = 0
         self.outside: OutsideEffects | None = None
-        """Who tells what boundaries change from what is changed outside of them; None where nothing was."""
+        """Separates changes made inside boundaries from those made outside; None while nobody observes these."""
         self.weigh: Callable[[int], None] | None = None
-        """Told how many bytes a large draft has, before it is submitted; None where nothing waits to be written."""
+        """Called with the size of a large draft in bytes before it is submitted; None for a store in memory."""
         self._lock = unpatched.RLock()
 
     def begin(self, crossing: Crossing[Draft], arguments: tuple[Any, ...]) -> Serving | None:  # noqa: C901 - the hot path
-        """Note the input."""
+        """Open a draft and note the input in it."""
         if self.outside is not None and not self._open:
-            self._tell_outside(self.outside.crossing_began)
+            self._notify_outside(self.outside.crossing_began)
         draft = crossing.record = drafts.Draft(_now(), arguments)
         self._open[crossing.seq] = crossing
         stdio = self.stdio
@@ -89,7 +89,7 @@ class Recorder:
             if point.transport:
                 draft.wires = [point.transport.sent(point.parameters, arguments)]
             if crossing.boundary.runs:
-                # What the body changes it changes on replay, too: it runs there.
+                # Arguments are not watched: the body runs on replay, too, and changes them again.
                 draft.input = canonical.canonical(*inputs.read(arguments))
             elif not inputs.deferred:
                 if inputs.large or not inputs.whole:
@@ -112,9 +112,9 @@ class Recorder:
         return None
 
     def returned(self, crossing: Crossing[Draft], value: Any) -> Any:
-        """Note the outcome."""
+        """Note the value that the crossing returned, and submit the crossing."""
         draft = crossing.record
-        # None where it could not be noted when it began; not open where the recording is over.
+        # The record is None if `begin` failed. The crossing is not open if the recording is over.
         if draft is None or crossing.seq not in self._open:
             return value
         draft.ended = _now()
@@ -124,8 +124,8 @@ class Recorder:
                     draft.wires[0], value, lambda _wire: self.wire_ended(crossing)
                 )
             inputs = draft.inputs
-            if draft.given is not None:
-                draft.outcome = draft.given
+            if draft.substitute is not None:
+                draft.outcome = draft.substitute
             elif crossing.boundary.runs:
                 draft.outcome = Returned(call_inputs.observed(crossing.rule, value))
             elif draft.streamed:
@@ -135,7 +135,7 @@ class Recorder:
             elif draft.wires:
                 draft.outcome = Returned()
             else:
-                self._say_late(crossing)
+                self._report_no_exchange(crossing)
                 value_notes.note_value(crossing, draft, value)
             self._finish(crossing, draft)
         except Exception as error:
@@ -143,7 +143,7 @@ class Recorder:
         return value
 
     def raised(self, crossing: Crossing[Draft], error: BaseException) -> None:
-        """Note the error."""
+        """Note the error that the crossing raised, and submit the crossing."""
         draft = crossing.record
         if draft is None or crossing.seq not in self._open:
             return
@@ -153,11 +153,11 @@ class Recorder:
                 draft.wires[0].error = error
                 draft.wires[0].closed = True
             left_open = draft.streamed or crossing.point.function != "sync" or crossing.form == "awaitable"
-            if draft.given is not None:
-                draft.outcome = draft.given
+            if draft.substitute is not None:
+                draft.outcome = draft.substitute
             elif type(error) is GeneratorExit and left_open and not crossing.boundary.runs:
                 if draft.left_to_exchanges and not draft.streamed:
-                    draft.outcome = Returned()  # the body runs again, and the consumer closes it again
+                    draft.outcome = Returned()  # on replay the body runs, and the consumer closes it again
                 else:
                     draft.end = Closed()
                     draft.streamed = True
@@ -174,7 +174,7 @@ class Recorder:
             self._failed(crossing, fault)
 
     def item(self, crossing: Crossing[Draft], item: Any) -> None:
-        """Note one item, at once: a stream may outlive everything."""
+        """Submit one item of a stream at once: a stream may go on after everything else has ended."""
         draft = crossing.record
         if draft is None or crossing.seq not in self._open:
             return
@@ -192,50 +192,50 @@ class Recorder:
             if self.weigh is not None and len(encoded.body) > HEAVY:
                 self.weigh(len(encoded.body))
             self._submit(drafts.Item(crossing.seq, crossing.rule, encoded.body))
-            draft.handed_out()
+            draft.note_item()
         except Exception as error:
             if is_interruption(error):
-                raise  # in the woven generator, which tells of it as of any error
+                raise  # the woven generator reports it to `raised`, as any error
             self._fault(crossing, error)
 
     def sent(self, crossing: Crossing[Draft], value: Any, thrown: BaseException | None) -> None:
-        """Note what was sent or thrown into a stream that a replay serves."""
+        """Note what the consumer sent or threw into a stream that a replay will serve."""
         draft = crossing.record
         if draft is None or crossing.seq not in self._open or crossing.boundary.runs or not draft.streamed:
             return
         try:
-            draft.send(call_inputs.sent_form(value, thrown))
+            draft.note_sent(call_inputs.sent_form(value, thrown))
         except Exception as error:
             if is_interruption(error):
                 raise
             self._fault(crossing, error)
 
     def substituted(self, crossing: Crossing[Draft], argument: Any) -> Any:
-        """Note the argument that is the outcome, before the body can change it."""
+        """Encode the argument that stands for the outcome, before the body can change it, and return the argument."""
         draft = crossing.record
         if draft is not None and crossing.seq in self._open:
             try:
                 encoded = codec.encode(argument)
                 draft.add_opaque(encoded.opaque)
-                draft.given = Returned(encoded.body)
+                draft.substitute = Returned(encoded.body)
             except Exception as error:
                 if is_interruption(error):
-                    raise  # in the woven code, which tells of it as of any error
+                    raise  # the woven code reports it to `raised`, as any error
                 self._fault(crossing, error)
         return argument
 
     def follows(self, crossing: Crossing[Draft]) -> bool:
-        """Follow iterators, unless their items come out of HTTP exchanges that are kept anyway."""
+        """Return whether to record an iterator item by item: not if recorded HTTP exchanges hold its items anyway."""
         draft = crossing.record
         if draft is None or draft.left_to_exchanges or crossing.boundary.runs:
             return False
         if draft.inputs is None or not draft.inputs.deferred:
             self._begin_stream(crossing, draft)
-        # Else it may send its request when it is first read, and then the exchange says all.
+        # If the input is deferred, the first read may send the request, and then the exchange holds all items.
         return True
 
     def follows_object(self, crossing: Crossing[Draft], value: Any) -> bool:
-        """Follow objects that are no values, and can be named."""
+        """Return whether to follow an object: one that the codec can't encode, but whose class can be imported by name."""
         cls, draft = type(value), crossing.record
         if shapes.kind_of(cls) != "none":
             return False
@@ -255,88 +255,88 @@ class Recorder:
         return True
 
     def looked(self, crossing: Crossing[Draft], value: Any, *, at_end: bool = False) -> None:
-        """Note what of an object's attributes is another than before."""
+        """Note the attributes of a followed object that have changed since the last look."""
         draft = crossing.record
         try:
-            assert draft is not None  # noqa: S101 - that of an object is kept
-            held = shapes.attributes(value, shapes.slots_of(type(value)))
-            draft.look("end" if at_end else str(draft.items), held)
-            if crossing.done:  # closed after it had ended
-                self._hand_over(crossing, draft)
+            assert draft is not None  # noqa: S101 - a followed object has one
+            attributes = shapes.attributes(value, shapes.slots_of(type(value)))
+            draft.note_attributes("end" if at_end else str(draft.items), attributes)
+            if crossing.done:  # the object was closed after its crossing had ended
+                self._submit_again(crossing, draft)
         except Exception as error:
             if is_interruption(error):
                 raise
             self._fault(crossing, error)
 
     def written(self, crossing: Crossing[Draft]) -> None:
-        """Let go of what was noted of a crossing: a context that was copied inside of it may live for ever."""
+        """Release the notes of a written crossing: a context copied inside the crossing may keep it alive for ever."""
         draft = crossing.record
         if type(draft) is not drafts.Draft:
             return
         draft.waiting -= 1
-        if crossing.seq in self._open or draft.waiting > 0:  # it is written again
+        if crossing.seq in self._open or draft.waiting > 0:  # it will be written again
             return
         if crossing.form == "value" and not draft.streamed and not draft.wires:
             crossing.record = None
         else:
-            draft.let_go_of_bodies()
+            draft.release_bodies()
 
     def detach(self, crossing: Crossing[Draft]) -> tuple[tuple[Any, ...], ArgumentWatch | None] | None:
-        """Return the program's objects that are kept of a crossing, and keep them no longer."""
+        """Return the program's objects that the draft holds, and release them; None if the draft has to keep them."""
         draft = crossing.record
         if type(draft) is not drafts.Draft:
             return None
         inputs = draft.inputs
         has_returned = crossing.point.function == "sync" or crossing.form != "value"
         if inputs is not None and inputs.deferred and has_returned:
-            return None  # if its result is never read, no request is sent, and the arguments are all that there is
-        arguments, watched = draft.arguments, draft.watch
-        if has_returned:  # its arguments die as if we didn't look at them
+            return None  # if nobody reads the result, no request is sent, and the arguments are recorded
+        arguments, watch = draft.arguments, draft.watch
+        if has_returned:  # hold the arguments weakly, so that they die when they would without us
             arguments = tuple([weak_values.weak(value) for value in arguments])
-            if watched is not None:
-                watched.weaken()
+            if watch is not None:
+                watch.weaken()
         draft.arguments, draft.watch = (), None
-        return arguments, watched
+        return arguments, watch
 
     def attach(
         self, crossing: Crossing[Draft], objects: tuple[tuple[Any, ...], ArgumentWatch | None]
     ) -> None:
-        """Keep again what `detach` returned."""
+        """Hold the objects again that `detach` returned."""
         draft = crossing.record
         if draft is None or crossing.seq not in self._open:
             return
-        arguments, watched = objects
-        arguments = tuple([weak_values.alive(held) for held in arguments])
-        if watched is not None:
-            watched.strengthen()
-        draft.arguments, draft.watch = arguments, watched
+        arguments, watch = objects
+        arguments = tuple([weak_values.alive(argument) for argument in arguments])
+        if watch is not None:
+            watch.strengthen()
+        draft.arguments, draft.watch = arguments, watch
 
     def dropped(self, crossing: Crossing[Draft]) -> None:
-        """Let go of what is kept of a crossing that nobody can bring to its end any more."""
+        """Release the objects of a crossing whose result was dropped, so that it can never end."""
         draft = crossing.record
         if crossing.done or crossing.seq not in self._open or type(draft) is not drafts.Draft:
             return
         if not draft.streamed and _is_held(crossing, draft):
             if draft.left_to_exchanges:
                 return
-            self._begin_stream(crossing, draft)  # never read, so it never sent its request
-        draft.let_go()
-        if draft.streamed:  # it was left open
+            self._begin_stream(crossing, draft)  # nobody read it, so it never sent its request
+        draft.release()
+        if draft.streamed:  # the stream was abandoned
             draft.ended = _now()
             self._close_one(crossing)
             self._submit(drafts.Begun(crossing))
 
     def transport(self, current: Any, point: Any, arguments: tuple[Any, ...]) -> Any:
-        """Begin one request of an HTTP client; None where no model crossing is open around it."""
+        """Note a request of an HTTP client and return its token; None if no model crossing is open around the request."""
         if type(current) is not Crossing or current.handler is not self or not _keeps_exchanges(current):
             return None
-        if current.record is None:  # it has ended and is written: what was started in it goes on
-            return exchange_tokens.PASSING
+        if current.record is None:  # the model crossing is written; something it started is still sending
+            return exchange_tokens.UNNOTED
         try:
             wire = point.transport.sent(point.parameters, arguments)
             draft: Draft = current.record
             if not draft.add_wire(wire):
-                return exchange_tokens.PASSING
+                return exchange_tokens.UNNOTED
         except Exception as error:
             if is_interruption(error):
                 raise
@@ -345,55 +345,55 @@ class Recorder:
         return exchange_tokens.Request(current, wire, self.wire_ended, self._fault)
 
     def wire_ended(self, crossing: Crossing[Draft]) -> None:
-        """Note that a body was read to its end, or let go."""
+        """Submit the crossing again once a response body is read or dropped, if the crossing itself has ended."""
         draft = crossing.record
         if draft is None or crossing.seq not in self._open:
             return
         if draft.outcome is not None or draft.end is not None:
             self._finish(crossing, draft)
 
-    # --- the end ---------------------------------------------------------------------------------------------------
+    # --- the end -----------------------------------------------------------------------------------------------------
 
     def hand_over(self) -> list[str]:
-        """Hand over streams that are still open, as far as they are; give the addresses of what has no outcome yet."""
-        without = []
+        """Submit open streams as far as they have come; return the addresses of crossings without an outcome."""
+        unfinished = []
         for crossing in list(self._open.values()):
             draft = crossing.record
-            assert draft is not None  # noqa: S101 - what is open has one
+            assert draft is not None  # noqa: S101 - an open crossing has one
             if draft.outcome is None and not draft.streamed and _is_held(crossing, draft):
                 if draft.left_to_exchanges:
                     draft.outcome, draft.ended = Returned(), _now()
-                else:  # never read, so it never sent its request
+                else:  # nobody read it, so it never sent its request
                     self._begin_stream(crossing, draft)
                     continue
             if draft.streamed and draft.end is None:
                 draft.ended = _now()
                 self._submit(drafts.Begun(crossing))
             elif draft.streamed or draft.outcome is not None:
-                self._hand_over(crossing, draft)
+                self._submit_again(crossing, draft)
             else:
-                without.append(crossing.address)
-        return without
+                unfinished.append(crossing.address)
+        return unfinished
 
     def close(self) -> list[str]:
-        """Hand over what never ended: streams that were left open are abandoned; what has no outcome is lost."""
-        without = self.hand_over()
-        for crossing in list(self._open.values()):  # what is let go of may be the last that held another one
+        """End the recording: submit open streams as abandoned; return the addresses of crossings that are lost."""
+        unfinished = self.hand_over()
+        for crossing in list(self._open.values()):  # a copy: releasing one may drop another out of the dict
             if crossing.record is not None:
-                crossing.record.let_go()
+                crossing.record.release()
         self._open.clear()
-        return without
+        return unfinished
 
     def forget(self) -> None:
-        """Hear no more of what is open: in a forked process it is the parent's."""
+        """Forget the open crossings: in a forked process they belong to the parent."""
         self._open.clear()
 
-    # --- inside ----------------------------------------------------------------------------------------------------
+    # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _tell_outside(self, tell: Callable[[], None]) -> None:
+    def _notify_outside(self, notify: Callable[[], None]) -> None:
         try:
-            tell()
-        except Exception as error:  # a function of `os` that the program has put in the place of Python's
+            notify()
+        except Exception as error:  # the program may have replaced a function of `os`
             if is_interruption(error):
                 raise
             self._problem(
@@ -403,37 +403,37 @@ class Recorder:
     def _close_one(self, crossing: Crossing[Draft]) -> None:
         self._open.pop(crossing.seq, None)
         if self.outside is not None and not self._open:
-            self._tell_outside(self.outside.crossing_ended)
+            self._notify_outside(self.outside.crossing_ended)
 
     def _finish(self, crossing: Crossing[Draft], draft: Draft) -> None:
-        """Hand over what has ended; again when the bodies beneath were read, if they still are."""
-        watched = draft.watch
-        if watched is not None:
-            if watched.is_weak:
-                watched.strengthen()
-            draft.changed, beyond = watched.changes()
-            if beyond:
-                draft.add_opaque(beyond)
+        """Submit a crossing that has ended. It is submitted again when a response body beneath it is read later."""
+        watch = draft.watch
+        if watch is not None:
+            if watch.is_weak:
+                watch.strengthen()
+            draft.changed, opaque = watch.changes()
+            if opaque:
+                draft.add_opaque(opaque)
         wires = draft.wires
         if wires is None or all(wire.closed for wire in wires):
-            self._open.pop(crossing.seq, None)  # as `_close_one` does
+            self._open.pop(crossing.seq, None)  # `_close_one`, inlined: the hot path
             if self.outside is not None and not self._open:
-                self._tell_outside(self.outside.crossing_ended)
+                self._notify_outside(self.outside.crossing_ended)
         if draft.input is None and not wires:
             self._note_late(draft)
         if draft.streamed and not wires and draft.inputs is not None and draft.inputs.deferred:
-            self._say_late(crossing)
-        draft.arguments, draft.watch = (), None  # as `let_go` does
+            self._report_no_exchange(crossing)
+        draft.arguments, draft.watch = (), None  # a part of `Draft.release`, inlined
         if draft.is_attended:
             if crossing.root.task is not None:
                 note_waiting(crossing.root)
             self.stdio.finish(crossing, draft)
         if self.weigh is not None and (size := draft.size) > HEAVY:
             self.weigh(size)
-        draft.waiting += 1  # as `_hand_over` does
+        draft.waiting += 1  # `_submit_again`, inlined
         self._submit(crossing)
 
-    def _hand_over(self, crossing: Crossing[Draft], draft: Draft) -> None:
+    def _submit_again(self, crossing: Crossing[Draft], draft: Draft) -> None:
         draft.waiting += 1
         self._submit(crossing)
 
@@ -445,27 +445,27 @@ class Recorder:
         self._submit(drafts.Begun(crossing))
 
     def _note_late(self, draft: Draft) -> None:
-        """Note the arguments of an SDK call that sent nothing: they are all there is, and they are late."""
+        """Note the arguments of an SDK call that sent no request. The body may have changed them by now."""
         if draft.inputs is not None:
             draft.input = canonical.canonical(*draft.inputs.read(draft.arguments))
 
-    def _say_late(self, crossing: Crossing[Draft]) -> None:
+    def _report_no_exchange(self, crossing: Crossing[Draft]) -> None:
         self._problem(
             f"{crossing.name} made no HTTP request that was seen, so it is recorded by its value, with its arguments as"
             ' they were at its end; say codec = "value" if that is how it works (no-exchange)'
         )
 
     def _failed(self, crossing: Crossing[Draft], error: Exception) -> None:
-        """Take it for the crossing's outcome, and raise it, if a signal handler of the program's raised it; else a fault."""
+        """Record and re-raise an error of a signal handler that interrupted us; report any other error as our fault."""
         if is_interruption(error):
             draft = crossing.record
-            if draft is None:  # it is written already, by its outcome
+            if draft is None:  # the crossing is written already, with its outcome
                 self._problem(
                     f"{crossing.address} is recorded by its outcome, and then a signal handler raised {type(error).__name__}"
                     " in the program in its place (interrupted)"
                 )
                 raise error
-            draft.waiting += 1  # so that the writing thread lets go of nothing meanwhile
+            draft.waiting += 1  # so that `written` releases nothing meanwhile
             crossing.record = draft
             if draft.inputs is None:
                 draft.inputs = call_inputs.inputs_of(crossing)
@@ -489,7 +489,7 @@ def _note_order(root: Root, draft: Draft) -> None:
 
 
 def _is_held(crossing: Crossing[Draft], draft: Draft) -> bool:
-    """Return whether the caller holds a stream of what the exchanges beneath say: it may leave that open for ever."""
+    """Return whether the caller holds a stream whose items come from exchanges: it may leave that open for ever."""
     return crossing.form.endswith("iterator") or (
         draft.left_to_exchanges and crossing.point.function.endswith("generator")
     )

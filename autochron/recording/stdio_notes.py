@@ -1,4 +1,4 @@
-"""What is printed, and read from standard input, inside crossings: a replay that serves them does the same again."""
+"""Notes on prints and on reads from standard input inside crossings. A replay that serves a crossing repeats them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class StdioNotes:
 
     Attributes:
         latest: the `seq` of the crossing that began last.
-        heard: the `id` of the stream whose prints are reported, where any are; who holds the stream keeps Python from
-            flushing it.
-        listen: has prints into the stream that stands in its place reported, too; returns the undo.
-        position: returns how much was written to the descriptor of standard output so far; None where that is not known.
-        said_during: from where to where that grew while a tool ran, with the tool's `seq`.
+        heard: the `id` of the stream whose prints are reported. Not the stream: a reference would keep Python from flushing
+            it.
+        listen: begins to report prints into the stream that now replaces it; returns the function that stops this.
+        position: returns how many bytes were written to the descriptor of standard output so far; None if that is unknown.
+        said_during: (start, end, seq): the positions between which a tool ran, if it wrote something, and its `seq`.
     """
 
     def __init__(self, open_crossings: Mapping[int, Crossing[Draft]]) -> None:
@@ -40,11 +40,11 @@ class StdioNotes:
         self.said_during: list[tuple[int, int, int]] = []
 
     def needs_attention(self) -> bool:
-        """Return whether a tool that begins now is to be attended to: it may write past the stream that is listened to."""
+        """Return whether to attend to a tool that begins now: it may write past the stream whose prints are reported."""
         return self.position is not None or identity(sys.stdout) != self.heard
 
     def attend(self, draft: Draft) -> None:
-        """Note where standard output stands as a tool begins."""
+        """Note the position of standard output as a tool begins."""
         draft.is_attended = True
         if self.position is not None:
             draft.position = self.position()
@@ -52,19 +52,24 @@ class StdioNotes:
             draft.undo = self.listen(self.printed)
 
     def finish(self, crossing: Crossing[Draft], draft: Draft) -> None:
-        """Note what was written since `attend`, and whether others printed in between."""
+        """Note how much was written since `attend`, and whether prints from elsewhere came in between."""
         if draft.undo is not None:
             draft.undo()
             draft.undo = None
         if draft.prints:
             draft.are_mixed = self._are_mixed(crossing, draft.prints)
         if draft.position >= 0 and self.position is not None and not draft.streamed:
-            now = self.position()
-            if now != draft.position:
-                self.said_during.append((draft.position, now, crossing.seq))
+            position = self.position()
+            if position != draft.position:
+                self.said_during.append((draft.position, position, crossing.seq))
 
     def printed(self, text: str, *, is_written: bool = False) -> None:
-        """Note what is printed inside crossings that a replay serves."""
+        """Note a print in the open crossings around it that a replay serves.
+
+        Args:
+            text: what was printed.
+            is_written: whether `os.write` wrote it, and not Python's stream.
+        """
         self._prints += 1
         for draft in _drafts_around():
             if draft.prints is None:
@@ -73,29 +78,29 @@ class StdioNotes:
             draft.prints.append(drafts.Print(draft.items, text, self._prints, self.latest, is_written))
 
     def taken(self, kind: str, count: int) -> None:
-        """Note how much is taken from standard input inside crossings: where one is served, as much is taken again."""
+        """Note how much was read from standard input inside open crossings: a replay reads as much when it serves one."""
         for draft in _drafts_around():
             draft.taken = [*(draft.taken or ()), (kind, count)]
 
     def _are_mixed(self, crossing: Crossing[Draft], prints: list[Print]) -> bool:
-        """Return whether others printed since a crossing's first print, or may do so that run beside it."""
+        """Return whether prints from elsewhere came after a crossing's first one, or may have: others run beside it."""
         if self._prints - prints[0].number + 1 != len(prints):
             return True
-        around = set()
-        above: Any = crossing
-        while above is not None:
-            around.add(above.seq)
-            above = above.parent
-        return any(seq not in around for seq in list(self._open))
+        enclosing = set()
+        ancestor: Any = crossing
+        while ancestor is not None:
+            enclosing.add(ancestor.seq)
+            ancestor = ancestor.parent
+        return any(seq not in enclosing for seq in list(self._open))
 
 
 def _drafts_around() -> Iterator[Draft]:
-    """Yield the drafts of the open crossings around what runs now, but for those whose bodies run on replay."""
+    """Yield the drafts of the open crossings around the running code, except those whose bodies run on replay."""
     current = CURRENT.get(None)
     crossing = current if type(current) is Crossing else getattr(current, "parent", None)
     while crossing is not None:
         draft = crossing.record
-        # Also of one that is left to its exchanges: it may come to have none.
+        # Including crossings whose record may be their exchanges: they may turn out to have none.
         if type(draft) is drafts.Draft and not crossing.done and not crossing.boundary.runs:
             yield draft
         crossing = crossing.parent

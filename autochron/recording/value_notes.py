@@ -1,6 +1,6 @@
-"""What is noted of a call's values: its input, what may change in its arguments, and its outcome.
+"""Note the values of a call: its input, arguments that may change, and its outcome.
 
-The recorder notes plain arguments itself, for that is the hot path; these are the cases beside it.
+The recorder itself notes plain arguments, which is the hot path. The other cases are here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NO_VARIADIC = (None, None)
 
 
 def note_arguments(crossing: Crossing[Draft], draft: Draft, inputs: Inputs) -> None:
-    """Note the arguments that are the input, where not all are or they are large, and watch all."""
+    """Note the input and watch the arguments, if the input is large or is only a part of the arguments."""
     arguments, point = draft.arguments, crossing.point
     names, values = inputs.read(arguments)
     looks: Mapping[int, bytes] = changes.NO_LOOKS
@@ -47,38 +47,41 @@ def note_arguments(crossing: Crossing[Draft], draft: Draft, inputs: Inputs) -> N
 
 
 def watch_globals(crossing: Crossing[Draft], draft: Draft, inputs: Inputs) -> None:
-    """Watch the globals that a tool's code names; which they are is found at its first call."""
+    """Watch the globals and cells that a tool's code names. They are looked up at its first call."""
     if inputs.globals is False:
         is_own = crossing.rule.pack is None and crossing.rule.kind != "model" and inputs.changing is None
         point = crossing.point
-        found = (named_globals.named_globals(point), named_globals.named_cells_of(point)) if is_own else ()
-        inputs.globals = tuple(filter(None, found)) or None
+        scopes = (named_globals.named_globals(point), named_globals.named_cells_of(point)) if is_own else ()
+        inputs.globals = tuple(filter(None, scopes)) or None
         if inputs.globals is None:
             return
-    for each in inputs.globals:
-        draft.watch = changes.watch_globals(each, draft.watch, draft.arguments)
+    for named in inputs.globals:
+        draft.watch = changes.watch_globals(named, draft.watch, draft.arguments)
 
 
 def ignore_receiver(rule: BoundaryRule, watched: ArgumentWatch) -> None:
-    """Watch a library's session no longer, of which a pack says that it is no input: other tasks change it meanwhile."""
+    """Stop watching the receiver of a library's method if a pack's rule has a `capture`: other tasks may change it.
+
+    An example is a session that several tasks share.
+    """
     if watched.opaque and rule.pack is not None and rule.capture:
-        watched.opaque = [each for each in watched.opaque if each[0] != "self"]
+        watched.opaque = [entry for entry in watched.opaque if entry[0] != "self"]
 
 
 def note_value(crossing: Crossing[Draft], draft: Draft, value: Any) -> None:
-    """Note what a call returned as its outcome: which argument it is, or its value."""
+    """Note the value that a call returned as its outcome: the name of an argument if it is one, else the encoded value."""
     if changes.kind_at(type(value)) != changes.STILL:
         arguments = draft.arguments if draft.watch is None else draft.watch.arguments
-        may_be = crossing.point.variadic != _NO_VARIADIC
+        may_be_argument = crossing.point.variadic != _NO_VARIADIC
         for argument in arguments:
             if argument is value:
-                may_be = True
-        name = changes.argument_of(crossing.point, arguments, value) if may_be else None
+                may_be_argument = True
+        name = changes.argument_of(crossing.point, arguments, value) if may_be_argument else None
         if name is not None:
             draft.outcome = Returned(argument=name)
             return
     if draft.watch is not None and crossing.boundary.is_tool:
-        # What a model returns is never an argument of its call.
+        # Only for tools: a model never returns an argument of its call.
         draft.aliases = aliases.aliases_in(value, draft.watch.names())
     body = codec.encode_plain(value)
     if body is None:
@@ -90,7 +93,7 @@ def note_value(crossing: Crossing[Draft], draft: Draft, value: Any) -> None:
 
 
 def stream_end(draft: Draft, value: Any) -> Returned:
-    """Return the end of a stream that returned a value."""
+    """Encode the value that a stream returned at its end."""
     if value is None:
         return Returned()
     encoded = codec.encode(value)

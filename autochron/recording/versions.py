@@ -8,7 +8,7 @@ _versions: dict[str, str | None] = {}
 
 
 def version_of(distribution: str) -> str | None:
-    """Return the installed version of a distribution; None where there is none of that name."""
+    """Return the installed version of a distribution; None if it is not installed."""
     if distribution not in _versions:
         module = sys.modules.get(distribution.replace("-", "_"))
         version = getattr(module, "__version__", None)

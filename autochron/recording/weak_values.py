@@ -1,4 +1,4 @@
-"""Objects of the program that are held weakly, where Python lets them be: what is looked at later, if it still lives then."""
+"""Hold objects of the program weakly where Python can, to look at them later if they are still alive."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from typing import Any, Final
 _weakrefoffset_of: Any = type.__dict__["__weakrefoffset__"].__get__
 
 _SUSPENDED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
-"""Who holds a weak reference to one of these is asked for (see `crossing.ownership.is_shared`)."""
+"""Held strongly: `crossing.ownership.is_shared` counts the weak references to these."""
 
 
 class _Weak(weakref.ref[Any]):
-    """A reference of ours: an argument may be a `weakref.ref` itself."""
+    """A weak reference of ours; a class of its own, since an argument may itself be a `weakref.ref`."""
 
     __slots__ = ()
 
 
 GONE: Final = object()
-"""Stands for an object that has died."""
+"""The value of `alive` for an object that has died."""
 
 
 def weak(value: Any) -> Any:
-    """Return what holds a value weakly; the value where that can't be done, as with a list."""
+    """Return a weak reference to a value; the value itself if it can't have one, as a list can't."""
     cls = type(value)
     return _Weak(value) if _weakrefoffset_of(cls) and cls not in _SUSPENDED else value
 
 
-def alive(held: Any) -> Any:
-    """Return the value that `weak` returned something for; `GONE` where it has died."""
-    if type(held) is not _Weak:
-        return held
-    value = held()
+def alive(reference: Any) -> Any:
+    """Return the value behind a result of `weak`; `GONE` if it has died."""
+    if type(reference) is not _Weak:
+        return reference
+    value = reference()
     return GONE if value is None else value

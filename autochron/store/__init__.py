@@ -1,4 +1,4 @@
-"""Keep traces: in SQLite, in memory, or in a file that people read."""
+"""Store traces in SQLite, in memory, or in trace files, which people can read."""
 
 from __future__ import annotations
 
@@ -26,13 +26,20 @@ def open_store(
     durability: Literal["group", "sync"] = "group",
     look: bool = True,
 ) -> Store:
-    """Open `sqlite:///path`, a path, `memory:` or an exported trace file (`*.jsonl`, to read only).
+    """Open a store.
 
-    A SQLite store is made at its first `begin`. `memory:` is one store a process, `memory:NAME` another. With
-    `durability="sync"` a commit of a SQLite store outlives a loss of power and not just one of the process. Whether what is
-    there is a store is seen at once, or without `look` when it is first used: soon, where a trace is begun right away.
+    Args:
+        url: `sqlite:///PATH` or a path; `memory:`, the one store of this process, or `memory:NAME`, another one; or the path
+            of an exported trace file (`*.jsonl`), which is read-only. A SQLite store is created when its first trace begins.
+        durability: when a commit of a SQLite store returns: with "group", it survives the end of the process; with "sync",
+            also a loss of power.
+        look: check now whether the file is a store. Otherwise the check comes with the first use, which is soon enough if a
+            trace is begun right away.
+
+    Raises:
+        StoreError: the URL has another form, or the file is no store.
     """
-    # The imports are lazy: sqlite3 takes longer to import than the rest of a short run takes.
+    # Lazy imports: importing sqlite3 takes longer than the rest of a short run.
     if url.startswith(MEMORY):
         from autochron.store.memory import MemoryStore
 
@@ -50,6 +57,6 @@ def open_store(
 
 
 def process_of(store: Store) -> tuple[Work, ...]:
-    """Return the process that writes for a store, to be started; see `SqliteStore.detach`. Other stores have none."""
+    """Return the store process of a store, ready to be started (see `SqliteStore.detach`); other stores have none."""
     detach = getattr(store, "detach", None)
     return () if detach is None else detach()

@@ -1,4 +1,4 @@
-"""Check what stands beside a crossing's outcome, its `meta`: reports and replays rely on the form of these fields."""
+"""Check the form of an envelope's `meta` when it is read: reports and replays rely on these fields."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class _Masked(Struct):
     digests: dict[str, str | None]
 
 
-class _Beside(Struct):
-    """The fields that are read without a further look; others may have any form."""
+class _MetaFields(Struct):
+    """The fields that readers use unchecked; any other field may have any form."""
 
     request: _Request | UnsetType = UNSET
     response: _Response | UnsetType = UNSET
@@ -44,10 +44,14 @@ class _Beside(Struct):
     passed: str | UnsetType = UNSET
 
 
-_decoder = late_decoder(_Beside)
+_decoder = late_decoder(_MetaFields)
 
 
 def checked(meta: bytes) -> bytes:
-    """Return the `meta` of an envelope, or raise msgspec's errors where it has another form."""
+    """Return the `meta` of an envelope as it is, if its fields have the right form.
+
+    Raises:
+        msgspec.MsgspecError: a field has another form, or `meta` is no JSON object.
+    """
     _decoder.decode(meta)
     return meta

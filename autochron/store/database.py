@@ -1,6 +1,6 @@
-"""Connections to the database of a store: made, checked, and explained when they fail."""
+"""Open connections to the database of a store, check and migrate it, and explain SQLite's errors."""
 
-# Paths are shown as they were given.
+# Messages show paths as the user wrote them.
 
 from __future__ import annotations
 
@@ -25,7 +25,11 @@ BUSY = 30.0
 
 
 def check(path: str) -> bool:
-    """Return whether a store stands at `path`; refuse what is none, and a place where none can be made."""
+    """Return whether a file is at `path`.
+
+    Raises:
+        StoreError: the path is a folder, or no file can be made there.
+    """
     if os.path.isdir(path):
         raise StoreError(f"{path} is a folder, not a store; give a file in it, such as {path}/traces.db")
     if os.path.exists(path):
@@ -43,34 +47,37 @@ def check(path: str) -> bool:
 
 
 def connect_to_read(path: str) -> sqlite3.Connection:
-    """Open an existing store; text comes as bytes.
+    """Open an existing store to read; text columns come as bytes. An older store is migrated first, if it can be written.
 
-    Read-write first, if the file allows it, since only such a connection tidies the WAL away when it closes.
-    In a folder that can't be written SQLite has nowhere to coordinate, so the file is then read as one that
-    nobody writes.
+    The file is opened read-write if possible, since only such a connection removes the WAL when it closes. SQLite can't
+    coordinate processes in a read-only folder, so the file is then opened as one that nobody writes.
+
+    Raises:
+        StoreError: the file is no store, is of a newer version, or was not closed and is in a read-only folder.
+        sqlite3.Error: SQLite can't read it; see `explained`.
     """
     try:
-        connection, version = _checked(path, "mode=rw")
+        connection, version = _open_checked(path, "mode=rw")
     except sqlite3.OperationalError as error:
         if os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal"):
             raise StoreError(
                 f"{path} can't be read where it is ({error}): it was not closed and its folder is read-only; "
                 f"copy it and {path}-wal to a folder that can be written"
             ) from error
-        connection, version = _checked(path, "mode=ro&immutable=1")
+        connection, version = _open_checked(path, "mode=ro&immutable=1")
     if 0 < version < schema.VERSION:
         connection.close()
         try:
             connect_to_write(path, "group").close()
             connection = _open(path, "mode=rw")
-        except StoreError:  # it can't be written: an older one is read as it is
+        except StoreError:  # it can't be written, so it is read as it is
             connection = _open(path, "mode=ro&immutable=1")
     connection.execute("PRAGMA query_only=1")
     connection.text_factory = bytes
     return connection
 
 
-def _checked(path: str, options: str) -> tuple[sqlite3.Connection, int]:
+def _open_checked(path: str, options: str) -> tuple[sqlite3.Connection, int]:
     connection = _open(path, options)
     try:
         return connection, _version(connection, path)
@@ -80,7 +87,11 @@ def _checked(path: str, options: str) -> tuple[sqlite3.Connection, int]:
 
 
 def connect_to_write(path: str, durability: Durability) -> sqlite3.Connection:
-    """Open a store to write, or make it."""
+    """Open a store to write; create or migrate it if necessary.
+
+    Raises:
+        StoreError: the file is no store, is of a newer version, or can't be written.
+    """
     folder = os.path.dirname(os.path.abspath(path))
     if not check(path) and not os.path.isdir(folder):
         try:
@@ -103,7 +114,7 @@ def connect_to_write(path: str, durability: Durability) -> sqlite3.Connection:
 
 
 def explained(error: Exception, path: str) -> StoreError:
-    """Turn what SQLite says into fact, place and remedy."""
+    """Turn an error of SQLite into one that names the file and a remedy."""
     text = str(error)
     if "full" in text:
         remedy = "make room on the disk"
@@ -129,8 +140,8 @@ def _open(path: str, options: str) -> sqlite3.Connection:
 
 
 def _version(connection: sqlite3.Connection, path: str) -> int:
-    """Return the version of the tables, 0 for a database that is empty."""
-    # As of one moment: another process may be making the tables right now.
+    """Return the version of the tables; 0 for an empty database."""
+    # In one transaction: another process may be making the tables right now.
     own = not connection.in_transaction
     try:
         if own:
@@ -160,9 +171,9 @@ def _version(connection: sqlite3.Connection, path: str) -> int:
 
 
 def _prepare(connection: sqlite3.Connection, path: str, durability: Durability) -> None:
-    """Make or migrate the tables, and set how writes are made durable."""
+    """Make or migrate the tables, and set the durability of commits."""
     if _version(connection, path) < schema.VERSION:
-        _patiently(connection, "PRAGMA journal_mode=WAL")
+        _execute_when_unlocked(connection, "PRAGMA journal_mode=WAL")
         connection.execute("BEGIN IMMEDIATE")
         version = _version(connection, path)  # again: another process may have been quicker
         steps = [schema.TABLES] if version == 0 else []
@@ -182,20 +193,20 @@ def _prepare(connection: sqlite3.Connection, path: str, durability: Durability) 
 
 
 def _statements(script: str) -> list[str]:
-    """Split a script; `executescript` would commit the transaction that it is to run in."""
-    found, start = [], 0
+    """Split a script into statements. `executescript` would commit the transaction that they have to run in."""
+    statements, start = [], 0
     while (end := script.find(";\n", start)) >= 0:
-        found.append(script[start : end + 1])
+        statements.append(script[start : end + 1])
         start = end + 2
-        while not sqlite3.complete_statement(found[-1]):  # a semicolon in a comment
+        while not sqlite3.complete_statement(statements[-1]):  # a semicolon in a comment
             end = script.index(";\n", start)
-            found[-1] += script[start - 1 : end + 1]
+            statements[-1] += script[start - 1 : end + 1]
             start = end + 2
-    return found
+    return statements
 
 
-def _patiently(connection: sqlite3.Connection, statement: str) -> None:
-    """Run a statement for which SQLite doesn't wait by itself when another process is at it."""
+def _execute_when_unlocked(connection: sqlite3.Connection, statement: str) -> None:
+    """Run a statement, and retry for `BUSY` seconds: SQLite itself doesn't wait for other processes with this one."""
     attempts = int(BUSY / 0.02)
     for attempt in range(attempts):
         try:

@@ -1,4 +1,4 @@
-"""Start a process that is no child of this one: it was forked twice, and hears no signal of the terminal or the group."""
+"""Start processes that are no children of this one: they are forked twice, and get no signals of its terminal or group."""
 
 from __future__ import annotations
 
@@ -13,26 +13,31 @@ from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.store.own_descriptors import listed
 
-_DEAF: Final = tuple(
+_IGNORED: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)
 )
 
 
 class Work(NamedTuple):
-    """What a process of ours does."""
+    """The work of one process of ours.
+
+    `run` is called in the process, which ends when it returns.
+    """
 
     run: Callable[[], object]
     keep: Collection[int] = ()
-    """The descriptors that it needs of this process; it has none of the others."""
+    """Descriptors of this process that it keeps; all others are replaced by the null device."""
     born: Callable[[int], object] | None = None
-    """Called with its id before `fork_twice` returns, by a process that shares with this one only what is shared by forks."""
+    """Called with the process id before `fork_twice` returns, but in the intermediate process, which shares only memory
+    that forks share.
+    """
 
 
 def is_alone() -> bool:
-    """Return whether this process has one thread, and so may fork.
+    """Return whether this process has only one thread, so that forking it is safe.
 
-    A tool that began before us may have threads and hooks of forks: it stops its threads then and starts them again, which
-    can hang (ddtrace 4), and a lock that a thread holds stays locked in the fork.
+    A tool that was started before us may have threads. A lock that a thread holds stays locked in the fork. Such a tool may
+    also have fork hooks that stop and restart its threads, which can hang (ddtrace 4).
     """
     try:
         return len(os.listdir("/proc/self/task")) == 1
@@ -42,33 +47,33 @@ def is_alone() -> bool:
 
 
 def fork_twice(*works: Work) -> None:
-    """Have each work done by a process of its own that is no child of this one.
+    """Start a process for each work; none of them is a child of this process.
 
-    Together, since this process is slower for a while after each fork.
+    One call starts them all with one fork of this process, since it runs more slowly for a while after each.
 
     Raises:
-        OSError: for one of them there is no process to be had.
+        OSError: one of the processes can't be started.
     """
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, _DEAF)
+    previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, _IGNORED)
     try:
         child = os.fork()
         if not child:
-            _in_between(works)
+            _run_intermediate(works)
         _, status = os.waitpid(child, 0)
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous_mask)
     if status:
         raise OSError(errno.EAGAIN, "a process of autochron's own could not be started")
 
 
 def start_all(*works: Work) -> None:
-    """Start processes that one can do without: who needs one of them sees that it is not there."""
+    """Start processes that are optional: an error is suppressed, and users of a process see that it is missing."""
     if works:
         with contextlib.suppress(OSError):
             fork_twice(*works)
 
 
-def _in_between(works: Sequence[Work]) -> None:
+def _run_intermediate(works: Sequence[Work]) -> None:
     failed = 0
     try:
         os.setsid()
@@ -79,7 +84,7 @@ def _in_between(works: Sequence[Work]) -> None:
                 failed = 1
                 continue
             if not process:
-                _do(work)
+                _run_work(work)
             if work.born is not None:
                 work.born(process)
     except BaseException:
@@ -88,32 +93,32 @@ def _in_between(works: Sequence[Work]) -> None:
         unpatched.immediate_exit(failed)
 
 
-def _do(work: Work) -> None:
+def _run_work(work: Work) -> None:
     try:
-        for number in _DEAF:
+        for number in _IGNORED:
             signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         _close_others(work.keep)
         work.run()
-    except BaseException:  # noqa: S110 - a copy of the program has nobody to tell
+    except BaseException:  # noqa: S110 - nobody reads an error of this process
         pass
     finally:
         unpatched.immediate_exit(0)
 
 
 def _close_others(keep: Collection[int]) -> None:
-    """Put the null device in the place of all other descriptors.
+    """Replace all other descriptors by the null device.
 
-    Their numbers stay taken. C code may still write to one, as the writer of the map of `python -X perf` does, and what it
-    writes would go into a file of ours that was given the number: a store was destroyed by that.
+    Not closed, since C code may still write to one, as `python -X perf` does for its map. If a file of ours got the number,
+    the text would go into that file; a store was destroyed this way.
     """
     others = listed().difference(keep)
     null = os.open(os.devnull, os.O_RDWR)
-    for each in others - {null}:
-        os.dup2(null, each, inheritable=False)
+    for descriptor in others - {null}:
+        os.dup2(null, descriptor, inheritable=False)
     if not others:  # the system lists none
         start = 0
-        for each in sorted({*keep, null}):
-            os.closerange(start, each)
-            start = each + 1
+        for descriptor in sorted({*keep, null}):
+            os.closerange(start, descriptor)
+            start = descriptor + 1
         os.closerange(start, min(os.sysconf("SC_OPEN_MAX") if hasattr(os, "sysconf") else 4_096, 1 << 20))

@@ -1,4 +1,4 @@
-"""Drop traces from the database of a store, and give their room back."""
+"""Drop traces from the database of a store, and shrink its file."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ else:
     late_module(globals(), "sqlite3")
 
 COPIED = 256 << 20
-"""Bytes of what is left in a store up to which dropping traces makes its file smaller."""
+"""Bytes. The file is shrunk only if the remaining traces take no more than this, since SQLite copies them for it."""
 
 
 def drop(path: str, durability: database.Durability, ids: Sequence[str]) -> None:
-    """Drop traces by their ids; what isn't there is passed over.
+    """Drop traces by their ids; unknown ids are ignored.
 
-    Where another process is at the store, or what is left is large, the file keeps its size and later traces take the
-    room: to make it smaller is to copy it, and whoever records meanwhile waits.
+    The file keeps its size if another process uses the store, or if the remaining traces are large: shrinking copies them,
+    and whoever records meanwhile has to wait. Later traces then use the free pages.
 
     Raises:
         StoreError: the store can't be written.
@@ -30,13 +30,13 @@ def drop(path: str, durability: database.Durability, ids: Sequence[str]) -> None
     connection = database.connect_to_write(path, durability)
     try:
         connection.execute("BEGIN IMMEDIATE")
-        for each in ids:
-            row = connection.execute("SELECT number FROM trace WHERE id = ?", (each,)).fetchone()
+        for trace_id in ids:
+            row = connection.execute("SELECT number FROM trace WHERE id = ?", (trace_id,)).fetchone()
             if row is not None:
                 _drop(connection, row[0])
         connection.execute("COMMIT")
         if _size_in_use(connection) <= COPIED:
-            # Suppressed where someone reads, or where the disk has no room for a copy.
+            # This fails if another process reads, or if the disk has no room for a copy. Then the file keeps its size.
             with contextlib.suppress(sqlite3.OperationalError):
                 connection.execute("PRAGMA busy_timeout=0")
                 connection.execute("VACUUM")

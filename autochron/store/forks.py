@@ -1,8 +1,8 @@
-"""Carry writers and connections over `os.fork`.
+"""Pause writers and connections around `os.fork`.
 
-SQLite must not see a fork: a child would inherit the belief that it holds locks which only its parent holds.
-So everything registered here comes to rest before a fork and starts anew after it. `subprocess` forks without
-these hooks, and needs none, since what it starts is another program.
+SQLite must not see a fork: the child's copy would believe that it holds locks which only the parent holds. So every
+registered object pauses before a fork, and resumes or starts anew after it. `subprocess` forks without these hooks; it needs
+none, since it starts another program.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import Protocol
 from autochron._runtime.unpatched import os
 
 PATIENCE = 5.0
-"""Seconds to wait for a write under way before a fork."""
+"""Seconds that a fork waits for a write that is under way."""
 
 
 class Forking(Protocol):
-    """Something that must come to rest before a fork."""
+    """An object that has to pause before a fork."""
 
     fork_order: int
-    """Lower ones come to rest first: a writer before the sink it writes to."""
+    """Objects with lower numbers pause first: a writer pauses before the sink it writes to."""
 
     def before_fork(self) -> None:
-        """Come to rest."""
+        """Pause."""
 
     def after_fork_in_parent(self) -> None:
-        """Go on."""
+        """Resume."""
 
     def after_fork_in_child(self) -> None:
-        """Start anew: what waits belongs to the parent, and locks may be held by threads that are gone."""
+        """Start anew: pending work belongs to the parent, and locks may be held by threads that do not exist here."""
 
 
 _members: weakref.WeakSet[Forking] = weakref.WeakSet()
@@ -38,7 +38,7 @@ _hooked = False
 
 
 def register(member: Forking) -> None:
-    """Call `member` after each fork from now on."""
+    """Call the methods of `member` around each fork from now on."""
     global _hooked  # noqa: PLW0603 - hooks can't be taken back, so they are set once a process
     _members.add(member)
     if not _hooked and hasattr(os, "register_at_fork"):
@@ -47,7 +47,7 @@ def register(member: Forking) -> None:
 
 
 def unregister(member: Forking) -> None:
-    """Forget a member that is closed."""
+    """Forget a member; to be called when it is closed."""
     _members.discard(member)
 
 

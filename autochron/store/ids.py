@@ -1,4 +1,4 @@
-"""Ids of traces."""
+"""Make the ids of traces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CHANCE = tuple(range(70, 19, -10))
 
 
 def new_id() -> str:
-    """Make a ULID: 26 characters that sort by time of creation; within a millisecond they go on from one another."""
+    """Make a ULID: 26 characters that sort by time of creation. Ids of one millisecond and process are consecutive."""
     series, following = _series(unpatched.time_ns() // 1_000_000, unpatched.getpid())
     nth = following()
     return f"{series}{_PAIRS[nth >> 10 & 1023]}{_PAIRS[nth & 1023]}"
@@ -23,7 +23,7 @@ def new_id() -> str:
 
 @lru_cache(maxsize=1)
 def _series(milliseconds: int, _process: int) -> tuple[str, Callable[[], int]]:
-    """Draw what the ids of a millisecond have in common; a fork draws anew."""
+    """Draw the common part of the ids of one millisecond and process, and the counter for the rest."""
     chance = int.from_bytes(unpatched.urandom(10), "big")
     first = [_PAIRS[milliseconds >> shift & 1023] for shift in _TIME]
     drawn = [_PAIRS[chance >> shift & 1023] for shift in _CHANCE]

@@ -1,7 +1,7 @@
-"""Keep drafts as they are until someone reads: the writer of a store in memory.
+"""The writer of a store in memory: keeps drafts as they are until somebody reads the trace.
 
-Nothing of it reaches a disk, so there is nothing to mask before it is written and nothing to lose; and most traces that
-tests keep in memory are read once or never. No thread is started either.
+Drafts need not be masked before that, since nothing reaches a disk. Most traces that tests keep in memory are read once or
+never. No thread is started.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Keeper:
-    """Does for a store in memory what `Writer` does for the others; `flush` is called by whoever reads."""
+    """Does the work of a `Writer` for a store in memory. Whoever reads the trace calls `flush` first."""
 
     __slots__ = ("_drafts", "_last", "_lock", "_prepare", "_report", "_sink", "fault", "lost", "submit")
 
@@ -38,7 +38,7 @@ class Keeper:
         sink.read_through(self.flush)
 
     def flush(self) -> bool:
-        """Put everything that was submitted into the store."""
+        """Prepare everything that was submitted and put it into the store; return whether nothing was lost."""
         with self._lock:
             while self._drafts:
                 self._put(self._drafts.popleft())
@@ -49,7 +49,7 @@ class Keeper:
         return not self.lost
 
     def end(self, last: Any) -> None:
-        """Take nothing more; `last` is prepared once all before it are."""
+        """End the trace; `last` is prepared after everything that was submitted before."""
         self._last = last
 
     def _put(self, draft: Any) -> None:

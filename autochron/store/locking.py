@@ -1,4 +1,4 @@
-"""A lock between processes that lasts as long as a block, and leaves no file behind."""
+"""A lock between processes that is held during a `with` block, and leaves no file behind."""
 
 from __future__ import annotations
 
@@ -12,37 +12,40 @@ from autochron.errors import StoreError
 
 @contextmanager
 def locked(path: str) -> Iterator[None]:
-    """Hold the lock of a file that is replaced as a whole: no one else who asks for it is inside meanwhile.
+    """Hold the lock of a file that is replaced as a whole; other processes wait for it here.
 
-    Not on the file itself: who waits for that would get the lock of one that was replaced since.
+    The lock is on `PATH.lock` and not on the file itself: a process that waited for that would get the lock of a file that
+    has been replaced meanwhile.
+
+    Raises:
+        StoreError: the lock file can't be made.
     """
-    place = f"{path}.lock"
-    held = _take(place)
+    lock_path = f"{path}.lock"
+    descriptor = _take(lock_path)
     try:
         yield
     finally:
-        os.unlink(place)  # while it is held, so that nobody takes it for the lock afterwards
-        fcntl.flock(
-            held, fcntl.LOCK_UN
-        )  # closing doesn't, where a process that was forked meanwhile has it open, too
-        os.close(held)
+        os.unlink(lock_path)  # while it is locked, so that nobody locks it afterwards
+        # Closing alone does not unlock it if a process that was forked meanwhile has it open, too.
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        os.close(descriptor)
 
 
-def _take(place: str) -> int:
+def _take(lock_path: str) -> int:
     while True:
         try:
-            file = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            descriptor = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise StoreError(
-                f"{place} can't be written ({error.strerror}); give another path, or make room"
+                f"{lock_path} can't be written ({error.strerror}); give another path, or make room"
             ) from error
         try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            if os.stat(place).st_ino == os.fstat(file).st_ino:
-                return file
-        except FileNotFoundError:  # who held it took it away
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if os.stat(lock_path).st_ino == os.fstat(descriptor).st_ino:
+                return descriptor
+        except FileNotFoundError:  # the last holder has removed it
             pass
         except BaseException:
-            os.close(file)
+            os.close(descriptor)
             raise
-        os.close(file)
+        os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Keep traces in memory, as the envelopes they are."""
+"""Keep traces in memory, as envelopes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class _KeptTrace:
-    """One trace."""
+    """One trace in memory."""
 
     __slots__ = ("envelopes", "footer", "header", "items", "settle")
 
     def __init__(self, header: Header) -> None:
         self.header = header
         self.settle: Callable[[], object] = _nothing
-        """Called before anything is read: puts what waits."""
+        """Called before the trace is read: puts pending drafts into it."""
         self.footer: Footer | None = None
         self.envelopes: dict[int, Envelope] = {}
         self.items: dict[int, list[bytes]] = {}
@@ -45,7 +45,7 @@ def _nothing() -> None:
 
 
 class _Shared:
-    """The lock of all stores in memory: puts are short, and a session may be as short as one call."""
+    """The lock of all stores in memory. One is enough, since a put is short, and cheap for sessions of a single call."""
 
     def __init__(self) -> None:
         self.lock = unpatched.RLock()
@@ -53,16 +53,16 @@ class _Shared:
         self._resting = False
 
     def before_fork(self) -> None:
-        """Wait for a put that is under way in another thread."""
+        """Wait for a put in another thread."""
         self._resting = self.lock.acquire(timeout=forks.PATIENCE)
 
     def after_fork_in_parent(self) -> None:
-        """Go on."""
+        """Resume."""
         if self._resting:
             self.lock.release()
 
     def after_fork_in_child(self) -> None:
-        """Go on with a copy of what the parent had."""
+        """Make a new lock; the child keeps a copy of the parent's traces."""
         self.lock = unpatched.RLock()
 
 
@@ -71,7 +71,7 @@ forks.register(SHARED)
 
 
 class MemorySink:
-    """The sink of one trace in memory; `commit` has nothing to do."""
+    """The sink of one trace in memory."""
 
     __slots__ = ("_kept", "_open")
 
@@ -104,14 +104,14 @@ class MemorySink:
             self._kept.footer = footer
 
     def read_through(self, settle: Callable[[], object]) -> None:
-        """Call this before the trace is read."""
+        """Have `settle` called before the trace is read."""
         self._kept.settle = settle
 
     def commit(self) -> None:
-        """Do nothing: memory is as durable as it gets."""
+        """Do nothing: a put is final."""
 
     def close(self) -> None:
-        """Take nothing more."""
+        """Refuse further puts."""
         self._open = False
         self._kept.settle = _nothing
 
@@ -128,24 +128,28 @@ class MemoryStore:
         self._traces: dict[str, _KeptTrace] = {}
 
     def begin(self, header: Header) -> Sink:
-        """Open a new trace."""
+        """Begin a new trace.
+
+        Raises:
+            StoreError: a trace of this id exists.
+        """
         if header.id in self._traces:
             raise StoreError(f"memory holds a trace {header.id} already; give the new one an id of its own")
         kept = self._traces[header.id] = _KeptTrace(header)
         return MemorySink(kept)
 
     def join(self, trace: str, lane: str, label: str) -> tuple[Sink, str, int]:
-        """Refuse: the memory of one process is not another's."""
+        """Raise StoreError: other processes can't write into this process's memory."""
         raise StoreError(
             f"trace {trace} is kept in memory, which other processes can't write to; give a file"
         )
 
     def children(self, reference: str) -> list[Child]:
-        """List no child processes: none is recorded into memory."""
+        """Return an empty list: child processes can't be recorded into memory."""
         return []
 
     def count(self, trace: str) -> int:
-        """Count the crossings of the trace of an id."""
+        """Count the crossings of the trace with this id."""
         kept = self._traces[trace]
         kept.settle()
         return len(kept.envelopes)
@@ -156,17 +160,17 @@ class MemoryStore:
 
     def summaries(self) -> list[TraceSummary]:
         """List the traces, oldest first."""
-        found = []
+        summaries = []
         for kept in list(self._traces.values()):
             kept.settle()
             seqs = list(kept.envelopes)
             size = sum(len(kept.envelopes[seq].input) for seq in seqs)
             status = kept.footer.status if kept.footer else None
-            found.append(TraceSummary(kept.header, len(seqs), status, kept.footer is not None, size))
-        return sorted(found, key=lambda summary: summary.header.created)
+            summaries.append(TraceSummary(kept.header, len(seqs), status, kept.footer is not None, size))
+        return sorted(summaries, key=lambda summary: summary.header.created)
 
     def find(self, reference: str) -> str:
-        """Return the id that a name, an id, its prefix or `last` means."""
+        """Return the id of the trace that a reference means; see `lookup.find`."""
         headers = sorted(
             (kept.header for kept in list(self._traces.values())), key=lambda header: header.created
         )
@@ -181,7 +185,7 @@ class MemoryStore:
         return kept.header, kept.footer
 
     def load(self, reference: str) -> Trace:
-        """Read a trace whole."""
+        """Read a whole trace."""
         header, footer = self.outline(reference)
         return Trace(header, tuple(self.envelopes(header.id)), footer)
 
@@ -192,13 +196,13 @@ class MemoryStore:
         return iter([kept.whole(seq) for seq in sorted(kept.envelopes)])
 
     def record(self, reference: str) -> Record:
-        """Open a trace to be replayed."""
+        """Open a trace as a record to replay."""
         return WholeRecord(self.load(reference))
 
     def drop(self, ids: Sequence[str]) -> None:
-        """Drop traces by their ids; what isn't there is passed over."""
-        for each in ids:
-            self._traces.pop(each, None)
+        """Drop traces by their ids; unknown ids are ignored."""
+        for trace_id in ids:
+            self._traces.pop(trace_id, None)
 
     def close(self) -> None:
-        """Keep everything: another `memory:` of this process finds it again."""
+        """Do nothing: another `memory:` of this process is the same store."""

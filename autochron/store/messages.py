@@ -1,4 +1,4 @@
-"""What a program's process and its store process tell each other."""
+"""The messages between a program's processes and their store process."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from autochron.model import ChildEnd, Envelope, Footer, Header
 from autochron.store.database import Durability
 
 Extension: TypeAlias = tuple[int, Sequence[bytes]]
-"""(seq, items) that a stream was extended by."""
+"""(seq, items): items that were added to a stream."""
 
 
 class Opening(Struct, frozen=True, tag="open", array_like=True):
-    """A trace begins, or one that was begun is written by this process from now on."""
+    """Begin a trace, or write one that was begun elsewhere."""
 
     sink: int
-    """Names the sink from now on."""
+    """The number of the sink in later messages."""
     path: str
     """The store as the user wrote it."""
     file: str
-    """The same, absolute."""
+    """The absolute path of the store."""
     durability: Durability
     header: Header | None
-    """Of a trace that is to be begun."""
+    """The header of a trace to begin; None for one that exists."""
     trace: str
     """The id of the trace."""
     number: int = 0
-    """The trace's number in the store, where it is known."""
+    """The number of the trace in the store; 0 while it is unknown."""
     child: int | None = None
-    """The row of the child process, for what it has to say at its end."""
+    """The id of the child process's row, which its end report is written to; None in the first process."""
     now: bool = False
-    """Whether the trace is begun at once, and an `Opened` is waited for."""
+    """Whether to begin the trace at once; the sender waits for an `Opened`."""
 
 
 class Batch(Struct, frozen=True, tag="put", array_like=True):
-    """What was put into a sink, to be committed together."""
+    """Operations of one sink, to be committed together."""
 
     sink: int
     operations: tuple[Envelope | Extension, ...]
@@ -49,22 +49,22 @@ class Batch(Struct, frozen=True, tag="put", array_like=True):
 
 
 class Closing(Struct, frozen=True, tag="close", array_like=True):
-    """A sink is closed."""
+    """Close a sink."""
 
     sink: int
 
 
 class Retry(Struct, frozen=True, tag="retry", array_like=True):
-    """What failed in a sink is tried again now: somebody waits for it."""
+    """Retry the failed operations of a sink now: somebody waits for them."""
 
     sink: int
 
 
 class Dropping(Struct, frozen=True, tag="drop", array_like=True):
-    """Traces are dropped from a store."""
+    """Drop traces from a store."""
 
     sink: int
-    """Who is told what goes wrong."""
+    """The sink that a `Dropped` is sent to if this fails."""
     path: str
     file: str
     ids: tuple[str, ...]
@@ -74,30 +74,30 @@ Message: TypeAlias = Opening | Batch | Closing | Retry | Dropping
 
 
 class Opened(Struct, frozen=True, tag="opened", array_like=True):
-    """Whether a trace could be begun that is waited for."""
+    """The answer to an `Opening` with `now`."""
 
     sink: int
     number: int
-    """The trace's number in the store."""
+    """The number of the trace in the store; 0 if it could not be begun."""
     fault: str | None = None
     """Why it could not be begun, in one line."""
 
 
 class Dropped(Struct, frozen=True, tag="dropped", array_like=True):
-    """Traces could not be dropped."""
+    """Report that traces could not be dropped."""
 
     sink: int
     fault: str
 
 
 class SinkReport(Struct, frozen=True, tag="report", array_like=True):
-    """What the store process has to say of a sink."""
+    """The faults of a sink in the store process."""
 
     sink: int
     lost: int
-    """How much of what was put is not in the store."""
+    """The number of operations that are not in the store."""
     waiting: int
-    """How much of that is tried again."""
+    """The number of those that will be retried."""
     fault: str | None
     """The first fault, in one line."""
 
@@ -108,4 +108,4 @@ reply_decoder: Any = late_message_decoder(SinkReport | Opened | Dropped)
 
 
 class GoneError(Exception):
-    """The store process is not there any more."""
+    """The store process has ended, or does not answer."""

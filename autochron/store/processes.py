@@ -1,8 +1,8 @@
-"""Traces that several processes wrote: where their seqs come from, and how one order is made of them.
+"""Traces that several processes wrote: the seqs that each process uses, and the one order in which a reader gets them.
 
-The first process counts its crossings from 1. A child process takes runs of seqs from `FIRST` on, so that no two meet and
-none waits for another. Who reads gets one order, by start, as of a trace that one process wrote: seqs, parents and
-occurrences are numbered anew. A trace without children is read as it was written.
+The first process counts its crossings from 1. A child process reserves runs of seqs from `FIRST` on, so that no seq is used
+twice and no process waits for another. A reader gets all crossings in order of start, with new seqs, parents and occurrences,
+as if one process had written them. A trace without child processes is read as it was written.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FIRST = 1 << 31
 """The first seq of child processes."""
 
 TAKEN = 1 << 16
-"""Seqs that a process takes at a time."""
+"""Seqs in a run: as many as a process reserves at a time."""
 
 MAIN = "0"
 """The lane of the first process."""
@@ -39,12 +39,16 @@ _ending = late_decoder(ChildEnd)
 
 
 def bounds_of(number: int) -> tuple[int, int]:
-    """Return the range of ids that belong to a trace."""
+    """Return the first and the last id that a row of a trace can have."""
     return number << SHIFT, (number + 1 << SHIFT) - 1
 
 
 def reserve(connection: sqlite3.Connection, number: int, lane: str, label: str | None) -> tuple[str, int]:
-    """Take a run of seqs; gives the lane and the id of the new row. See `SqliteSink.reserve`."""
+    """Reserve a run of seqs for a child process; return its lane and the id of its new row. See `SqliteSink.reserve`.
+
+    Raises:
+        sqlite3.Error: the store can't be written, or the trace has no run left.
+    """
     connection.execute("BEGIN IMMEDIATE")
     bounds = bounds_of(number)
     if label is not None:
@@ -63,26 +67,33 @@ def reserve(connection: sqlite3.Connection, number: int, lane: str, label: str |
 
 
 def free_lane(lane: str, label: str, taken: Iterable[str]) -> str:
-    """Return a lane that no process has begun in: the one that is wanted, where it is a child's, or the next one below it."""
-    known = set(taken)
+    """Return a lane that no process has taken yet.
+
+    Args:
+        lane: the lane of the parent; with an empty label, the lane that the child wants for itself.
+        label: the label of a new lane below `lane`. With an empty one the result is `lane` if it is free, else a lane below
+            it with the same label.
+        taken: the lanes of other child processes.
+    """
+    lanes = set(taken)
     if not label:
         label = lane.rpartition("/")[2].rpartition(".")[0]
-        if lane not in known:
+        if lane not in lanes:
             return lane
     nth = 1
-    while f"{lane}/{label}.{nth}" in known:
+    while f"{lane}/{label}.{nth}" in lanes:
         nth += 1
     return f"{lane}/{label}.{nth}"
 
 
 def children(connection: sqlite3.Connection, number: int) -> list[Child]:
-    """Return the child processes that were recorded into a trace, in the order in which they came."""
-    found: dict[str, Child] = {}
+    """Return the child processes that were recorded into a trace, in the order in which they began."""
+    by_lane: dict[str, Child] = {}
     for lane, ending in _rows(connection, number):
-        if ending is not None or lane.decode() not in found:
+        if ending is not None or lane.decode() not in by_lane:
             end = None if ending is None else _ending.decode(ending)
-            found[lane.decode()] = Child(lane.decode(), end)
-    return list(found.values())
+            by_lane[lane.decode()] = Child(lane.decode(), end)
+    return list(by_lane.values())
 
 
 def _rows(connection: sqlite3.Connection, number: int) -> list[tuple[bytes, bytes | None]]:
@@ -90,19 +101,19 @@ def _rows(connection: sqlite3.Connection, number: int) -> list[tuple[bytes, byte
         return connection.execute(
             "SELECT lane, ending FROM child WHERE id BETWEEN ? AND ? ORDER BY id", bounds_of(number)
         ).fetchall()
-    except sqlite3.OperationalError:  # an older store that can't be written
+    except sqlite3.OperationalError:  # an older store that can't be migrated has no table `child`
         return []
 
 
-# --- one order -----------------------------------------------------------------------------------------------------
+# --- one order -------------------------------------------------------------------------------------------------------
 
 
 class Order:
-    """The order of start of a trace's crossings.
+    """The crossings of a trace in order of start.
 
     Attributes:
         seqs: the seqs as they were written, in that order.
-        runs: the first and last seq of each process's runs that hold crossings, ascending.
+        runs: the numbers of the runs of seqs that have crossings, ascending; see `run_of`.
     """
 
     def __init__(self, connection: sqlite3.Connection, number: int) -> None:
@@ -116,7 +127,7 @@ class Order:
             seq = row[0] & _MASK
             if run_of(seq) != run:
                 run, began = run_of(seq), 0
-            # Within a process seqs have the last word: a thread takes its seq a moment before it reads the clock.
+            # Within a process the order of seqs counts: a thread takes its seq a moment before it reads the clock.
             began = max(began, row[4])
             placed.append((began, seq))
         placed.sort()
@@ -126,24 +137,24 @@ class Order:
         self._nth = _occurrences(rows)
 
     def renumbered(self, envelope: Envelope) -> Envelope:
-        """Return an envelope with its place in the whole."""
+        """Return an envelope with the seq, occurrence and parent that it has in this order."""
         parent = envelope.parent
         return msgspec.structs.replace(
             envelope,
             seq=self._new[envelope.seq],
             nth=self._nth.get(envelope.seq, envelope.nth),
-            # A parent that was lost stays one that isn't there.
+            # If the parent was lost, the seq is one that no crossing has.
             parent=None if parent is None else self._new.get(parent, parent | FIRST),
         )
 
 
 def run_of(seq: int) -> int:
-    """Return which run of seqs one belongs to: 0 for the first process."""
+    """Return the number of the run that a seq belongs to; 0 is the first process's."""
     return 0 if seq < FIRST else (seq - FIRST) // TAKEN + 1
 
 
 def bounds_of_run(number: int, run: int) -> tuple[int, int]:
-    """Return the range of ids of a run."""
+    """Return the first and the last id of a run."""
     first = number << SHIFT
     if run == 0:
         return first, first | FIRST - 1
@@ -152,7 +163,11 @@ def bounds_of_run(number: int, run: int) -> tuple[int, int]:
 
 
 def _occurrences(rows: list[tuple[int, bytes, bytes, int, int]]) -> dict[int, int]:
-    """Count the crossings of child processes on from those of the first, lane by lane: so it is the same in every run."""
+    """Return new occurrences: child processes count on after the first one, lane by lane, so that every run agrees.
+
+    Returns:
+        From the seq of a child process's crossing to its occurrence.
+    """
     last: dict[bytes, int] = {}
     others: list[tuple[list[int | str], int, bytes]] = []
     for identity, name, lane, nth, _ in rows:
@@ -161,46 +176,48 @@ def _occurrences(rows: list[tuple[int, bytes, bytes, int, int]]) -> dict[int, in
             last[name] = max(last.get(name, 0), nth)
         else:
             others.append((_natural(lane.decode()), seq, name))
-    found: dict[int, int] = {}
+    occurrences: dict[int, int] = {}
     for _, seq, name in sorted(others):
-        found[seq] = last[name] = last.get(name, 0) + 1
-    return found
+        occurrences[seq] = last[name] = last.get(name, 0) + 1
+    return occurrences
 
 
 def _natural(lane: str) -> list[int | str]:
     """Return a key that sorts `x.10` behind `x.2`."""
-    return [int(part) if at % 2 else part for at, part in enumerate(re.split(r"(\d+)", lane))]
+    return [int(part) if index % 2 else part for index, part in enumerate(re.split(r"(\d+)", lane))]
 
 
-# --- the last word -------------------------------------------------------------------------------------------------
+# --- the footer ------------------------------------------------------------------------------------------------------
 
 
 def merged(connection: sqlite3.Connection, number: int, footer: Footer) -> Footer:
-    """Return the footer of a trace with what its child processes had to say."""
+    """Return the footer of a trace, merged with the end reports of its child processes."""
     ended = [child for child in children(connection, number) if child.end is not None]
     footers = [footer, *(child.end.footer for child in ended if child.end is not None)]
-    asked: dict[str, None] = {}
+    unwoven: dict[str, None] = {}
     declined: dict[str, None] = {}
-    if any(each.unwoven_tools or each.declined_tools for each in footers):
-        crossed = _names(connection, number)
-        for lane, each in zip([MAIN, *(child.lane for child in ended)], footers, strict=True):
-            # Asked for in one process, a tool may have crossed in another.
-            elsewhere = {name for other, names in crossed.items() if other != lane for name in names}
-            asked |= dict.fromkeys(_not_in(elsewhere, each.unwoven_tools))
-            declined |= dict.fromkeys(_not_in(elsewhere, each.declined_tools))
-    snapshots = first_snapshots(each.snapshots for each in footers)
+    if any(part.unwoven_tools or part.declined_tools for part in footers):
+        names_by_lane = _names(connection, number)
+        for lane, part in zip([MAIN, *(child.lane for child in ended)], footers, strict=True):
+            # A tool that a model asked for in one process may have crossed in another.
+            names_elsewhere = {
+                name for other_lane, names in names_by_lane.items() if other_lane != lane for name in names
+            }
+            unwoven |= dict.fromkeys(_not_in(names_elsewhere, part.unwoven_tools))
+            declined |= dict.fromkeys(_not_in(names_elsewhere, part.declined_tools))
+    snapshots = first_snapshots(part.snapshots for part in footers)
     return msgspec.structs.replace(
         footer,
         snapshots=snapshots,
-        reads=first_reads((each.reads for each in footers), snapshots),
-        unwoven_tools=tuple(asked),
-        declined_tools=tuple(tool for tool in declined if tool not in asked),
-        connections=tuple(dict.fromkeys(found for each in footers for found in each.connections)),
-        ledger=tuple(dict.fromkeys(found for each in footers for found in each.ledger)),
-        versions=tuple(dict.fromkeys(found for each in footers for found in each.versions)),
-        environment=tuple(dict.fromkeys(found for each in footers for found in each.environment)),
-        credentials=tuple(dict.fromkeys(found for each in footers for found in each.credentials)),
-        lost=sum(each.lost for each in footers),
+        reads=first_reads((part.reads for part in footers), snapshots),
+        unwoven_tools=tuple(unwoven),
+        declined_tools=tuple(tool for tool in declined if tool not in unwoven),
+        connections=tuple(dict.fromkeys(entry for part in footers for entry in part.connections)),
+        ledger=tuple(dict.fromkeys(entry for part in footers for entry in part.ledger)),
+        versions=tuple(dict.fromkeys(entry for part in footers for entry in part.versions)),
+        environment=tuple(dict.fromkeys(entry for part in footers for entry in part.environment)),
+        credentials=tuple(dict.fromkeys(entry for part in footers for entry in part.credentials)),
+        lost=sum(part.lost for part in footers),
     )
 
 
@@ -209,18 +226,18 @@ def _not_in(names: set[str], tools: tuple[str, ...]) -> list[str]:
 
 
 def _names(connection: sqlite3.Connection, number: int) -> dict[str, set[str]]:
-    """Return the names that each process crossed, by the lane that it began in: of boundaries and of functions."""
+    """Return the names of boundaries and functions that each process crossed, by the lane that the process began in."""
     bounds = bounds_of(number)
     try:
         rows = connection.execute("SELECT id, lane FROM child WHERE id BETWEEN ? AND ?", bounds).fetchall()
     except sqlite3.OperationalError:
         rows = []
     lanes = {run_of(identity & _MASK): lane.decode() for identity, lane in rows}
-    found: dict[str, set[str]] = {}
+    names_by_lane: dict[str, set[str]] = {}
     for identity, name, site in connection.execute(
         "SELECT id, name, site FROM crossing WHERE id BETWEEN ? AND ?", bounds
     ):
-        names = found.setdefault(lanes.get(run_of(identity & _MASK), MAIN), set())
+        names = names_by_lane.setdefault(lanes.get(run_of(identity & _MASK), MAIN), set())
         names.add(name.decode())
         names.add(site.decode().rpartition(":")[2].rpartition(".")[2])
-    return found
+    return names_by_lane

@@ -1,4 +1,4 @@
-"""Turn rows back into envelopes, in one pass and with the memory of a few bodies."""
+"""Turn rows back into envelopes in one pass, with only a few bodies in memory."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from autochron.store.processes import FIRST, Order, bounds_of, bounds_of_run, ru
 from autochron.store.rows import SHIFT
 
 Read: TypeAlias = int | bytes | None
-"""A cell as it is read; text comes as bytes."""
+"""A cell as it is read: text comes as bytes, and an integer is the id of a body."""
 
 BODIES = 2048
-"""Bodies that are kept because others may build on them."""
+"""Bodies that are kept at most: others may build on them."""
 
 VOLUME = 32 << 20
-"""Bytes that they may take."""
+"""Bytes that the kept bodies may take."""
 
 CROSSINGS = "SELECT * FROM crossing WHERE id BETWEEN ? AND ? ORDER BY id"
 EXCHANGES = "SELECT * FROM exchange WHERE crossing BETWEEN ? AND ? ORDER BY crossing, id"
@@ -38,10 +38,10 @@ _footer = late_decoder(Footer)
 
 
 class Bodies:
-    """Rebuild bodies from their rows.
+    """Rebuilds bodies from their rows.
 
-    Rows refer to rows that were written before, mostly to the latest of the same boundary, which is still at
-    hand. What isn't is rebuilt along its chain.
+    A row may refer to an earlier row, mostly to the latest one of the same boundary, whose body is still kept. If the body
+    isn't kept, it is rebuilt along its chain of rows.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: str) -> None:
@@ -50,11 +50,19 @@ class Bodies:
         self._kept: Latest[int, bytes] = Latest(BODIES, VOLUME)
 
     def cell(self, cell: Read) -> bytes:
-        """Return the body that a cell holds or refers to."""
+        """Return the body that a cell holds or refers to.
+
+        Raises:
+            StoreError: the body can't be rebuilt.
+        """
         return self.body(cell) if isinstance(cell, int) else cell or b""
 
     def body(self, number: int) -> bytes:
-        """Return a body by the id of its row."""
+        """Return a body by the id of its row.
+
+        Raises:
+            StoreError: it can't be rebuilt.
+        """
         kept = self._at_hand(number)
         if kept is not None:
             return kept
@@ -92,8 +100,12 @@ class Bodies:
             self._kept.put(number, body, len(body))  # the newest again
         return body
 
-    def beside(self, meta: bytes) -> bytes:
-        """Return what stands beside an outcome, or say that it is damaged."""
+    def checked_meta(self, meta: bytes) -> bytes:
+        """Return the `meta` of an envelope as it is.
+
+        Raises:
+            StoreError: it has another form than readers expect.
+        """
         try:
             return checked(meta)
         except msgspec.MsgspecError as error:
@@ -109,7 +121,10 @@ class Bodies:
 
 
 class _Group:
-    """Rows of a table that belong to crossings, taken crossing by crossing in ascending order."""
+    """The rows of a table that belong to crossings, read crossing by crossing in ascending order.
+
+    `where` is the index of the column with the crossing's id.
+    """
 
     __slots__ = ("_cursor", "_row", "_where")
 
@@ -119,18 +134,18 @@ class _Group:
         self._row = next(cursor, None)
 
     def take(self, number: int) -> list[tuple[Any, ...]]:
-        """Return the rows of one crossing."""
-        row, where, found = self._row, self._where, []
+        """Return the rows of one crossing, and skip those of earlier ones."""
+        row, where, rows = self._row, self._where, []
         while row is not None and row[where] <= number:
             if row[where] == number:
-                found.append(row)
+                rows.append(row)
             row = next(self._cursor, None)
         self._row = row
-        return found
+        return rows
 
 
 class _Names(dict[bytes, str]):
-    """Text by its bytes: names repeat."""
+    """Decodes each name once: names repeat."""
 
     def __missing__(self, key: bytes) -> str:
         value = self[key] = key.decode()
@@ -138,7 +153,7 @@ class _Names(dict[bytes, str]):
 
 
 class EnvelopeReader:
-    """Read the envelopes that one process wrote, or those of one of its runs of seqs."""
+    """Reads the envelopes with ids in a range: those of one process, or of one run of seqs."""
 
     def __init__(self, connection: sqlite3.Connection, bounds: tuple[int, int], bodies: Bodies) -> None:
         self._bodies = bodies
@@ -152,8 +167,8 @@ class EnvelopeReader:
         mask = (1 << SHIFT) - 1
         names, cell = self._names, self._bodies.cell
         for row in self._crossings:
-            number, name, nth, kind, lane, parent, site, started, duration, given, *how = row
-            meta, changed, form, reenters, masked, opaque = how[4:]
+            number, name, nth, kind, lane, parent, site, started, duration, input_cell, *outcome_cells = row
+            meta, changed, form, reenters, masked, opaque = outcome_cells[4:]
             yield Envelope(
                 seq=number & mask,
                 name=names[name],
@@ -164,10 +179,10 @@ class EnvelopeReader:
                 site=names[site],
                 started=started,
                 duration=duration,
-                input=cell(given),
-                outcome=self._outcome(number, how),
+                input=cell(input_cell),
+                outcome=self._outcome(number, outcome_cells),
                 exchanges=tuple([self._exchange(exchange) for exchange in self._exchanges.take(number)]),
-                meta=b"{}" if meta is None else self._bodies.beside(cell(meta)),
+                meta=b"{}" if meta is None else self._bodies.checked_meta(cell(meta)),
                 changed=None if changed is None else cell(changed),
                 form="value" if form is None else names[form],  # type: ignore[arg-type] # written from a Form
                 reenters=reenters == 1,
@@ -175,8 +190,8 @@ class EnvelopeReader:
                 opaque=() if opaque is None else _texts.decode(opaque),
             )
 
-    def _outcome(self, number: int, how: list[Any]) -> Returned | Raised | Streamed:
-        outcome, ending, value, argument = how[:4]
+    def _outcome(self, number: int, outcome_cells: list[Any]) -> Returned | Raised | Streamed:
+        outcome, ending, value, argument = outcome_cells[:4]
         body = self._bodies.cell(value)
         if outcome == b"returned":
             return Returned(body, None if argument is None else argument.decode())
@@ -211,7 +226,13 @@ class EnvelopeReader:
 
 
 def envelopes(connection: sqlite3.Connection, path: str, number: int) -> Iterator[Envelope]:
-    """Read the envelopes of one trace, in order of start."""
+    """Yield the envelopes of one trace, in order of start.
+
+    Args:
+        connection: a connection to read.
+        path: the path of the store, for messages.
+        number: the number of the trace.
+    """
     bodies, bounds = Bodies(connection, path), bounds_of(number)
     if not is_shared(connection, bounds):
         yield from EnvelopeReader(connection, bounds, bodies)
@@ -233,7 +254,7 @@ def is_shared(connection: sqlite3.Connection, bounds: tuple[int, int]) -> bool:
 
 
 def footer(bodies: Bodies, kept: bytes, stdout: Read, stdin: Read) -> Footer:
-    """Put a footer together."""
+    """Decode a footer, and put the two bodies into it that are stored apart."""
     return msgspec.structs.replace(_footer.decode(kept), stdout=bodies.cell(stdout), stdin=bodies.cell(stdin))
 
 

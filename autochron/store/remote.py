@@ -1,4 +1,4 @@
-"""Sinks whose traces another process writes, so that the recorded program holds no descriptor of the store while it runs."""
+"""Sinks whose traces the store process writes, so that the running program holds no descriptor of the store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATIENCE: Final = 10.0
 
 
 class Sent:
-    """A batch that was sent, as long as it may not be in the store."""
+    """A sent batch that may not be in the store yet; `end` is the position in the ring after it."""
 
     __slots__ = ("end", "footer", "operations", "sink")
 
@@ -38,18 +38,18 @@ class Sent:
 
 
 class Channel(Protocol):
-    """The way to the process that writes; any method may raise GoneError once that is not there any more."""
+    """The connection to the store process. Any method may raise GoneError once that process has ended."""
 
     @property
     def has_slot(self) -> bool:
-        """Whether this process was ever served."""
+        """Whether this process has a slot of the shared memory."""
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing of this process is to be committed."""
+        """Whether everything that this process sent is committed or given up."""
 
-    def enter(self, sink: RemoteSink) -> int:
-        """Return a sink's number."""
+    def register(self, sink: RemoteSink) -> int:
+        """Register a sink and return its number."""
 
     def wait_for(self, sink: RemoteSink) -> Opened:
         """Wait until the trace of a sink is begun."""
@@ -65,22 +65,23 @@ class Channel(Protocol):
     def settle(self, timeout: float) -> bool:
         """Wait until all that was sent is committed or given up; return whether it is."""
 
-    def hear(self) -> None:
-        """Hand on what there is to say."""
+    def receive(self) -> None:
+        """Receive the replies, and pass each to its sink."""
 
     def take_back(self, sink: int) -> Sequence[Sent]:
-        """Return what was sent of a sink and may not be in the store."""
+        """Return the batches of a sink that may not be in the store."""
 
 
 class RemoteSink:
-    """The sink of one trace that the store process writes; where that has ended, this process writes it itself.
+    """The sink of one trace that the store process writes.
 
-    Then it holds a descriptor of the store only while it commits.
+    If the store process has ended, this process writes the trace itself, and holds a descriptor of the store only while it
+    commits.
 
     Attributes:
-        is_direct: whether this process writes it itself.
-        lost: how much of what was put is not in the store because of faults there.
-        fault: the first of these, in one line.
+        is_direct: whether this process writes the trace itself.
+        lost: the number of operations that are not in the store because of faults there.
+        fault: the first of these faults, in one line.
     """
 
     def __init__(
@@ -91,9 +92,13 @@ class RemoteSink:
         *,
         is_part: bool = False,
     ) -> None:
-        """Take the trace as this process would write it; a header where the store process is to begin it.
+        """Make one.
 
-        `is_part`: it is the trace of a call, and nobody waits until it is written.
+        Args:
+            direct: the sink by which this process would write the trace.
+            process: the connection to the store process.
+            header: the header of a trace that the store process has to begin; None for one that exists.
+            is_part: whether it is the trace of a call, which nobody waits for.
         """
         self.fork_order = 1
         self._is_part = is_part
@@ -101,14 +106,14 @@ class RemoteSink:
         self._direct = direct
         self._process = process
         self._header = header
-        self._start_anew()
+        self._reset()
         forks.register(self)
 
-    def _start_anew(self) -> None:
+    def _reset(self) -> None:
         self._lock = unpatched.RLock()
         self._pending: list[Operation] = []
         self._footer: Footer | ChildEnd | None = None
-        self.number = self._process.enter(self)
+        self.number = self._process.register(self)
         self._is_open = False
         self.was_opened: Opened | None = None
         self.fault_of_drop: str | None = None
@@ -117,20 +122,20 @@ class RemoteSink:
         self.fault: str | None = None
 
     def opened(self) -> RemoteSink | SqliteSink:
-        """Have the trace begun now; return the sink, or that of this process where the store process has ended.
+        """Begin the trace now; return this sink, or the direct one if the store process has ended.
 
         Raises:
             StoreError: the store can't be written.
         """
         try:
             self._open(now=True)
-            found = self._process.wait_for(self)
+            reply = self._process.wait_for(self)
         except GoneError:
             forks.unregister(self)
             return self._direct
-        if found.fault is not None:
-            raise StoreError.of(found.fault)
-        self._direct.use(found.number, None)
+        if reply.fault is not None:
+            raise StoreError.of(reply.fault)
+        self._direct.use(reply.number, None)
         self._header = None
         return self
 
@@ -140,10 +145,10 @@ class RemoteSink:
         self._process.send(Opening(self.number, *names, now))
         self._is_open = True
 
-    # --- what a sink does --------------------------------------------------------------------------------------------
+    # --- the methods of a sink ---------------------------------------------------------------------------------------
 
     def put(self, envelope: Envelope) -> None:
-        """Keep an envelope; see `SqliteSink.put`."""
+        """Put an envelope; see `SqliteSink.put`."""
         with self._lock:
             self._pending.append(envelope)
 
@@ -153,12 +158,12 @@ class RemoteSink:
             self._pending.append((seq, tuple(items)))
 
     def end(self, footer: Footer | ChildEnd) -> None:
-        """Keep the footer, or what a child process had to say; a later one replaces it."""
+        """Put the footer, or the end report of a child process; a later one replaces it."""
         with self._lock:
             self._footer = footer
 
     def commit(self) -> None:
-        """Bring all that was put out of reach of what may befall this process; it is in the store after `settle`."""
+        """Send everything that was put, so that it survives the end of this process; it is in the store after `settle`."""
         with self._lock:
             operations, self._pending = tuple(self._pending), []
             footer, self._footer = self._footer, None
@@ -168,13 +173,13 @@ class RemoteSink:
                 try:
                     self._send(operations, footer)
                 except GoneError:
-                    self._go_on_alone()
+                    self._take_over()
                 else:
                     return
             self._write(operations, footer)
 
     def close(self) -> None:
-        """Commit, wait for the store process, and let go of the store."""
+        """Commit, wait for the store process, and close the store."""
         try:
             self.leave()
         finally:
@@ -191,7 +196,11 @@ class RemoteSink:
                 forks.unregister(self)
 
     def write(self, operations: Sequence[Operation], footer: Footer | ChildEnd | None) -> None:
-        """Have it all in the store when this returns, or raise StoreError."""
+        """Write operations, and wait until they are in the store.
+
+        Raises:
+            StoreError: they are not in the store after `PATIENCE` seconds, or there was a fault.
+        """
         with self._lock:
             self._pending, self._footer = list(operations), footer
             lost = self.lost
@@ -202,19 +211,19 @@ class RemoteSink:
                 )
 
     def reserve(self, lane: str, label: str | None = None) -> tuple[str, int]:
-        """Take a run of seqs for a child process; see `SqliteSink.reserve`."""
+        """Reserve a run of seqs for a child process; see `SqliteSink.reserve`."""
         return self._direct.reserve(lane, label)
 
     @property
     def is_unknown(self) -> bool:
-        """Whether this process has taken no seqs of the trace yet."""
+        """Whether this process has reserved no seqs of the trace yet."""
         return self._direct.is_unknown
 
-    # --- what is remote ----------------------------------------------------------------------------------------------
+    # --- the store process -------------------------------------------------------------------------------------------
 
     @property
     def lost(self) -> int:
-        """How much of what was put is not in the store because of faults there; it sinks when a retry succeeds."""
+        """The number of operations that are not in the store because of faults there; a successful retry lowers it."""
         return self._own_lost + self._others_lost
 
     @property
@@ -223,35 +232,35 @@ class RemoteSink:
         return self.is_direct or (self._process.is_settled and not self._waiting)
 
     def settle(self, timeout: float) -> bool:
-        """Wait until all that was put is in the store; return whether it is."""
+        """Wait until everything that was put is in the store; return whether it is. `timeout` is in seconds."""
         with self._lock:
             try:
                 return self.is_direct or self._settle(timeout)
             except GoneError:
-                self._go_on_alone()
+                self._take_over()
                 return True
 
-    def hear(self, said: SinkReport | Opened | Dropped) -> None:
-        """Note what the store process says of this sink."""
-        if isinstance(said, Opened):
-            self.was_opened = said
+    def receive(self, reply: SinkReport | Opened | Dropped) -> None:
+        """Note a reply of the store process to this sink."""
+        if isinstance(reply, Opened):
+            self.was_opened = reply
             return
-        if isinstance(said, Dropped):
-            self.fault_of_drop = said.fault
+        if isinstance(reply, Dropped):
+            self.fault_of_drop = reply.fault
             return
-        self._own_lost, self._waiting = said.lost, said.waiting
+        self._own_lost, self._waiting = reply.lost, reply.waiting
         if self.fault is None:
-            self.fault = said.fault
+            self.fault = reply.fault
 
-    def hear_of_other(self, report: SinkReport) -> None:
-        """Note what it says of a sink that is closed."""
+    def count_other_losses(self, report: SinkReport) -> None:
+        """Add the losses in a report on another sink of this process, which is closed."""
         self._others_lost += report.lost
         if self.fault is None:
             self.fault = report.fault
 
     def _settle(self, timeout: float) -> bool:
-        if self._is_part:  # the trace of a call: it answers the next one meanwhile
-            self._process.hear()
+        if self._is_part:  # the trace of a call: the program goes on to the next call
+            self._process.receive()
             return True
         if self._waiting:
             self._process.send(Retry(self.number))
@@ -279,31 +288,31 @@ class RemoteSink:
                     f"{PATIENCE:.0f} s; see what keeps it from writing"
                 )
         except GoneError:
-            self._go_on_alone()
+            self._take_over()
 
-    def _go_on_alone(self) -> None:
-        """Write what the store process may not have written, and from now on all that comes."""
+    def _take_over(self) -> None:
+        """Write what the store process may not have written, and write everything directly from now on."""
         self.is_direct = True
-        back = self._process.take_back(self.number)
+        unsaved = self._process.take_back(self.number)
         if self._process.has_slot and self.fault is None:
             self.fault = (
                 "the process that wrote the store was ended by something else; what it had not written is written by the "
                 "program's process now"
             )
-        for each in back:
+        for batch in unsaved:
             try:
-                self._write(each.operations, each.footer)
+                self._write(batch.operations, batch.footer)
             except StoreError as error:
-                self._own_lost += len(each.operations)
+                self._own_lost += len(batch.operations)
                 self.fault = str(error)
 
     def _write(self, operations: Sequence[Operation], footer: Footer | ChildEnd | None) -> None:
         direct = self._direct
-        for each in operations:
-            if isinstance(each, Envelope):
-                direct.put(each)
+        for operation in operations:
+            if isinstance(operation, Envelope):
+                direct.put(operation)
             else:
-                direct.extend(*each)
+                direct.extend(*operation)
         if footer is not None:
             direct.end(footer)
         try:
@@ -318,12 +327,12 @@ class RemoteSink:
         self._resting = self._lock.acquire(timeout=forks.PATIENCE)
 
     def after_fork_in_parent(self) -> None:
-        """Go on."""
+        """Resume."""
         if self._resting:
             self._resting = False
             self._lock.release()
 
     def after_fork_in_child(self) -> None:
-        """Send only what the child puts; what waited is the parent's."""
+        """Start anew with what the child puts: pending operations are the parent's."""
         self._resting = False
-        self._start_anew()
+        self._reset()

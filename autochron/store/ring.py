@@ -1,12 +1,12 @@
-"""A ring of bytes in memory that two processes share: one of them writes messages, the other one reads them.
+"""A ring of bytes in shared memory: one process writes messages into it, another one reads them.
 
-The memory belongs to no descriptor, so a program that closes or reuses its descriptors can't harm it. What is in it
-outlives the process that wrote it. The writer copies the bytes first and then moves `HEAD`, in one aligned store of
-eight bytes; the reader looks at `HEAD` first. Where a processor shows the two stores in another order (arm64), the
-checksum of the record tells, and the record is read again a moment later. The position in the ring is part of the
-checksum, so a record of an earlier round is never taken for a new one.
+No descriptor belongs to the memory, so a program that closes or reuses its descriptors can't harm it. The messages outlive
+the process that wrote them. The writer first copies the bytes, then moves `HEAD` with one aligned store of eight bytes. The
+reader reads `HEAD` first. On arm64 the reader may see the two stores in the other order. Then the checksum of the record is
+wrong, and the record is read again a moment later. The checksum covers the position in the ring, so that a record of an
+earlier round is never taken for a new one.
 
-A message that is larger than a quarter of the ring is sent in pieces.
+A message larger than a quarter of the ring is sent in pieces.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ CONTROL: Final = 128
 """Bytes before the ring: the two counters, each in a cache line of its own."""
 
 HEAD: Final = 0
-"""Index of the word that counts the bytes that were ever written."""
+"""Index of the word with the total of bytes written."""
 
 TAIL: Final = 8
-"""Index of the word that counts the bytes that were ever read."""
+"""Index of the word with the total of bytes read."""
 
 _RECORD: Final = Struct("=QII")
-"""Before the bytes of a record: its position, its length and flags, and the checksum of all that."""
+"""The head of a record: position, length with flags, and a checksum of these and of the bytes that follow."""
 
 _CHECKED: Final = Struct("=QI")
 _FIRST: Final = 1 << 31
@@ -41,7 +41,7 @@ class Ring:
     """
 
     def __init__(self, memory: memoryview) -> None:
-        """Take the memory: `CONTROL` bytes of zero and then the ring, in a multiple of 8."""
+        """Use a piece of memory: `CONTROL` zero bytes, then the ring, whose size is a multiple of 8."""
         self._words = memory[:CONTROL].cast("Q")
         self._bytes = memory[CONTROL:]
         self._size = len(self._bytes)
@@ -49,16 +49,16 @@ class Ring:
 
     @property
     def head(self) -> int:
-        """Return how many bytes were ever written."""
+        """The total of bytes written, which is the position of the writer."""
         return self._words[HEAD]
 
     @property
     def tail(self) -> int:
-        """Return how many bytes were ever read."""
+        """The total of bytes read, which is the position of the reader."""
         return self._words[TAIL]
 
     def clear(self) -> None:
-        """Begin anew; neither side may be at it."""
+        """Empty the ring; neither side may be using it."""
         self._parts = []
         self._words[HEAD] = self._words[TAIL] = 0
 
@@ -70,7 +70,7 @@ class Ring:
             yield view[start : start + step], flags
 
     def put(self, piece: memoryview, flags: int) -> bool:
-        """Write a piece; return False where there is no room for it yet."""
+        """Write a piece; return False if there is no room for it yet."""
         length = len(piece)
         head = self._words[HEAD]
         taken = _RECORD.size + (length + 7 & ~7)
@@ -84,10 +84,10 @@ class Ring:
         return True
 
     def take(self) -> bytes | None:
-        """Read the next message; None where there is none that is whole yet."""
-        while (found := self._record()) is not None:
-            piece, kind = found
-            if kind & _FIRST:  # of one that was given up halfway nothing is kept
+        """Read the next message; return None if none is complete yet."""
+        while (record := self._record()) is not None:
+            piece, kind = record
+            if kind & _FIRST:  # drops the pieces of a message that was never finished
                 self._parts = []
             self._parts.append(piece)
             if kind & _LAST:

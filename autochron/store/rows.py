@@ -1,4 +1,4 @@
-"""Turn envelopes into rows, keeping large bodies once and growing ones as what is new in them."""
+"""Turn envelopes into rows. Equal large bodies are stored once; of growing ones only the new part is stored."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from autochron.model import Abandoned, Closed, Envelope, Exchange, Footer, Raise
 from autochron.store.sharing import Windows
 
 INLINE = 512
-"""A body of up to so many bytes stands in the row that it belongs to."""
+"""Bytes of a body up to which it is stored in the row that it belongs to."""
 
 COMPRESSED = 4096
-"""What is new in a body is compressed from so many bytes on, if that saves a quarter."""
+"""Bytes above which the new part of a body is compressed, if that saves a quarter."""
 
 DIGESTS = 32768
-"""Whole bodies of which a writer remembers that it has written them."""
+"""Whole bodies that a writer remembers by their digest, at most."""
 
 SHIFT = 32
 """A crossing's id is `trace.number << SHIFT | seq`."""
 
 Cell: TypeAlias = int | str | bytes | None
 Operation: TypeAlias = Envelope | tuple[int, Sequence[bytes]]
-"""An envelope that was put, or (seq, items) that a stream was extended by."""
+"""An envelope that was put, or (seq, items): items that were added to a stream."""
 
 _encode = msgspec.json.encode
 
 
 def text(body: bytes) -> str | bytes:
-    """Return a body as text where it is, so that the sqlite3 shell and its JSON functions read it."""
+    """Return a body as text if it is UTF-8, so that the sqlite3 shell and SQLite's JSON functions can read it."""
     try:
         return body.decode()
     except UnicodeDecodeError:
@@ -41,7 +41,7 @@ def text(body: bytes) -> str | bytes:
 
 
 class Rows:
-    """The rows of one commit."""
+    """The rows of one commit; `size` is the number of bytes that they take, roughly."""
 
     __slots__ = ("bodies", "crossings", "dropped", "exchanges", "footer", "items", "size")
 
@@ -57,10 +57,10 @@ class Rows:
 
 
 class RowBuilder:
-    """Make the rows of one trace.
+    """Makes the rows of one trace.
 
-    `last` is the id of the newest body row that it knows of. Whoever finds another one in the store, or could
-    not write the rows, calls `reset`: no row may build on one that isn't there.
+    `last` is the id of the newest body row that it knows. If the store has another one, or the rows could not be written, the
+    caller has to call `reset`, since no row may build on one that isn't in the store.
     """
 
     def __init__(self, number: int) -> None:
@@ -71,17 +71,17 @@ class RowBuilder:
         self.last = self._first
 
     def reset(self, last: int) -> None:
-        """Forget every body, and number the next ones from `last` on."""
+        """Forget all bodies; the next one gets the id after `last`."""
         self._windows.clear()
         self._digests.clear()
         self.last = last
 
     def count_from(self, last: int) -> None:
-        """Continue from a number, and go on building on the bodies that were written."""
+        """Continue ids after `last`, and go on building on known bodies."""
         self.last = last
 
     def build(self, operations: Sequence[Operation], footer: Footer | None = None) -> Rows:
-        """Make the rows for what was put, in that order."""
+        """Make the rows for operations, in their order."""
         rows = self._rows = Rows()
         for operation in operations:
             if isinstance(operation, Envelope):
@@ -99,7 +99,7 @@ class RowBuilder:
         return rows
 
     def cell(self, body: bytes | None, key: tuple[str, str, str] | None = None) -> Cell:
-        """Return what stands for a body in a row. A `key` names those that it is likely to continue."""
+        """Return the cell for a body: its text, or the id of a body row. `key` names the series that it may continue."""
         if body is None:
             return None
         if len(body) > INLINE:
@@ -114,7 +114,7 @@ class RowBuilder:
         ending: str | None = None
         last: Returned | Raised | Abandoned | Closed
         if isinstance(outcome, Streamed):
-            how, last = "streamed", outcome.end
+            outcome_kind, last = "streamed", outcome.end
             ending = type(last).__name__.lower()
             if outcome.items:
                 rows.dropped.add(number)
@@ -122,7 +122,7 @@ class RowBuilder:
                     rows.items = [row for row in rows.items if row[0] != number]
                 self._items(number, outcome.items)
         else:
-            how, last = type(outcome).__name__.lower(), outcome
+            outcome_kind, last = type(outcome).__name__.lower(), outcome
         value = argument = None
         if isinstance(last, Returned):
             value, argument = self.cell(last.value), last.argument
@@ -139,7 +139,7 @@ class RowBuilder:
             envelope.started,
             envelope.duration,
             self.cell(envelope.input, ("input", name, lane)),
-            how,
+            outcome_kind,
             ending,
             value,
             argument,
@@ -183,7 +183,7 @@ class RowBuilder:
         self._rows.items.append((number, self.cell(lines), lengths))
 
     def _shared(self, body: bytes, key: tuple[str, str, str]) -> int:
-        """Keep what is new in a body of a boundary."""
+        """Add a row with the new part of a body that continues others with the same key; return its id."""
         match = self._windows.match(key, body)
         if match is None:
             number = self._whole(body)
@@ -198,7 +198,7 @@ class RowBuilder:
         return number
 
     def _whole(self, body: bytes) -> int:
-        """Keep a body, unless an equal one was kept."""
+        """Add a row with a whole body, unless an equal one was added; return its id."""
         digest = blake2b(body, digest_size=16).digest()
         number = self._digests.get(digest)
         if number is None:

@@ -1,4 +1,4 @@
-"""Put groups into a sink; what it refuses waits for another attempt, and a bad envelope is told from a bad sink."""
+"""Save groups of envelopes to a sink, retry what fails, and find out whether an envelope or the sink is at fault."""
 
 from __future__ import annotations
 
@@ -12,70 +12,76 @@ if TYPE_CHECKING:
     from autochron.ports import Sink
 
 Prepared: TypeAlias = Envelope | Callable[["Sink"], object] | None
-"""What a draft becomes: an envelope to put, something to do with the sink, or nothing."""
+"""A prepared draft: an envelope to put, a function to call with the sink, or nothing."""
 
 RETRY: Final = 0.5
-"""Seconds between attempts while the sink refuses everything."""
+"""Seconds between two retries of what failed."""
 
 SLOW: Final = 2_000_000_000
-"""Nanoseconds; a fault that took longer is not tried again at once."""
+"""Nanoseconds. After an attempt that took longer and failed, the group is not tried again one by one."""
 
 ROW: Final = 4
-"""Envelopes in a row that fail before it is the sink that is at fault, not they."""
+"""Failures in a row after which the sink is at fault, and not the envelopes."""
 
 
 class Saver:
     """Saves to one sink, on one thread at a time.
 
     Attributes:
-        failed: what waits for another attempt.
-        dropped: how much is given up.
+        failed: what waits for a retry.
+        dropped: how many were given up.
         fault: the first fault, in one line.
     """
 
     def __init__(self, sink: Sink, limit: int, report: Callable[[str], object] | None = None) -> None:
-        """Take the sink, how much may wait for another attempt, and who is told of the first fault."""
+        """Make one.
+
+        Args:
+            sink: the sink to save to.
+            limit: how many may wait for a retry at most; more are given up.
+            report: called with the first fault, in one line.
+        """
         self.sink = sink
         self.fault: str | None = None
         self._limit = limit
         self._report = report
-        self.start_anew()
+        self.reset()
 
-    def start_anew(self) -> None:
-        """Forget what waits, and what was given up."""
+    def reset(self) -> None:
+        """Forget what waits for a retry, and what was given up."""
         self.failed: list[Prepared] = []
         self.dropped = 0
         self._retry_at = 0
-        self._down = False
+        self._is_down = False
 
     @property
     def lost(self) -> int:
-        """How much is not in the sink because of faults; it sinks again when another attempt succeeds."""
+        """How many are not in the sink because of faults; a successful retry lowers it."""
         return self.dropped + len(self.failed)
 
     def hurry(self) -> None:
-        """Have the next `save` try again what failed, however short ago."""
+        """Make the next `save` retry what failed, even if that was just now."""
         self._retry_at = 0
 
     def give_up(self) -> None:
-        """Try nothing more."""
+        """Count what waits for a retry as dropped, and retry nothing more."""
         self.dropped += len(self.failed)
         self.failed = []
 
     def save(self, group: list[Prepared]) -> None:
-        """Write a group after what failed before it; what fails waits for another attempt."""
+        """Save a group, after a retry of what failed before; what fails now waits for a retry."""
         now = unpatched.perf_counter_ns()
         if self.failed and now >= self._retry_at:
             self._retry_at = now + int(RETRY * 1e9)
             waiting, self.failed = self.failed, []
-            self.failed = self._saved(waiting)
-            if self._down and group and unpatched.perf_counter_ns() - now < SLOW:
-                rest = self._saved(group)
-                if len(rest) < len(group):  # the sink is well: those at the head of the others are not
+            self.failed = self._save_group(waiting)
+            if self._is_down and group and unpatched.perf_counter_ns() - now < SLOW:
+                rest = self._save_group(group)
+                if len(rest) < len(group):  # the sink works: the first of the earlier ones are at fault
                     self.failed = self._sift(self.failed, len(self.failed) + 1)
                 group = rest
-                self._down = True
-        self.failed += group if self._down else self._saved(group)
+                self._is_down = True
+        self.failed += group if self._is_down else self._save_group(group)
         if len(self.failed) > self._limit:
             self.dropped += len(self.failed) - self._limit
             del self.failed[self._limit :]
@@ -89,11 +95,11 @@ class Saver:
             try:
                 self._report(self.fault)
             except Exception:
-                self._report = None  # whoever can't be told isn't told again
+                self._report = None  # a report that raised is not called again
 
-    def _saved(self, group: list[Prepared]) -> list[Prepared]:
-        """Write a group, as a whole or one by one; give what could not be written."""
-        self._down = False
+    def _save_group(self, group: list[Prepared]) -> list[Prepared]:
+        """Save a group, as a whole or else one by one; return what could not be saved."""
+        self._is_down = False
         if not group:
             return []
         start = unpatched.perf_counter_ns()
@@ -102,7 +108,7 @@ class Saver:
             return []
         self.note(fault)
         if unpatched.perf_counter_ns() - start > SLOW:
-            self._down = True
+            self._is_down = True
             return group
         return self._sift(group) if len(group) > 1 else group
 
@@ -120,9 +126,9 @@ class Saver:
         return None
 
     def _sift(self, group: list[Prepared], row: int = ROW) -> list[Prepared]:
-        """Write one by one, so that a bad envelope doesn't hold up the others; give what wasn't written.
+        """Save one by one, so that a bad envelope doesn't block the others; return what could not be saved.
 
-        When `row` of them fail in a row it is the sink, and nothing more is tried.
+        After `row` failures in a row the sink is at fault, and the rest is not tried.
         """
         failed: list[Prepared] = []
         in_a_row = 0
@@ -133,6 +139,6 @@ class Saver:
             failed.append(prepared)
             in_a_row += 1
             if in_a_row == row:
-                self._down = True
+                self._is_down = True
                 return failed + group[position + 1 :]
         return failed

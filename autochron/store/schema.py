@@ -1,9 +1,9 @@
-"""The tables of a SQLite store, and how older ones become newer ones."""
+"""The tables of a SQLite store, and the migrations from older versions."""
 
 from __future__ import annotations
 
 APPLICATION = 0x41434852
-"""`ACHR` in the file's header: how a store is told from any other SQLite database."""
+"""`ACHR` in the file's header: distinguishes a store from other SQLite databases."""
 
 VERSION = 2
 """`PRAGMA user_version`. History: 1, the first; 2, `child`."""
@@ -126,4 +126,4 @@ CREATE TABLE body (
 {_CHILD}"""
 
 MIGRATIONS: dict[int, str] = {1: _CHILD}
-"""Version to the script that makes the next one of it; applied when a store is opened, in one transaction."""
+"""From a version to the script that makes the next version of it. They run in one transaction when a store is opened."""

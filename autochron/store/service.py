@@ -1,8 +1,8 @@
-"""The store process: it alone holds descriptors of the store while a recorded program runs.
+"""The store process: while a recorded program runs, only this process holds descriptors of the store.
 
-It was forked twice, before the program's own code began, and holds none of the program's descriptors. It commits what the
-program's processes put into the memory that they share with it. It ends when all of them have ended and nothing waits.
-Nobody's code but ours runs in it.
+It is forked twice before the program's own code begins, and holds none of the program's descriptors. It commits the
+messages that the program's processes write into shared memory. It ends when all of them have ended and everything is
+committed or given up. Only our code runs in it.
 """
 
 from __future__ import annotations
@@ -39,46 +39,57 @@ from autochron.store.shared import ENDED, RUNNING, Shared, Slot, is_running
 from autochron.store.sink import SqliteSink
 
 IDLE: Final = 0.05
-"""Seconds between two looks at whether the program is still there."""
+"""Seconds between two checks whether the program is still alive."""
 
 POLL: Final = 0.003
-"""Seconds between two looks at whether something came, where there is no bell, at first; each later one waits longer."""
+"""Seconds between two polls of the rings if there is no bell, at first; each pause is longer than the one before."""
 
 MESSAGES: Final = 64
-"""Messages after which a process is told how far it is."""
+"""Messages of one process after which its `Slot.done` is updated."""
 
 TOGETHER: Final = 256
-"""Operations that are committed together at most."""
+"""Operations of one trace from which on they are committed at once."""
 
 LIMIT: Final = 4096
-"""Operations of one trace that wait for another attempt at most."""
+"""Operations of one trace that wait for a retry, at most."""
 
 
 def serve(shared: Shared, file: str) -> None:
-    """Commit what comes until nobody is left who could send something; `file` is the store, if there is one yet."""
+    """Serve until all processes that could send something have ended.
+
+    Args:
+        shared: the shared memory.
+        file: the absolute path of the store, which need not exist yet.
+    """
     for number in range(3):
         os.open(os.devnull, os.O_RDWR) if number == 0 else os.dup(0)
     gc.freeze()
-    # While the program is still starting: what it will wait for when it has started.
+    # Build the decoder and connect now, while the program is starting: it would wait for that later.
     message_decoder.decode(encode(Retry(0)))
     connection = None
     if os.path.exists(file):
-        with contextlib.suppress(StoreError):  # told when the trace begins
+        with contextlib.suppress(StoreError):  # reported when the trace begins
             connection = connect_to_write(file, "group")
     Service(shared, connection).run()
 
 
 def main(descriptor: int, file: str) -> None:
-    """Serve by memory that a descriptor leads to; from a fresh interpreter, which ends at once."""
+    """Start the store process from a fresh interpreter, which ends then.
+
+    Args:
+        descriptor: of the file that is the shared memory.
+        file: the absolute path of the store.
+    """
     shared = Shared(descriptor)
     start_all(Work(partial(serve, shared, file), (), partial(setattr, shared, "process")))
 
 
 class _Trace:
-    """One trace that is written.
+    """One trace that is being written.
 
     Attributes:
-        group: what is to be committed next.
+        group: the operations to be committed next.
+        reported: the last report on its faults.
     """
 
     def __init__(self, opening: Opening, connection: sqlite3.Connection | None) -> None:
@@ -97,11 +108,11 @@ class _Trace:
     def add(self, batch: Batch) -> None:
         if batch.child is not None:
             self.sink.child = batch.child
-        for each in batch.operations:
-            self.group.append(each if isinstance(each, Envelope) else partial(_extend, each))
-        for last in (batch.footer, batch.ending):
-            if last is not None:
-                self.group.append(partial(_end, last))
+        for operation in batch.operations:
+            self.group.append(operation if isinstance(operation, Envelope) else partial(_extend, operation))
+        for ending in (batch.footer, batch.ending):
+            if ending is not None:
+                self.group.append(partial(_end, ending))
         if len(self.group) >= TOGETHER:
             self.save()
 
@@ -120,7 +131,7 @@ class _Trace:
             self.saver.note(error)
 
     def release(self) -> sqlite3.Connection | None:
-        """Return the connection for another trace, once nothing waits any more."""
+        """Save what is pending, and return the connection for another trace; None if it can't be reused."""
         self.save()
         return None if self.saver.failed or self._durability != "group" else self.sink.release()
 
@@ -134,10 +145,10 @@ def _end(last: Any, sink: Any) -> None:
 
 
 class _Client:
-    """One process that writes.
+    """One process that sends messages.
 
     Attributes:
-        is_waiting: whether something failed and is tried again, or a reply found no room.
+        is_waiting: whether something waits for a retry, or a reply for room.
     """
 
     def __init__(self, slot: Slot, process: int, connection: sqlite3.Connection | None) -> None:
@@ -155,26 +166,26 @@ class _Client:
         return bool(self._watch.poll(0))
 
     def serve(self) -> bool:
-        """Commit what waits; return whether there was anything."""
+        """Commit what the process has sent; return whether there was anything."""
         ring = self.slot.ring
-        came = False
+        has_messages = False
         for _ in range(MESSAGES):
             message = ring.take()
             if message is None:
                 break
-            came = True
+            has_messages = True
             try:
                 self._take(message_decoder.decode(message))
             except msgspec.MsgspecError as error:
                 self._refuse(message, error)
         for number, trace in self._traces.items():
             trace.save()
-            self._tell(number, trace)
+            self._report_faults(number, trace)
         self._send()
-        self.is_waiting = bool(self._replies) or any(each.saver.failed for each in self._traces.values())
-        if came:
+        self.is_waiting = bool(self._replies) or any(trace.saver.failed for trace in self._traces.values())
+        if has_messages:
             self.slot.done = ring.tail
-        return came
+        return has_messages
 
     def _take(self, message: messages.Message) -> None:
         if isinstance(message, Opening):
@@ -188,16 +199,16 @@ class _Client:
         elif isinstance(message, Batch):
             trace.add(message)
         else:
-            # As fast as calls that have a trace each: making a connection takes longer than all they write.
+            # Keep one connection for the next trace: a new one takes longer than writing the trace of a call.
             if len(self._traces) == 1:
-                self._let_go()  # the last connection tidies the WAL away
+                self._close_connection()  # so that the trace's connection is the last one, which removes the WAL
             elif self._connection is None:
                 self._connection = trace.release()
             trace.close()
-            self._tell(message.sink, trace)
+            self._report_faults(message.sink, trace)
             del self._traces[message.sink]
 
-    def _let_go(self) -> None:
+    def _close_connection(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
@@ -215,10 +226,10 @@ class _Client:
         if opening.now:
             self._replies.append(reply)
             self._send()  # the program waits to begin
-        os.chdir("/")  # up to here the store's path is as the user gave it
+        os.chdir("/")  # not before: the path of the store may be relative
 
     def _refuse(self, message: bytes, error: Exception) -> None:
-        """Count what can't be read as lost."""
+        """Count the operations of a message that can't be decoded as lost."""
         _, sink, *rest = msgspec.msgpack.decode(message)
         trace = self._traces.get(sink)
         if trace is not None:
@@ -235,15 +246,15 @@ class _Client:
         except StoreError as error:
             self._replies.append(Dropped(message.sink, str(error)))
 
-    def _tell(self, number: int, trace: _Trace) -> None:
+    def _report_faults(self, number: int, trace: _Trace) -> None:
         saver = trace.saver
-        said = SinkReport(number, saver.lost, len(saver.failed), saver.fault)
-        if said != trace.reported:
-            trace.reported = said
-            self._replies.append(said)
+        report = SinkReport(number, saver.lost, len(saver.failed), saver.fault)
+        if report != trace.reported:
+            trace.reported = report
+            self._replies.append(report)
 
     def _send(self) -> None:
-        """Send what there is to say, before it is said that all is done; what finds no room waits."""
+        """Send replies, before `Slot.done` is updated; a reply without room waits."""
         ring = self.slot.replies
         while self._replies:
             if not all(ring.put(piece, flags) for piece, flags in ring.pieces(encode(self._replies[0]))):
@@ -251,18 +262,18 @@ class _Client:
             del self._replies[0]
 
     def end(self) -> None:
-        """Commit what the process left behind when it ended."""
+        """Commit everything that the process had sent when it ended."""
         while self.serve():
             pass
         for trace in self._traces.values():
             trace.close()
-        self._let_go()
+        self._close_connection()
         if self._watch is not None:
             self._watch.close()
 
 
 class _Watch:
-    """Sees by a descriptor of the store process's own that a process has ended."""
+    """Sees the end of a process by a pidfd, a descriptor of the store process."""
 
     def __init__(self, process: int) -> None:
         self._descriptor = os.pidfd_open(process)
@@ -284,24 +295,24 @@ def _watch(process: int) -> _Watch | None:
 
 
 class Service:
-    """Serves the processes that own slots."""
+    """Serves the processes that own slots of the shared memory."""
 
     def __init__(self, shared: Shared, connection: sqlite3.Connection | None = None) -> None:
-        """Take the memory, and a connection for the first trace."""
+        """Make one; `connection` is for the first trace."""
         self._shared = shared
         self._connection = connection
         self._clients: dict[int, _Client] = {}
 
     def run(self) -> None:
-        """Serve until all have ended."""
+        """Serve until all processes have ended."""
         shared = self._shared
         shared.state = RUNNING
         pause = POLL
         while True:
-            came = self._serve()
+            has_messages = self._serve()
             if shared.state == ENDED or self._is_over():
                 return
-            if came:
+            if has_messages:
                 pause = POLL
             elif shared.bell is not None:
                 shared.bell.acquire(True, IDLE)
@@ -310,7 +321,7 @@ class Service:
                 pause = min(pause * 1.2, IDLE)
 
     def _serve(self) -> bool:
-        came = False
+        has_messages = False
         for number, process in enumerate(self._shared.owners.tolist()):
             if not process:
                 continue
@@ -320,11 +331,11 @@ class Service:
                 client = self._clients[number] = _Client(self._shared.slot(number), process, connection)
             slot = client.slot
             if client.is_waiting or slot.ring.head != slot.done:
-                came = client.serve() or came
-        return came
+                has_messages = client.serve() or has_messages
+        return has_messages
 
     def _is_over(self) -> bool:
-        """Free the slots of processes that have ended; return whether nobody is left."""
+        """Release the slots of processes that have ended; return whether no process is left."""
         gone = [number for number, client in self._clients.items() if client.is_gone()]
         for number in gone:
             self._clients.pop(number).end()

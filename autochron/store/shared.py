@@ -1,6 +1,6 @@
 """The memory that a program's processes and their store process share: a slot for each process that writes.
 
-It is mapped without a file or a descriptor, and forks inherit it. What is never touched takes no room.
+It is mapped without a file or a descriptor, and forks inherit it. Pages that are never touched take no memory.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from autochron.store.own_descriptors import abandon
 from autochron.store.ring import CONTROL, Ring
 
 SLOTS: Final = 64
-"""Processes that can write at the same time; the first slot is that of the program itself."""
+"""Processes that can write at the same time; the first slot belongs to the program itself."""
 
 _PAGE: Final = 4096
 _FIRST_SIZE: Final = 4 << 20
@@ -25,7 +25,7 @@ _OTHER_SIZE: Final = 256 << 10
 _REPLY_SIZE: Final = _PAGE * 2 - CONTROL
 
 _PATIENCE: Final = 1.0
-"""Seconds to wait for a process that claims a slot."""
+"""Seconds to wait while another process claims or releases a slot."""
 
 # Words of the first page.
 _STATE: Final = 0
@@ -34,21 +34,21 @@ _PROCESS: Final = 1
 STARTING: Final = 0
 RUNNING: Final = 1
 ENDED: Final = 2
-"""The store process has ended, or was given up by the program."""
+"""The store process has ended, or the program has given it up."""
 
 _OWNERS: Final = 64
-"""The first of the words with the ids of the processes that own the slots; 0 where one is free."""
+"""Index of the first of `SLOTS` words: the id of the process that owns the slot, or 0 for a free one."""
 
 # Words of a slot's first page.
 _DONE: Final = 0
 
 
 class Slot:
-    """What one process and the store process share.
+    """The memory of one process and the store process.
 
     Attributes:
-        ring: the messages to the store process.
-        replies: those from it.
+        ring: messages to the store process.
+        replies: messages from the store process.
     """
 
     def __init__(self, memory: memoryview) -> None:
@@ -59,7 +59,7 @@ class Slot:
 
     @property
     def done(self) -> int:
-        """Return up to which position of the ring everything is committed or given up."""
+        """The position in the ring up to which everything is committed or given up."""
         return self._words[_DONE]
 
     @done.setter
@@ -67,23 +67,28 @@ class Slot:
         self._words[_DONE] = position
 
     def clear(self) -> None:
-        """Make the slot ready for another process."""
+        """Empty the slot for another process."""
         self.ring.clear()
         self.replies.clear()
         self.done = 0
 
 
 class Shared:
-    """All of the memory.
+    """The whole shared memory.
 
     Attributes:
-        owners: the ids of the processes that own the slots; 0 where one is free.
-        bell: a semaphore that wakes the store process; None where there is none to be had.
-        claims: a semaphore that is held while a slot changes its owner.
+        owners: for each slot the id of the process that owns it; 0 if it is free.
+        bell: a semaphore that wakes the store process; None if the system has none.
+        claims: a semaphore that is held while a slot changes its owner; None if the system has none.
     """
 
     def __init__(self, descriptor: int = -1) -> None:
-        """Map it; a descriptor, of a file of `SIZE` bytes, where who shares it is no fork."""
+        """Map the memory.
+
+        Args:
+            descriptor: a file of `SIZE` bytes, for a store process that is no fork of this one; -1 for memory that only
+                forks share.
+        """
         self._map = mmap.mmap(descriptor, SIZE)
         memory = memoryview(self._map)
         self._words = memory[:_PAGE].cast("Q")
@@ -94,17 +99,17 @@ class Shared:
         self.claims = _semaphore(1) if descriptor < 0 else None
 
     def slot(self, number: int) -> Slot:
-        """Return a slot."""
-        found = self._slots.get(number)
-        if found is None:
+        """Return the slot of a number, from 0."""
+        slot = self._slots.get(number)
+        if slot is None:
             start = _PAGE if number == 0 else _PAGE + _size(_FIRST_SIZE) + (number - 1) * _size(_OTHER_SIZE)
             size = _size(_OTHER_SIZE if number else _FIRST_SIZE)
-            found = self._slots[number] = Slot(self._memory[start : start + size])
-        return found
+            slot = self._slots[number] = Slot(self._memory[start : start + size])
+        return slot
 
     @property
     def state(self) -> int:
-        """Return whether the store process is starting, running or has ended."""
+        """The state of the store process: STARTING, RUNNING or ENDED."""
         return self._words[_STATE]
 
     @state.setter
@@ -113,7 +118,7 @@ class Shared:
 
     @property
     def process(self) -> int:
-        """Return the id of the store process."""
+        """The id of the store process; 0 while it is unknown."""
         return self._words[_PROCESS]
 
     @process.setter
@@ -122,19 +127,23 @@ class Shared:
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[bool]:
-        """Keep slots from changing their owners; yield whether that is so: whoever held this may have been killed."""
+        """Keep the slots from changing owners during a block.
+
+        Yields:
+            Whether that is so. It is not if a process was killed while it held the semaphore, or if there is none.
+        """
         claims = self.claims
-        held = claims is not None and claims.acquire(True, _PATIENCE)
+        is_held = claims is not None and claims.acquire(True, _PATIENCE)
         try:
-            yield held
+            yield is_held
         finally:
-            if claims is not None and held:
+            if claims is not None and is_held:
                 claims.release()
 
     def claim(self, process: int) -> int | None:
-        """Take a slot for a process that was forked; None where there is none, or the store process has ended."""
-        with self.claimed() as held:
-            if not held or self.state == ENDED:
+        """Take a free slot for a forked process; return None if there is none, or if the store process has ended."""
+        with self.claimed() as is_held:
+            if not is_held or self.state == ENDED:
                 return None
             owners = self.owners.tolist()
             if 0 not in owners:
@@ -144,12 +153,12 @@ class Shared:
             return number
 
     def release(self, number: int) -> None:
-        """Make a slot free; while it is claimed, by the store process."""
+        """Free a slot; to be called by the store process inside a `claimed` block."""
         self.slot(number).clear()
         self.owners[number] = 0
 
     def keep_for_ever(self) -> None:
-        """Keep the memory mapped as long as the process lasts."""
+        """Keep the memory mapped until the process ends."""
         abandon(self._map)
 
     def wake(self) -> None:
@@ -161,7 +170,7 @@ class Shared:
                 pass  # it rings already
 
     def is_serving(self) -> bool:
-        """Return whether the store process is there."""
+        """Return whether the store process is alive and has not been given up."""
         return self.state != ENDED and self.process != 0 and is_running(self.process)
 
 
@@ -170,26 +179,26 @@ def _size(ring: int) -> int:
 
 
 SIZE: Final = _PAGE + _size(_FIRST_SIZE) + (SLOTS - 1) * _size(_OTHER_SIZE)
-"""Bytes of the whole."""
+"""Bytes of the whole memory."""
 
 
 def _semaphore(value: int) -> Any:
-    """Return a semaphore that forks inherit and that holds no descriptor; None where the system has none."""
+    """Return a semaphore that forks inherit and that holds no descriptor; None if the system has none."""
     try:
         from _multiprocessing import SemLock  # type: ignore[import-not-found]  # lazy: only who starts a store process needs one
 
         name = f"/autochron-{unpatched.getpid()}-{unpatched.urandom(6).hex()}"
-        return SemLock(1, value, 1, name, True)  # its name is gone again at once
+        return SemLock(1, value, 1, name, True)  # the name is unlinked at once
     except (ImportError, OSError):
         return None
 
 
 def is_running(process: int) -> bool:
-    """Return whether a process of ours is there and has not ended. No signal and no descriptor where Linux can be asked."""
+    """Return whether a process of ours has not ended. On Linux this takes neither a signal nor a descriptor."""
     try:
         os.stat(f"/proc/{process}/exe")
     except FileNotFoundError:
-        pass  # it is gone, has ended and waits to be collected, or there is no /proc here
+        pass  # the process is gone or a zombie, or this system has no /proc
     except OSError:
         return True
     else:

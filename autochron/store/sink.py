@@ -1,4 +1,4 @@
-"""Write one trace into a SQLite store, from several threads and processes at once."""
+"""Write one trace into a SQLite store; several threads and processes may write the same trace."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from autochron.store import database, forks
 from autochron.store.own_descriptors import OwnDescriptors, abandon, listed
 from autochron.store.processes import PUT_ENDING, reserve
 from autochron.store.rows import SHIFT, Operation, RowBuilder, Rows
-from autochron.store.threads import persistently
+from autochron.store.threads import retry_if_closed
 
 if TYPE_CHECKING:
     import sqlite3
@@ -38,16 +38,20 @@ END = "UPDATE trace SET footer = ?, stdout = ?, stdin = ?, status = ? WHERE numb
 
 
 class Successor(Protocol):
-    """A sink of the same trace that another process writes.
+    """A sink of the same trace that writes by another process.
 
     Attributes:
-        is_direct: whether this process writes it after all.
+        is_direct: whether this process writes the trace after all.
     """
 
     is_direct: bool
 
     def write(self, operations: Sequence[Operation], footer: Footer | ChildEnd | None) -> None:
-        """Have it all in the store when this returns, or raise StoreError."""
+        """Write operations, and wait until they are in the store.
+
+        Raises:
+            StoreError: they are not in the store.
+        """
 
     def leave(self) -> None:
         """Commit, and wait for the other process."""
@@ -56,12 +60,11 @@ class Successor(Protocol):
 class SqliteSink:
     """The sink of one trace.
 
-    What was put waits in memory for `commit`, which writes it in one transaction: all of it or, when it
-    raises, nothing, and then it is forgotten and the caller may put it again. So commit every few hundred
-    envelopes.
+    Operations that were put wait in memory for `commit`, which writes them in one transaction. If it raises, nothing is
+    written and the operations are forgotten; the caller may put them again. So commit every few hundred envelopes.
 
-    A header begins a trace. An id joins one that another process began: then `end` takes a `ChildEnd`, and seqs come from
-    `reserve`.
+    A sink made with a header begins a trace. One made with an id joins a trace that another process began: then `end` takes a
+    `ChildEnd`, and seqs come from `reserve`.
     """
 
     def __init__(
@@ -74,9 +77,18 @@ class SqliteSink:
         later: bool = False,
         connection: sqlite3.Connection | None = None,
     ) -> None:
-        """Open the trace; with `later` only when something is committed, and then a header may have begun it already.
+        """Open the trace.
 
-        `file` is the path from any folder, where that is known; the program may change its working folder.
+        Args:
+            path: the store as the user wrote it, for messages.
+            trace: the header of a new trace, or the id of one that exists.
+            durability: of the commits.
+            file: the absolute path of the store; None derives it from the current folder, which may change later.
+            later: open the trace with the first commit. By then another process may have begun it for us.
+            connection: a connection to the store to use; None makes one.
+
+        Raises:
+            StoreError: the store can't be written, has a trace of the header's id, or has none of this id.
         """
         self.fork_order = 1
         self.path = path
@@ -87,34 +99,39 @@ class SqliteSink:
         self._pending: list[Operation] = []
         self._footer: Footer | ChildEnd | None = None
         self.child: int | None = None
-        """The id of our row of `child`."""
+        """The id of this process's row of the table `child`; None in the first process."""
         self._shared = False
-        """Whether another process writes the trace, too."""
-        self._open = True
+        """Whether another process writes the trace, too. Then rows are built inside the transaction only."""
+        self._is_open = True
         self._is_taken = False
-        """Whether the program has closed descriptors of SQLite's, which would set the locks of every other connection of this
-        process on the program's files."""
+        """Whether the program has closed SQLite's descriptors. From then on this process must not open the store: SQLite
+        would put the locks of its other connections on files of the program."""
         self.successor: Callable[[SqliteSink], Successor | None] | None = None
-        """Makes a sink that another process writes, for when this one can't any more."""
+        """Makes a sink that writes by another process, for when this process can't any more."""
         self._remote: Successor | None = None
         self._resting = False
         self._waiting = trace if later else None
-        """What is opened at the first commit."""
+        """The trace to open with the first commit."""
         self.number = 0
         self._connection = connection
         before = listed()
         if not later:
             self._connection = connection or database.connect_to_write(path, durability)
-            self.number = self._opened(self._connection, trace)
+            self.number = self._open_trace(self._connection, trace)
         self._descriptors = OwnDescriptors(self.file, before)
         self._builder = RowBuilder(self.number)
         forks.register(self)
 
-    def _opened(self, connection: sqlite3.Connection, trace: Header | str) -> int:
+    def _open_trace(self, connection: sqlite3.Connection, trace: Header | str) -> int:
         return self._find(connection) if isinstance(trace, str) else self._begin(connection, trace)
 
     def use(self, number: int, child: int | None) -> None:
-        """Write the trace of a number, as a process that has begun or joined it already."""
+        """Write a trace that was begun or joined already.
+
+        Args:
+            number: the number of the trace.
+            child: the id of this process's row of the table `child`; None in the first process.
+        """
         self._waiting = None
         self._shared = child is not None
         self.number, self.child = number, child
@@ -122,22 +139,22 @@ class SqliteSink:
         self._builder.reset(-1)
 
     def rest(self) -> None:
-        """Hold no descriptor of the store until the next commit, which builds on what is there if nobody else wrote."""
+        """Close the connection until the next commit, which builds on known bodies if nobody else has written meanwhile."""
         with self._lock:
-            self._look()
+            self._drop_taken_connection()
             connection, self._connection = self._connection, None
             if connection is not None:
                 with contextlib.suppress(sqlite3.Error):
                     connection.close()
 
     def release(self) -> sqlite3.Connection | None:
-        """Return the connection, for another trace of this store to use."""
+        """Release the connection and return it, for another trace of this store."""
         with self._lock:
             connection, self._connection = self._connection, None
             return connection
 
-    def _look(self) -> None:
-        """Let go of a connection whose descriptors the program has taken, and never touch it again."""
+    def _drop_taken_connection(self) -> None:
+        """Abandon a connection whose descriptors the program has closed, and never touch it again."""
         connection = self._connection
         if connection is not None and not self._descriptors.are_ours():
             self._connection = None
@@ -172,10 +189,20 @@ class SqliteSink:
         return int(row[0])
 
     def reserve(self, lane: str, label: str | None = None) -> tuple[str, int]:
-        """Take a run of `processes.TAKEN` seqs for a child process; gives its lane, and the first of them.
+        """Reserve a run of `processes.TAKEN` seqs for a child process.
 
-        With a label the process claims a lane of that name below; with an empty one the lane itself, or one below where
-        another process has it. On a connection of its own: a signal handler may interrupt this, and then waits for a commit.
+        This uses a connection of its own: a signal handler may interrupt it, and then wait for a commit.
+
+        Args:
+            lane: the lane of the process, or with a label the lane of its parent.
+            label: the label of a new lane below `lane`; an empty one takes `lane` itself, or a lane below it if another
+                process has it. None if the process has a lane already and needs another run.
+
+        Returns:
+            The lane of the process, and the first seq of the run.
+
+        Raises:
+            StoreError: the store can't be written, or the trace has no run left.
         """
         connection = database.connect_to_write(self.file, self.durability)
         try:
@@ -191,15 +218,15 @@ class SqliteSink:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether this process has taken no seqs of the trace yet."""
+        """Whether this process has reserved no seqs of the trace yet."""
         return self.child is None
 
     def put(self, envelope: Envelope) -> None:
-        """Keep an envelope; one with the same `seq` replaces it.
+        """Put an envelope; it replaces an earlier one with the same `seq`.
 
-        Of a stream: if `items` is empty, those that `extend` added before stay; if not, they replace them. So
-        a stream is put when it begins (`Streamed((), Abandoned())`), extended as it is read, and put again,
-        without items, when it ends. An outcome of another kind has no items, whatever was added.
+        If a stream is put without items, those that `extend` added before stay; otherwise its items replace them. So a stream
+        is put when it begins (`Streamed((), Abandoned())`), extended as it is read, and put again, without items, when it
+        ends. With an outcome of another kind, all items are dropped.
         """
         with self._lock:
             self._check()
@@ -212,7 +239,7 @@ class SqliteSink:
             self._pending.append((seq, tuple(items)))
 
     def end(self, footer: Footer | ChildEnd) -> None:
-        """Keep the footer, or what a child process had to say; a later one replaces it."""
+        """Put the footer, or the end report of a child process; a later one replaces it."""
         with self._lock:
             self._check()
             self._footer = footer
@@ -225,19 +252,23 @@ class SqliteSink:
             self._descriptors = OwnDescriptors(self.file, before)
         if self._waiting is not None:
             try:
-                self.use(self._opened_once(connection, self._waiting), None)
+                self.use(self._open_or_find(connection, self._waiting), None)
             except BaseException:
                 connection.close()
                 raise
         return connection
 
-    def _opened_once(self, connection: sqlite3.Connection, trace: Header | str) -> int:
-        """Open a trace that another process may have begun for us before it ended."""
-        found = connection.execute("SELECT number FROM trace WHERE id = ?", (self.id,)).fetchone()
-        return int(found[0]) if found else self._opened(connection, trace)
+    def _open_or_find(self, connection: sqlite3.Connection, trace: Header | str) -> int:
+        """Open a trace that another process may have begun for us before that process ended."""
+        row = connection.execute("SELECT number FROM trace WHERE id = ?", (self.id,)).fetchone()
+        return int(row[0]) if row else self._open_trace(connection, trace)
 
     def commit(self) -> None:
-        """Write all that was put."""
+        """Write everything that was put, in one transaction.
+
+        Raises:
+            StoreError: it is not written; it is forgotten, and may be put again.
+        """
         with self._lock:
             if not self._pending and self._footer is None:
                 return
@@ -245,9 +276,9 @@ class SqliteSink:
             pending, self._pending = self._pending, []
             footer, self._footer = self._footer, None
             try:
-                self._look()
+                self._drop_taken_connection()
                 if self._is_taken:
-                    self._hand_over(pending, footer)
+                    self._write_remotely(pending, footer)
                     return
                 if self._connection is None or self._waiting is not None:
                     self._connection = self._connect()
@@ -258,15 +289,15 @@ class SqliteSink:
             except Exception as error:
                 self._disconnect()
                 raise database.explained(error, self.path) from error
-            except BaseException:  # an interrupt: nothing is wrong with what was put
+            except BaseException:  # an interrupt: keep the operations for the next commit
                 self._disconnect()
                 self._pending, self._footer = pending, footer
                 raise
 
-    def _hand_over(self, pending: list[Operation], footer: Footer | ChildEnd | None) -> None:
-        """Have another process write: there SQLite's descriptors are its own."""
+    def _write_remotely(self, pending: list[Operation], footer: Footer | ChildEnd | None) -> None:
+        """Write by another process, in which nobody closes SQLite's descriptors."""
         if self._remote is None and self.successor is not None:
-            self._remote = persistently(self.successor, self)
+            self._remote = retry_if_closed(self.successor, self)
         if self._remote is None or self._remote.is_direct:
             raise StoreError(
                 f"the program closed the descriptors of {self.path}, and what crossed since then is not written; "
@@ -275,30 +306,34 @@ class SqliteSink:
         self._remote.write(pending, footer)
 
     def close(self) -> None:
-        """Commit, and let go of the store."""
+        """Commit, and close the store.
+
+        Raises:
+            StoreError: the commit failed, or the file of the store was removed.
+        """
         with self._lock:
             try:
                 self.commit()
                 if self._remote is not None:
                     self._remote.leave()
-                # SQLite goes on writing to a file that has no name any more.
+                # SQLite goes on writing to a file that was unlinked, without an error.
                 if not os.path.exists(self.file):
                     raise StoreError(
                         f"{self.path} was removed while it was recorded into, and trace {self.id} is lost with it; "
                         "give a --store that the program leaves alone"
                     )
             finally:
-                self._open = False
+                self._is_open = False
                 self._disconnect()
                 forks.unregister(self)
 
     def _check(self) -> None:
-        if not self._open:
+        if not self._is_open:
             raise StoreError(f"the sink of trace {self.id} in {self.path} is closed; begin another trace")
 
     def _disconnect(self) -> None:
-        """Let go of the connection, and of what is believed to be in the store."""
-        self._look()
+        """Close the connection, and forget which bodies are in the store."""
+        self._drop_taken_connection()
         connection, self._connection = self._connection, None
         self._builder.reset(-1)
         if connection is not None:
@@ -322,7 +357,7 @@ class SqliteSink:
         if rows is None and built_on >= 0:
             builder.count_from(last or first)
         elif rows is None or built_on != (last or first):
-            # The first commit after a fault, or another process wrote in between, and may do so again.
+            # This is the first commit after a fault, or another process has written meanwhile, and may do so again.
             self._shared = rows is not None
             builder.reset(last or first)
             rows = None
@@ -362,31 +397,31 @@ class SqliteSink:
             self._disconnect()
 
     def after_fork_in_parent(self) -> None:
-        """Go on; the next commit connects again."""
+        """Resume; the next commit connects again."""
         if self._resting:
             self._resting = False
             self._lock.release()
 
     def after_fork_in_child(self) -> None:
-        """Write only what the child puts, on a connection of its own; what waited is the parent's."""
+        """Start anew with what the child puts, on a connection of its own: pending operations are the parent's."""
         self._lock = unpatched.RLock()
         self._resting = False
         self._remote = None
         self._pending, self._footer = [], None
         self.child = None
         if self._connection is not None:
-            _inherited.append(
-                self._connection
-            )  # never closed: closing would act on locks that are the parent's
+            # Never closed: closing would release locks of the parent's.
+            _inherited.append(self._connection)
             self._connection = None
             self._builder.reset(-1)
 
 
 _inherited: list[sqlite3.Connection] = []
+"""Connections of the parent process that a fork inherited; kept, so that they are never closed."""
 
 
 def _known(connection: sqlite3.Connection, rows: Rows) -> list[int]:
-    """Return those of the rows' crossings that may be in the store."""
+    """Return the ids of those crossings that may be in the store already."""
     if not rows.crossings:
         return []
     bounds = (min(rows.crossings), max(rows.crossings))

@@ -1,7 +1,7 @@
-"""Start a process of ours where a fork isn't safe: in a process that has threads, and hooks of forks that aren't ours.
+"""Start a process of ours where a fork isn't safe: in a process that has threads, or fork hooks that aren't ours.
 
-A fresh interpreter takes tens of milliseconds to start. So this is done only where another tool has begun before us, or once
-the program has closed descriptors of the store's.
+A fresh interpreter takes tens of milliseconds to start. So this is done only if another tool was started before us, or if the
+program has closed descriptors of the store.
 """
 
 from __future__ import annotations
@@ -19,46 +19,53 @@ import msgspec
 from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.effects.undisturbed import undisturbed
-from autochron.store.custody import StoreProcess
 from autochron.store.shared import SIZE, Shared
+from autochron.store.store_process import StoreProcess
 
 PATIENCE: Final = 10.0
-"""Seconds to wait for the process."""
+"""Seconds to wait until the store process runs."""
 
 _CODE: Final = """
 import importlib, json, sys
-path, module, given = json.loads(sys.argv[1])
+path, module, arguments = json.loads(sys.argv[1])
 sys.path[:0] = path
-importlib.import_module(module).main(*given)
+importlib.import_module(module).main(*arguments)
 """
 
 
-def spawn(module: str, *given: object, keep: Collection[int]) -> None:
-    """Call `main` of a module of ours in a fresh interpreter, which inherits descriptors and starts another process.
+def spawn(module: str, *arguments: object, keep: Collection[int]) -> None:
+    """Call `main` of a module of ours in a fresh interpreter, which starts another process and ends.
+
+    Args:
+        module: the dotted name of the module.
+        arguments: the arguments of `main`, as JSON values.
+        keep: the descriptors that the interpreter inherits.
 
     Raises:
-        OSError: there can be none.
+        OSError: no process can be started.
     """
-    for each in keep:
-        os.set_inheritable(each, True)
+    for descriptor in keep:
+        os.set_inheritable(descriptor, True)
     try:
-        # Neither the environment nor what is installed is looked at, so nobody else's code runs there.
-        words = [sys.executable, "-I", "-S", "-c", _CODE, json.dumps([_path(), module, given])]
+        # -I and -S ignore the environment and installed packages, so only our code runs there.
+        words = [sys.executable, "-I", "-S", "-c", _CODE, json.dumps([_path(), module, arguments])]
         child = os.posix_spawn(sys.executable, words, dict(os.environ))
     finally:
-        for each in keep:
-            os.set_inheritable(each, False)
-    with contextlib.suppress(
-        ChildProcessError
-    ):  # the program waited for all its children, whichever they are
-        os.waitpid(child, 0)  # it starts another process, and ends
+        for descriptor in keep:
+            os.set_inheritable(descriptor, False)
+    # ChildProcessError: the program has waited for all its children, and so for this one.
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(child, 0)  # it ends as soon as it has started the other process
 
 
 def spawn_process(file: str) -> StoreProcess | None:
-    """Return a store process for the store at an absolute path, once it runs; None where there can be none.
+    """Start a store process and wait until it runs; return None if there can be none.
+
+    Args:
+        file: the absolute path of the store.
 
     Raises:
-        OSError: the program closed our descriptor meanwhile; try again.
+        OSError: the program closed our descriptor meanwhile (EBADF); try again.
     """
     try:
         with undisturbed():
@@ -77,7 +84,7 @@ def _spawned(file: str) -> StoreProcess | None:
         os.ftruncate(descriptor, SIZE)
         shared = Shared(descriptor)
         shared.owners[0] = unpatched.getpid()
-        shared.keep_for_ever()  # its copy of the descriptor, which it closes, may be the program's by then
+        shared.keep_for_ever()  # unmapping would close its descriptor, which may be the program's by then
         spawn("autochron.store.service", descriptor, file, keep=(descriptor,))
     finally:
         os.close(descriptor)
@@ -88,7 +95,7 @@ def _spawned(file: str) -> StoreProcess | None:
 
 
 def open_memory() -> int:
-    """Return a descriptor of memory, or of a file that has no name any more."""
+    """Return a descriptor of memory, or of an unlinked file where the system has no `memfd_create`."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("autochron")
     descriptor, name = tempfile.mkstemp()
@@ -97,6 +104,6 @@ def open_memory() -> int:
 
 
 def _path() -> list[str]:
-    """Return the folders in which our own package and msgspec are found."""
+    """Return the folders of our own package and of msgspec, for `sys.path`."""
     own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     return [own, os.path.dirname(os.path.dirname(os.path.abspath(msgspec.__file__)))]

@@ -1,4 +1,4 @@
-"""Keep traces in a SQLite database that several processes may write at once."""
+"""Keep traces in a SQLite database, which several processes may write at the same time."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import sqlite3
 
     from autochron.ports import Record, Sink
-    from autochron.store.custody import StoreProcess
     from autochron.store.detached import Work
     from autochron.store.remote import RemoteSink
+    from autochron.store.store_process import StoreProcess
 else:
     late_module(globals(), "sqlite3")
 
@@ -27,9 +27,14 @@ _header = late_decoder(Header)
 
 
 class SqliteStore:
-    """Traces in one file. Each reading has a connection of its own, so that threads and forks share none."""
+    """Traces in one file. Each method that reads makes a connection of its own, so that threads and forks share none."""
 
     def __init__(self, path: str, *, durability: database.Durability = "group", look: bool = True) -> None:
+        """Make one; see `open_store` for the arguments.
+
+        Raises:
+            StoreError: with `look`, the file is no store.
+        """
         self.path = path
         self._file = os.path.abspath(path)
         self._process: StoreProcess | None = None
@@ -40,18 +45,21 @@ class SqliteStore:
                 pass
 
     def detach(self) -> tuple[Work, ...]:
-        """Return the process that writes, once it is started, the traces that this process and its forks begin or join.
+        """Have another process, the store process, write the traces that this process and its forks begin or join.
 
-        Start it before there are threads, and before any of the program's code has run. Where it isn't there, the program's
-        process writes them itself.
+        If the store process can't be started or has ended, the program's processes write the traces themselves.
+
+        Returns:
+            The work that starts it; empty if it runs already or there can be none. Start it before there are threads, and
+            before any code of the program has run.
         """
-        from autochron.store.custody import StoreProcess  # lazy: only who records a whole program needs it
+        # Lazy: only the recording of a whole program needs it.
         from autochron.store.detached import is_alone
+        from autochron.store.store_process import StoreProcess
 
         if not is_alone():
-            from autochron.store.spawning import (
-                spawn_process,
-            )  # lazy: only where another tool began before us
+            # Lazy: only if another tool was started before us.
+            from autochron.store.spawning import spawn_process
 
             self._process = spawn_process(self._file)
             return ()
@@ -59,7 +67,11 @@ class SqliteStore:
         return () if self._process is None else (self._process.work,)
 
     def begin(self, header: Header) -> Sink:
-        """Open a new trace, and make the store if there is none."""
+        """Begin a new trace; create the store if there is none.
+
+        Raises:
+            StoreError: the store can't be written, or has a trace of this id.
+        """
         process = self._process
         if process is not None and process.is_serving:
             later = SqliteSink(self.path, header, self._durability, file=self._file, later=True)
@@ -69,9 +81,17 @@ class SqliteStore:
         return sink
 
     def join(self, trace: str, lane: str, label: str) -> tuple[Sink, str, int]:
-        """Open a trace that another process began; gives also the lane that is ours, and our first seq.
+        """Join a trace that another process began.
 
-        That is one of a name below a lane, or with an empty name the lane itself, where no other process has it.
+        Args:
+            trace: the id of the trace.
+            lane, label: which lane this process takes; see `SqliteSink.reserve`.
+
+        Returns:
+            The sink, the lane of this process, and its first seq.
+
+        Raises:
+            StoreError: the store can't be written, or doesn't have the trace.
         """
         sink = SqliteSink(self.path, trace, self._durability)
         try:
@@ -87,12 +107,12 @@ class SqliteStore:
             raise
 
     def children(self, reference: str) -> list[Child]:
-        """List the child processes that were recorded into a trace."""
+        """Return the child processes that were recorded into a trace, in the order in which they began."""
         with self._existing() as connection:
             return processes.children(connection, self._number(connection, reference))
 
     def count(self, trace: str) -> int:
-        """Count the crossings of the trace of an id."""
+        """Count the crossings of the trace with this id; 0 if there is none."""
         with self._existing() as connection:
             row = connection.execute("SELECT number FROM trace WHERE id = ?", (trace,)).fetchone()
             if row is None:
@@ -113,7 +133,7 @@ class SqliteStore:
             return {name.decode(): count for name, count in rows}
 
     def summaries(self) -> list[TraceSummary]:
-        """List the traces, oldest first."""
+        """Return summaries of the traces, oldest first."""
         with self._connected() as connection:
             if connection is None:
                 return []
@@ -127,18 +147,18 @@ class SqliteStore:
         ]
 
     def find(self, reference: str) -> str:
-        """Return the id that a name, an id, its prefix or `last` means."""
+        """Return the id of the trace that a reference means; see `lookup.find`."""
         with self._existing() as connection:
             return self._find(connection, reference)
 
     def outline(self, reference: str) -> tuple[Header, Footer | None]:
-        """Return header and footer of a trace."""
+        """Return the header and the footer of a trace; the footer is None if the trace has not ended."""
         with self._existing() as connection:
             return self._outline(connection, self._number(connection, reference))
 
     def load(self, reference: str) -> Trace:
-        """Read a trace whole, as it was at one moment."""
-        from autochron.store import reading  # lazy, as all that reads: who records a program reads no trace
+        """Read a whole trace, in one transaction."""
+        from autochron.store import reading  # lazy, as all that reads: a recording reads no trace
 
         with self._existing() as connection:
             number = self._number(connection, reference)
@@ -147,12 +167,12 @@ class SqliteStore:
             return Trace(header, tuple(reading.envelopes(connection, self.path, number)), footer)
 
     def envelopes(self, reference: str) -> Iterator[Envelope]:
-        """Read the envelopes of a trace one by one, in order of start and as they were at one moment."""
+        """Return an iterator over the envelopes of a trace, in order of start, read in one transaction."""
         number = self.find(reference)
         return self._envelopes(number)
 
     def record(self, reference: str) -> Record:
-        """Open a trace to be replayed; a large one that one process wrote is read as far as is needed."""
+        """Open a trace as a record to replay; a large trace that one process wrote stays in the store."""
         from autochron.store import reading  # lazy: as above
         from autochron.store.stored import StoredRecord, can_stay, read_whole
         from autochron.store.whole import WholeRecord
@@ -163,14 +183,18 @@ class SqliteStore:
             outline = self._outline(connection, number)
             envelopes: Iterator[Envelope] = reading.envelopes(connection, self.path, number)
             if can_stay(connection, number):
-                whole = read_whole(connection, number, envelopes)
-                if whole is None:
+                read_envelopes = read_whole(connection, number, envelopes)
+                if read_envelopes is None:
                     return StoredRecord(self.path, number, *outline)
-                envelopes = iter(whole)
+                envelopes = iter(read_envelopes)
             return WholeRecord(Trace(outline[0], tuple(envelopes), outline[1]))
 
     def drop(self, ids: Sequence[str]) -> None:
-        """Drop traces by their ids, and give their room back; what isn't there is passed over."""
+        """Drop traces by their ids, and shrink the file if possible; unknown ids are ignored.
+
+        Raises:
+            StoreError: the store can't be written.
+        """
         process = self._process
         if process is not None and process.drop(self.path, self._file, ids):
             return
@@ -179,11 +203,11 @@ class SqliteStore:
         drop(self.path, self._durability, ids)
 
     def close(self) -> None:
-        """Let go of the store; its sinks are closed one by one."""
+        """Do nothing: the store holds no connection, and each sink is closed by itself."""
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection | None]:
-        """Yield a connection to read, or None where there is no store yet."""
+        """Yield a connection to read; None if there is no store yet."""
         if not database.check(self.path):
             yield None
             return
@@ -198,7 +222,7 @@ class SqliteStore:
 
     @contextlib.contextmanager
     def _existing(self) -> Iterator[sqlite3.Connection]:
-        """Yield a connection to read what must be there."""
+        """Yield a connection to read; raise TraceNotFoundError if there is no store yet."""
         with self._connected() as connection:
             if connection is None:
                 raise TraceNotFoundError(f"{self.path} holds no trace; record one with `autochron run`")
@@ -214,10 +238,12 @@ class SqliteStore:
         return lookup.find(reference, entries, self.path)
 
     def _number(self, connection: sqlite3.Connection, reference: str) -> int:
-        found = self._find(connection, reference)
-        row = connection.execute("SELECT number FROM trace WHERE id = ?", (found,)).fetchone()
+        trace_id = self._find(connection, reference)
+        row = connection.execute("SELECT number FROM trace WHERE id = ?", (trace_id,)).fetchone()
         if row is None:
-            raise StoreError(f"trace {found} was deleted from {self.path} just now; list those that are left")
+            raise StoreError(
+                f"trace {trace_id} was deleted from {self.path} just now; list those that are left"
+            )
         return int(row[0])
 
     def _outline(self, connection: sqlite3.Connection, number: int) -> tuple[Header, Footer | None]:
@@ -233,11 +259,11 @@ class SqliteStore:
         own = reading.footer(bodies, footer, stdout, stdin)
         return _header.decode(header), processes.merged(connection, number, own)
 
-    def _envelopes(self, found: str) -> Iterator[Envelope]:
+    def _envelopes(self, trace_id: str) -> Iterator[Envelope]:
         from autochron.store import reading  # lazy: as above
 
         with self._existing() as connection:
-            number = self._number(connection, found)
+            number = self._number(connection, trace_id)
             connection.execute("BEGIN")
             yield from reading.envelopes(connection, self.path, number)
 

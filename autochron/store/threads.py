@@ -1,6 +1,6 @@
-"""A thread that the program can't see: neither `threading.enumerate` nor `active_count` knows it, and nobody joins it.
+"""Threads that the program can't see: `threading.enumerate` and `active_count` don't know them, and nobody joins them.
 
-Programs join every thread there is, or wait until they are alone; with a `threading.Thread` of ours they would wait for ever.
+A program may join all threads, or wait until only one is left. With a `threading.Thread` of ours it would wait for ever.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from autochron._runtime.unpatched import os
 T = TypeVar("T")
 
 _idents: set[int] = set()
-"""Those of the threads that work."""
+"""The idents of the hidden threads that are running."""
 
 GONE: float = 0.1
-"""Seconds to wait at most for the system's thread to vanish once its work is done."""
+"""Seconds to wait at most until the system's thread is gone after its work is done."""
 
 
 class HiddenThread:
     """A thread that runs `work`, and doesn't keep the process alive.
 
     Attributes:
-        ident: what `get_ident` gives in it; None before it began.
+        ident: the result of `get_ident` in the thread; None until it runs.
 
     Raises:
-        RuntimeError: no thread is to be had.
+        RuntimeError: the system can't start another thread.
     """
 
     def __init__(self, work: Callable[[], object]) -> None:
@@ -49,16 +49,20 @@ class HiddenThread:
             self._work()
         finally:
             _idents.discard(self.ident)
-            # First the flag: a signal handler may join between a join's acquire and its release.
+            # The flag is set first: a signal handler may call `join` between acquire and release in another `join`.
             self._over = True
             self._running.release()
 
     def is_alive(self) -> bool:
-        """Return whether it works."""
+        """Return whether the work is not done yet."""
         return not self._over
 
     def join(self, timeout: float) -> None:
-        """Wait until it has ended, to the system too: Python counts the system's threads before a fork."""
+        """Wait until the thread has ended, also for the system: Python counts the system's threads before a fork.
+
+        Args:
+            timeout: seconds to wait for the work.
+        """
         if not self._over and unpatched.acquire(self._running, timeout=timeout):
             self._running.release()
         if not self._over or self._native is None:
@@ -70,23 +74,23 @@ class HiddenThread:
 
 
 def count_hidden() -> int:
-    """Return how many of these threads work in this process: after a fork none does."""
+    """Return how many hidden threads are running in this process; after a fork none is."""
     return len(_idents & sys._current_frames().keys()) if _idents else 0  # noqa: SLF001 - whose threads there are
 
 
-AGAIN: int = 4
-"""How often something is tried again that failed because the program closed our descriptor."""
+RETRIES: int = 4
+"""How many times work is retried that failed because the program closed our descriptor."""
 
 
-def persistently(work: Callable[..., T], *given: object) -> T:
-    """Do what opens files on a thread of ours, and again where the program closed them in the middle of it.
+def retry_if_closed(work: Callable[..., T], *arguments: object) -> T:
+    """Call `work` on a thread of ours, and retry it if the program closed a file that it was using (EBADF).
 
-    A program that closes every descriptor closes also that of a module which is just being imported.
+    For example, a program that closes every descriptor also closes that of a module which is just being imported.
     """
-    for _ in range(AGAIN):
+    for _ in range(RETRIES):
         try:
-            return work(*given)
+            return work(*arguments)
         except OSError as error:
             if error.errno != errno.EBADF:
                 raise
-    return work(*given)
+    return work(*arguments)

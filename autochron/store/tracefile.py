@@ -1,12 +1,12 @@
-"""Trace files: a trace as JSON Lines that people read, edit and compare.
+"""Trace files: a trace as JSON Lines that people can read, edit and compare.
 
-The first line is `{"autochron": 1, "header": …}`; then one line an envelope in order of start, one for the
-footer, if the trace has one, and one for the digest over the bytes before it. `lines` tells what is in a
-line, `patches` how an input that continues the one before is written. Both directions stream: memory is that
-of the last bodies of each boundary.
+The first line is `{"autochron": FORMAT, "header": …}`. Then comes one line for each envelope, in order of start; one for the
+footer, if the trace has one; and one for the digest of all bytes before it. `lines` defines the content of a line, and
+`patches` how an input is written that continues an earlier one. Writing and reading are streams, which hold only the last
+bodies of each boundary in memory.
 """
 
-# Paths are shown as they were given.
+# Messages show paths as the user wrote them.
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ _version = msgspec.json.Decoder(dict[str, Raw])
 _digest = msgspec.json.Decoder(DigestLine)
 
 SMALL = 1 << 20
-"""Bytes of a file that is read at once, and kept: what was checked is then what is read, however often."""
+"""Bytes of a file up to which it is read at once and kept, so that every later reading gets the bytes that were checked."""
 
 _FOOTER = b'{"footer"'
 
 _AT_ONCE = 1 << 14
-"""Bytes of a file that are read without asking for its size."""
+"""Bytes that are read before asking for the size of the file."""
 
 _MALFORMED = (msgspec.MsgspecError, patches.PatchError, RecursionError, UnicodeError)
-"""What reading text that was damaged raises."""
+"""The errors of reading damaged text."""
 
 _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
@@ -62,12 +62,22 @@ EDITED = "edited? `autochron traces import FILE --reseal` accepts it"
 
 
 def write_trace(trace: Trace, path: str) -> None:
-    """Write a trace file, whole or not at all."""
+    """Write a trace file completely or not at all; see `write_stream`."""
     write_stream(trace.header, trace.envelopes, trace.footer, path)
 
 
 def write_stream(header: Header, envelopes: Iterable[Envelope], footer: Footer | None, path: str) -> None:
-    """Write a trace file from envelopes that come in order of start, whole or not at all."""
+    """Write a trace file from a stream of envelopes, completely or not at all.
+
+    Args:
+        header: the header of the trace.
+        envelopes: its envelopes, in order of start.
+        footer: its footer; None if it has none.
+        path: the file, which is replaced if it exists.
+
+    Raises:
+        StoreError: the file can't be written, the envelopes have another order, or a body is no JSON.
+    """
     temporary = f"{path}.{unpatched.getpid()}.{unpatched.get_ident():x}.tmp"
     try:
         with open(temporary, "xb") as file:
@@ -111,15 +121,23 @@ def _lines(header: Header, envelopes: Iterable[Envelope], footer: Footer | None)
 
 
 def read_trace(path: str, *, reseal: bool = False) -> Trace:
-    """Read a trace file whole; with `reseal` its digest may be wrong or missing, and its bodies indented."""
+    """Read a whole trace file.
+
+    Args:
+        path: the file.
+        reseal: accept a wrong or missing digest, and indented bodies, as in a file that was edited.
+
+    Raises:
+        TraceFormatError: the file is damaged, or was edited.
+        StoreError: it can't be read.
+    """
     return TraceFileStore(path, reseal=reseal).load("last")
 
 
 class TraceFileStore:
-    """A trace file as a store that holds one trace, to read only.
+    """A trace file as a read-only store of one trace.
 
-    The digest is checked when it is made, before anything is believed, and lines are read as they are asked
-    for.
+    The constructor checks the digest, before any line is used. Lines are read as they are needed.
     """
 
     def __init__(self, path: str, *, reseal: bool = False) -> None:
@@ -132,21 +150,21 @@ class TraceFileStore:
         self._verify()
 
     def begin(self, header: Header) -> Sink:
-        """Refuse: a file is exported, not recorded into."""
+        """Raise StoreError: a trace file is read-only."""
         raise StoreError(
             f"{self.path} is a trace file and can't be recorded into; record into a store and export it"
         )
 
     def join(self, trace: str, lane: str, label: str) -> tuple[Sink, str, int]:
-        """Refuse: a file is exported, not recorded into."""
+        """Raise StoreError: a trace file is read-only."""
         raise StoreError(f"{self.path} is a trace file and can't be recorded into; record into a store")
 
     def children(self, reference: str) -> list[Child]:
-        """List no child processes: a file doesn't tell whose crossings are whose, but by their lanes."""
+        """Return an empty list: a file doesn't say which process made a crossing, except by its lane."""
         return []
 
     def count(self, trace: str) -> int:
-        """Count the crossings of the trace of an id."""
+        """Count the crossings of the trace."""
         return sum(self.counts(trace).values())
 
     def counts(self, reference: str) -> dict[str, int]:
@@ -154,47 +172,47 @@ class TraceFileStore:
         return Counter(envelope.name for envelope in self.envelopes(reference))
 
     def drop(self, ids: Sequence[str]) -> None:
-        """Refuse: a file is removed, not emptied."""
+        """Raise StoreError: a trace file is read-only."""
         raise StoreError(f"{self.path} is a trace file, from which nothing can be dropped; remove the file")
 
     def summaries(self) -> list[TraceSummary]:
-        """List the one trace."""
+        """Return the summary of the one trace."""
         crossings, footer = 0, None
-        for found in self._read():
-            if isinstance(found, Footer):
-                footer = found
+        for entry in self._read():
+            if isinstance(entry, Footer):
+                footer = entry
             else:
                 crossings += 1
         status = footer.status if footer else None
         return [TraceSummary(self.header, crossings, status, footer is not None, os.path.getsize(self.path))]
 
     def find(self, reference: str) -> str:
-        """Return the id of the trace, if its name, its id, the id's beginning or `last` is asked for."""
+        """Return the id of the trace if the reference means it; see `lookup.find`."""
         header = self.header
         return lookup.find(reference, [(header.id, header.name, header.created)], self.path)
 
     def outline(self, reference: str) -> tuple[Header, Footer | None]:
-        """Return header and footer of the trace."""
+        """Return the header and the footer of the trace; the footer is None if there is none."""
         self.find(reference)
-        return self.header, next((found for found in self._read() if isinstance(found, Footer)), None)
+        return self.header, next((entry for entry in self._read() if isinstance(entry, Footer)), None)
 
     def load(self, reference: str) -> Trace:
-        """Read the trace whole."""
+        """Read the whole trace."""
         self.find(reference)
-        whole = self._whole()
-        if whole is not None:
-            return whole
+        trace = self._read_at_once()
+        if trace is not None:
+            return trace
         envelopes: list[Envelope] = []
         footer = None
-        for found in self._read():
-            if isinstance(found, Footer):
-                footer = found
+        for entry in self._read():
+            if isinstance(entry, Footer):
+                footer = entry
             else:
-                envelopes.append(found)
+                envelopes.append(entry)
         return Trace(self.header, tuple(envelopes), footer)
 
-    def _whole(self) -> Trace | None:
-        """Read a small file at once; None where it is another, or something is wrong, which is told line by line."""
+    def _read_at_once(self) -> Trace | None:
+        """Read a small file at once; return None for any other, and if a line is wrong, which `_read` then reports."""
         text = self._text
         if text is None or self._reseal:
             return None
@@ -203,46 +221,45 @@ class TraceFileStore:
         has_footer = text.startswith(_FOOTER, last)
         reader = LineReader()
         try:
-            text.decode()  # bodies are kept as they stand, and read later
+            text.decode()  # check the encoding now: bodies are kept as they are, and decoded later
             envelopes = reader.envelopes(text[start : last if has_footer else end])
             footer = reader.footer(text[last:end]) if has_footer else None
         except _MALFORMED:
             return None
         seq = 0
-        for each in envelopes:
-            if each.seq <= seq:
+        for envelope in envelopes:
+            if envelope.seq <= seq:
                 return None
-            seq = each.seq
+            seq = envelope.seq
         return Trace(self.header, tuple(envelopes), footer)
 
     def record(self, reference: str) -> Record:
-        """Open a trace to be replayed."""
+        """Open the trace as a record to replay."""
         return WholeRecord(self.load(reference))
 
     def envelopes(self, reference: str) -> Iterator[Envelope]:
-        """Read the envelopes one by one."""
+        """Return an iterator over the envelopes, in order of start."""
         self.find(reference)
-        return (found for found in self._read() if isinstance(found, Envelope))
+        return (entry for entry in self._read() if isinstance(entry, Envelope))
 
     def close(self) -> None:
-        """Let go of the file; nothing is held."""
+        """Do nothing: the file is not kept open."""
 
     def _read_if_small(self) -> bytes | None:
         try:
-            file = os.open(
-                self.path, _READ
-            )  # not a file object: of a small file that costs as much as the reading
+            # Not a file object: for a small file, making one takes as long as the reading.
+            descriptor = os.open(self.path, _READ)
             try:
-                text = os.read(file, _AT_ONCE)
-                if len(text) < _AT_ONCE:  # of a file on a disk that is all
+                text = os.read(descriptor, _AT_ONCE)
+                if len(text) < _AT_ONCE:  # a read of a disk file is short only at its end
                     return text
-                size = os.fstat(file).st_size
+                size = os.fstat(descriptor).st_size
                 if size > SMALL:
                     return None
-                text += os.read(file, size + 1)
-                return text if len(text) == size else None  # one that grows is none to keep
+                text += os.read(descriptor, size + 1)
+                return text if len(text) == size else None  # a file that is growing is not kept
             finally:
-                os.close(file)
+                os.close(descriptor)
         except OSError as error:
             raise self._unreadable(error) from error
 
@@ -268,16 +285,16 @@ class TraceFileStore:
             )
         return StoreError(f"{self.path} can't be read ({error.strerror}); give another path")
 
-    def _refuse(self, line: int, what: str, remedy: str) -> NoReturn:
-        raise TraceFormatError(f"{self.path}:{line}: {what}; {remedy}")
+    def _refuse(self, line: int, fact: str, remedy: str) -> NoReturn:
+        raise TraceFormatError(f"{self.path}:{line}: {fact}; {remedy}")
 
     def _header(self, line: bytes) -> Header:
         remedy = "export the trace again"
         if not line.endswith(b"\n"):
             self._refuse(1, "the file is truncated" if line else "the file is empty", remedy)
         with contextlib.suppress(*_MALFORMED):
-            if (found := _head.decode(line)).autochron in READ:
-                return found.header
+            if (head := _head.decode(line)).autochron in READ:
+                return head.header
         try:
             version = _version.decode(line).get("autochron")
             number = -1 if version is None else msgspec.json.decode(version, type=int)
@@ -294,7 +311,7 @@ class TraceFileStore:
             self._refuse(1, f"the header is malformed ({error})", remedy)
 
     def _verify(self) -> None:
-        """Check the digest, and note how many lines it covers."""
+        """Check the digest, and set the number of lines that it covers."""
         digest, lines, last = self._digest()
         if not last.startswith(b'{"digest":'):
             if not self._reseal:
@@ -311,18 +328,18 @@ class TraceFileStore:
         if self._reseal:
             return
         try:
-            said = _digest.decode(last)
+            stored = _digest.decode(last)
         except _MALFORMED as error:
             self._refuse(lines + 1, f"the digest is malformed ({error})", EDITED)
-        if said.lines != lines:
+        if stored.lines != lines:
             self._refuse(
-                lines + 1, f"there are {lines} lines and not the {said.lines} that were written", EDITED
+                lines + 1, f"there are {lines} lines and not the {stored.lines} that were written", EDITED
             )
-        if said.digest != f"sha256:{digest}" or not last.endswith(b"\n"):
+        if stored.digest != f"sha256:{digest}" or not last.endswith(b"\n"):
             self._refuse(lines + 1, "the digest is wrong: the file isn't as it was written", EDITED)
 
     def _digest(self) -> tuple[str, int, bytes]:
-        """Return the digest of all lines but the last, how many they are, and the last one."""
+        """Return the digest of all lines but the last, the number of these lines, and the last line."""
         text = self._text
         if text is not None:
             start = text.rfind(b"\n", 0, len(text) - 1) + 1
@@ -337,7 +354,7 @@ class TraceFileStore:
         return digest.hexdigest(), lines, last
 
     def _read(self) -> Iterator[Envelope | Footer]:
-        """Read the lines between header and digest."""
+        """Yield the envelopes, and then the footer if there is one."""
         reader, last, ended = LineReader(compact=self._reseal), 0, False
         remedy = "put the line right, or export the trace again"
         for number, line in enumerate(self._every_line(), 1):
@@ -348,19 +365,19 @@ class TraceFileStore:
             if ended:
                 self._refuse(number, "a line follows the footer", remedy)
             ended = line.startswith(_FOOTER)
-            found: Envelope | Footer
+            entry: Envelope | Footer
             try:
-                line.decode()  # bodies are kept as they stand, and read later
-                found = reader.footer(line) if ended else reader.envelope(line)
+                line.decode()  # check the encoding now: bodies are kept as they are, and decoded later
+                entry = reader.footer(line) if ended else reader.envelope(line)
             except _MALFORMED as error:
                 self._refuse(number, f"the line is malformed ({error})", remedy)
-            if isinstance(found, Footer):
-                yield found
+            if isinstance(entry, Footer):
+                yield entry
                 continue
-            if found.seq <= last:
-                what = "comes twice" if found.seq == last else f"comes after {last}"
+            if entry.seq <= last:
+                relation = "comes twice" if entry.seq == last else f"comes after {last}"
                 self._refuse(
-                    number, f"seq {found.seq} ({found.address}) {what}", "keep lines in order of seq"
+                    number, f"seq {entry.seq} ({entry.address}) {relation}", "keep lines in order of seq"
                 )
-            last = found.seq
-            yield found
+            last = entry.seq
+            yield entry

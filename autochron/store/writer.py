@@ -1,10 +1,9 @@
-"""Write drafts to a sink from a thread of our own, so that the recorded program waits for nothing.
+"""The writer: writes drafts to a sink from a thread of our own, so that the recorded program need not wait.
 
-Only that thread writes. A caller who must wait (the queue is full, `flush`, durability "sync") hangs a gate
-on the next cycle and waits for it. So a signal handler may flush whatever it interrupted: no lock of ours is
-ever held on the main thread, where handlers run. Rejected: writing on the caller's thread under an RLock,
-because a handler that interrupts such a write in the middle of a transaction can neither finish it nor start
-another one.
+Only that thread writes. A caller that has to wait (the queue is full, `flush`, durability "sync") adds a gate, a locked lock,
+and waits until the next cycle releases it. So a signal handler may flush whatever it interrupted, since the main thread, on
+which handlers run, never holds a lock of ours. Rejected: writing on the caller's thread under an RLock, because a handler
+that interrupts such a write in the middle of a transaction can neither finish it nor start another one.
 """
 
 from __future__ import annotations
@@ -19,47 +18,42 @@ from autochron._runtime import pauses, unpatched
 from autochron.errors import StoreError
 from autochron.store import forks
 from autochron.store.saving import RETRY, Prepared, Saver
-from autochron.store.threads import HiddenThread, persistently
+from autochron.store.threads import HiddenThread, retry_if_closed
 
 if TYPE_CHECKING:
     from autochron.ports import Sink
     from autochron.store.remote import RemoteSink
 
 GROUP: Final = 0.03
-"""Seconds that a group gathers before it is written."""
+"""Seconds during which drafts are gathered into a group."""
 
 SENT: Final = 0.01
-"""The same where another process commits: then a group costs little, and until it is sent a kill takes it away."""
+"""The same if the store process commits. It is shorter, since a group costs little then and a kill loses what is not sent."""
 
 LATE: Final = 12_000_000
-"""Nanoseconds that a draft may wait to be sent before a caller waits for it: a busy program leaves the thread no time."""
+"""Nanoseconds that a draft may wait to be sent. Then the caller waits: a busy program leaves the writing thread no time."""
 
 HELD_UP: Final = 0.5
-"""Seconds that a caller waits for that at most."""
+"""Seconds that a caller waits for this at most."""
 
 LOOK: Final = 4
-"""Drafts between two looks at whether the oldest one is late."""
+"""Drafts between two checks whether the oldest one is late."""
 
 TOGETHER: Final = 256
-"""Drafts that are committed together at most."""
+"""Drafts that are committed together, at most."""
 
 MOST_TOGETHER: Final = 4 * 1024 * 1024
-"""Bytes of large drafts that are prepared together, at most, unless one has more."""
+"""Bytes of large drafts from which on each draft is a group of its own."""
 
 MOST_WAITING: Final = 16 * 1024 * 1024
-"""Bytes of large drafts that wait, at most: then a caller waits until they are written. They are copied once to be sent."""
+"""Bytes of large drafts that may wait. Above it, a caller waits until they are written. Sending takes a copy of them."""
 
 PATIENCE: Final = 10.0
-"""Seconds that a caller waits for a sink that takes nothing. Preparing a draft may take longer: that is our work and ends."""
+"""Seconds that a caller waits for a sink that hangs. Preparing a draft may take longer, since that work of ours ends."""
 
 
 class Writer:
-    """Hand drafts to a sink in order of submission, in groups.
-
-    `prepare` runs on the writing thread, once a draft; `load` runs before the first one on the caller's thread, which can't
-    close in the middle of it what it opens. `report` is told of the first fault, in one line. With durability "sync",
-    `submit` returns once the draft is committed.
-    """
+    """Writes drafts to a sink in groups, in order of submission."""
 
     def __init__(
         self,
@@ -71,54 +65,63 @@ class Writer:
         report: Callable[[str], object] | None = None,
         load: Callable[[], object] | None = None,
     ) -> None:
+        """Make one.
+
+        Args:
+            sink: the sink to write to.
+            prepare: turns a draft into what the sink gets; called once for each draft, on the writing thread.
+            durability: with "sync", `submit` returns when the draft is committed.
+            limit: drafts that may wait in the queue before callers wait.
+            report: called with the first fault, in one line.
+            load: called before the first draft, on the caller's thread: so the program can't close meanwhile what it opens.
+        """
         self.fork_order = 0
         self._sink = sink
         self._remote: RemoteSink | None = sink if hasattr(sink, "settle") else None  # type: ignore[assignment]
-        """The sink, where another process writes what is put into it."""
+        """The sink, if another process writes what is put into it."""
         self._saver = Saver(sink, limit, report)
         self._prepare = prepare
         self._load = load
-        self._waits = durability == "sync"
-        """Whether a draft has to be in the store when `submit` returns, and not only safe from the end of this process."""
+        self._must_settle = durability == "sync"
+        """Whether drafts have to be in the store when `submit` returns, and not only safe from the end of this process."""
         self._sync = durability == "sync"
         self._limit = limit
-        self._press_at = max(1, limit // 2) if self._remote is None else LOOK
-        self._press_from = -1 if self._sync else self._press_at
+        self._usual_threshold = max(1, limit // 2) if self._remote is None else LOOK
+        self._threshold = -1 if self._sync else self._usual_threshold
         self._queue: deque[Any] = deque()
         self._closed = False
         self._resting = False
         forks.register(self)
-        self._start_anew()
+        self._reset()
 
-    def _start_anew(self) -> None:
-        """Set what belongs to one process."""
+    def _reset(self) -> None:
+        """Set the state that a forked process does not share with its parent."""
         self._queue.clear()
         self._gates: deque[tuple[Any, bool]] = deque()
-        """What opens after the next cycle, and whether all is to be in the store by then."""
-        self._saver.start_anew()
-        self._heavy = 0
+        """(gate, settles): locks to release after the next cycle, and whether everything has to be in the store by then."""
+        self._saver.reset()
+        self._large_bytes = 0
         """Bytes of large drafts that were submitted since the queue was last empty."""
         self._settled = True
-        self._since = 0
-        """When the queue was last empty: what is in it now is younger."""
+        self._empty_at = 0
+        """When the queue was last empty, in nanoseconds: all drafts in it are younger."""
         self._stalled = False
         self._writing = False
-        self._taken = 0
-        """Counts the groups that were prepared, begun ones, too; odd while one is being prepared."""
+        self._preparations = 0
+        """Counts beginnings and ends of preparing a group; odd while a group is being prepared."""
         self._stopping = False
         self._pausing = False
         self._asleep = True
         self._worker: HiddenThread | None = None
         self._starting = unpatched.Lock()
         self._lock = unpatched.RLock()
-        # A lock as a bell: unlike an Event's, its two operations can't be interrupted halfway by a signal
-        # handler.
+        # A lock serves as a bell: a signal handler can't interrupt its operations halfway, unlike those of an Event.
         self._bell = unpatched.Lock()
         self._bell.acquire()
 
     @property
     def lost(self) -> int:
-        """How many drafts are not in the sink because of faults; it sinks again when a retry succeeds."""
+        """How many drafts are not in the sink because of faults; a successful retry lowers it."""
         return self._saver.lost + (0 if self._remote is None else self._remote.lost)
 
     @property
@@ -127,41 +130,45 @@ class Writer:
         return self._saver.fault
 
     def be_sync(self) -> None:
-        """Have each draft safe from the end of the process when `submit` returns, from now on."""
+        """From now on, return from `submit` only when the draft is safe from the end of the process."""
         self._sync = True
-        self._press_from = -1
+        self._threshold = -1
 
     def submit(self, draft: Any) -> None:
-        """Queue a draft; from any thread, a signal handler or a finalizer."""
+        """Queue a draft; may be called on any thread, by a signal handler and by a finalizer."""
         queue = self._queue
         queue.append(draft)
         if self._asleep:
             self._wake()
-        if len(queue) > self._press_from:
-            self._press()
+        if len(queue) > self._threshold:
+            self._throttle()
 
     def weigh(self, size: int) -> None:
-        """Count the bytes of a large draft, which is submitted next."""
-        self._heavy += size
-        if self._heavy > MOST_WAITING:
-            self._press_from = -1
+        """Count the bytes of a large draft; to be called just before it is submitted."""
+        self._large_bytes += size
+        if self._large_bytes > MOST_WAITING:
+            self._threshold = -1
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Have everything that was submitted written and committed; tell whether that is done.
+        """Wait until everything that was submitted is written and committed.
 
-        False: the time ran out, the sink refused something, or this was called from within `prepare`.
+        Args:
+            timeout: seconds to wait; None waits as long as the sink does not hang.
+
+        Returns:
+            Whether it is. It is not if the time ran out, if the sink refused something, or if `prepare` itself calls this.
         """
         return self._flush(timeout, settles=True)
 
     def _flush(self, timeout: float | None = None, *, settles: bool) -> bool:
-        """Have everything written; with `settles` it is also committed where another process does that."""
+        """Wait until everything is written; with `settles`, also until another process has committed it."""
         if not self._queue and not self._writing and not self._saver.failed:
             remote = self._remote
             if remote is None or not settles or remote.is_settled:
                 return True
         worker = self._worker
         if worker is not None and worker.ident == unpatched.get_ident():
-            return False  # a finalizer or `prepare` itself: the cycle under way writes what is queued
+            return False  # called by a finalizer or `prepare`: the running cycle writes what is queued
         self._saver.hurry()
         gate = unpatched.Lock()
         gate.acquire()
@@ -170,29 +177,29 @@ class Writer:
             self._wake()
             worker = self._worker
             if worker is not None and worker.is_alive():
-                return self._waited(gate, timeout) and self._is_done(settles)
+                return self._wait_for(gate, timeout) and self._is_done(settles)
         return self._write_here(PATIENCE if timeout is None else timeout) and self._is_done(settles)
 
-    def _waited(self, gate: Any, timeout: float | None) -> bool:
-        """Wait for a gate; without a timeout as long as the sink is not to blame."""
-        before = self._taken
+    def _wait_for(self, gate: Any, timeout: float | None) -> bool:
+        """Wait for a gate; without a timeout, as long as the sink does not hang."""
+        before = self._preparations
         while not unpatched.acquire(gate, timeout=PATIENCE if timeout is None else timeout):
             if timeout is not None or not self._has_moved(before):
                 return False
-            before = self._taken
+            before = self._preparations
         return True
 
     def _has_moved(self, before: int) -> bool:
-        """Return whether a draft is being prepared, or was since `_taken` was `before`."""
-        return self._taken != before or self._taken % 2 == 1
+        """Return whether a group is being prepared, or has been since `_preparations` was `before`."""
+        return self._preparations != before or self._preparations % 2 == 1
 
     def _is_done(self, settles: bool) -> bool:  # noqa: FBT001 - of this class only
         return not self._saver.failed and (self._settled or not settles)
 
     def end(self, last: Any) -> None:
-        """Write what waits and then `last`, which is prepared when all before it are written; and close."""
+        """Write what waits, then `last`, which is prepared when all others are written, and close."""
         self.flush()
-        self._load = None  # where nothing was written there may be nothing to load it for
+        self._load = None  # if nothing was submitted, `last` alone may not need it
         self.submit(last)
         self.close()
 
@@ -206,10 +213,10 @@ class Writer:
         worker = self._worker
         self._ring()
         if worker is not None and worker.ident != unpatched.get_ident() and not sys.is_finalizing():
-            before = self._taken
+            before = self._preparations
             worker.join(PATIENCE)
             while worker.is_alive() and self._has_moved(before):
-                before = self._taken
+                before = self._preparations
                 worker.join(PATIENCE)
         forks.unregister(self)
         self._saver.give_up()
@@ -217,10 +224,10 @@ class Writer:
             self._sink.close()
         except Exception as error:
             self._saver.note(error)
-        self._hear()
-        self._asleep = True  # whatever is submitted from now on is counted as lost
+        self._note_remote_fault()
+        self._asleep = True  # so that a later `submit` calls `_wake`, which counts the draft as lost
 
-    # --- the caller's side ----------------------------------------------------------------------------------
+    # --- the caller's side -------------------------------------------------------------------------------------------
 
     def _wake(self) -> None:
         if self._closed:
@@ -229,11 +236,11 @@ class Writer:
             self._queue.clear()
             return
         if self._asleep:
-            self._since = unpatched.perf_counter_ns()
+            self._empty_at = unpatched.perf_counter_ns()
         self._asleep = False
         if self._load is not None:
             load, self._load = self._load, None
-            with contextlib.suppress(Exception):  # what is wrong with it is told when it is needed
+            with contextlib.suppress(Exception):  # reported when a draft needs what was not loaded
                 load()
         if self._worker is None:
             self._start_worker()
@@ -244,24 +251,23 @@ class Writer:
             self._bell.release()
 
     def _start_worker(self) -> None:
-        # Never waits: it may be a signal handler that interrupted this very function.
+        # Never wait here: this may be a signal handler that interrupted this function.
         if not self._starting.acquire(blocking=False):
             return
         try:
             if self._worker is None:
                 self._worker = HiddenThread(self._run)
         except RuntimeError:
-            self._asleep = (
-                True  # no thread to be had, as when the interpreter ends: the next submit tries again
-            )
+            # No thread can be started, as when the interpreter ends: the next `submit` retries.
+            self._asleep = True
         finally:
             self._starting.release()
 
-    def _press(self) -> None:
-        """Hurry the writing thread, and wait for it where there is no room or the draft must be durable."""
+    def _throttle(self) -> None:
+        """Wake the writing thread, and wait for it if the queue is full or the draft has to be durable."""
         if self._sync:
-            self._flush(settles=self._waits)
-        elif self._heavy > MOST_WAITING and not self._stalled:
+            self._flush(settles=self._must_settle)
+        elif self._large_bytes > MOST_WAITING and not self._stalled:
             self._stalled = not self._flush(settles=True)  # what was sent is kept until it is in the store
         elif len(self._queue) <= self._limit:
             if self._remote is None:
@@ -271,7 +277,7 @@ class Writer:
         elif not self._stalled:
             self._stalled = not self._flush(settles=False) and len(self._queue) > self._limit
         elif len(self._queue) > 2 * self._limit:
-            # The sink hangs. Waiting again and again would stop the program, and growing would end it.
+            # The sink hangs. Waiting for each draft would stop the program, and an endless queue would take all memory.
             self._saver.dropped += 1
             self._saver.note(TimeoutError("the store takes nothing, and the queue is full"))
             try:
@@ -280,69 +286,67 @@ class Writer:
                 self._saver.dropped -= 1
 
     def _keep_up(self) -> None:
-        """Wait until all is sent, where the oldest draft has waited too long for that."""
+        """Wait until everything is sent, if the oldest draft has waited too long for that."""
         now = unpatched.perf_counter_ns()
-        if now - self._since > LATE and not self._flush(HELD_UP, settles=False):
-            self._since = now + int(PATIENCE * 1e9)  # the sink hangs: the queue grows, as far as it may
-        self._press_from = min(len(self._queue) + LOOK, self._limit)
+        if now - self._empty_at > LATE and not self._flush(HELD_UP, settles=False):
+            self._empty_at = now + int(PATIENCE * 1e9)  # the sink hangs: let the queue grow up to the limit
+        self._threshold = min(len(self._queue) + LOOK, self._limit)
 
     def _write_here(self, timeout: float) -> bool:
-        """Write on this thread, since no other one does."""
+        """Write on the caller's thread, since there is no writing thread."""
         if not self._lock.acquire(timeout=timeout):
             return False
         try:
             if self._writing:
-                return (
-                    False  # this thread was interrupted while it wrote; it goes on when the handler returns
-                )
+                return False  # a signal handler interrupted the writing; it goes on when the handler returns
             self._cycle()
         finally:
             self._lock.release()
         return True
 
-    # --- the writing thread ---------------------------------------------------------------------------------
+    # --- the writing thread ------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
         pauses.begin()
         try:
-            self._write_on()
+            self._write_until_stopped()
         finally:
             pauses.end()
 
-    def _write_on(self) -> None:
+    def _write_until_stopped(self) -> None:
         while True:
-            if not self._queue and not self._is_called():
+            if not self._queue and not self._is_awaited():
                 self._asleep = True
-                # Again, now that a submit would ring.
-                if not self._queue and not self._is_called():
+                # Check again: a `submit` before `_asleep` was set did not ring.
+                if not self._queue and not self._is_awaited():
                     self._bell.acquire(timeout=RETRY if self._saver.failed else -1)
                 self._asleep = False
-            if not self._is_called():
+            if not self._is_awaited():
                 self._bell.acquire(timeout=GROUP if self._remote is None else SENT)
             with self._lock:
                 self._cycle()
             if self._pausing or (self._stopping and not self._queue):
                 return
 
-    def _is_called(self) -> bool:
-        """Return whether somebody waits, so that no group is gathered."""
+    def _is_awaited(self) -> bool:
+        """Return whether somebody waits for the thread, so that it writes at once and gathers no group."""
         return bool(self._gates) or self._stopping or self._pausing
 
     def _cycle(self) -> None:
-        """Write what is queued now, then open the gates of those who waited for it."""
+        """Write what is queued, then release the gates of the callers that wait for it."""
         gates = [self._gates.popleft() for _ in range(len(self._gates))]
         try:
             while self._queue:
                 self._writing = True
                 self._saver.save(self._take())
-                if self._heavy >= MOST_TOGETHER:
+                if self._large_bytes >= MOST_TOGETHER:
                     self._settle(waits=True)  # what was sent is kept until it is in the store
                 self._writing = False
-            self._heavy = 0
+            self._large_bytes = 0
             if not self._sync:
-                self._press_from = self._press_at
+                self._threshold = self._usual_threshold
             if self._remote is not None:
-                self._since = unpatched.perf_counter_ns()
+                self._empty_at = unpatched.perf_counter_ns()
             if self._saver.failed:
                 self._saver.save([])
             self._settle(waits=any(settles for _, settles in gates))
@@ -353,7 +357,7 @@ class Writer:
                 gate.release()
 
     def _settle(self, *, waits: bool) -> None:
-        """Wait until another process has committed what was put, if somebody waits; hear what went wrong there."""
+        """Note faults of the store process; with `waits`, first wait until it has committed what was put."""
         remote = self._remote
         if remote is None:
             return
@@ -363,34 +367,34 @@ class Writer:
             except Exception as error:
                 self._settled = False
                 self._saver.note(error)
-        self._hear()
+        self._note_remote_fault()
 
-    def _hear(self) -> None:
+    def _note_remote_fault(self) -> None:
         if self._remote is not None and self._remote.fault is not None:
             self._saver.note(StoreError.of(self._remote.fault))
 
     def _take(self) -> list[Prepared]:
-        """Prepare a group; one alone while large drafts wait, since what is prepared is held until the group is sent."""
+        """Prepare a group. While many large drafts wait it has one draft, to hold little in memory until it is sent."""
         group: list[Prepared] = []
         queue, prepare = self._queue, self._prepare
-        self._taken += 1
-        while queue and len(group) < (TOGETHER if self._heavy < MOST_TOGETHER else 1):
+        self._preparations += 1
+        while queue and len(group) < (TOGETHER if self._large_bytes < MOST_TOGETHER else 1):
             try:
                 draft = queue.popleft()
             except IndexError:
-                break  # `_press` took the last one away
+                break  # `_throttle` has dropped the last one
             try:
-                group.append(persistently(prepare, draft))
+                group.append(retry_if_closed(prepare, draft))
             except BaseException as error:  # nothing may end the writing thread
                 self._saver.dropped += 1
                 self._saver.note(error)
-        self._taken += 1
+        self._preparations += 1
         return group
 
-    # --- forks ----------------------------------------------------------------------------------------------
+    # --- forks -------------------------------------------------------------------------------------------------------
 
     def before_fork(self) -> None:
-        """End the writing thread for now: Python warns of a fork in a process with threads that the program didn't start."""
+        """End the writing thread for now: Python warns of a fork in a process with several threads."""
         worker = self._worker
         if worker is not None and worker.ident != unpatched.get_ident():
             self._pausing = True
@@ -399,7 +403,7 @@ class Writer:
         self._resting = self._lock.acquire(timeout=forks.PATIENCE)
 
     def after_fork_in_parent(self) -> None:
-        """Go on."""
+        """Resume."""
         if self._resting:
             self._lock.release()
         if self._pausing:
@@ -410,5 +414,5 @@ class Writer:
                 self._wake()
 
     def after_fork_in_child(self) -> None:
-        """Start with an empty queue: what waits is the parent's to write."""
-        self._start_anew()
+        """Start anew with an empty queue: the parent writes the pending drafts."""
+        self._reset()

@@ -10,16 +10,16 @@ GIVEN = '{"order": "48213", "cents": 500}'
 WHOLE = b'{"order":"48213","cents":500}'
 
 
-def unwoven(*told):
+def unwoven(*events):
     """Return what is unwoven after calls and crossings in this order: a Call, or (names, input) with kind and parent."""
-    asking = RequestedTools()
-    for seq, each in enumerate(told, 1):
+    requested = RequestedTools()
+    for seq, each in enumerate(events, 1):
         if isinstance(each, RequestedCall):
-            asking.ask(seq, (each,))
+            requested.note_calls(seq, (each,))
         else:
             names, body, *more = each
-            asking.cross(seq, names, more[0] if more else "tool", more[1] if more[1:] else None, body)
-    return tuple(each.label for each in asking.unanswered())
+            requested.note_crossing(seq, names, more[0] if more else "tool", more[1] if more[1:] else None, body)
+    return tuple(each.label for each in requested.unanswered())
 
 
 REFUND = ("refund", "refund")
@@ -27,7 +27,7 @@ CALL = RequestedCall("refund", GIVEN)
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("events", "expected"),
     [
         ((CALL, (REFUND, WHOLE)), ()),
         ((CALL, (("tool", "refund"), WHOLE)), ()),
@@ -55,24 +55,24 @@ CALL = RequestedCall("refund", GIVEN)
         "a route of that name", "a route of another name",
     ],
 )  # fmt: skip
-def test_a_call_is_answered_by_a_crossing_after_it(told, expected):
-    assert unwoven(*told) == expected
+def test_a_call_is_answered_by_a_crossing_after_it(events, expected):
+    assert unwoven(*events) == expected
 
 
 def long_run(turns, *, unanswered=(), between=()):
     """Return what is unwoven after so many turns: a model asks, helpers run, and the tool answers except in some turns."""
-    asking = RequestedTools()
+    requested = RequestedTools()
     seq = 0
     for turn in range(turns):
         seq += 1
-        asking.ask(seq, (RequestedCall("refund", f'{{"order":"{turn}"}}'),))
+        requested.note_calls(seq, (RequestedCall("refund", f'{{"order":"{turn}"}}'),))
         for names, body in between:
             seq += 1
-            asking.cross(seq, names, "tool", None, body)
+            requested.note_crossing(seq, names, "tool", None, body)
         if turn not in unanswered:
             seq += 1
-            asking.cross(seq, REFUND, "tool", None, f'{{"order":"{turn}"}}'.encode(), "shop")
-    return tuple(each.label for each in asking.unanswered()), asking.answering
+            requested.note_crossing(seq, REFUND, "tool", None, f'{{"order":"{turn}"}}'.encode(), "shop")
+    return tuple(each.label for each in requested.unanswered()), requested.answering
 
 
 @pytest.mark.parametrize(
@@ -87,45 +87,45 @@ def test_each_call_of_a_long_run_is_answered_by_its_own_crossing(unanswered, exp
 
 
 def test_a_tool_that_no_call_reached_is_told_of_after_a_long_run_too():
-    asking = RequestedTools()
-    asking.ask(1, (CALL,))
+    requested = RequestedTools()
+    requested.note_calls(1, (CALL,))
     for seq in range(2, 30_000):
-        asking.cross(seq, ("note", "note"), "tool", None, b'{"text":"a helper"}')
-    assert [each.label for each in asking.unanswered()] == ["refund"]
+        requested.note_crossing(seq, ("note", "note"), "tool", None, b'{"text":"a helper"}')
+    assert [each.label for each in requested.unanswered()] == ["refund"]
 
 
 def test_what_a_stream_is_known_to_have_asked_for_at_its_end_is_answered_by_what_crossed_meanwhile():
-    asking = RequestedTools()
-    asking.may_be_asked = True
-    asking.ask(1, (), is_open=True)
-    asking.cross(2, REFUND, "tool", None, WHOLE)
+    requested = RequestedTools()
+    requested.may_be_asked = True
+    requested.note_calls(1, (), is_open=True)
+    requested.note_crossing(2, REFUND, "tool", None, WHOLE)
     for seq in range(3, 20_000):
-        asking.cross(seq, ("note", "note"), "tool", None, b'{"text":"a helper"}')
-    asking.ask(1, (CALL,))
-    assert asking.unanswered() == ()
+        requested.note_crossing(seq, ("note", "note"), "tool", None, b'{"text":"a helper"}')
+    requested.note_calls(1, (CALL,))
+    assert requested.unanswered() == ()
 
 
 def test_what_crosses_inside_of_a_model_may_answer_it_at_its_end():
-    asking = RequestedTools()
-    asking.may_be_asked = True
-    asking.cross(2, REFUND, "tool", 1, WHOLE, in_model=True)
+    requested = RequestedTools()
+    requested.may_be_asked = True
+    requested.note_crossing(2, REFUND, "tool", 1, WHOLE, in_model=True)
     for seq in range(3, 2_000):
-        asking.cross(seq, ("note", "note"), "tool", None, b"{}")
-    asking.settle()
-    asking.ask(1, (CALL,))
-    asking.cross(1, ("agent", "agent"), "model", None, b"{}")
-    assert asking.unanswered() == ()
+        requested.note_crossing(seq, ("note", "note"), "tool", None, b"{}")
+    requested.settle()
+    requested.note_calls(1, (CALL,))
+    requested.note_crossing(1, ("agent", "agent"), "model", None, b"{}")
+    assert requested.unanswered() == ()
 
 
 def test_memory_stays_flat_however_many_crossings_answer_a_model():
-    asking = RequestedTools()
+    requested = RequestedTools()
     peaks = []
     tracemalloc.start()
     try:
         for turn in range(40_000):
-            asking.ask(2 * turn + 1, (RequestedCall("refund", f'{{"order":"{turn}"}}'),))
+            requested.note_calls(2 * turn + 1, (RequestedCall("refund", f'{{"order":"{turn}"}}'),))
             body = f'{{"order":"{turn}","note":"{"words " * 200}"}}'.encode()
-            asking.cross(2 * turn + 2, REFUND, "tool", None, body)
+            requested.note_crossing(2 * turn + 2, REFUND, "tool", None, body)
             if turn % 10_000 == 9_999:
                 peaks.append(tracemalloc.get_traced_memory()[1])
                 tracemalloc.reset_peak()
@@ -135,11 +135,11 @@ def test_memory_stays_flat_however_many_crossings_answer_a_model():
 
 
 def test_a_stream_that_answered_a_call_long_before_its_end_answers_no_other_one():
-    asking = RequestedTools()
-    asking.ask(1, (CALL,))
-    asking.cross(2, REFUND, "tool", None, WHOLE)
+    requested = RequestedTools()
+    requested.note_calls(1, (CALL,))
+    requested.note_crossing(2, REFUND, "tool", None, WHOLE)
     for seq in range(3, 10_000):
-        asking.cross(seq, ("note", "note"), "tool", None, b"{}")
-    asking.ask(10_000, (CALL,))
-    asking.cross(2, REFUND, "tool", None, WHOLE, is_again=True)
-    assert [each.label for each in asking.unanswered()] == ["refund (1 of 2 calls)"]
+        requested.note_crossing(seq, ("note", "note"), "tool", None, b"{}")
+    requested.note_calls(10_000, (CALL,))
+    requested.note_crossing(2, REFUND, "tool", None, WHOLE, is_update=True)
+    assert [each.label for each in requested.unanswered()] == ["refund (1 of 2 calls)"]

@@ -1,4 +1,4 @@
-"""The store process as the recorded program's processes see it: what it is sent, what it has done, and what it says."""
+"""The client side of the store process: the recorded program's processes send messages to it and receive its reports."""
 
 from __future__ import annotations
 
@@ -34,29 +34,28 @@ from autochron.store.shared import ENDED, Shared, Slot
 from autochron.store.sink import SqliteSink
 
 STUCK: Final = 40.0
-"""Seconds to wait for room; longer than SQLite waits for another process that writes."""
+"""Seconds to wait for room in the ring; longer than SQLite waits for another process that writes."""
 
 _LOOK: Final = 20_000_000
-"""Nanoseconds between two looks at whether the store process is still there."""
+"""Nanoseconds between two checks whether the store process is still alive."""
 
 
 def _serve(shared: Shared, file: str) -> None:
-    from autochron.store.service import (
-        serve,
-    )  # lazy: imported by the store process, while the program's is busy
+    # Lazy: the store process imports it, while the program's process goes on.
+    from autochron.store.service import serve
 
     serve(shared, file)
 
 
 _SOON: Final = 5_000_000
-"""Nanoseconds in which an answer is looked for often: most come sooner."""
+"""Nanoseconds during which a wait polls often: most answers come sooner."""
 
 
 class StoreProcess:
-    """The store process as one of the program's processes sees it.
+    """The store process, as seen by one of the program's processes.
 
     Attributes:
-        work: what is to be started, while the process has one thread and none of the program's code has run.
+        work: starts the store process; to be run while this process has one thread and before any code of the program.
     """
 
     def __init__(self, shared: Shared, file: str) -> None:
@@ -65,15 +64,18 @@ class StoreProcess:
         self._slot: Slot | None = shared.slot(0)
         self._is_first = True
         self.work = Work(partial(_serve, shared, file), (), partial(setattr, shared, "process"))
-        self._start_anew()
+        self._reset()
 
     @classmethod
     def prepare(cls, file: str) -> StoreProcess | None:
-        """Return one for a store at an absolute path, whose `work` is to be started; None where there can be none."""
+        """Return one whose `work` is still to be started; None if this system or process can have none.
+
+        Args:
+            file: the absolute path of the store.
+        """
         process = unpatched.getpid()
-        if process == 1 or not hasattr(
-            os, "fork"
-        ):  # as a child of process 1 it would be one of the program's
+        # Orphans become children of process 1; if that is the program itself, it would see the store process.
+        if process == 1 or not hasattr(os, "fork"):
             return None
         try:
             shared = Shared()
@@ -82,7 +84,7 @@ class StoreProcess:
         shared.owners[0] = process
         return cls(shared, file)
 
-    def _start_anew(self) -> None:
+    def _reset(self) -> None:
         self._lock = unpatched.RLock()
         self._sent: deque[Sent] = deque()
         self._sinks: weakref.WeakValueDictionary[int, RemoteSink] = weakref.WeakValueDictionary()
@@ -98,41 +100,56 @@ class StoreProcess:
     def after_fork_in_child(self) -> None:
         """Take another slot: the parent's ring is the parent's."""
         self._is_first = False
-        self._start_anew()
+        self._reset()
         number = self._shared.claim(unpatched.getpid())
         self._slot = None if number is None else self._shared.slot(number)
 
     @property
     def has_slot(self) -> bool:
-        """Whether this process was ever served."""
+        """Whether this process has a slot of the shared memory."""
         return self._slot is not None
 
     @property
     def is_serving(self) -> bool:
-        """Whether the store process takes what is sent."""
+        """Whether the store process receives messages of this process."""
         return self._slot is not None and self._shared.is_serving()
 
     def begin(self, direct: SqliteSink, header: Header) -> RemoteSink | SqliteSink:
-        """Have a trace begun, and return its sink; for the first one of a process only once that is done.
+        """Begin a trace and return its sink. For the first trace of a process, wait until the store has it.
+
+        Args:
+            direct: the sink by which this process writes the trace itself if it has to.
+            header: the header of the trace.
 
         Raises:
             StoreError: the store can't be written.
         """
-        forks.register(self)  # not before: the store process is a fork, too
+        forks.register(self)  # not earlier: starting the store process forks, too
         is_part = self._first is not None
         sink = RemoteSink(direct, self, header, is_part=is_part)
         return sink if is_part else sink.opened()
 
     def go_on(self, direct: SqliteSink) -> RemoteSink:
-        """Return a sink that sends what another one would write into a trace that is there."""
+        """Return a sink for a trace that exists already; `direct` is the sink by which this process would write it."""
         forks.register(self)
         return RemoteSink(direct, self)
 
     def drop(self, path: str, file: str, ids: Sequence[str]) -> bool:
-        """Have traces dropped, whatever was sent of them before; return False where this process has to do it.
+        """Have the store process drop traces, after everything that was sent for them.
+
+        The call waits only if the first trace of this process is one of them. Traces of calls are dropped while the program
+        goes on.
+
+        Args:
+            path: the store as the user wrote it.
+            file: its absolute path.
+            ids: the ids of the traces.
+
+        Returns:
+            False if this process has to drop them itself.
 
         Raises:
-            StoreError: they can't be dropped, where the program waits for it: those of calls are dropped while it goes on.
+            StoreError: they can't be dropped, and the call has waited.
         """
         first = self._first
         if first is None or not self.is_serving:
@@ -149,8 +166,8 @@ class StoreProcess:
             raise StoreError.of(first.fault_of_drop)
         return done
 
-    def enter(self, sink: RemoteSink) -> int:
-        """Return a sink's number. No lock: a signal handler may interrupt this and wait for the writing thread."""
+    def register(self, sink: RemoteSink) -> int:
+        """Register a sink and return its number. Takes no lock: a signal handler may interrupt this, and then flush."""
         number = next(self.numbers)
         self._sinks[number] = sink
         if self._first is None:
@@ -161,14 +178,14 @@ class StoreProcess:
         """Wait until the store process has begun the trace of a sink.
 
         Raises:
-            GoneError: the store process is not there any more.
+            GoneError: the store process has ended, or does not answer.
         """
 
         def is_open() -> bool:
-            self.hear()
+            self.receive()
             return sink.was_opened is not None
 
-        if not self._waited(is_open, STUCK) or sink.was_opened is None:
+        if not self._wait_until(is_open, STUCK) or sink.was_opened is None:
             raise GoneError
         return sink.was_opened
 
@@ -178,11 +195,18 @@ class StoreProcess:
         operations: tuple[Operation, ...] = (),
         footer: Footer | ChildEnd | None = None,
     ) -> int:
-        """Put a message into the ring; return the position after it.
+        """Put a message into the ring.
+
+        Args:
+            message: the message.
+            operations, footer: what the message has to write; kept until the store has it, for `take_back`.
+
+        Returns:
+            The position in the ring after the message.
 
         Raises:
-            GoneError: nobody takes it.
-            StoreError: there was no room for it for a long time.
+            GoneError: the store process has ended, or this process has no slot.
+            StoreError: the ring was full for `STUCK` seconds.
         """
         data = encode(message)
         with self._lock:
@@ -193,7 +217,7 @@ class StoreProcess:
                 while not slot.ring.put(piece, flags):
                     self._wait_for_room(slot)
             end = slot.ring.head
-            self.hear()
+            self.receive()
             self._forget_done(slot)
             if operations or footer is not None:
                 self._sent.append(Sent(end, message.sink, operations, footer))
@@ -201,64 +225,74 @@ class StoreProcess:
         return end
 
     def _forget_done(self, slot: Slot) -> None:
-        """Let go of what was sent and is in the store."""
+        """Forget sent batches that are in the store."""
         while self._sent and self._sent[0].end <= slot.done:
             self._sent.popleft()
 
     def _wait_for_room(self, slot: Slot) -> None:
         tail = slot.ring.tail
         self._shared.wake()
-        if not self._waited(lambda: slot.ring.tail != tail, STUCK):
+        if not self._wait_until(lambda: slot.ring.tail != tail, STUCK):
             raise StoreError("the store process takes nothing more; see what keeps it from writing the store")
 
     def settle(self, timeout: float) -> bool:
-        """Wait until all that was sent is committed or given up; for the first process also what others have sent.
+        """Wait until everything that was sent is committed or given up; the first process also waits for all others.
+
+        Args:
+            timeout: seconds without any progress after which the wait ends.
+
+        Returns:
+            Whether everything is done.
 
         Raises:
-            GoneError: the store process is not there any more.
+            GoneError: the store process has ended.
         """
         slot = self._slot
         if slot is None:
             raise GoneError
-        shared, waited = self._shared, [(slot, slot.ring.head, 0, 0)]
+        shared, slots = self._shared, [(slot, slot.ring.head, 0, 0)]
         if self._is_first:
             for number, owner in enumerate(shared.owners.tolist()):
                 if owner and number:
-                    each = shared.slot(number)
-                    waited.append((each, each.ring.head, number, owner))
+                    other = shared.slot(number)
+                    slots.append((other, other.ring.head, number, owner))
 
         def is_done() -> bool:
             return all(
-                each.done >= head or (number and shared.owners[number] != owner)
-                for each, head, number, owner in waited
+                other.done >= head or (number and shared.owners[number] != owner)
+                for other, head, number, owner in slots
             )
 
         if not is_done():
             self._shared.wake()
-        before: list[int] = []
-        while not (found := self._waited(is_done, timeout)):
-            done = [each.done + each.ring.tail for each, _, _, _ in waited]
-            if done == before:
+        previous: list[int] = []
+        while not (is_settled := self._wait_until(is_done, timeout)):
+            done = [other.done + other.ring.tail for other, _, _, _ in slots]
+            if done == previous:
                 break
-            before = done  # it is slow and not stuck
-        self.hear()
+            previous = done  # slow, but not stuck
+        self.receive()
         with self._lock:
             self._forget_done(slot)
-        return found
+        return is_settled
 
     @property
     def is_settled(self) -> bool:
-        """Whether the store process has nothing of this process to commit."""
+        """Whether everything that this process sent is committed or given up."""
         return self._slot is not None and self._slot.done >= self._slot.ring.head
 
-    def _waited(self, is_done: Callable[[], object], timeout: float) -> bool:
-        """Wait until something is done; return whether it is."""
+    def _wait_until(self, is_done: Callable[[], object], timeout: float) -> bool:
+        """Wait until `is_done`, for `timeout` seconds at most; return whether it is.
+
+        Raises:
+            GoneError: the store process has ended.
+        """
         pause, began = 0.000_1, unpatched.perf_counter_ns()
-        until, look = began + int(timeout * 1e9), began + _LOOK
+        until, check_at = began + int(timeout * 1e9), began + _LOOK
         while not is_done():
             now = unpatched.perf_counter_ns()
-            if now >= look:
-                look = now + _LOOK
+            if now >= check_at:
+                check_at = now + _LOOK
                 if not self._shared.is_serving() and not is_done():
                     raise GoneError
             if now >= until:
@@ -268,23 +302,23 @@ class StoreProcess:
                 pause = 0.001
         return True
 
-    def hear(self) -> None:
-        """Hand on what the store process has to say."""
+    def receive(self) -> None:
+        """Receive the replies of the store process, and pass each to its sink."""
         with self._lock:
             slot = self._slot
             while slot is not None and (reply := slot.replies.take()) is not None:
-                said: SinkReport | Opened | Dropped = reply_decoder.decode(reply)
-                sink = self._sinks.get(said.sink)
+                report: SinkReport | Opened | Dropped = reply_decoder.decode(reply)
+                sink = self._sinks.get(report.sink)
                 if sink is not None:
-                    sink.hear(said)
-                elif self._first is not None and isinstance(said, SinkReport):
-                    self._first.hear_of_other(said)
+                    sink.receive(report)
+                elif self._first is not None and isinstance(report, SinkReport):
+                    self._first.count_other_losses(report)
 
     def take_back(self, sink: int) -> list[Sent]:
-        """Return what was sent of a sink and may not be in the store, once the store process is not there any more."""
+        """Return the batches of a sink that may not be in the store, after the store process has ended."""
         with self._lock:
             self._shared.state = ENDED
             done = 0 if self._slot is None else self._slot.done
-            found = [each for each in self._sent if each.sink == sink and each.end > done]
-            self._sent = deque(each for each in self._sent if each.sink != sink)
-            return found
+            unsaved = [batch for batch in self._sent if batch.sink == sink and batch.end > done]
+            self._sent = deque(batch for batch in self._sent if batch.sink != sink)
+            return unsaved
