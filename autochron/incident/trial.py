@@ -17,7 +17,7 @@ from autochron.reproduction.observation import (
     baseline_of,
     effects_seen,
     missing_state,
-    tells_nothing,
+    outcome_tells_nothing,
     volatile_of,
 )
 from autochron.reproduction.outcomes import shown
@@ -61,7 +61,7 @@ def finish(
         *(
             f"only what {address} was given and did to the world tells, for its outcome does not"
             for address in baseline.crossings
-            if tells_nothing(baseline, address)
+            if outcome_tells_nothing(baseline, address)
         ),
         *_effects(runs),
         *_several(runs),
