@@ -1,12 +1,12 @@
-"""Mistral's chat completions: near to OpenAI's, with ids of nine characters and tool calls in one piece.
+"""Mistral's wire form of chat completions: like OpenAI's, but ids have nine characters, and tool calls are not streamed.
 
-At `/mistral/v1/…`, since the path is the same as OpenAI's otherwise.
+It is served at `/mistral/v1/…`, because its own path is also OpenAI's.
 """
 
 import random
 from collections.abc import Iterator
 
-from autochron.provider import chance, chat
+from autochron.provider import chat, generators
 from autochron.provider.conversation import Conversation, Json
 from autochron.provider.reply import Reply
 from autochron.provider.wire import WireForm, event
@@ -31,19 +31,19 @@ def _whole(reply: Reply, conversation: Conversation, rng: random.Random) -> Json
 def _events(reply: Reply, conversation: Conversation, rng: random.Random) -> Iterator[bytes]:
     head = _head(reply, conversation, "chat.completion.chunk")
     deltas: list[Json] = [{"role": "assistant", "content": ""}]
-    deltas += [{"content": piece} for piece in chance.pieces(reply.text or "", rng)]
+    deltas += [{"content": piece} for piece in generators.pieces(reply.text or "", rng)]
     for delta in deltas:
         yield event({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
     last: Json = {"content": "", "tool_calls": _calls(reply, rng)}
-    ended = {"index": 0, "delta": last, "finish_reason": _finish(reply)}
-    yield event({**head, "choices": [ended], "usage": _usage(reply, conversation)})
+    last_choice = {"index": 0, "delta": last, "finish_reason": _finish(reply)}
+    yield event({**head, "choices": [last_choice], "usage": _usage(reply, conversation)})
     yield event("[DONE]")
 
 
 def _calls(reply: Reply, rng: random.Random) -> list[Json] | None:
     calls = [
         {
-            "id": chance.token(rng, 9),
+            "id": generators.token(rng, 9),
             "function": {"name": call.name, "arguments": call.arguments},
             "index": index,
         }
